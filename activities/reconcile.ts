@@ -9,6 +9,7 @@ import { reconcilePolls } from './capture/poll-schedules.js';
 import { restoreWork } from './lost-work.js';
 import { deadlineIn } from '../workflows/client.js';
 import { participantAnchorId, workflowTypes } from '../workflows/contract.js';
+import { query } from '../db/query.js';
 
 const BATCH = 1000;
 const EVERY_MS = 5 * 60_000;
@@ -78,13 +79,14 @@ export async function reconcileParticipants(
  */
 export async function wakeOverdue(database: Database, overdueSeconds = OVERDUE_SECONDS): Promise<number> {
   return inScope(database, '*', async ({ tx }) => {
-    const { rows } = await tx.raw(
+    const rows = await query<{ participant_id: string; study_id: string }>(
+      tx,
       `select o.participant_id, o.study_id from override_requests o
-       where o.status = 'pending' and least(o.expires_at, case when o.reminded_at is null then o.remind_at end) < clock_timestamp() - ? * interval '1 second'
+       where o.status = 'pending' and least(o.expires_at, case when o.reminded_at is null then o.remind_at end) < clock_timestamp() - $1 * interval '1 second'
          and not exists (select from outbox x where x.subject = o.participant_id::text)`,
       [overdueSeconds],
     );
-    const overdue = rows as { participant_id: string; study_id: string }[];
+    const overdue = rows;
     await putOutbox(
       tx,
       overdue.map((row) => ({ topic: 'participant-start', studyId: row.study_id, subject: row.participant_id })),

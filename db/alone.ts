@@ -1,5 +1,6 @@
 import { keptOpen } from './kept-open.js';
 import type { Database } from './knex.js';
+import { query } from './query.js';
 
 /**
  * Work that one process at a time is at, for as long as it takes: what it waits for is often not this database. Who
@@ -8,10 +9,7 @@ import type { Database } from './knex.js';
  */
 export async function alone(database: Database, name: string, work: () => Promise<unknown>): Promise<boolean> {
   return database.transaction(async (lock) => {
-    const { rows } = await lock.raw<{ rows: { mine: boolean }[] }>(
-      'select pg_try_advisory_xact_lock(hashtext(?)) as mine',
-      [name],
-    );
+    const rows = await query<{ mine: boolean }>(lock, 'select pg_try_advisory_xact_lock(hashtext($1)) as mine', [name]);
     if (!rows[0]!.mine) return false;
     await keptOpen(lock, work);
     return true;

@@ -1,4 +1,5 @@
 import type { Database } from './knex.js';
+import { query } from './query.js';
 
 /**
  * How often the database is asked for its time: what is asked for is that of one clock, whatever becomes of this
@@ -23,13 +24,12 @@ export const nowIso = (): string => new Date(nowMs()).toISOString();
  */
 export async function setClock(database: Database): Promise<void> {
   const asked = performance.now();
-  const {
-    rows: [row],
-  } = await database.raw<{ rows: [{ ms: number }] }>(
+  const [row] = await query<{ ms: number }>(
+    database,
     `select extract(epoch from clock_timestamp())::float8 * 1000 as ms`,
   );
   const answered = performance.now();
-  origin = Math.min(Math.max(origin, row.ms - answered), row.ms - asked);
+  origin = Math.min(Math.max(origin, row!.ms - answered), row!.ms - asked);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { openDatabase } from './knex.js';
 import { hashPassword } from './passwords.js';
 import { inScope } from './transaction.js';
+import { execute } from './query.js';
 
 /** Makes the first admin where the database has none; changes nobody that is there. */
 export async function ensureFirstAdmin(
@@ -10,7 +11,7 @@ export async function ensureFirstAdmin(
   const owner = openDatabase({ url: databaseUrl, name: 'first-admin', asOwner: true, poolMax: 1 });
   try {
     return await inScope(owner, '*', async ({ tx, audit }) => {
-      await tx.raw(`select pg_advisory_xact_lock(hashtext('first-admin'))`);
+      await execute(tx, `select pg_advisory_xact_lock(hashtext('first-admin'))`);
       if (await tx('users').where({ role: 'admin' }).first('id')) return { created: false };
       const [user] = await tx('users')
         .insert({

@@ -1,4 +1,5 @@
 import type { Tx } from './knex.js';
+import { query } from './query.js';
 
 /** An instant, or an array of them, as JSON with Z: what the server writes by itself bears an offset. */
 const inJson = (expression: string) => `replace(to_json(${expression})::text, '+00:00"', 'Z"')::json`;
@@ -11,14 +12,15 @@ export async function columnsForJson(
   tx: Tx,
   tables: readonly string[],
 ): Promise<Map<string, { name: string; sql: string }[]>> {
-  const { rows } = await tx.raw(
+  const rows = await query<{ table: string; column: string; instant: boolean }>(
+    tx,
     `select c.relname as table, a.attname as column, a.atttypid in ('timestamptz'::regtype, 'timestamptz[]'::regtype) as instant
      from pg_attribute a join pg_class c on c.oid = a.attrelid
-     where a.attrelid = any (?::text[]::regclass[]) and a.attnum > 0 and not a.attisdropped order by a.attrelid, a.attnum`,
+     where a.attrelid = any ($1::text[]::regclass[]) and a.attnum > 0 and not a.attisdropped order by a.attrelid, a.attnum`,
     [[...tables]],
   );
   const found = new Map<string, { name: string; sql: string }[]>(tables.map((table) => [table, []]));
-  for (const { table, column, instant } of rows as { table: string; column: string; instant: boolean }[]) {
+  for (const { table, column, instant } of rows) {
     found.get(table)!.push({ name: column, sql: instant ? `${inJson(`t.${column}`)} as ${column}` : `t.${column}` });
   }
   return found;

@@ -1,4 +1,5 @@
 import type { Tx } from './knex.js';
+import { execute } from './query.js';
 
 /** The database ends a transaction that asks for nothing for half a minute (knex.ts). */
 const ASK_EVERY_MS = 10_000;
@@ -12,7 +13,7 @@ export async function keptOpen<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
   let every: NodeJS.Timeout | undefined;
   const lost = new Promise<never>((_, reject) => {
     every = setInterval(() => {
-      asked ??= tx.raw('select 1').then(() => {
+      asked ??= execute(tx, 'select 1').then(() => {
         asked = undefined;
       }, reject);
     }, ASK_EVERY_MS);

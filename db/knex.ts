@@ -2,7 +2,6 @@ import k from 'knex';
 import type { Knex } from 'knex';
 import pg from 'pg';
 import { MuteWatch } from './mute.js';
-import { withOpenings } from './opening.js';
 
 const { knex } = k;
 
@@ -11,7 +10,7 @@ const { knex } = k;
  */
 export type Database = Knex;
 /** A transaction in a study's scope (see transaction.ts). A query function takes one; nothing is ambient. */
-export type Tx = Knex.Transaction;
+export type Tx = Knex & Pick<Knex.Transaction, 'savepoint'>;
 
 const DATE = 1082,
   TIMESTAMPTZ = 1184,
@@ -71,37 +70,38 @@ export function openDatabase(options: DatabaseOptions): Database {
     ? ` -c lock_timeout=${atLeastOne(options.limits.lockMs)} -c statement_timeout=${atLeastOne(options.limits.statementMs)}`
     : '';
   const watch = options.muteMs === undefined ? undefined : new MuteWatch(options.muteMs);
-  const database = withOpenings(
-    knex({
-      client: 'pg',
-      // A fault's message names its statement, never the values in it.
-      compileSqlOnError: false,
-      // What it warns of bears a stack, which says nothing to whoever reads a log: the failure itself is told by its
-      // caller.
-      log: {
-        warn: (message: unknown) => {
-          process.stderr.write(`${String(message).split('\n', 1)[0]!}\n`);
-        },
+  const connection: Knex.PgConnectionConfig & pg.ClientConfig = {
+    connectionString: url.toString(),
+    application_name: options.name,
+    options: `-c timezone=UTC${role}${limits}`,
+    // An idle transaction left behind by a frozen process must not hold its locks for good.
+    idle_in_transaction_session_timeout: 30_000,
+    connectionTimeoutMillis: 5_000,
+    // Statements that are asked together are sent without waiting for each answer.
+    pipeline: true,
+  };
+  const database = knex({
+    client: 'pg',
+    // A fault's message names its statement, never the values in it.
+    compileSqlOnError: false,
+    // What it warns of bears a stack, which says nothing to whoever reads a log: the failure itself is told by its
+    // caller.
+    log: {
+      warn: (message: unknown) => {
+        process.stderr.write(`${String(message).split('\n', 1)[0]!}\n`);
       },
-      connection: {
-        connectionString: url.toString(),
-        application_name: options.name,
-        options: `-c timezone=UTC${role}${limits}`,
-        // An idle transaction left behind by a frozen process must not hold its locks for good.
-        idle_in_transaction_session_timeout: 30_000,
-        connectionTimeoutMillis: 5_000,
-      },
-      // A new connection plans everything anew: the first commands on it take three times as long. It is let go when it
-      // was not used for ten minutes.
-      pool: {
-        min: options.poolMin ?? 0,
-        max: options.poolMax ?? 10,
-        acquireTimeoutMillis: options.acquireMs ?? 10_000,
-        idleTimeoutMillis: 600_000,
-        ...(watch && { afterCreate: watch.opened }),
-      },
-    }),
-  );
+    },
+    connection,
+    // A new connection plans everything anew: the first commands on it take three times as long. It is let go when it
+    // was not used for ten minutes.
+    pool: {
+      min: options.poolMin ?? 0,
+      max: options.poolMax ?? 10,
+      acquireTimeoutMillis: options.acquireMs ?? 10_000,
+      idleTimeoutMillis: 600_000,
+      ...(watch && { afterCreate: watch.opened }),
+    },
+  });
   watch?.start(database);
   return database;
 }

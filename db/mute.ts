@@ -1,17 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Socket } from 'node:net';
+import { socketOf } from './connection.js';
+import type { Connection } from './connection.js';
 import type { Database } from './knex.js';
 
-/** As much of the driver's connection as tells whether it waits for the server, and what it has heard of it. */
-interface Connection {
-  readyForQuery: boolean;
-  connection: { stream: Pick<Socket, 'bytesRead' | 'destroy'> };
-  once(event: 'end', listener: () => void): unknown;
-}
-/** `looks`: how often in a row it was seen waiting without having heard anything since. */
+/**
+ * `looks`: how often in a row it was seen waiting without having heard anything since. `answered`: how much it had sent
+ * when the last of its statements was answered; it waits where it has sent more since.
+ */
 interface Heard {
   bytes: number;
   looks: number;
+  answered: number;
 }
 
 const LOOK_MS = 1_000;
@@ -42,8 +41,13 @@ export class MuteWatch {
 
   /** For the pool: every connection that it opens is watched. */
   readonly opened = (connection: Connection, done: (fault: Error | null, connection: Connection) => void): void => {
-    this.heard.set(connection, { bytes: connection.connection.stream.bytesRead, looks: 0 });
-    connection.once('end', () => {
+    const socket = socketOf(connection);
+    const heard: Heard = { bytes: socket.bytesRead, looks: 0, answered: socket.bytesWritten };
+    this.heard.set(connection, heard);
+    connection.on('drain', () => {
+      heard.answered = socket.bytesWritten;
+    });
+    connection.on('end', () => {
       this.heard.delete(connection);
     });
     done(null, connection);
@@ -63,8 +67,8 @@ export class MuteWatch {
   private someWait(): boolean {
     let waits = false;
     for (const [connection, heard] of this.heard) {
-      const { bytesRead } = connection.connection.stream;
-      heard.looks = !connection.readyForQuery && bytesRead === heard.bytes ? heard.looks + 1 : 0;
+      const { bytesRead, bytesWritten } = socketOf(connection);
+      heard.looks = bytesWritten > heard.answered && bytesRead === heard.bytes ? heard.looks + 1 : 0;
       heard.bytes = bytesRead;
       waits ||= heard.looks > this.patience;
     }
@@ -73,9 +77,7 @@ export class MuteWatch {
 
   private async ask(database: Database): Promise<void> {
     this.asking = true;
-    const before = new Map(
-      [...this.heard.keys()].map((connection) => [connection, connection.connection.stream.bytesRead]),
-    );
+    const before = new Map([...this.heard.keys()].map((connection) => [connection, socketOf(connection).bytesRead]));
     try {
       const probe: unknown = await database.client.acquireRawConnection();
       // Nobody waits for its end; how that goes says nothing more.
@@ -95,8 +97,8 @@ export class MuteWatch {
     // What came while this process stood still is read before its timers' word is taken.
     await nextTurn();
     for (const [connection, bytes] of before) {
-      const { stream } = connection.connection;
-      if (stream.bytesRead === bytes) stream.destroy(new Error(MUTE));
+      const socket = socketOf(connection);
+      if (socket.bytesRead === bytes) socket.destroy(new Error(MUTE));
     }
   }
 }

@@ -1,140 +1,142 @@
+import k from 'knex';
+import type { Knex } from 'knex';
+import { acquire, release, rollback, sendAll } from './connection.js';
+import type { Connection } from './connection.js';
 import type { Database, Tx } from './knex.js';
-import { planned, textOf } from './one-trip.js';
-import type { Connection, Opening, Statement } from './one-trip.js';
+import { configOf, withSettings } from './query.js';
+import type { Statement } from './query.js';
 
-/** As much of knex's transaction as the beginning of one needs. */
-interface KnexTransaction {
-  begin: (connection: Connection) => Promise<unknown>;
-  commit: (connection: Connection, value: unknown) => Promise<unknown>;
-  _completed: boolean;
-  _resolver: (value: unknown) => void;
-}
-interface Config {
-  readOnly?: boolean;
-  snapshot?: boolean;
-  opening?: {
-    opening: Opening;
-    first: readonly Statement[];
-    plans: 'here' | 'already';
-    opened: (rows: unknown[], first: unknown[][]) => void;
-  };
+const { knex } = k;
+
+const BEGIN = {
+  write: 'begin transaction',
+  read: 'begin transaction read only',
+  snapshot: 'begin transaction isolation level repeatable read read only',
+};
+
+export interface Opening<T> {
+  mode: keyof typeof BEGIN;
+  /** Says what the transaction may see; `work` gets the rows that it answers. */
+  opening: Statement;
+  /** Read in the round trip that opens the transaction, as `opening` has narrowed it. `work` gets the rows of each. */
+  first?: readonly Statement[];
+  /** `already`: the opening says itself that plans of before are used. */
+  plans?: 'already' | undefined;
+  /** Asked for when the work is done: statements that are sent with the commit. */
   closing?: () => string | undefined;
-  meanwhile?: ((value: unknown) => void) | undefined;
+  /** Called with what the work came to while the commit is under way, which may still fail. */
+  meanwhile?: ((value: T) => void) | undefined;
 }
-type Transact = (container: unknown, config: Config, outer?: unknown) => KnexTransaction;
 
 /**
- * Lets a pool's transactions begin and end with statements of their own in the same round trips. Each round trip is
- * about a tenth of the processor time of a small request; every transaction here starts by saying what it may see, and
- * may read with it what it is about, and the lock of an audit chain, taken by the last statement, does not wait for us
- * to say commit.
+ * Runs `work` in a transaction on a connection of the pool. Begin, opening and first statements are one round trip, and
+ * so are closing and commit: each round trip is about a tenth of the processor time of a small request, and the lock of
+ * an audit chain, taken by the last statement, does not wait for us to say commit.
  */
-export function withOpenings(database: Database): Database {
-  const transact = database.client.transaction.bind(database.client) as Transact;
-  database.client.transaction = ((container, config, outer) => {
-    const transaction = transact(container, config, outer);
-    const { opening, closing, meanwhile, readOnly, snapshot } = config;
-    // knex calls begin later, when it has a connection.
-    if (opening)
-      transaction.begin = (connection) =>
-        begin(
-          connection,
-          opening,
-          `${snapshot ? ' isolation level repeatable read' : ''}${readOnly ? ' read only' : ''}`,
-        );
-    if (closing) {
-      const commit = transaction.commit.bind(transaction);
-      transaction.commit = (connection, value) => {
-        const sql = closing();
-        return sql === undefined
-          ? commit(connection, value)
-          : commitWith(transaction, connection, sql, value, meanwhile);
-      };
+export async function openedBy<Row, T>(
+  database: Database,
+  options: Opening<T>,
+  work: (tx: Tx, rows: Row[], first: unknown[][]) => Promise<T>,
+): Promise<T> {
+  const connection = await acquire(database);
+  try {
+    const { opened, found } = await begin(connection, options);
+    const { tx, end } = transactionOn(database, connection);
+    let value: T, closing: string | undefined;
+    try {
+      value = await work(tx, opened as Row[], found);
+      closing = options.closing?.();
+    } catch (fault) {
+      await rollback(connection);
+      throw fault;
+    } finally {
+      end();
     }
-    return transaction;
-  }) satisfies Transact;
-  return database;
+    await commit(connection, closing, () => options.meanwhile?.(value));
+    return value;
+  } finally {
+    await release(database, connection);
+  }
 }
 
-/** Texts go to the driver directly: knex would take a question mark in a literal for a placeholder. */
 async function begin(
   connection: Connection,
-  { opening, first, plans, opened }: NonNullable<Config['opening']>,
-  mode: string,
-): Promise<void> {
-  const begun = `begin transaction${mode}; ${await textOf(connection, opening)}`;
-  const more = first.length > 0 ? await planned(connection, first, plans) : undefined;
+  { mode, opening, first = [], plans }: Omit<Opening<never>, 'meanwhile'>,
+): Promise<{ opened: unknown[]; found: unknown[][] }> {
   try {
-    if (more) {
-      const answers = await connection.query(`${begun}; ${more.sql}`);
-      opened(answers[1]!.rows, more.rowsOf(answers));
-    } else opened((await connection.query(begun)).at(-1)!.rows, []);
+    const start = [BEGIN[mode], configOf(opening)];
+    if (plans === 'already' || first.length === 0) {
+      const [, opened, ...answers] = await sendAll(connection, [...start, ...first.map(configOf)]);
+      return { opened: opened!.rows, found: answers.map(({ rows }) => rows as unknown[]) };
+    }
+    const { configs, rowsOf } = withSettings(first, 'back');
+    const [, opened, ...answers] = await sendAll(connection, [...start, ...configs]);
+    return { opened: opened!.rows, found: rowsOf(answers) };
   } catch (fault) {
-    // The transaction may have begun: its connection must not go back to the pool within it. One that is broken has
-    // nothing to roll back, and what is told is the first fault.
-    await connection.query('rollback').catch(() => undefined);
+    // The transaction may have begun: its connection must not go back to the pool within it.
+    await rollback(connection);
     throw fault;
   }
 }
 
-/** When it fails knex rolls back, as after any fault of the work itself, and tells that fault. */
-async function commitWith(
-  transaction: KnexTransaction,
-  connection: Connection,
-  sql: string,
-  value: unknown,
-  meanwhile?: (value: unknown) => void,
-): Promise<void> {
-  const committed = connection.query(`${sql}; commit`);
+/** Where `closing` fails, the commit behind it rolls back, and the fault is thrown. */
+async function commit(connection: Connection, closing: string | undefined, meanwhile: () => void): Promise<void> {
+  const sent = sendAll(connection, closing === undefined ? ['commit'] : [closing, 'commit']);
   try {
-    meanwhile?.(value);
+    meanwhile();
   } finally {
-    await committed;
+    await sent;
   }
-  transaction._completed = true;
-  transaction._resolver(value);
 }
 
 /**
- * A transaction that begins with `opening`; `work` gets the rows that it answers.
- * @param options `opening`: of a text without parameters, every value in it must have been checked to be harmless.
- * `snapshot`: every statement sees what the first one saw. `closing`: what is run with the commit, asked for when the
- * work is done; `meanwhile`: called with what the work came to while that is under way, which is not committed yet.
- * `first`: what is read in the round trip that opens, as `opening` has narrowed it; `work` gets the rows of each;
- * `plans`: `already` where `opening` says itself that plans of before are used
+ * A knex whose pool is this one connection: its builders, and models bound to it, run in the connection's transaction.
+ * After `end` it refuses every statement: whoever is late must not write into the next transaction.
  */
-export async function openedBy<Row, T>(
-  database: Database,
-  options: {
-    readOnly: boolean;
-    snapshot?: boolean;
-    opening: Opening;
-    closing?: () => string | undefined;
-    meanwhile?: ((value: T) => void) | undefined;
-    first?: readonly Statement[];
-    plans?: 'already';
-  },
-  work: (tx: Tx, rows: Row[], first: unknown[][]) => Promise<T>,
-): Promise<T> {
-  let rows: Row[] = [];
-  let found: unknown[][] = [];
-  const { first = [], plans = 'here', meanwhile, ...rest } = options;
-  const config: Config = {
-    ...rest,
-    ...(meanwhile && {
-      meanwhile: (value) => {
-        meanwhile(value as T);
-      },
-    }),
-    opening: {
-      opening: options.opening,
-      first,
-      plans,
-      opened: (given, more) => {
-        rows = given as Row[];
-        found = more;
-      },
+function transactionOn(database: Database, connection: Connection): { tx: Tx; end: () => void } {
+  let isOpen = true,
+    savepoints = 0;
+  const tx = knex({
+    client: 'pg',
+    version: database.client.version!,
+    compileSqlOnError: false,
+    log: (database.client.config as Knex.Config).log!,
+    connectionPool: poolOf(connection, () => isOpen),
+  });
+  const savepoint = async <T>(work: (inner: Tx) => Promise<T>): Promise<T> => {
+    const name = `savepoint_${(savepoints += 1)}`;
+    await connection.query(`savepoint ${name}`);
+    try {
+      const value = await work(tx as Tx);
+      await connection.query(`release savepoint ${name}`);
+      return value;
+    } catch (fault) {
+      await connection.query(`rollback to savepoint ${name}`);
+      throw fault;
+    }
+  };
+  // A transaction within this one is a savepoint, as knex' own transactions have it.
+  Object.defineProperties(tx, {
+    isTransaction: { value: true },
+    savepoint: { value: savepoint },
+    transaction: { value: savepoint },
+  });
+  return {
+    tx: tx as Tx,
+    end: () => {
+      isOpen = false;
     },
   };
-  return database.transaction((tx) => work(tx, rows, found), config);
 }
+
+/** A pool of one connection, with what knex knows a pool by. */
+const poolOf = (connection: Connection, isOpen: () => boolean) => ({
+  acquire: () => ({
+    promise: isOpen() ? Promise.resolve(connection) : Promise.reject(new Error('the transaction is over')),
+  }),
+  release: () => true,
+  destroy: () => Promise.resolve(),
+  numFree: () => 0,
+  numUsed: () => 1,
+  numPendingAcquires: () => 0,
+});

@@ -1,6 +1,7 @@
 import type { Database, Tx } from './knex.js';
 import { carriedTrace } from './trace-context.js';
 import type { TxWithMark } from './transaction.js';
+import { execute } from './query.js';
 
 /**
  * What must reach Temporal because of a committed change. `subject` is the participant or event that it concerns.
@@ -88,7 +89,7 @@ export function nudgeRelay(database: Database): void {
       told.pending = false;
       told.at = performance.now();
       // A nudge that fails is made good by the relay's own poll; the message itself is committed.
-      database.raw(`select pg_notify('${OUTBOX_CHANNEL}', '')`).then(undefined, () => undefined);
+      execute(database, `select pg_notify('${OUTBOX_CHANNEL}', '')`).then(undefined, () => undefined);
     },
     Math.max(GATHER_MS, at + BETWEEN_MS - now),
     nudge,

@@ -69,7 +69,7 @@ export async function readAs<A, T>(
 ): Promise<T> {
   return openedBy(
     database,
-    { readOnly: true, opening: opening(caller), ...how },
+    { mode: how.snapshot ? 'snapshot' : 'read', opening: opening(caller), ...(how.first && { first: how.first }) },
     async (tx, [row]: CallerRow[], found) => work(tx, admit(row), found),
   );
 }
@@ -81,10 +81,8 @@ export async function snapshotAs<A, T>(
   admit: (row: CallerRow | undefined) => A,
   work: (tx: Tx, admitted: A) => Promise<T>,
 ): Promise<T> {
-  return openedBy(
-    database,
-    { readOnly: true, snapshot: true, opening: opening(caller) },
-    async (tx, [row]: CallerRow[]) => work(tx, admit(row)),
+  return openedBy(database, { mode: 'snapshot', opening: opening(caller) }, async (tx, [row]: CallerRow[]) =>
+    work(tx, admit(row)),
   );
 }
 
@@ -105,7 +103,7 @@ export async function changeAs<A, T>(
   const audit = new AuditTrail();
   const answer = await openedBy(
     database,
-    { readOnly: false, opening: opening(caller), closing: () => audit.seal(), ...beside },
+    { mode: 'write', opening: opening(caller), closing: () => audit.seal(), ...beside },
     async (tx, [row]: CallerRow[], found) => {
       const admitted = admit(row);
       const result = await work({ tx, audit }, admitted, found);

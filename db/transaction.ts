@@ -10,7 +10,7 @@ export type Scope = '*' | string | readonly string[];
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The text that row-level security reads; refuses what is not a uuid, since it is written into the statement. */
+/** The text that row-level security reads; refuses what is not a uuid: the scope is a list, divided by commas. */
 export function scopeText(scope: Scope): string {
   if (scope === '*') return '*';
   const ids = typeof scope === 'string' ? [scope] : scope;
@@ -18,7 +18,7 @@ export function scopeText(scope: Scope): string {
   return ids.join(',');
 }
 
-const scopeSql = (scope: Scope) => `select set_config('app.studies', '${scopeText(scope)}', true)`;
+const SCOPE = `select set_config('app.studies', $1, true)`;
 /**
  * The plans of before are used from the first time on. The planner by itself plans a statement five times for its very
  * values, on each connection, and what a trigger runs on a handful of rows every time anew: a third of the database's
@@ -30,6 +30,13 @@ const PLANNED_ONCE = `, set_config('plan_cache_mode', 'force_generic_plan', true
  * cheapest: with fourteen thousand messages, that took the relay a minute and a half.
  */
 const BY_INDEX = `, set_config('enable_seqscan', 'off', true)`;
+
+const SCOPES = { one: SCOPE + PLANNED_ONCE, queue: SCOPE + BY_INDEX };
+/** The first statement of a transaction: it says what the transaction may see, and how its statements are planned. */
+const openingOf = (scope: Scope, of?: keyof typeof SCOPES): Statement => ({
+  sql: of ? SCOPES[of] : SCOPE,
+  values: [scopeText(scope)],
+});
 
 /**
  * Takes the limits of an ordinary request off a transaction that moves a file, or reads all of something: it has those
@@ -61,15 +68,14 @@ export async function inScope<T>(
 ): Promise<T> {
   let outboxed = false;
   const audit = new AuditTrail();
-  const opening = scopeSql(scope) + (of === 'one' ? PLANNED_ONCE : of === 'queue' ? BY_INDEX : '');
   const result = await openedBy(
     database,
     {
-      readOnly: false,
-      opening,
+      mode: 'write',
+      opening: openingOf(scope, of),
       closing: () => audit.seal(),
       first,
-      ...(of === 'one' && { plans: 'already' as const }),
+      plans: of === 'one' ? 'already' : undefined,
     },
     async (tx, _rows, found) => {
       const answer = await work({ tx, audit }, found);
@@ -83,17 +89,17 @@ export async function inScope<T>(
 
 /** `inScope` that may only read: no audit, and the database refuses a write. */
 export async function readInScope<T>(database: Database, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return openedBy(database, { readOnly: true, opening: scopeSql(scope) }, work);
+  return openedBy(database, { mode: 'read', opening: openingOf(scope) }, work);
 }
 
 /** `readInScope` whose statements all see the database as it was at the first. */
 export async function snapshotInScope<T>(database: Database, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return openedBy(database, { readOnly: true, snapshot: true, opening: scopeSql(scope) }, work);
+  return openedBy(database, { mode: 'snapshot', opening: openingOf(scope) }, work);
 }
 
 /** One statement under `scope` as a transaction of one round trip. */
 export async function readOneInScope<Row>(database: Database, scope: Scope, statement: Statement): Promise<Row[]> {
-  return (await readOnce<Row>(database, scopeSql(scope), statement)).rows;
+  return (await readOnce<Row>(database, openingOf(scope), statement)).rows;
 }
 
 /**
@@ -106,7 +112,7 @@ export async function writeInScope(
   statements: readonly Statement[],
   of: 'one' | 'queue',
 ): Promise<unknown[][]> {
-  return writeTogether(database, scopeSql(scope) + (of === 'queue' ? BY_INDEX : ''), statements);
+  return writeTogether(database, openingOf(scope, of === 'queue' ? of : undefined), statements);
 }
 
 /** A mark on the transaction that something waits for the relay after its commit. */

@@ -16,6 +16,7 @@ import { deliver } from './reminders/deliver.js';
 import { dailySummaryFor } from './summary/index.js';
 import { textOf } from './texts.js';
 import type { NotificationKind, OverrideDetails } from './texts.js';
+import { execute, query } from '../../db/query.js';
 
 interface NotificationRow {
   id: string;
@@ -67,9 +68,10 @@ export const sendNotification =
     if (!row || row.status !== 'pending') return;
     const settle = (status: 'sent' | 'failed' | 'cancelled' | 'suppressed', reason: string | null) =>
       inScope(deps.database, '*', async ({ tx }) => {
-        await tx.raw(
-          `update notifications set status = ?, attempts = attempts + 1, reason = ?, last_error = case when ? = 'failed' then ? else last_error end, draft = null,
-         sent_at = case when ? = 'sent' then clock_timestamp() end where id = ? and status = 'pending'`,
+        await execute(
+          tx,
+          `update notifications set status = $1, attempts = attempts + 1, reason = $2, last_error = case when $3 = 'failed' then $4 else last_error end, draft = null,
+         sent_at = case when $5 = 'sent' then clock_timestamp() end where id = $6 and status = 'pending'`,
           [status, reason, status, reason, status, id],
         );
       });
@@ -88,7 +90,8 @@ export const sendNotification =
 
 async function notification(database: Database, id: string): Promise<NotificationRow | undefined> {
   return inScope(database, '*', async ({ tx }) => {
-    const { rows } = await tx.raw(
+    const rows = await query<NotificationRow>(
+      tx,
       `select n.id, n.kind, n.channel, n.status, n.study_id, n.user_id, n.draft, s.study_code, s.study_name, w.site_codes as site_code, w.site_names as site_name, s.config -> 'public_name' as public_name, s.config -> 'contact' as contact, s.config -> 'notifications' as words,
          w.codes as participant_code, p.status as participant_status, c.status as caregiver_status, coalesce(p.preferred_language, c.preferred_language) as preferred_language, coalesce(u.email, p.email, c.email) as email, coalesce(p.phone, c.phone) as phone,
          case when o.id is not null then jsonb_build_object('previous', o.previous_enrollment_date, 'wanted', o.new_enrollment_date, 'expires', to_char(o.expires_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), 'override_request_id', o.id,
@@ -100,7 +103,7 @@ async function notification(database: Database, id: string): Promise<Notificatio
          select string_agg(x.participant_code, ', ' order by x.participant_code) as codes, string_agg(distinct t.site_code, ', ') as site_codes, string_agg(distinct t.name, ', ') as site_names
          from participants x left join sites t on t.id = x.site_id
          where x.id = any (case when n.caregiver_id is null then array[n.participant_id] else array(select k.participant_id from caregiver_participants k where k.caregiver_id = n.caregiver_id) end)
-           and (n.caregiver_id is null or x.status = 'enrolled')) w on true where n.id = ?`,
+           and (n.caregiver_id is null or x.status = 'enrolled')) w on true where n.id = $1`,
       [id],
     );
     return rows[0];

@@ -5,6 +5,7 @@ import { prepared } from '../../db/prepared.js';
 import { Pause } from '../pause.js';
 import type { Claims, OutboxRow } from './claims.js';
 import { LEASE_SECONDS } from './claims.js';
+import { execute } from '../../db/query.js';
 
 /**
  * Delivers one message; it may be delivered again when the relay dies before it has noted it. Throws to have it
@@ -133,8 +134,9 @@ export class Lane {
     if (held.length === 0) return;
     const until = leasedFromNow();
     try {
-      await this.deps.database.raw(
-        `update outbox set available_at = clock_timestamp() + ? * interval '1 second' where id = any(?)`,
+      await execute(
+        this.deps.database,
+        `update outbox set available_at = clock_timestamp() + $1 * interval '1 second' where id = any($2)`,
         [LEASE_SECONDS, held.map(({ message }) => message.id)],
       );
       for (const taken of held) taken.until = until;
@@ -147,8 +149,9 @@ export class Lane {
   private async giveBack(left: readonly Taken[]): Promise<void> {
     if (left.length === 0) return;
     try {
-      await this.deps.database.raw(
-        `update outbox set available_at = clock_timestamp(), attempts = attempts - 1 where id = any(?)`,
+      await execute(
+        this.deps.database,
+        `update outbox set available_at = clock_timestamp(), attempts = attempts - 1 where id = any($1)`,
         [left.map(({ message }) => message.id)],
       );
     } catch (fault) {
@@ -170,11 +173,12 @@ export class Lane {
         { topic: message.topic, outbox: message.id, attempts: message.attempts, fault: codeOf(fault) },
         `relay: not delivered, again in ${wait} s`,
       );
-      await database
-        .raw(
-          `update outbox set available_at = clock_timestamp() + ? * interval '1 second', last_error = ? where id = ?`,
-          [wait, codeOf(fault).slice(0, 500), message.id],
-        )
+      await database('outbox')
+        .where({ id: message.id })
+        .update({
+          available_at: database.raw(`clock_timestamp() + ? * interval '1 second'`, [wait]),
+          last_error: codeOf(fault).slice(0, 500),
+        })
         // The database is away: the message is due again when its lease ends.
         .catch((away: unknown) => log.warn({ outbox: message.id, fault: codeOf(away) }, 'relay: the database is away'));
     }

@@ -6,6 +6,7 @@ import type { Dependencies } from '../dependencies.js';
 import type { KnownWorkers } from '../../db/queries/worker-signs.js';
 import { failingWorkflows } from './failing-workflows.js';
 import { SILENT_SECONDS, workers } from './workers.js';
+import { execute } from '../../db/query.js';
 
 /** The release, as package.json names it; beside this file's folder in the sources, one further up in the build. */
 export const version: string = readVersion();
@@ -39,7 +40,7 @@ function health(probe: Probe | undefined): Health {
 export const checkDatabase = async ({ database }: Dependencies): Promise<Health> =>
   health(
     await measured(PROBE_MS, async () => {
-      await within(database.raw('select 1'), PROBE_MS);
+      await within(execute(database, 'select 1'), PROBE_MS);
     }),
   );
 

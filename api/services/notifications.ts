@@ -32,6 +32,7 @@ import { existing as existingParticipant } from './participants.js';
 import { requireLinkQuota } from './quotas.js';
 import type { Change } from './studies.js';
 import { existingVisit } from './visits.js';
+import { query } from '../../db/query.js';
 
 async function existing(tx: Tx, id: string, actor: Actor, lock = false): Promise<NotificationRecord> {
   const found = await notificationById(tx, id, actor, lock);
@@ -104,19 +105,21 @@ interface StudyFacts {
 }
 async function studyOf(tx: Tx, studyId: string): Promise<StudyFacts> {
   return (
-    await tx.raw(
-      `select study_code, study_name, config -> 'public_name' as public_name, config -> 'contact' as contact, status, coalesce(config -> 'notifications', '{}') as settings from studies where id = ?`,
+    await query<StudyFacts>(
+      tx,
+      `select study_code, study_name, config -> 'public_name' as public_name, config -> 'contact' as contact, status, coalesce(config -> 'notifications', '{}') as settings from studies where id = $1`,
       [studyId],
     )
-  ).rows[0];
+  )[0]!;
 }
 
 async function zoneOf(tx: Tx, participantId: string): Promise<string> {
-  const { rows } = await tx.raw(
-    'select coalesce(p.timezone, t.timezone, s.timezone) as zone from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id where p.id = ?',
+  const rows = await query<{ zone: string }>(
+    tx,
+    'select coalesce(p.timezone, t.timezone, s.timezone) as zone from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id where p.id = $1',
     [participantId],
   );
-  return rows[0].zone;
+  return rows[0]!.zone;
 }
 
 /**

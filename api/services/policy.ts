@@ -13,6 +13,7 @@ import { auditActor } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
 import { Type } from '../schemas/common.js';
 import { check } from '../http/validation/validation.js';
+import { execute } from '../../db/query.js';
 
 interface Change {
   tx: Tx;
@@ -80,8 +81,9 @@ export async function savePolicy(
   if (!first && sameJson(study.policy, policy))
     return { policy, policy_version: study.policy_version, change_id: null };
   const policyVersion = first ? 1 : Number(study.policy_version) + 1;
-  await tx.raw(
-    `update studies set policy_version = ?, config = jsonb_set(config, '{enrollment_date_policy}', ?::jsonb) where id = ?`,
+  await execute(
+    tx,
+    `update studies set policy_version = $1, config = jsonb_set(config, '{enrollment_date_policy}', $2::jsonb) where id = $3`,
     [policyVersion, JSON.stringify(policy), studyId],
   );
   await tx('enrollment_policies').insert({

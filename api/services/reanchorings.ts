@@ -5,6 +5,7 @@ import type { ReanchoringProgress } from '../../workflows/contract.js';
 import { readInScope } from '../../db/transaction.js';
 import { problem } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
+import { query } from '../../db/query.js';
 
 export interface Reanchoring extends ReanchoringProgress {
   change_id: string;
@@ -62,13 +63,14 @@ async function waiting(services: Dependencies, studyId: string, changeId: string
     studyId,
     async (tx) =>
       (
-        await tx.raw(
-          `select exists (select from outbox where topic = 'study-changed' and study_id = ? and coalesce(payload->>'change_id', id::text) = ?) as there,
-       (select count(*)::integer from participants where study_id = ? and status = 'enrolled') as total`,
+        await query<{ there: boolean; total: number }>(
+          tx,
+          `select exists (select from outbox where topic = 'study-changed' and study_id = $1 and coalesce(payload->>'change_id', id::text) = $2) as there,
+       (select count(*)::integer from participants where study_id = $3 and status = 'enrolled') as total`,
           [studyId, changeId, studyId],
         )
-      ).rows[0] as { there: boolean; total: number },
+      )[0],
   );
-  if (!row.there) return null;
-  return { change_id: changeId, status: 'pending', seen: 0, total: row.total, moved: 0, schedules: 0 };
+  if (!row!.there) return null;
+  return { change_id: changeId, status: 'pending', seen: 0, total: row!.total, moved: 0, schedules: 0 };
 }

@@ -31,6 +31,7 @@ import { reply } from '../http/route.js';
 import type { Reply, RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 import { asked, participantReport } from './reports.js';
+import { execute } from '../../db/query.js';
 
 export interface Ordering {
   services: Dependencies;
@@ -157,7 +158,7 @@ async function printed(
     const document = await reading.run(() =>
       snapshot(ordering, participantId, async (tx) => {
         // Not the number for each statement: those that are planned once set that themselves.
-        await tx.raw('set local max_parallel_workers = 0');
+        await execute(tx, 'set local max_parallel_workers = 0');
         return read(tx);
       }),
     );

@@ -11,6 +11,7 @@ import { CAPTURE_DEFAULTS } from './capture-defaults.js';
 import { createStudy } from './studies.js';
 import type { Change } from './studies.js';
 import type { StudyTemplate } from './templates.js';
+import { execute } from '../../db/query.js';
 
 /** Of what a template plans, all that applying it would create, with the defaults filled in; nothing is changed. */
 export function previewTemplate(template: StudyTemplate) {
@@ -124,7 +125,7 @@ async function keepCaptureDefaults(
     battery === null ? [] : [[event, { battery_id: batteryId(battery), ...days }]],
   );
   const defaults = { ...capture, event_battery_mapping: Object.fromEntries(events) as Record<string, unknown> };
-  await tx.raw(`update studies set config = jsonb_set(config, ?::text[], ?::jsonb) where id = ?`, [
+  await execute(tx, `update studies set config = jsonb_set(config, $1::text[], $2::jsonb) where id = $3`, [
     [CAPTURE_DEFAULTS],
     JSON.stringify(defaults),
     studyId,

@@ -5,6 +5,7 @@ import type { Column, Dataset } from './columns.js';
 import type { DatasetName } from './datasets.js';
 import { wideSummaries } from './wide.js';
 import type { WideMetric } from './wide.js';
+import { query } from '../query.js';
 
 export interface ExportFilters {
   from?: string | undefined;
@@ -34,13 +35,10 @@ export async function shapeOf(tx: Tx, request: ExportRequest): Promise<Dataset> 
 /** The metrics that a wide export has columns for. */
 export async function metricsOf(tx: Tx, { dataset: _dataset, ...filters }: ExportRequest): Promise<WideMetric[]> {
   const long = datasetOf('task_summaries');
-  return (
-    await tx.raw(
-      plain(
-        `select distinct k.task, m.key as metric from ${fromSql(long, filters.study_id)} where ${conditions(long, filters).join(' and ')}`,
-      ),
-    )
-  ).rows;
+  return query<WideMetric>(
+    tx,
+    `select distinct k.task, m.key as metric from ${fromSql(long, filters.study_id)} where ${conditions(long, filters).join(' and ')}`,
+  );
 }
 
 /**
@@ -98,17 +96,12 @@ export async function countRows(
   of: Dataset,
   { dataset: _dataset, ...filters }: ExportRequest,
 ): Promise<number> {
-  return (
-    await tx.raw(
-      plain(
-        `select count(*) as n from ${fromSql(of, filters.study_id)}${of.each ? ` cross join lateral (${of.each}) r` : ''} where ${conditions(of, filters).join(' and ')}`,
-      ),
-    )
-  ).rows[0].n;
+  const [counted] = await query<{ n: number }>(
+    tx,
+    `select count(*) as n from ${fromSql(of, filters.study_id)}${of.each ? ` cross join lateral (${of.each}) r` : ''} where ${conditions(of, filters).join(' and ')}`,
+  );
+  return counted!.n;
 }
-
-/** The query builder takes a question mark for a value that is to come, also inside a literal. */
-const plain = (sql: string): string => sql.replaceAll('?', '\\?');
 
 function selectSql(of: Dataset, { dataset: _dataset, ...filters }: ExportRequest, as: 'csv' | 'json'): string {
   const columns = columnsOf(of, filters.deidentify).map((column) => named(column, as, filters.deidentify === true));

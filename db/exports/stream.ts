@@ -1,13 +1,8 @@
-import { Transform } from 'node:stream';
-import type { Readable } from 'node:stream';
-import { to as copyTo } from 'pg-copy-streams';
+import { Readable, Transform } from 'node:stream';
+import type { Socket } from 'node:net';
+import pg from 'pg';
+import { acquire, socketOf } from '../connection.js';
 import type { Tx } from '../knex.js';
-
-/** The driver's client and the socket under it. */
-interface Connection {
-  query: <T>(query: T) => T;
-  connection: { stream: { destroy: () => void } };
-}
 
 /**
  * Runs a COPY … TO STDOUT of this transaction: the rows never are in memory, and who reads slowly slows the database
@@ -18,16 +13,77 @@ interface Connection {
 export async function copyOut(tx: Tx, sql: string, through: (source: Readable) => Promise<void>): Promise<number> {
   // The server looks for a client that has gone also while it has nothing to send yet.
   await tx.raw(`set local client_connection_check_interval = '2s'`);
-  const connection = (await tx.client.acquireConnection()) as Connection;
-  const source = connection.query(copyTo(sql));
+  const connection = await acquire(tx);
+  const { source, rowTotal } = connection.query(new CopyOut(sql, socketOf(connection)));
   try {
     await through(source);
-    return source.rowCount;
+    return await rowTotal;
   } catch (fault) {
     // After the statement's own fault, or its end, the connection is as good as before.
     if (!source.readableEnded && !/^[0-9A-Z]{5}$/.test(String((fault as { code?: unknown }).code)))
-      connection.connection.stream.destroy();
+      socketOf(connection).destroy();
     throw fault;
+  }
+}
+
+const PAGE_BYTES = 65_536;
+
+/** A query of the driver that answers COPY … TO STDOUT: a message for each row, which are gathered to pages. */
+class CopyOut extends pg.Query {
+  readonly source: Readable;
+  /** The number of rows. */
+  readonly rowTotal: Promise<number>;
+  private page: Buffer | undefined;
+  private filled = 0;
+
+  constructor(
+    sql: string,
+    private readonly socket: Socket,
+  ) {
+    let ended: (fault: Error | null | undefined, result?: pg.QueryResult) => void;
+    super(sql, undefined, (fault: Error | null | undefined, result?: pg.QueryResult) => {
+      ended(fault, result);
+    });
+    this.source = new Readable({
+      read: () => socket.resume(),
+      // What is still to come has nobody to take it.
+      destroy: (fault, done) => {
+        socket.resume();
+        done(fault);
+      },
+    });
+    this.rowTotal = new Promise((resolve) => {
+      ended = (fault, result) => {
+        this.flush();
+        if (fault) this.source.destroy(fault);
+        else {
+          this.source.push(null);
+          resolve(result?.rowCount ?? 0);
+        }
+        // The source asks for nothing more; the connection goes on.
+        socket.resume();
+      };
+    });
+  }
+
+  /** Called by the driver, whose buffer the bytes are of: they are copied. What comes in one read goes on as one. */
+  handleCopyData({ chunk }: { chunk: Buffer }): void {
+    if (this.page && this.filled + chunk.length > this.page.length) this.flush();
+    if (!this.page) {
+      this.page = Buffer.allocUnsafe(Math.max(PAGE_BYTES, chunk.length));
+      process.nextTick(() => {
+        this.flush();
+      });
+    }
+    this.filled += chunk.copy(this.page, this.filled);
+  }
+
+  private flush(): void {
+    if (!this.page) return;
+    const bytes = this.page.subarray(0, this.filled);
+    this.page = undefined;
+    this.filled = 0;
+    if (!this.source.push(bytes) && !this.source.destroyed) this.socket.pause();
   }
 }
 

@@ -10,6 +10,7 @@ import { commas, copyOut, unwrapped } from './stream.js';
 import { csvHeader, dictionaryCsv, readme } from './about.js';
 import type { About } from './about.js';
 import { writeSheet } from './sheet.js';
+import { execute } from '../query.js';
 
 export const exportFormats = ['csv', 'json', 'ndjson', 'xlsx', 'zip'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
@@ -33,7 +34,7 @@ export async function writeExport(
   sink: Writable,
 ): Promise<number> {
   if (request.deidentify)
-    await tx.raw(`select set_config('app.pseudonym_key', ?, true)`, [await pseudonymKey(tx, request.study_id)]);
+    await execute(tx, `select set_config('app.pseudonym_key', $1, true)`, [await pseudonymKey(tx, request.study_id)]);
   const of = await shapeOf(tx, request);
   switch (format) {
     case 'csv':

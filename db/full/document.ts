@@ -12,6 +12,7 @@ import { latestRevision } from '../migrations/index.js';
 import { manifestText } from './claims.js';
 import type { Manifest } from './claims.js';
 import { STUDY_COLUMNS, studyTables } from './tables.js';
+import { execute } from '../query.js';
 
 export const FORMAT = 'research-assessment-study';
 export const FORMAT_VERSION = 1;
@@ -45,7 +46,7 @@ export async function writeStudyDocument(
   signer?: AuditSigner,
 ): Promise<number> {
   // Parts in parallel would come in any order.
-  await tx.raw('set local max_parallel_workers_per_gather = 0');
+  await execute(tx, 'set local max_parallel_workers_per_gather = 0');
   const head = JSON.stringify({
     format: FORMAT,
     format_version: FORMAT_VERSION,

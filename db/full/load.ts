@@ -7,6 +7,7 @@ import type { Importing } from './claims.js';
 import type { StudyDocument } from './document.js';
 import { NewIds } from './ids.js';
 import { studyTables } from './tables.js';
+import { execute, query } from '../query.js';
 
 type Row = Record<string, unknown>;
 const BATCH = 500;
@@ -21,11 +22,12 @@ export class UnreadableDate extends Error {
 export async function studyIsEmpty(tx: Tx, studyId: string): Promise<boolean> {
   // A study has its first policy from the start.
   const tables = studyTables.map(({ name }) => name).filter((name) => name !== 'enrollment_policies');
-  const { rows } = await tx.raw(
-    `select not (${tables.map((name) => `exists (select from ${name} where study_id = :id)`).join(' or ')}) as empty`,
-    { id: studyId },
+  const rows = await query<{ empty: boolean }>(
+    tx,
+    `select not (${tables.map((name) => `exists (select from ${name} where study_id = $1)`).join(' or ')}) as empty`,
+    [studyId],
   );
-  return rows[0].empty;
+  return rows[0]!.empty;
 }
 
 /**
@@ -41,7 +43,7 @@ export async function loadStudy(
   values: { datacapture: Row; importing: Importing },
 ): Promise<{ loaded: Record<string, number>; unknownBatteries: readonly number[] }> {
   // Visits bring their history with them (0018-exports).
-  await tx.raw(`select set_config('app.loading_study', ?, true)`, [studyId]);
+  await execute(tx, `select set_config('app.loading_study', $1, true)`, [studyId]);
   await requireYears(tx, document);
   const ids = new NewIds(document, studyId);
   const people = await knownUsers(tx, document);
@@ -58,17 +60,20 @@ export async function loadStudy(
     loaded[name] = rows.length;
     if (name === 'batteries') await loadBatteries(tx, rows, ids, document);
     else if (name === 'visit_states')
-      await inBatches(rows, batch, (some) => tx.raw('select load_visit_states(?::jsonb)', [JSON.stringify(some)]));
+      await inBatches(rows, batch, (some) =>
+        execute(tx, 'select load_visit_states($1::jsonb)', [JSON.stringify(some)]),
+      );
     else {
       // With its visits the database has planned their reminders; the document brings what became of them.
       if (name === 'notifications') await tx('notifications').where({ study_id: studyId }).delete();
       await insert(tx, name, rows, batch);
     }
   }
-  await tx.raw(`select set_config('app.loading_study', '', true)`);
-  await tx.raw(
+  await execute(tx, `select set_config('app.loading_study', '', true)`);
+  await execute(
+    tx,
     `insert into outbox (topic, study_id, subject, payload, patient)
-     select 'participant-start', study_id, id::text, jsonb_build_object('site_id', site_id) || ?::jsonb, true from participants where study_id = ? and status = 'enrolled'`,
+     select 'participant-start', study_id, id::text, jsonb_build_object('site_id', site_id) || $1::jsonb, true from participants where study_id = $2 and status = 'enrolled'`,
     [JSON.stringify(carriedTrace()), studyId],
   );
   (tx as TxWithMark).wroteOutbox = true;
@@ -77,12 +82,13 @@ export async function loadStudy(
 
 /** The database has no year 0, and would say so without naming the row. */
 async function requireYears(tx: Tx, { tables }: StudyDocument): Promise<void> {
-  const { rows } = await tx.raw(
+  const rows = await query<{ table: string; columns: string[] }>(
+    tx,
     `select c.relname as table, array_agg(a.attname::text) as columns from pg_attribute a join pg_class c on c.oid = a.attrelid
-     where a.attrelid = any (?::text[]::regclass[]) and a.attnum > 0 and a.atttypid = any ('{date,date[],timestamptz,timestamptz[]}'::regtype[]) group by 1`,
+     where a.attrelid = any ($1::text[]::regclass[]) and a.attnum > 0 and a.atttypid = any ('{date,date[],timestamptz,timestamptz[]}'::regtype[]) group by 1`,
     [studyTables.map(({ name }) => name)],
   );
-  for (const { table, columns } of rows as { table: string; columns: string[] }[]) {
+  for (const { table, columns } of rows) {
     for (const [i, row] of (tables[table] ?? []).entries()) {
       const column = columns.find((name) =>
         [row[name]].flat().some((value) => typeof value === 'string' && value.startsWith('0000-')),
@@ -102,8 +108,8 @@ async function knownUsers(tx: Tx, { tables }: StudyDocument): Promise<Set<string
       rows.flatMap((row) => USER_COLUMNS.flatMap((column) => (typeof row[column] === 'string' ? [row[column]] : []))),
     ),
   );
-  const { rows } = await tx.raw('select id from users where id = any(?::uuid[])', [[...named]]);
-  return new Set((rows as { id: string }[]).map(({ id }) => id));
+  const rows = await query<{ id: string }>(tx, 'select id from users where id = any($1::uuid[])', [[...named]]);
+  return new Set(rows.map(({ id }) => id));
 }
 
 /**
@@ -158,21 +164,24 @@ async function loadBatteries(tx: Tx, rows: readonly Row[], ids: NewIds, { tables
 
 /** Columns that rows of this table may bring: those that it has, and that the database does not number itself. */
 async function columnsOf(tx: Tx, table: string, rows: readonly Row[]): Promise<string[]> {
-  const { rows: found } = await tx.raw(
-    `select attname from pg_attribute where attrelid = ?::regclass and attnum > 0 and not attisdropped and attidentity <> 'a' and attgenerated = ''`,
+  const found = await query<{ attname: string }>(
+    tx,
+    `select attname from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped and attidentity <> 'a' and attgenerated = ''`,
     [table],
   );
   const given = new Set(rows.flatMap((row) => Object.keys(row)));
-  return (found as { attname: string }[]).map(({ attname }) => attname).filter((name) => given.has(name));
+  return found.map(({ attname }) => attname).filter((name) => given.has(name));
 }
 
 async function insert(tx: Tx, table: string, rows: readonly Row[], batch: number): Promise<void> {
   if (rows.length === 0) return;
   const list = (await columnsOf(tx, table, rows)).map((column) => `"${column}"`).join(', ');
   await inBatches(rows, batch, (some) =>
-    tx.raw(`insert into ${table} (${list}) select ${list} from jsonb_populate_recordset(null::${table}, ?::jsonb)`, [
-      JSON.stringify(some),
-    ]),
+    execute(
+      tx,
+      `insert into ${table} (${list}) select ${list} from jsonb_populate_recordset(null::${table}, $1::jsonb)`,
+      [JSON.stringify(some)],
+    ),
   );
 }
 

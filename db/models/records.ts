@@ -1,15 +1,5 @@
 import { Model } from 'objection';
-
-/**
- * The aggregates as rows. Fields are only declared: a plain class field would become a real key with the value
- * undefined. Lists and counts are SQL (db/queries); these serve single records.
- */
-abstract class Row extends Model {
-  declare id: string;
-  declare created_at: string;
-  declare updated_at: string;
-  static override useLimitInFirst = true;
-}
+import { Row } from './base.js';
 
 export class Study extends Row {
   static override tableName = 'studies';
@@ -26,6 +16,23 @@ export class Study extends Row {
   declare consent_mode: 'none' | 'external' | 'econsent';
   declare config: Record<string, unknown>;
   declare policy_version: number;
+  static override relationMappings = () => ({
+    sites: {
+      relation: Model.HasManyRelation,
+      modelClass: Site,
+      join: { from: 'studies.id', to: 'sites.study_id' },
+    },
+    participants: {
+      relation: Model.HasManyRelation,
+      modelClass: Participant,
+      join: { from: 'studies.id', to: 'participants.study_id' },
+    },
+    windows: {
+      relation: Model.HasManyRelation,
+      modelClass: VisitWindow,
+      join: { from: 'studies.id', to: 'visit_windows.study_id' },
+    },
+  });
 }
 
 export class Site extends Row {
@@ -35,6 +42,13 @@ export class Site extends Row {
   declare name: string | null;
   declare timezone: string | null;
   declare status: 'active' | 'inactive';
+  static override relationMappings = () => ({
+    study: {
+      relation: Model.BelongsToOneRelation,
+      modelClass: Study,
+      join: { from: 'sites.study_id', to: 'studies.id' },
+    },
+  });
 }
 
 export class Participant extends Row {
@@ -54,6 +68,38 @@ export class Participant extends Row {
   declare withdrawn_at: string | null;
   declare withdrawal_reason: string | null;
   declare reinstated_at: string | null;
+  static override relationMappings = () => ({
+    study: {
+      relation: Model.BelongsToOneRelation,
+      modelClass: Study,
+      join: { from: 'participants.study_id', to: 'studies.id' },
+    },
+    site: {
+      relation: Model.BelongsToOneRelation,
+      modelClass: Site,
+      join: { from: 'participants.site_id', to: 'sites.id' },
+    },
+    consents: {
+      relation: Model.HasManyRelation,
+      modelClass: Consent,
+      join: { from: 'participants.id', to: 'consents.participant_id' },
+    },
+    eligibility: {
+      relation: Model.HasManyRelation,
+      modelClass: Eligibility,
+      join: { from: 'participants.id', to: 'eligibility_assessments.participant_id' },
+    },
+    forms: {
+      relation: Model.HasManyRelation,
+      modelClass: FormInstance,
+      join: { from: 'participants.id', to: 'form_instances.participant_id' },
+    },
+    visits: {
+      relation: Model.HasManyRelation,
+      modelClass: ScheduledVisit,
+      join: { from: 'participants.id', to: 'scheduled_visits.participant_id' },
+    },
+  });
 }
 
 export class Consent extends Row {
@@ -198,4 +244,16 @@ export class ScheduledVisit extends Row {
   declare moved_from: VisitDays | null;
   /** What its schedule had of what somebody changed by hand. */
   declare changed_from: VisitContent | null;
+  static override relationMappings = () => ({
+    participant: {
+      relation: Model.BelongsToOneRelation,
+      modelClass: Participant,
+      join: { from: 'scheduled_visits.participant_id', to: 'participants.id' },
+    },
+    window: {
+      relation: Model.BelongsToOneRelation,
+      modelClass: VisitWindow,
+      join: { from: 'scheduled_visits.visit_window_id', to: 'visit_windows.id' },
+    },
+  });
 }

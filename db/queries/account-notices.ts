@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import { query } from '../query.js';
 
 /** What a user is told about the own account. */
 export type NoticeKind =
@@ -30,11 +31,12 @@ export async function insertNotice(
   notice: { userId: string; kind: NoticeKind; details: NoticeDetails },
   quietMinutes = 0,
 ): Promise<string | undefined> {
-  const { rows } = await tx.raw(
-    `insert into account_notices (user_id, kind, details) select :user::uuid, :kind, :details::jsonb
-     where not exists (select from account_notices n where n.user_id = :user::uuid and n.kind = :kind and n.created_at > clock_timestamp() - :quiet * interval '1 minute')
+  const rows = await query<{ id: string }>(
+    tx,
+    `insert into account_notices (user_id, kind, details) select $1::uuid, $2::text, $3::jsonb
+     where not exists (select from account_notices n where n.user_id = $1::uuid and n.kind = $2::text and n.created_at > clock_timestamp() - $4 * interval '1 minute')
      returning id`,
-    { user: notice.userId, kind: notice.kind, details: JSON.stringify(notice.details), quiet: quietMinutes },
+    [notice.userId, notice.kind, JSON.stringify(notice.details), quietMinutes],
   );
   return rows[0]?.id;
 }
@@ -49,9 +51,10 @@ export interface Notice {
 
 /** A notice that was not sent yet, of an active user. */
 export async function noticeToSend(tx: Tx, id: string): Promise<Notice | undefined> {
-  const { rows } = await tx.raw(
+  const rows = await query<Notice>(
+    tx,
     `select n.kind, n.details, u.email, to_char(n.created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"') as at
-     from account_notices n join users u on u.id = n.user_id where n.id = ? and n.sent_at is null and u.status = 'active'`,
+     from account_notices n join users u on u.id = n.user_id where n.id = $1 and n.sent_at is null and u.status = 'active'`,
     [id],
   );
   return rows[0];

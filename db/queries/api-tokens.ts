@@ -1,6 +1,9 @@
+import { raw } from 'objection';
+import { ApiTokenRow } from '../models/identity.js';
 import type { Database, Tx } from '../knex.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
+import { query } from '../query.js';
 
 /** A token of /api/v1 as it is shown: never the token itself. */
 export interface ApiToken {
@@ -27,12 +30,13 @@ export async function insertApiToken(
     seconds: number;
   },
 ): Promise<ApiToken> {
-  const { rows } = await tx.raw(
+  const rows = await query<ApiToken>(
+    tx,
     `insert into api_tokens (id, user_id, name, scopes, study_ids, token_hash, expires_at)
-     values (?, ?, ?, ?::text[], ?::uuid[], ?, clock_timestamp() + ? * interval '1 second') returning ${COLUMNS}`,
+     values ($1, $2, $3, $4::text[], $5::uuid[], $6, clock_timestamp() + $7 * interval '1 second') returning ${COLUMNS}`,
     [token.id, token.userId, token.name, [...token.scopes], [...token.studyIds], token.hash, token.seconds],
   );
-  return rows[0];
+  return rows[0]!;
 }
 
 /** A user's tokens that were not revoked, the expired ones among them. */
@@ -49,33 +53,37 @@ export function listApiTokens(tx: Tx, userId: string, at: Page): Promise<Listed<
 
 /** A user's tokens that still work. */
 export async function listActiveTokens(tx: Tx, userId: string): Promise<ApiToken[]> {
-  const { rows } = await tx.raw(
-    `select ${COLUMNS} from api_tokens where user_id = ? and revoked_at is null and expires_at > clock_timestamp() order by created_at, id`,
-    [userId],
-  );
-  return rows;
+  return tx('api_tokens')
+    .where({ user_id: userId })
+    .whereNull('revoked_at')
+    .where('expires_at', '>', tx.raw('clock_timestamp()'))
+    .orderBy(['created_at', 'id'])
+    .select(tx.raw(COLUMNS)) as Promise<ApiToken[]>;
 }
 
 export async function apiTokenById(tx: Tx, id: string): Promise<ApiToken | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from api_tokens where id = ? and revoked_at is null`, [id])).rows[0];
+  return tx('api_tokens').where({ id }).whereNull('revoked_at').first(tx.raw(COLUMNS)) as Promise<ApiToken | undefined>;
 }
 
 export async function revokeApiToken(tx: Tx, id: string): Promise<void> {
-  await tx('api_tokens')
-    .where({ id })
+  await ApiTokenRow.query(tx)
+    .findById(id)
     .whereNull('revoked_at')
-    .update({ revoked_at: tx.raw('clock_timestamp()') });
+    .patch({ revoked_at: raw('clock_timestamp()') });
 }
 
 /** Ends all tokens of a user. @returns the ids of those that were not revoked before */
 export async function revokeApiTokensOf(tx: Tx, userId: string): Promise<string[]> {
-  const { rows } = await tx.raw(
-    'update api_tokens set revoked_at = clock_timestamp() where user_id = ? and revoked_at is null returning id',
-    [userId],
-  );
-  return (rows as { id: string }[]).map(({ id }) => id).sort();
+  const rows = (await tx('api_tokens')
+    .where({ user_id: userId })
+    .whereNull('revoked_at')
+    .update({ revoked_at: tx.raw('clock_timestamp()') })
+    .returning('id')) as { id: string }[];
+  return rows.map(({ id }) => id).sort();
 }
 
 export async function tokenUsed(database: Database, id: string): Promise<void> {
-  await database.raw('update api_tokens set last_used_at = clock_timestamp() where id = ?', [id]);
+  await ApiTokenRow.query(database)
+    .findById(id)
+    .patch({ last_used_at: raw('clock_timestamp()') });
 }

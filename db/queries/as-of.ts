@@ -1,6 +1,7 @@
 import { visitStatus } from '../effective.js';
 import type { Tx } from '../knex.js';
 import type { AnchorResponse } from './anchors.js';
+import { query } from '../query.js';
 
 export interface Existence {
   ahead: boolean;
@@ -9,11 +10,12 @@ export interface Existence {
 
 /** Whether an instant lies ahead of the database's clock, and whether the participant was on record then. */
 export async function existenceAt(tx: Tx, participantId: string, at: string): Promise<Existence> {
-  const { rows } = await tx.raw(
-    `select ?::timestamptz > clock_timestamp() as ahead, exists (select from participants where id = ? and created_at <= ?::timestamptz) as existed`,
+  const rows = await query<Existence>(
+    tx,
+    `select $1::timestamptz > clock_timestamp() as ahead, exists (select from participants where id = $2 and created_at <= $3::timestamptz) as existed`,
     [at, participantId, at],
   );
-  return rows[0] as Existence;
+  return rows[0]!;
 }
 
 /** The version that was current; in a gap between two there is none. */
@@ -25,7 +27,7 @@ const CURRENT = `select v.* from schedule_versions v, asked where v.participant_
  * of an override that was only asked for or denied changes nothing.
  */
 const ANCHOR_AS_OF = `
-with asked as (select ?::uuid as participant_id, ?::timestamptz as at),
+with asked as (select $1::uuid as participant_id, $2::timestamptz as at),
 last as (
   select h.*, d.decision from asked join anchor_date_history h on h.participant_id = asked.participant_id and h.created_at <= asked.at
   left join anchor_decisions d on d.history_id = h.id
@@ -52,7 +54,7 @@ cross join lateral (select l.enrollment_date_value is not null as has_value, coa
 
 /** The anchor as it was believed to be at an instant, in the shape of today's. */
 export async function readAnchorAsOf(tx: Tx, participantId: string, at: string): Promise<AnchorResponse | undefined> {
-  return (await tx.raw(ANCHOR_AS_OF, [participantId, at])).rows[0] as AnchorResponse | undefined;
+  return (await query<AnchorResponse>(tx, ANCHOR_AS_OF, [participantId, at]))[0];
 }
 
 export interface VersionThen extends Record<string, unknown> {
@@ -62,11 +64,12 @@ export interface VersionThen extends Record<string, unknown> {
 
 /** The schedule version that was current at an instant, as it stood then; undefined where none was. */
 export async function readVersionAsOf(tx: Tx, participantId: string, at: string): Promise<VersionThen | undefined> {
-  const { rows } = await tx.raw(`with asked as (select ?::uuid as participant_id, ?::timestamptz as at) ${CURRENT}`, [
-    participantId,
-    at,
-  ]);
-  const version = rows[0] as VersionThen | undefined;
+  const rows = await query<VersionThen>(
+    tx,
+    `with asked as (select $1::uuid as participant_id, $2::timestamptz as at) ${CURRENT}`,
+    [participantId, at],
+  );
+  const version = rows[0];
   return (
     version && {
       ...version,
@@ -90,18 +93,18 @@ export async function readVisitsAsOf(
   version: VersionThen | undefined,
 ): Promise<Record<string, unknown>[]> {
   const carried = version?.scheduling_settings.carried_visit_ids ?? [];
-  const { rows } = await tx.raw(
+  return query<Record<string, unknown>>(
+    tx,
     `select v.id, v.visit_key, v.study_id, v.participant_id, v.visit_window_id, v.schedule_version_id, v.is_baseline, v.event_definition_id, v.event_oid, v.event_occurrence,
        s.name, s.battery_id, s.datacapture_event, o.status, s.status_reason, s.target_date, s.window_open, s.window_close, s.completed_at, s.session_id,
        s.anchor_reconciled_at is not null as anchor_reconciled, s.anchor_reconciled_at, s.needs_review, s.reporting_target_date, v.created_at,
-       s.changed_at as updated_at, v.id = any(?::uuid[]) as carried
-     from (select distinct on (visit_id) * from visit_states where participant_id = ? and changed_at <= ?::timestamptz order by visit_id, seq desc) s
+       s.changed_at as updated_at, v.id = any($1::uuid[]) as carried
+     from (select distinct on (visit_id) * from visit_states where participant_id = $2 and changed_at <= $3::timestamptz order by visit_id, seq desc) s
      join scheduled_visits v on v.id = s.visit_id
      join participants p on p.id = v.participant_id join studies y on y.id = p.study_id left join sites t on t.id = p.site_id
-     cross join lateral (select ${visitStatus('s', '(?::timestamptz at time zone coalesce(t.timezone, y.timezone))::date', `case when p.withdrawn_at <= ?::timestamptz then 'withdrawn' else 'enrolled' end`)} as status) o
-     where v.schedule_version_id is null or v.schedule_version_id = ?::uuid or v.id = any(?::uuid[])
+     cross join lateral (select ${visitStatus('s', '($3::timestamptz at time zone coalesce(t.timezone, y.timezone))::date', `case when p.withdrawn_at <= $3::timestamptz then 'withdrawn' else 'enrolled' end`)} as status) o
+     where v.schedule_version_id is null or v.schedule_version_id = $4::uuid or v.id = any($1::uuid[])
      order by v.schedule_version_id is null, s.target_date, v.id`,
-    [carried, participantId, at, at, at, at, version?.id ?? null, carried],
+    [carried, participantId, at, version?.id ?? null],
   );
-  return rows as Record<string, unknown>[];
 }

@@ -1,5 +1,6 @@
 import type { Checkpoint } from '../audit-signing.js';
 import type { Database, Tx } from '../knex.js';
+import { query } from '../query.js';
 
 export interface StoredCheckpoint extends Checkpoint {
   id: string;
@@ -18,25 +19,29 @@ const whole = <T extends StoredCheckpoint>(row: T): T => ({ ...row, witness: row
 
 /** Where every chain, or one, ends now. */
 export async function chainHeads(db: Database | Tx, chain?: string): Promise<ChainHead[]> {
-  const { rows } = await db.raw(
-    `select chain, seq as rows, head from audit_chains where ?::text is null or chain = ? order by chain`,
+  const rows = await query<ChainHead>(
+    db,
+    `select chain, seq as rows, head from audit_chains where $1::text is null or chain = $2 order by chain`,
     [chain ?? null, chain ?? null],
   );
-  return rows as ChainHead[];
+  return rows;
 }
 
 /** How many records the last checkpoint of each chain covers. */
 export async function lastCheckpoints(db: Database | Tx): Promise<Map<string, number>> {
-  const { rows } = (await db.raw('select chain, max(seq) as rows from audit_checkpoints group by chain')) as {
-    rows: { chain: string; rows: number }[];
-  };
+  const rows = await query<{ chain: string; rows: number }>(
+    db,
+    'select chain, max(seq) as rows from audit_checkpoints group by chain',
+  );
   return new Map(rows.map((row) => [row.chain, row.rows]));
 }
 
 export async function checkpointsOf(db: Database | Tx, chain: string): Promise<StoredCheckpoint[]> {
-  const { rows } = (await db.raw(`select ${WHOLE} from audit_checkpoints where chain = ? order by seq`, [chain])) as {
-    rows: StoredCheckpoint[];
-  };
+  const rows = await query<StoredCheckpoint>(
+    db,
+    `select ${WHOLE} from audit_checkpoints where chain = $1 order by seq`,
+    [chain],
+  );
   return rows.map(whole);
 }
 
@@ -69,18 +74,17 @@ export async function listCheckpoints(
 }
 
 export async function checkpointById(tx: Tx, id: string): Promise<StoredCheckpoint | undefined> {
-  const { rows } = (await tx.raw(`select ${WHOLE} from audit_checkpoints where id = ?`, [id])) as {
-    rows: StoredCheckpoint[];
-  };
+  const rows = await query<StoredCheckpoint>(tx, `select ${WHOLE} from audit_checkpoints where id = $1`, [id]);
   return rows.map(whole)[0];
 }
 
 /** The newest checkpoint of a chain that covers record `seq`. */
 export async function checkpointCovering(tx: Tx, chain: string, seq: number): Promise<StoredCheckpoint | undefined> {
-  const { rows } = (await tx.raw(
-    `select ${WHOLE} from audit_checkpoints where chain = ? and seq >= ? order by seq desc limit 1`,
+  const rows = await query<StoredCheckpoint>(
+    tx,
+    `select ${WHOLE} from audit_checkpoints where chain = $1 and seq >= $2 order by seq desc limit 1`,
     [chain, seq],
-  )) as { rows: StoredCheckpoint[] };
+  );
   return rows.map(whole)[0];
 }
 
@@ -89,11 +93,12 @@ export async function chainHashes(tx: Tx, chain: string, rows: number): Promise<
   const data = Buffer.alloc(32 * rows);
   let at = 0;
   while (at < rows) {
-    const batch = await tx.raw(
-      `select string_agg(hash, '' order by seq) as hashes from audit_log where chain = ? and seq > ? and seq <= ?`,
+    const [batch] = await query<{ hashes: string | null }>(
+      tx,
+      `select string_agg(hash, '' order by seq) as hashes from audit_log where chain = $1 and seq > $2 and seq <= $3`,
       [chain, at, Math.min(at + 20_000, rows)],
     );
-    const hashes = Buffer.from((batch.rows as { hashes: string | null }[])[0]?.hashes ?? '', 'hex');
+    const hashes = Buffer.from(batch?.hashes ?? '', 'hex');
     if (hashes.length === 0) throw new Error(`chain ${chain} ends at ${at}, not at ${rows}`);
     hashes.copy(data, 32 * at);
     at += hashes.length / 32;

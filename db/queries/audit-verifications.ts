@@ -1,4 +1,5 @@
 import type { Database, Tx } from '../knex.js';
+import { query } from '../query.js';
 
 export interface VerificationRow {
   id: string;
@@ -54,10 +55,10 @@ export async function noteVerification(tx: Tx, id: string, change: Partial<Verif
 
 /** So many records do the chains have now, or the one. */
 export async function recordsOf(tx: Tx, chains: readonly string[]): Promise<number> {
-  const {
-    rows: [sum],
-  } = (await tx.raw('select coalesce(sum(seq), 0)::bigint as rows from audit_chains where chain = any(?)', [
-    [...chains],
-  ])) as { rows: [{ rows: number }] };
-  return sum.rows;
+  const [sum] = await query<{ rows: number }>(
+    tx,
+    'select coalesce(sum(seq), 0)::bigint as rows from audit_chains where chain = any($1)',
+    [[...chains]],
+  );
+  return sum!.rows;
 }

@@ -1,5 +1,6 @@
 import { AS_HASHED } from '../audit-records.js';
 import type { Tx } from '../knex.js';
+import { query } from '../query.js';
 
 export interface AuditFilter {
   study_id?: string | undefined;
@@ -18,13 +19,12 @@ const EQUAL = ['study_id', 'user_id', 'action', 'resource_type', 'resource_id', 
 
 /** Whether there is a study of this id, or was one: its chain stays. */
 export async function hasChain(tx: Tx, studyId: string): Promise<boolean> {
-  const {
-    rows: [found],
-  } = (await tx.raw(
-    `select exists (select from studies where id = ?::uuid) or exists (select from audit_chains where chain = ?) or exists (select from audit_log where chain = ?)
-       or exists (select from audit_checkpoints where chain = ?) as there`,
+  const [found] = await query<{ there: boolean }>(
+    tx,
+    `select exists (select from studies where id = $1::uuid) or exists (select from audit_chains where chain = $2) or exists (select from audit_log where chain = $3)
+       or exists (select from audit_checkpoints where chain = $4) as there`,
     [studyId, studyId, studyId, studyId],
-  )) as { rows: { there: boolean }[] };
+  );
   return found!.there;
 }
 

@@ -1,5 +1,6 @@
 import { readInScope } from '../transaction.js';
 import type { Database } from '../knex.js';
+import { query } from '../query.js';
 
 /** What waits, and what waits for a person. The names are those of the worker's metrics. */
 export interface Backlog {
@@ -24,7 +25,8 @@ const TRIED = 3;
 /** Reads the backlog of all studies; each count goes by an index that holds what waits and nothing else. */
 export const backlog = (database: Database): Promise<Backlog> =>
   readInScope(database, '*', async (tx) => {
-    const { rows } = await tx.raw(
+    const rows = await query<Backlog>(
+      tx,
       `select (select count(*)::int from outbox) as outbox_messages,
        (select coalesce(extract(epoch from clock_timestamp() - min(created_at)), 0)::float8 from outbox where not patient or attempts > ${TRIED}) as outbox_oldest_seconds,
        (select coalesce(sum(c.seq - coalesce(k.seq, 0)), 0)::float8 from audit_chains c
@@ -39,5 +41,5 @@ export const backlog = (database: Database): Promise<Backlog> =>
        (select count(*) filter (where status = 'waiting')::int as waiting, count(*) filter (where status = 'failed')::int as failed
           from result_pushes where status in ('waiting', 'failed')) p`,
     );
-    return (rows as Backlog[])[0]!;
+    return rows[0]!;
   });

@@ -3,6 +3,7 @@ import type { Statement } from '../one-trip.js';
 import { prepared } from '../prepared.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
+import { execute, query } from '../query.js';
 
 export interface ModuleRow {
   id: string;
@@ -59,15 +60,16 @@ export function listBatteries(
  * left
  */
 export async function batteryById(tx: Tx, id: number, lock = false): Promise<BatteryRecord | undefined> {
-  if (lock) await tx.raw('select 1 from batteries where id = ? for update', [id]);
-  return (await tx.raw(`select ${COLUMNS} from batteries b where b.id = ?`, [id])).rows[0];
+  if (lock) await tx('batteries').where({ id }).forUpdate().select('id');
+  return tx('batteries as b').where('b.id', id).first(tx.raw(COLUMNS)) as Promise<BatteryRecord | undefined>;
 }
 
 /** By its code, locked until the commit. */
 export async function batteryByCode(tx: Tx, studyId: string, code: string): Promise<BatteryRecord | undefined> {
-  await tx.raw('select 1 from batteries where study_id = ? and code = ? for update', [studyId, code]);
-  return (await tx.raw(`select ${COLUMNS} from batteries b where b.study_id = ? and b.code = ?`, [studyId, code]))
-    .rows[0];
+  await tx('batteries').where({ study_id: studyId, code }).forUpdate().select('id');
+  return tx('batteries as b').where({ 'b.study_id': studyId, 'b.code': code }).first(tx.raw(COLUMNS)) as Promise<
+    BatteryRecord | undefined
+  >;
 }
 
 export async function insertBattery(
@@ -91,13 +93,14 @@ export async function deleteBattery(tx: Tx, id: number): Promise<void> {
 
 /** Whether windows, events, visits, sessions or the capture system's mapping name the battery. */
 export async function batteryInUse(tx: Tx, id: number): Promise<boolean> {
-  const { rows } = await tx.raw(
-    `select exists (select from visit_windows where battery_id = :id) or exists (select from event_definitions where battery_id = :id)
-       or exists (select from scheduled_visits where battery_id = :id) or exists (select from assessment_sessions where battery_id = :id)
-       or exists (select from datacapture_configs d, jsonb_each(d.event_battery_mapping) e where e.value->>'battery_id' = (:id)::text) as used`,
-    { id },
+  const rows = await query<{ used: boolean }>(
+    tx,
+    `select exists (select from visit_windows where battery_id = $1) or exists (select from event_definitions where battery_id = $1)
+       or exists (select from scheduled_visits where battery_id = $1) or exists (select from assessment_sessions where battery_id = $1)
+       or exists (select from datacapture_configs d, jsonb_each(d.event_battery_mapping) e where e.value->>'battery_id' = ($2)::text) as used`,
+    [id, id],
   );
-  return rows[0].used;
+  return rows[0]!.used;
 }
 
 // --- modules of a version
@@ -127,11 +130,12 @@ export async function updateModule(
 /** Takes a module out and closes the gap. */
 export async function deleteModule(tx: Tx, of: { battery_id: number; version: number; id: string }): Promise<void> {
   await tx('battery_modules').where(of).delete();
-  await tx.raw(
+  await execute(
+    tx,
     `update battery_modules m set position = n.position from (
-       select id, row_number() over (order by position) as position from battery_modules where battery_id = :battery_id and version = :version) n
-     where m.battery_id = :battery_id and m.version = :version and m.id = n.id and m.position <> n.position`,
-    { battery_id: of.battery_id, version: of.version },
+       select id, row_number() over (order by position) as position from battery_modules where battery_id = $1 and version = $2) n
+     where m.battery_id = $1 and m.version = $2 and m.id = n.id and m.position <> n.position`,
+    [of.battery_id, of.version],
   );
 }
 
@@ -145,18 +149,20 @@ export async function orderModules(
   of: { battery_id: number; version: number },
   ids: readonly string[],
 ): Promise<void> {
-  await tx.raw(
-    `update battery_modules m set position = n.position from unnest(?::uuid[]) with ordinality as n(id, position)
-     where m.battery_id = ? and m.version = ? and m.id = n.id`,
+  await execute(
+    tx,
+    `update battery_modules m set position = n.position from unnest($1::uuid[]) with ordinality as n(id, position)
+     where m.battery_id = $2 and m.version = $3 and m.id = n.id`,
     [[...ids], of.battery_id, of.version],
   );
 }
 
 /** The next version starts as a copy of this one; its modules keep their ids. */
 export async function copyModules(tx: Tx, batteryId: number, from: number, to: number): Promise<void> {
-  await tx.raw(
+  await execute(
+    tx,
     `insert into battery_modules (battery_id, version, id, study_id, position, task, name, settings, required, estimated_minutes)
-     select battery_id, ?, id, study_id, position, task, name, settings, required, estimated_minutes from battery_modules where battery_id = ? and version = ?`,
+     select battery_id, $1, id, study_id, position, task, name, settings, required, estimated_minutes from battery_modules where battery_id = $2 and version = $3`,
     [to, batteryId, from],
   );
 }
@@ -187,14 +193,15 @@ export async function insertVersion(tx: Tx, battery: BatteryRecord, publishedByI
 
 /** Every version, newest first; the draft among them where there is one. */
 export async function listBatteryVersions(tx: Tx, batteryId: number): Promise<VersionRow[]> {
-  const { rows } = await tx.raw(
+  const rows = await query<VersionRow>(
+    tx,
     `select b.battery_id, b.version, b.status, b.name, b.description, b.published_at, b.published_by_id, ${modulesOf('b.version')} from (
-       select v.battery_id as id, v.battery_id, v.version, 'published' as status, v.name, v.description, v.published_at, v.published_by_id from battery_versions v where v.battery_id = :id
+       select v.battery_id as id, v.battery_id, v.version, 'published' as status, v.name, v.description, v.published_at, v.published_by_id from battery_versions v where v.battery_id = $1
        union all
        select d.id, d.id, d.version, 'draft', d.name, d.description, null, null from batteries d
-       where d.id = :id and not exists (select from battery_versions v where v.battery_id = d.id and v.version = d.version)) b
+       where d.id = $1 and not exists (select from battery_versions v where v.battery_id = d.id and v.version = d.version)) b
      order by b.version desc`,
-    { id: batteryId },
+    [batteryId],
   );
   return rows;
 }

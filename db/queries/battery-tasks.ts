@@ -2,11 +2,9 @@ import type { Tx } from '../knex.js';
 
 /** Of each battery of a study the tasks that any version of it has. */
 export async function tasksOfBatteries(tx: Tx, studyId: string): Promise<Record<number, string[]>> {
-  const { rows } = await tx.raw(
-    'select battery_id, array_agg(distinct task) as tasks from battery_modules where study_id = ? group by battery_id',
-    [studyId],
-  );
-  return Object.fromEntries(
-    (rows as { battery_id: number; tasks: string[] }[]).map(({ battery_id, tasks }) => [battery_id, tasks]),
-  );
+  const rows = (await tx('battery_modules')
+    .where({ study_id: studyId })
+    .groupBy('battery_id')
+    .select('battery_id', tx.raw('array_agg(distinct task) as tasks'))) as { battery_id: number; tasks: string[] }[];
+  return Object.fromEntries(rows.map(({ battery_id, tasks }) => [battery_id, tasks]));
 }

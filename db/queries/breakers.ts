@@ -27,9 +27,10 @@ const SHOWN = 'state, consecutive_failures, opened_at, next_attempt_at, last_err
 
 /** The breaker of a configuration as it is shown; one that nothing was pushed through yet is closed. */
 export async function breakerOf(tx: Tx, studyId: string): Promise<BreakerView> {
-  const { rows } = await tx.raw(`select ${SHOWN} from datacapture_breakers where study_id = ?`, [studyId]);
+  const breaker = (await tx('datacapture_breakers').where({ study_id: studyId }).first(tx.raw(SHOWN))) as
+    BreakerView | undefined;
   return (
-    rows[0] ?? { state: 'closed', consecutive_failures: 0, opened_at: null, next_attempt_at: null, last_error: null }
+    breaker ?? { state: 'closed', consecutive_failures: 0, opened_at: null, next_attempt_at: null, last_error: null }
   );
 }
 
@@ -45,18 +46,19 @@ export interface Passage {
 }
 
 async function lock(tx: Tx, { studyId, connection }: Omit<Passage, 'attempt'>): Promise<BreakerRow> {
-  await tx.raw('insert into datacapture_breakers (study_id, connection) values (?, ?) on conflict do nothing', [
-    studyId,
-    connection,
-  ]);
-  const {
-    rows: [row],
-  } = await tx.raw(
-    `select ${SHOWN}, connection, probe, next_attempt_at <= clock_timestamp() as cooled, coalesce(probe_until < clock_timestamp(), false) as probe_lost,
-       coalesce(greatest(next_attempt_at, probe_until), clock_timestamp()) as retry_at
-     from datacapture_breakers where study_id = ? for update`,
-    [studyId],
-  );
+  await tx('datacapture_breakers').insert({ study_id: studyId, connection }).onConflict().ignore();
+  const row = await tx('datacapture_breakers')
+    .where({ study_id: studyId })
+    .forUpdate()
+    .first(
+      tx.raw(SHOWN),
+      'connection',
+      'probe',
+      tx.raw(
+        'next_attempt_at <= clock_timestamp() as cooled, coalesce(probe_until < clock_timestamp(), false) as probe_lost',
+      ),
+      tx.raw('coalesce(greatest(next_attempt_at, probe_until), clock_timestamp()) as retry_at'),
+    );
   if (row.connection === connection) return row;
   // Another capture system, or another token: what is known of the former one says nothing of it.
   await change(tx, studyId, { ...CLOSED, connection });

@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import { query } from '../query.js';
 
 export interface CalendarFeed {
   id: string;
@@ -15,11 +16,10 @@ export interface FeedOf {
 const COLUMNS = 'id, participant_id, caregiver_id, created_at';
 
 export async function feedsOf(tx: Tx, participantId: string): Promise<CalendarFeed[]> {
-  const { rows } = await tx.raw(
-    `select ${COLUMNS} from calendar_feeds where participant_id = ? order by created_at, id`,
-    [participantId],
-  );
-  return rows as CalendarFeed[];
+  return tx('calendar_feeds')
+    .where({ participant_id: participantId })
+    .orderBy(['created_at', 'id'])
+    .select(tx.raw(COLUMNS)) as Promise<CalendarFeed[]>;
 }
 
 export const feedOf = async (
@@ -30,12 +30,13 @@ export const feedOf = async (
 
 /** Makes a feed where there is none yet. */
 export async function keepFeed(tx: Tx, of: FeedOf, by: string | null): Promise<{ feed: CalendarFeed; isNew: boolean }> {
-  const { rows } = await tx.raw(
-    `insert into calendar_feeds (study_id, participant_id, caregiver_id, created_by_id) values (?, ?, ?, ?)
+  const rows = await query<CalendarFeed>(
+    tx,
+    `insert into calendar_feeds (study_id, participant_id, caregiver_id, created_by_id) values ($1, $2, $3, $4)
      on conflict (participant_id, coalesce(caregiver_id, participant_id)) do nothing returning ${COLUMNS}`,
     [of.study_id, of.participant_id, of.caregiver_id, by],
   );
-  const [made] = rows as CalendarFeed[];
+  const [made] = rows;
   return made ? { feed: made, isNew: true } : { feed: (await feedOf(tx, of))!, isNew: false };
 }
 
@@ -54,12 +55,13 @@ export interface ReadFeed {
 
 /** Undefined: it was revoked, or is that of a caregiver who is let in no more. */
 export async function feedToRead(tx: Tx, id: string): Promise<ReadFeed | undefined> {
-  const { rows } = await tx.raw(
+  const rows = await query<ReadFeed>(
+    tx,
     `select f.participant_id, s.study_name, s.config -> 'public_name' as public_name, s.config #>> '{notifications,default_language}' as default_language,
        coalesce(c.preferred_language, p.preferred_language) as language
      from calendar_feeds f join participants p on p.id = f.participant_id join studies s on s.id = f.study_id left join caregivers c on c.id = f.caregiver_id
-     where f.id = ? and (f.caregiver_id is null or c.status = 'active')`,
+     where f.id = $1 and (f.caregiver_id is null or c.status = 'active')`,
     [id],
   );
-  return (rows as ReadFeed[])[0];
+  return rows[0];
 }

@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import { execute, query } from '../query.js';
 
 /** As long at the most an asker waits for what the worker does; a question's row is kept longer, to be looked up. */
 const GOOD_FOR = `interval '10 minutes'`;
@@ -19,9 +20,11 @@ export const NOBODY: Asker = { actor_user_id: null, request_id: null };
 
 /** Notes who is about to ask a study's capture system. @returns the id that the question names */
 export async function noteQuestion(tx: Tx, { studyId, userId, kind, requestId }: Asked): Promise<string> {
-  await tx.raw(`delete from capture_questions where study_id = ? and asked_at < clock_timestamp() - ${KEPT_FOR}`, [
-    studyId,
-  ]);
+  await execute(
+    tx,
+    `delete from capture_questions where study_id = $1 and asked_at < clock_timestamp() - ${KEPT_FOR}`,
+    [studyId],
+  );
   const [row] = await tx('capture_questions')
     .insert({ study_id: studyId, user_id: userId, kind, request_id: requestId })
     .returning<{ id: string }[]>('id');
@@ -37,9 +40,10 @@ export async function takeAsker(
   { studyId, kind, id }: { studyId: string; kind: string; id: string | undefined },
 ): Promise<Asker> {
   if (id === undefined) return NOBODY;
-  const { rows } = await tx.raw<{ rows: Asker[] }>(
+  const rows = await query<Asker>(
+    tx,
     `update capture_questions set recorded_at = clock_timestamp()
-     where id::text = ? and study_id = ? and kind = ? and recorded_at is null and asked_at > clock_timestamp() - ${GOOD_FOR}
+     where id::text = $1 and study_id = $2 and kind = $3 and recorded_at is null and asked_at > clock_timestamp() - ${GOOD_FOR}
      returning user_id as actor_user_id, request_id`,
     [id, studyId, kind],
   );

@@ -3,6 +3,7 @@ import type { Statement } from '../one-trip.js';
 import { putOutbox } from '../outbox.js';
 import { prepared } from '../prepared.js';
 import { carriedTrace } from '../trace-context.js';
+import { query } from '../query.js';
 
 /** Of a participant, what the capture system may change. */
 export interface CapturedColumns {
@@ -28,7 +29,7 @@ const locking = (whose: string) => `
 select id, external_id, status, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm, datacapture_arm
   from participants where study_id = $1 and external_id ${whose} order by id for update`;
 const LOCK_ONE = locking('= $2'),
-  LOCK_MANY = locking('= any(:records::text[])').replace('$1', ':study');
+  LOCK_MANY = locking('= any($2::text[])');
 
 /**
  * The participants of records (trigger rule 5), locked, so that what is compared is what is changed. Those of many
@@ -43,13 +44,8 @@ export async function lockByExternalId(
   const rows =
     records.length === 1
       ? await prepared<CapturedRow>(tx, LOCK_ONE, [studyId, records[0]])
-      : await lockMany(tx, studyId, records);
+      : await query<CapturedRow>(tx, LOCK_MANY, [studyId, [...records]]);
   return new Map(rows.map((row) => [row.external_id, row]));
-}
-
-async function lockMany(tx: Tx, studyId: string, records: readonly string[]): Promise<CapturedRow[]> {
-  const { rows } = await tx.raw(LOCK_MANY, { study: studyId, records: [...records] });
-  return rows;
 }
 
 /** A row where the record has a participant. */
@@ -239,13 +235,14 @@ export async function tellCoordinators(
   participantId: string,
   cause: { id: string; key: string },
 ): Promise<void> {
-  const { rows } = await tx.raw(
+  const rows = await query<{ id: string }>(
+    tx,
     `insert into notifications (study_id, participant_id, user_id, subject_id, kind, channel, dedupe_key)
-     select p.study_id, p.id, u.id, ?::uuid, 'trigger_override_required', 'email', 'trigger-override/' || ? || '/' || u.id
+     select p.study_id, p.id, u.id, $1::uuid, 'trigger_override_required', 'email', 'trigger-override/' || $2 || '/' || u.id
        from participants p
        join user_studies us on us.study_id = p.study_id
        join users u on u.id = us.user_id and u.role = 'coordinator' and u.status = 'active'
-      where p.study_id = ? and p.id = ?
+      where p.study_id = $3 and p.id = $4
         and (not exists (select from user_sites x join sites s on s.id = x.site_id where x.user_id = u.id and s.study_id = p.study_id)
              or exists (select from user_sites x where x.user_id = u.id and x.site_id = p.site_id))
      on conflict (dedupe_key) where dedupe_key is not null do nothing returning id`,
@@ -253,6 +250,6 @@ export async function tellCoordinators(
   );
   await putOutbox(
     tx,
-    (rows as { id: string }[]).map(({ id }) => ({ topic: 'notification', studyId, subject: id })),
+    rows.map(({ id }) => ({ topic: 'notification', studyId, subject: id })),
   );
 }

@@ -1,6 +1,7 @@
 import type { Tx } from '../knex.js';
 import { orderBy, page } from './paging.js';
 import type { Listed, Page } from './paging.js';
+import { execute, query } from '../query.js';
 
 export interface CaregiverFields {
   name: string | null;
@@ -56,13 +57,14 @@ export async function caregiversOf(
   participantId: string,
   range: Pick<Page, 'skip' | 'limit'>,
 ): Promise<Listed<CaregiverOf>> {
-  const { rows } = await tx.raw(
+  const rows = await query<CaregiverOf & { total: number }>(
+    tx,
     `select ${OWN}, k.relationship, k.created_at as since, c.created_at, c.updated_at, count(*) over () as total
      from caregiver_participants k join caregivers c on c.id = k.caregiver_id join participants p on p.id = k.participant_id
-     where k.participant_id = ? order by ${orderBy('since', { since: 'k.created_at' }, 'c.id')}`,
+     where k.participant_id = $1 order by ${orderBy('since', { since: 'k.created_at' }, 'c.id')}`,
     [participantId],
   );
-  const all = (rows as (CaregiverOf & { total: number })[]).map(({ total: _total, ...row }) => row);
+  const all = rows.map(({ total: _total, ...row }) => row);
   return { items: all.slice(range.skip, range.skip + range.limit), total: all.length };
 }
 
@@ -73,16 +75,17 @@ export async function caregiverInStudy(
   lock = false,
 ): Promise<CaregiverRecord | undefined> {
   return (
-    await tx.raw(
-      `select ${COLUMNS} from caregivers c where c.study_id = ? and c.id = ? ${lock ? 'for update of c' : ''}`,
+    await query<CaregiverRecord>(
+      tx,
+      `select ${COLUMNS} from caregivers c where c.study_id = $1 and c.id = $2 ${lock ? 'for update of c' : ''}`,
       [studyId, id],
     )
-  ).rows[0];
+  )[0];
 }
 
 /** One that a request names without its study: any that the transaction sees. */
 export async function caregiverById(tx: Tx, id: string): Promise<CaregiverRecord | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from caregivers c where c.id = ?`, [id])).rows[0];
+  return (await query<CaregiverRecord>(tx, `select ${COLUMNS} from caregivers c where c.id = $1`, [id]))[0];
 }
 
 export async function insertCaregiver(tx: Tx, studyId: string, fields: Partial<CaregiverFields>): Promise<string> {
@@ -118,11 +121,12 @@ export async function deleteCaregiver(tx: Tx, studyId: string, id: string): Prom
 
 /** Whether it cares for somebody whom the transaction does not see: who is at another site. */
 export async function caresBeyondReach(tx: Tx, id: string): Promise<boolean> {
-  const { rows } = await tx.raw(
-    `select exists (select from caregiver_participants k where k.caregiver_id = ? and not exists (select from participants p where p.id = k.participant_id)) as beyond`,
+  const rows = await query<{ beyond: boolean }>(
+    tx,
+    `select exists (select from caregiver_participants k where k.caregiver_id = $1 and not exists (select from participants p where p.id = k.participant_id)) as beyond`,
     [id],
   );
-  return rows[0].beyond;
+  return rows[0]!.beyond;
 }
 
 /** @returns whether anything changed */
@@ -130,8 +134,9 @@ export async function keepCare(
   tx: Tx,
   care: { caregiverId: string; participantId: string; studyId: string; relationship: string; by: string },
 ): Promise<boolean> {
-  const { rowCount } = await tx.raw(
-    `insert into caregiver_participants as k (caregiver_id, participant_id, study_id, relationship, created_by) values (?, ?, ?, ?, ?)
+  const rowCount = await execute(
+    tx,
+    `insert into caregiver_participants as k (caregiver_id, participant_id, study_id, relationship, created_by) values ($1, $2, $3, $4, $5)
      on conflict (caregiver_id, participant_id) do update set relationship = excluded.relationship where k.relationship <> excluded.relationship`,
     [care.caregiverId, care.participantId, care.studyId, care.relationship, care.by],
   );

@@ -1,5 +1,6 @@
 import type { Tx } from '../knex.js';
 import { putOutbox } from '../outbox.js';
+import { query } from '../query.js';
 
 /**
  * Queues today's summary (UTC) for each active user who is assigned to an active study: one for each user, study and
@@ -7,14 +8,15 @@ import { putOutbox } from '../outbox.js';
  * @returns the notifications that were made
  */
 export async function queueDailySummaries(tx: Tx): Promise<{ id: string; study_id: string }[]> {
-  const { rows } = await tx.raw(
+  const rows = await query<{ id: string; study_id: string }>(
+    tx,
     `insert into notifications (study_id, user_id, kind, channel, dedupe_key)
      select s.id, u.id, 'daily_summary', 'email', 'daily_summary:' || s.id || ':' || u.id || ':' || (now() at time zone 'UTC')::date
      from studies s join user_studies a on a.study_id = s.id join users u on u.id = a.user_id
      where s.status = 'active' and u.status = 'active' order by s.id, u.id
      on conflict (dedupe_key) where dedupe_key is not null do nothing returning id, study_id`,
   );
-  const made = rows as { id: string; study_id: string }[];
+  const made = rows;
   await putOutbox(
     tx,
     made.map(({ id, study_id }) => ({ topic: 'notification', studyId: study_id, subject: id })),
@@ -77,7 +79,7 @@ const groupSql = (group: SummaryGroup): string => {
   const [is, order] = GROUPS[group];
   const some = `from v, s where ${is} and v.to_do`;
   return `'${group}', jsonb_build_object('total', (select count(*) ${some}), 'first', coalesce((select jsonb_agg(to_jsonb(l)) from (
-    select v.participant_code, v.name, v.target_date, v.window_close ${some} order by ${order} limit :most) l), '[]'))`;
+    select v.participant_code, v.name, v.target_date, v.window_close ${some} order by ${order} limit $2) l), '[]'))`;
 };
 
 /**
@@ -85,8 +87,9 @@ const groupSql = (group: SummaryGroup): string => {
  * it is narrowed to the user who is told.
  */
 export async function readDailySummary(tx: Tx, studyId: string): Promise<DailySummary | undefined> {
-  const { rows } = await tx.raw(
-    `with s as materialized (select id, study_code, study_name, timezone, (now() at time zone timezone)::date as today from studies where id = :id),
+  const rows = await query<DailySummary>(
+    tx,
+    `with s as materialized (select id, study_code, study_name, timezone, (now() at time zone timezone)::date as today from studies where id = $1),
      v as materialized (
        select x.*, p.participant_code, p.status as participant_status, (x.completed_at at time zone s.timezone)::date as completed_on,
          -- by its dates: the job that notes a missed visit may come later
@@ -107,7 +110,7 @@ export async function readDailySummary(tx: Tx, studyId: string): Promise<DailySu
        (select jsonb_agg(jsonb_build_object('day', d.day, 'completed', (select count(*) from v where v.completed_on = d.day)) order by d.day)
           from (select s.today - k as day from generate_series(1, 14) k) d) as completed_by_day
      from s`,
-    { id: studyId, most: MOST_LISTED },
+    [studyId, MOST_LISTED],
   );
   return rows[0];
 }

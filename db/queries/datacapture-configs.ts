@@ -4,6 +4,7 @@ import type { Statement } from '../one-trip.js';
 import { prepared } from '../prepared.js';
 import { OF_SITES } from './sites.js';
 import type { KnownEventRow } from './known-events.js';
+import { query } from '../query.js';
 
 /** A row of datacapture_configs; secrets only as cipher text. */
 export interface DatacaptureConfigRow {
@@ -109,14 +110,15 @@ export async function pushCounts(
   tx: Tx,
   studyId: string,
 ): Promise<{ pending: number; synced: number; failed: number }> {
-  const { rows } = await tx.raw(
+  const rows = await query<{ pending: number; synced: number; failed: number }>(
+    tx,
     `select count(*) filter (where data_sync_status = 'pending') as pending,
             count(*) filter (where data_sync_status = 'synced') as synced,
             count(*) filter (where data_sync_status = 'failed') as failed
-       from scheduled_visits where study_id = ? and data_sync_status is not null and ${OF_SITES}`,
+       from scheduled_visits where study_id = $1 and data_sync_status is not null and ${OF_SITES}`,
     [studyId],
   );
-  return rows[0];
+  return rows[0]!;
 }
 
 export interface Rotation {

@@ -1,6 +1,7 @@
 import { PRESENT_STATUS, shownSession, summarySource, taskSummary, visitStatus } from '../effective.js';
 import type { Tx } from '../knex.js';
 import { TRIAL_ROWS } from './trials.js';
+import { execute, query } from '../query.js';
 
 /**
  * What /api/v1 gives of a study. Every row comes with its participant, so that isolation by site holds; nothing says
@@ -134,34 +135,36 @@ export async function datasetPage(
   { after, skip, limit }: Window,
 ): Promise<{ items: Row[]; total: number; last: string[] | undefined }> {
   const { columns, from, study, at, id, where }: Dataset = datasets[name];
-  const all = `from ${from} where ${where ?? 'true'}${studyId ? ` and ${study} = ?` : ''}`;
-  const values = studyId ? [studyId] : [];
-  const {
-    rows: [{ count }],
-  } = (await tx.raw(`select count(*) as count ${all}`, values)) as { rows: [{ count: number }] };
-  const { rows } = (await tx.raw(
-    `select ${columns}, ${at} as "place_at", ${id} as "place_id" ${all}${after ? ` and (${at}, ${id}) > (?::timestamptz, ?::uuid)` : ''} order by ${at}, ${id} offset ? limit ?`,
-    [...values, ...(after ?? []), skip, limit + 1],
-  )) as { rows: (Row & { place_at: string; place_id: string })[] };
+  const values: unknown[] = [];
+  const value = (given: unknown) => `$${values.push(given)}`;
+  const all = `from ${from} where ${where ?? 'true'}${studyId ? ` and ${study} = ${value(studyId)}` : ''}`;
+  const [counted] = await query<{ count: number }>(tx, `select count(*) as count ${all}`, [...values]);
+  const behind = after ? ` and (${at}, ${id}) > (${value(after[0])}::timestamptz, ${value(after[1])}::uuid)` : '';
+  const rows = await query<Row & { place_at: string; place_id: string }>(
+    tx,
+    `select ${columns}, ${at} as "place_at", ${id} as "place_id" ${all}${behind} order by ${at}, ${id} offset ${value(skip)} limit ${value(limit + 1)}`,
+    values,
+  );
   const shown = rows.slice(0, limit);
   const end = rows.length > limit ? shown.at(-1) : undefined;
   const last = end && [end.place_at, end.place_id];
-  return { items: shown.map(({ place_at: _at, place_id: _id, ...row }) => row), total: count, last };
+  return { items: shown.map(({ place_at: _at, place_id: _id, ...row }) => row), total: counted!.count, last };
 }
 
 /** All rows of a set in its order, some hundreds at a time, as the transaction sees them. */
 export async function* datasetRows(tx: Tx, name: DatasetName, studyId: string, batch = 500): AsyncGenerator<Row[]> {
   const { columns, from, study, at, id, where }: Dataset = datasets[name];
-  await tx.raw(
-    `declare rows_of_${name} no scroll cursor for select ${columns} from ${from} where ${where ?? 'true'} and ${study} = ? order by ${at}, ${id}`,
+  await execute(
+    tx,
+    `declare rows_of_${name} no scroll cursor for select ${columns} from ${from} where ${where ?? 'true'} and ${study} = $1 order by ${at}, ${id}`,
     [studyId],
   );
   for (;;) {
-    const { rows } = (await tx.raw(`fetch ${batch} from rows_of_${name}`)) as { rows: Row[] };
+    const rows = await query<Row>(tx, `fetch ${batch} from rows_of_${name}`);
     if (rows.length > 0) yield rows;
     if (rows.length < batch) break;
   }
-  await tx.raw(`close rows_of_${name}`);
+  await execute(tx, `close rows_of_${name}`);
 }
 
 export interface AuditHead {
@@ -172,10 +175,14 @@ export interface AuditHead {
 
 /** The moment of the transaction, and the end of the study's audit chain at that moment. */
 export async function momentOf(tx: Tx, studyId: string): Promise<{ at: string; audit_head: AuditHead | null }> {
-  const { rows } = await tx.raw(
-    'select transaction_timestamp() as at, c.chain, c.seq, c.head from (select 1) one left join audit_chains c on c.study_id = ?',
+  const rows = await query<{ at: string; chain: string | null; seq: number; head: string }>(
+    tx,
+    'select transaction_timestamp() as at, c.chain, c.seq, c.head from (select 1) one left join audit_chains c on c.study_id = $1',
     [studyId],
   );
-  const row = rows[0] as { at: string; chain: string | null; seq: number; head: string };
-  return { at: row.at, audit_head: row.chain === null ? null : { chain: row.chain, seq: row.seq, hash: row.head } };
+  const row = rows[0];
+  return {
+    at: row!.at,
+    audit_head: row!.chain === null ? null : { chain: row!.chain, seq: row!.seq, hash: row!.head },
+  };
 }

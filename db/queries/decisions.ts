@@ -1,6 +1,7 @@
 import { hashOf } from '../hashing.js';
 import type { Tx } from '../knex.js';
 import { portions } from '../portions.js';
+import { query } from '../query.js';
 
 /**
  * What stands behind a history entry: the snapshot, the policy as it was stored, what was asked and what came of it.
@@ -49,11 +50,12 @@ const SEALED = `(select coalesce(l.audit_metadata->>'decision_hash', l.audit_met
 
 /** The decision behind a history entry of a participant; undefined where there is no such entry. */
 export async function readDecision(tx: Tx, participantId: string, historyId: string): Promise<DecisionRow | undefined> {
-  const { rows } = await tx.raw(
-    `select h.id as history_id, h.actor_user_id, ${CONTENT}, ${SEALED} as sealed_hash from ${TABLES} where h.id = ? and h.participant_id = ?`,
+  const rows = await query<DecisionRow>(
+    tx,
+    `select h.id as history_id, h.actor_user_id, ${CONTENT}, ${SEALED} as sealed_hash from ${TABLES} where h.id = $1 and h.participant_id = $2`,
     [historyId, participantId],
   );
-  return rows[0] as DecisionRow | undefined;
+  return rows[0];
 }
 
 export interface DecisionSeals {
@@ -66,19 +68,21 @@ const READ = 500,
 
 /** The digests of all decisions of a study, as they are stored, participant by participant. */
 export async function sealsOf(tx: Tx, studyId: string): Promise<DecisionSeals[]> {
-  const { rows: entries } = await tx.raw(
-    'select h.id from anchor_date_history h join anchor_decisions d on d.history_id = h.id where h.study_id = ? order by h.participant_id, h.seq',
+  const entries = await query<{ id: string }>(
+    tx,
+    'select h.id from anchor_date_history h join anchor_decisions d on d.history_id = h.id where h.study_id = $1 order by h.participant_id, h.seq',
     [studyId],
   );
   const seals: DecisionSeals[] = [];
   let open: DecisionSeals | undefined,
     held = 0;
-  for (const some of portions(entries as { id: string }[], READ)) {
-    const { rows } = await tx.raw(
-      `select h.id as history_id, h.participant_id, ${CONTENT} from ${TABLES} where h.id = any(?::uuid[]) order by h.participant_id, h.seq`,
+  for (const some of portions(entries, READ)) {
+    const rows = await query<DecisionContent & { history_id: string; participant_id: string }>(
+      tx,
+      `select h.id as history_id, h.participant_id, ${CONTENT} from ${TABLES} where h.id = any($1::uuid[]) order by h.participant_id, h.seq`,
       [some.map(({ id }) => id)],
     );
-    for (const row of rows as (DecisionContent & { history_id: string; participant_id: string })[]) {
+    for (const row of rows) {
       if (open?.participant_id !== row.participant_id || held === SEALS) {
         seals.push((open = { participant_id: row.participant_id, decision_hashes: {} }));
         held = 0;

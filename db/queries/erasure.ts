@@ -2,6 +2,7 @@ import { columnsForJson } from '../instants.js';
 import type { Tx } from '../knex.js';
 import { putOutbox } from '../outbox.js';
 import { forgetDetails } from './message-details.js';
+import { execute, query } from '../query.js';
 
 /** Fields of a participant that say who it is. */
 export const IDENTITY = ['email', 'phone', 'date_of_birth'] as const;
@@ -36,21 +37,17 @@ export async function eraseIdentity(
   tx: Tx,
   given: { id: string; study_id: string; by: string; reason: string; code: string | null; items: readonly string[] },
 ): Promise<Erased> {
-  const { rows } = await tx.raw('select erase_participant(?, ?, ?, ?, ?::text[]) as erased', [
-    given.id,
-    given.by,
-    given.reason,
-    given.code,
-    [...given.items],
-  ]);
-  const { erased } = (rows as { erased: Omit<Erased, 'caregivers' | 'exports'> }[])[0]!;
+  const rows = await query<{ erased: Omit<Erased, 'caregivers' | 'exports'> }>(
+    tx,
+    'select erase_participant($1, $2, $3, $4, $5::text[]) as erased',
+    [given.id, given.by, given.reason, given.code, [...given.items]],
+  );
+  const { erased } = rows[0]!;
   const phones = await tx('push_tokens').where({ participant_id: given.id }).delete();
-  const {
-    rows: [care],
-  } = (await tx.raw('select end_care(?) as ended', [given.id])) as { rows: [{ ended: number }] };
+  const [care] = await query<{ ended: number }>(tx, 'select end_care($1) as ended', [given.id]);
   await forgetDetails(tx, given.id);
   const files = await endExports(tx, given.study_id, given.id);
-  return { ...erased, devices: erased.devices + phones, caregivers: care.ended, exports: files };
+  return { ...erased, devices: erased.devices + phones, caregivers: care!.ended, exports: files };
 }
 
 /**
@@ -59,19 +56,20 @@ export async function eraseIdentity(
  * is locked against writers. @returns how many
  */
 async function endExports(tx: Tx, studyId: string, participantId: string): Promise<number> {
-  await tx.raw('lock table exports in share row exclusive mode');
-  const { rows } = await tx.raw(
+  await execute(tx, 'lock table exports in share row exclusive mode');
+  const rows = await query<{ id: string }>(
+    tx,
     `update exports set status = case when status = 'completed' then 'expired' else 'failed' end,
        expires_at = case when status = 'completed' then clock_timestamp() else expires_at end, completed_at = coalesce(completed_at, clock_timestamp()),
        error = case when status = 'completed' then error else 'A participant was erased meanwhile: ask for it again.' end
-      where study_id = :study and status in ('pending', 'running', 'completed') and coalesce(filters->>'deidentify', 'false') <> 'true'
-        and (filters->'participant_ids' is null or filters->'participant_ids' @> to_jsonb(:participant::text))
+      where study_id = $1 and status in ('pending', 'running', 'completed') and coalesce(filters->>'deidentify', 'false') <> 'true'
+        and (filters->'participant_ids' is null or filters->'participant_ids' @> to_jsonb($2::text))
       returning id`,
-    { study: studyId, participant: participantId },
+    [studyId, participantId],
   );
   await putOutbox(
     tx,
-    (rows as { id: string }[]).map(({ id }) => ({ topic: 'export', studyId, subject: id, payload: { ended: true } })),
+    rows.map(({ id }) => ({ topic: 'export', studyId, subject: id, payload: { ended: true } })),
   );
   return rows.length;
 }
@@ -122,9 +120,9 @@ const KEPT: Record<string, Kept> = {
 export const exportedParts = Object.keys(KEPT);
 export const exportedTables = Object.values(KEPT).map(({ table }) => table);
 const WHOSE = {
-  id: 't.id = ?',
-  participant: 't.participant_id = ?',
-  session: 't.session_id in (select id from assessment_sessions where participant_id = ?)',
+  id: 't.id = $1',
+  participant: 't.participant_id = $1',
+  session: 't.session_id in (select id from assessment_sessions where participant_id = $1)',
 };
 
 /** Everything that is kept of a participant, part by part. */
@@ -140,11 +138,12 @@ export async function keptOf(tx: Tx, participantId: string): Promise<Record<stri
       .filter(({ name }) => name !== without)
       .map(({ sql }) => sql)
       .join(', ');
-    const { rows } = await tx.raw(
+    const rows = await query<{ row: Record<string, unknown> }>(
+      tx,
       `select to_jsonb(x) as row from (select ${list} from ${table} t where ${WHOSE[of]} order by ${order}) x`,
       [participantId],
     );
-    kept[part] = (rows as { row: Record<string, unknown> }[]).map(({ row }) => row);
+    kept[part] = rows.map(({ row }) => row);
   }
   return kept;
 }

@@ -47,8 +47,9 @@ export async function eventDefinitionById(
   id: string,
   lock = false,
 ): Promise<EventDefinitionRecord | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from event_definitions where id = ? ${lock ? 'for update' : ''}`, [id]))
-    .rows[0];
+  const found = tx('event_definitions').where({ id });
+  if (lock) void found.forUpdate();
+  return found.first(tx.raw(COLUMNS)) as Promise<EventDefinitionRecord | undefined>;
 }
 
 export async function insertEventDefinition(tx: Tx, studyId: string, fields: EventDefinitionFields): Promise<string> {
@@ -68,11 +69,9 @@ export async function deleteEventDefinition(tx: Tx, id: string): Promise<void> {
 }
 
 export async function eventHasCompletedInstances(tx: Tx, id: string): Promise<boolean> {
-  const { rows } = await tx.raw(
-    `select exists (select from scheduled_visits where event_definition_id = ? and status = 'completed') as has`,
-    [id],
+  return (
+    (await tx('scheduled_visits').where({ event_definition_id: id, status: 'completed' }).first('id')) !== undefined
   );
-  return rows[0].has;
 }
 
 function columnsOf({ repeating, ...fields }: EventDefinitionFields): Record<string, unknown> {

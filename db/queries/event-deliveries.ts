@@ -5,6 +5,7 @@ import type { SubscriptionSecrets } from './event-subscriptions.js';
 import type { EventRecord } from './events.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
+import { execute, query } from '../query.js';
 
 /** A delivery as it is shown. */
 export interface EventDelivery {
@@ -42,17 +43,19 @@ export function listDeliveries(
 
 export async function deliveryById(tx: Tx, subscriptionId: string, id: string): Promise<EventDelivery | undefined> {
   return (
-    await tx.raw(
-      `select ${SHOWN} from event_deliveries d join domain_events e on e.id = d.event_id where d.subscription_id = ? and d.id = ?`,
+    await query<EventDelivery>(
+      tx,
+      `select ${SHOWN} from event_deliveries d join domain_events e on e.id = d.event_id where d.subscription_id = $1 and d.id = $2`,
       [subscriptionId, id],
     )
-  ).rows[0];
+  )[0];
 }
 
 /** Sends it once more, now, with all its time to be repeated. */
 export async function redeliver(tx: Tx, id: string): Promise<void> {
-  await tx.raw(
-    `update event_deliveries set status = 'pending', next_attempt_at = clock_timestamp(), available_at = clock_timestamp(), give_up_at = null, delivered_at = null where id = ?`,
+  await execute(
+    tx,
+    `update event_deliveries set status = 'pending', next_attempt_at = clock_timestamp(), available_at = clock_timestamp(), give_up_at = null, delivered_at = null where id = $1`,
     [id],
   );
 }

@@ -1,3 +1,5 @@
+import { raw } from 'objection';
+import { EventDelivery, EventSubscriptionRow } from '../models/messages.js';
 import type { Tx } from '../knex.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
@@ -50,12 +52,9 @@ export async function subscriptionById(
   id: string,
   lock = false,
 ): Promise<EventSubscription | undefined> {
-  return (
-    await tx.raw(`select ${SHOWN} from event_subscriptions where study_id = ? and id = ? ${lock ? 'for update' : ''}`, [
-      studyId,
-      id,
-    ])
-  ).rows[0];
+  const found = tx('event_subscriptions').where({ study_id: studyId, id });
+  if (lock) void found.forUpdate();
+  return found.first(tx.raw(SHOWN)) as Promise<EventSubscription | undefined>;
 }
 
 export interface NewSubscription {
@@ -90,31 +89,32 @@ export async function enableSubscription(tx: Tx, id: string): Promise<void> {
  * @returns how many deliveries that were; undefined: it was disabled already
  */
 export async function disableSubscription(tx: Tx, id: string, reason: string): Promise<number | undefined> {
-  const { rowCount } = await tx.raw(
-    `update event_subscriptions set status = 'disabled', disabled_reason = ?, disabled_at = clock_timestamp() where id = ? and status = 'active'`,
-    [reason, id],
-  );
-  if (rowCount === 0) return undefined;
-  const given = await tx.raw(
-    `update event_deliveries set status = 'failed', next_attempt_at = null, last_error = 'the subscription was disabled' where subscription_id = ? and status = 'pending'`,
-    [id],
-  );
-  return given.rowCount as number;
+  const disabled = await EventSubscriptionRow.query(tx)
+    .findById(id)
+    .where({ status: 'active' })
+    .patch({ status: 'disabled', disabled_reason: reason, disabled_at: raw('clock_timestamp()') });
+  if (disabled === 0) return undefined;
+  return EventDelivery.query(tx)
+    .where({ subscription_id: id, status: 'pending' })
+    .patch({ status: 'failed', next_attempt_at: null, last_error: 'the subscription was disabled' });
 }
 
 /** A new secret; the one so far signs beside it until then. */
 export async function replaceSecret(tx: Tx, id: string, sealed: string, overlapHours: number): Promise<void> {
-  await tx.raw(
-    `update event_subscriptions set previous_secret_encrypted = secret_encrypted, previous_secret_until = clock_timestamp() + ? * interval '1 hour', secret_encrypted = ? where id = ?`,
-    [overlapHours, sealed, id],
-  );
+  await EventSubscriptionRow.query(tx)
+    .findById(id)
+    .patch({
+      previous_secret_encrypted: raw('secret_encrypted'),
+      previous_secret_until: raw(`clock_timestamp() + ? * interval '1 hour'`, [overlapHours]),
+      secret_encrypted: sealed,
+    });
 }
 
 /** A new secret at once: nothing more is signed by the one so far. */
 export async function giveNewSecret(tx: Tx, id: string, sealed: string): Promise<void> {
-  await tx('event_subscriptions')
-    .where({ id })
-    .update({ secret_encrypted: sealed, previous_secret_encrypted: null, previous_secret_until: null });
+  await EventSubscriptionRow.query(tx)
+    .findById(id)
+    .patch({ secret_encrypted: sealed, previous_secret_encrypted: null, previous_secret_until: null });
 }
 
 export async function deleteSubscription(tx: Tx, id: string): Promise<void> {

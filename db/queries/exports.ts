@@ -1,8 +1,11 @@
+import { raw } from 'objection';
+import { ExportJob } from '../models/jobs.js';
 import { randomBytes } from 'node:crypto';
 import type { Tx } from '../knex.js';
 import type { DatasetName } from '../exports/datasets.js';
 import type { ExportFilters } from '../exports/statement.js';
 import type { ExportFormat } from '../exports/write.js';
+import { query } from '../query.js';
 
 export interface ExportRecord {
   id: string;
@@ -41,34 +44,33 @@ export async function pseudonymKey(tx: Tx, studyId: string): Promise<string> {
 
 /** What stands for a text in the de-identified exports of a study, in a transaction that has been given its key. */
 export async function pseudonymOf(tx: Tx, text: string): Promise<string> {
-  return (await tx.raw('select pseudonym(?) as name', [text])).rows[0].name;
+  return (await query<{ name: string }>(tx, 'select pseudonym($1) as name', [text]))[0]!.name;
 }
 
 export async function insertExport(
   tx: Tx,
   record: Pick<ExportRecord, 'id' | 'study_id' | 'requested_by_id' | 'site_id' | 'dataset' | 'format' | 'filters'>,
 ): Promise<void> {
-  await tx('exports').insert({ ...record, filters: JSON.stringify(record.filters) });
+  await ExportJob.query(tx).insert(record);
 }
 
 export async function exportById(tx: Tx, id: string): Promise<ExportRecord | undefined> {
-  return (
-    await tx.raw('select e.*, s.study_code from exports e join studies s on s.id = e.study_id where e.id = ?', [id])
-  ).rows[0];
+  return tx('exports as e').join('studies as s', 's.id', 'e.study_id').where('e.id', id).first('e.*', 's.study_code');
 }
 
 /** Begins the writing, also again after a worker has died; undefined: it is over or gone. */
 export async function beginExport(tx: Tx, id: string): Promise<ExportRecord | undefined> {
-  const { rows } = await tx.raw(
+  const rows = await query<ExportRecord>(
+    tx,
     `update exports e set status = 'running', progress = 0, started_at = coalesce(e.started_at, clock_timestamp()) from studies s
-     where e.id = ? and s.id = e.study_id and e.status in ('pending', 'running') returning e.*, s.study_code`,
+     where e.id = $1 and s.id = e.study_id and e.status in ('pending', 'running') returning e.*, s.study_code`,
     [id],
   );
   return rows[0];
 }
 
 export async function noteExportProgress(tx: Tx, id: string, progress: number, rows: number): Promise<void> {
-  await tx.raw(`update exports set progress = ?, rows = ? where id = ? and status = 'running'`, [progress, rows, id]);
+  await ExportJob.query(tx).findById(id).where({ status: 'running' }).patch({ progress, rows });
 }
 
 /** @returns whether its file is to be had: it may have been ended while it was written */
@@ -77,21 +79,27 @@ export async function completeExport(
   id: string,
   file: { rows: number; size: number; sha256: string; hours: number },
 ): Promise<boolean> {
-  await tx.raw(
-    `update exports set status = 'completed', progress = 1, rows = ?, size = ?, sha256 = ?, completed_at = clock_timestamp(), expires_at = clock_timestamp() + ? * interval '1 hour'
-     where id = ? and status = 'running'`,
-    [file.rows, file.size, file.sha256, file.hours, id],
-  );
+  const { hours, ...written } = file;
+  await ExportJob.query(tx)
+    .findById(id)
+    .where({ status: 'running' })
+    .patch({
+      ...written,
+      status: 'completed',
+      progress: 1,
+      completed_at: raw('clock_timestamp()'),
+      expires_at: raw(`clock_timestamp() + ? * interval '1 hour'`, [hours]),
+    });
   return (await exportById(tx, id))?.status === 'completed';
 }
 
 export async function failExport(tx: Tx, id: string, error: string): Promise<void> {
-  await tx.raw(
-    `update exports set status = 'failed', error = ?, completed_at = clock_timestamp() where id = ? and status in ('pending', 'running')`,
-    [error.slice(0, 500), id],
-  );
+  await ExportJob.query(tx)
+    .findById(id)
+    .whereIn('status', ['pending', 'running'])
+    .patch({ status: 'failed', error: error.slice(0, 500), completed_at: raw('clock_timestamp()') });
 }
 
 export async function expireExport(tx: Tx, id: string): Promise<void> {
-  await tx.raw(`update exports set status = 'expired' where id = ? and status = 'completed'`, [id]);
+  await ExportJob.query(tx).findById(id).where({ status: 'completed' }).patch({ status: 'expired' });
 }

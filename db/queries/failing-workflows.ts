@@ -1,5 +1,6 @@
 import type { Database, Tx } from '../knex.js';
 import { readOneInScope } from '../transaction.js';
+import { query } from '../query.js';
 
 /** A run whose workflow task fails again and again. `problem`: the kind of fault, of Temporal's own words. */
 export interface FailingWorkflow {
@@ -25,20 +26,18 @@ export async function noteFailing(
   looked: 'all' | readonly string[],
 ): Promise<{ found: FailingWorkflow[]; well: FailingWorkflow[] }> {
   const runs = failing.map(({ run_id }) => run_id);
-  const { rows: well } = await tx.raw(
-    `delete from failing_workflows where run_id <> all(:runs::uuid[]) ${looked === 'all' ? '' : 'and run_id = any(:looked::uuid[])'} returning run_id, workflow_id, workflow_type, problem`,
-    { runs, ...(looked !== 'all' && { looked }) },
-  );
-  const { rows: noted } = await tx.raw(
+  const gone = tx('failing_workflows').whereRaw('run_id <> all(?::uuid[])', [runs]);
+  if (looked !== 'all') void gone.whereRaw('run_id = any(?::uuid[])', [[...looked]]);
+  const well: FailingWorkflow[] = await gone.delete().returning(['run_id', 'workflow_id', 'workflow_type', 'problem']);
+  const noted = await query<FailingWorkflow & { is_new: boolean }>(
+    tx,
     `insert into failing_workflows as f (run_id, workflow_id, workflow_type, problem)
-     select run_id, workflow_id, workflow_type, problem from jsonb_to_recordset(?::jsonb) as r(run_id uuid, workflow_id text, workflow_type text, problem text)
+     select run_id, workflow_id, workflow_type, problem from jsonb_to_recordset($1::jsonb) as r(run_id uuid, workflow_id text, workflow_type text, problem text)
      on conflict (run_id) do update set problem = excluded.problem, seen_at = clock_timestamp()
      returning run_id, workflow_id, workflow_type, problem, xmax = 0 as is_new`,
     [JSON.stringify(failing)],
   );
-  const found = (noted as (FailingWorkflow & { is_new: boolean })[])
-    .filter(({ is_new }) => is_new)
-    .map(({ is_new: _, ...run }) => run);
+  const found = noted.filter(({ is_new }) => is_new).map(({ is_new: _, ...run }) => run);
   return { found, well: well as FailingWorkflow[] };
 }
 

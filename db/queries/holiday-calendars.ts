@@ -31,8 +31,9 @@ export function listCalendars(tx: Tx, studyId: string, at: Page): Promise<Listed
 }
 
 export async function calendarById(tx: Tx, id: string, lock = false): Promise<HolidayCalendarRecord | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from holiday_calendars where id = ? ${lock ? 'for update' : ''}`, [id]))
-    .rows[0];
+  const found = tx('holiday_calendars').where({ id });
+  if (lock) void found.forUpdate();
+  return found.first(tx.raw(COLUMNS)) as Promise<HolidayCalendarRecord | undefined>;
 }
 
 export async function studyHasCalendar(tx: Tx, studyId: string): Promise<boolean> {

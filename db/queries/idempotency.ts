@@ -1,4 +1,5 @@
 import type { Database, Tx } from '../knex.js';
+import { execute } from '../query.js';
 
 export interface KeyName {
   caller: string;
@@ -20,8 +21,9 @@ const KEPT = `interval '24 hours'`;
  * Claims a key; one older than a day is new again. False: somebody has it (waits while that one's transaction runs).
  */
 export async function claimKey(db: Database | Tx, name: KeyName, bodyHash: Buffer): Promise<boolean> {
-  const { rowCount } = await db.raw(
-    `insert into idempotency_keys as k (caller, method, path, key, body_hash) values (?, ?, ?, ?, ?)
+  const rowCount = await execute(
+    db,
+    `insert into idempotency_keys as k (caller, method, path, key, body_hash) values ($1, $2, $3, $4, $5)
      on conflict (caller, method, path, key) do update
        set body_hash = excluded.body_hash, status = null, headers = null, body = null, finished_at = null, created_at = now()
        where k.created_at < now() - ${KEPT}`,
@@ -31,22 +33,20 @@ export async function claimKey(db: Database | Tx, name: KeyName, bodyHash: Buffe
 }
 
 export async function claimOf(db: Database | Tx, name: KeyName): Promise<StoredAnswer | undefined> {
-  const { rows } = await db.raw(
-    `select status, headers, body, body_hash, finished_at is not null as finished from idempotency_keys
-     where caller = ? and method = ? and path = ? and key = ?`,
-    [name.caller, name.method, name.path, name.key],
-  );
-  return rows[0];
+  return db('idempotency_keys')
+    .where({ ...name })
+    .first('status', 'headers', 'body', 'body_hash', db.raw('finished_at is not null as finished')) as Promise<
+    StoredAnswer | undefined
+  >;
 }
 
 /** Takes an unfinished claim whose owner has not been heard of for `seconds`. */
 export async function takeOverKey(db: Database, name: KeyName, seconds: number): Promise<boolean> {
-  const { rowCount } = await db.raw(
-    `update idempotency_keys set created_at = now() where caller = ? and method = ? and path = ? and key = ?
-     and finished_at is null and created_at < now() - make_interval(secs => ?)`,
-    [name.caller, name.method, name.path, name.key, seconds],
-  );
-  return rowCount === 1;
+  const taken = await db('idempotency_keys')
+    .where({ ...name, finished_at: null })
+    .where('created_at', '<', db.raw('now() - make_interval(secs => ?)', [seconds]))
+    .update({ created_at: db.fn.now() });
+  return taken === 1;
 }
 
 export async function answerOf(
@@ -54,11 +54,14 @@ export async function answerOf(
   name: KeyName,
   answer: { status: number; headers: Record<string, string | string[]>; body: string },
 ): Promise<void> {
-  await db.raw(
-    `update idempotency_keys set status = ?, headers = ?::jsonb, body = ?, finished_at = now()
-     where caller = ? and method = ? and path = ? and key = ?`,
-    [answer.status, JSON.stringify(answer.headers), answer.body, name.caller, name.method, name.path, name.key],
-  );
+  await db('idempotency_keys')
+    .where({ ...name })
+    .update({
+      status: answer.status,
+      headers: JSON.stringify(answer.headers),
+      body: answer.body,
+      finished_at: db.fn.now(),
+    });
 }
 
 /** Ends a claim without an answer to repeat. */

@@ -1,4 +1,7 @@
+import { raw } from 'objection';
+import { ParticipantImport } from '../models/jobs.js';
 import type { Tx } from '../knex.js';
+import { execute } from '../query.js';
 
 export type ImportPhase = 'reading' | 'deciding' | 'writing' | 'recording' | 'done';
 export interface ImportCounts {
@@ -39,44 +42,65 @@ export async function noteImport(
   { id, study_id, requested_by_id, format, sha256, dry_run, mode }: NewImport,
   { phase, progress, total_rows }: { phase: ImportPhase; progress: number; total_rows: number | null },
 ): Promise<void> {
-  await tx.raw(
-    `insert into participant_imports as i (id, study_id, requested_by_id, format, sha256, dry_run, mode, phase, progress, total_rows) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  await execute(
+    tx,
+    `insert into participant_imports as i (id, study_id, requested_by_id, format, sha256, dry_run, mode, phase, progress, total_rows) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
      on conflict (study_id, id) do update set phase = excluded.phase, progress = excluded.progress, total_rows = excluded.total_rows, updated_at = clock_timestamp() where i.status = 'running' and i.progress <= excluded.progress`,
     [id, study_id, requested_by_id, format, sha256, dry_run, mode, phase, progress, total_rows],
   );
 }
 
 /** In the transaction of the import: it is over with it, and not without. */
-export async function completeImport(tx: Tx, made: NewImport, counts: ImportCounts): Promise<void> {
-  const { total_rows, imported_count, updated_count, skipped_count, error_count } = counts;
-  await tx.raw(
-    `insert into participant_imports as i (id, study_id, requested_by_id, format, sha256, dry_run, mode, status, phase, progress, total_rows, imported_count, updated_count, skipped_count, error_count, completed_at)
-     values (:id, :study_id, :requested_by_id, :format, :sha256, :dry_run, :mode, 'completed', 'done', 1, :total_rows, :imported_count, :updated_count, :skipped_count, :error_count, clock_timestamp())
-     on conflict (study_id, id) do update set status = excluded.status, phase = excluded.phase, progress = 1, total_rows = excluded.total_rows, imported_count = excluded.imported_count, updated_count = excluded.updated_count,
-       skipped_count = excluded.skipped_count, error_count = excluded.error_count, completed_at = excluded.completed_at, updated_at = clock_timestamp()`,
-    { ...made, total_rows, imported_count, updated_count, skipped_count, error_count },
-  );
+export async function completeImport(tx: Tx, made: NewImport, given: ImportCounts): Promise<void> {
+  const { id, study_id, requested_by_id, format, sha256, dry_run, mode } = made;
+  const { total_rows, imported_count, updated_count, skipped_count, error_count } = given;
+  const counts: ImportCounts = { total_rows, imported_count, updated_count, skipped_count, error_count };
+  await tx('participant_imports')
+    .insert({
+      id,
+      study_id,
+      requested_by_id,
+      format,
+      sha256,
+      dry_run,
+      mode,
+      ...counts,
+      status: 'completed',
+      phase: 'done',
+      progress: 1,
+      completed_at: tx.raw('clock_timestamp()'),
+      updated_at: tx.raw('clock_timestamp()'),
+    })
+    .onConflict(['study_id', 'id'])
+    .merge([
+      'status',
+      'phase',
+      'progress',
+      ...(Object.keys(counts) as (keyof ImportCounts)[]),
+      'completed_at',
+      'updated_at',
+    ]);
 }
 
 export async function failImport(tx: Tx, { study_id, id }: NewImport): Promise<void> {
-  await tx.raw(
-    `update participant_imports set status = 'failed', completed_at = clock_timestamp(), updated_at = clock_timestamp() where study_id = ? and id = ? and status = 'running'`,
-    [study_id, id],
-  );
+  await ParticipantImport.query(tx)
+    .findById([study_id, id])
+    .where({ status: 'running' })
+    .patch({ status: 'failed', completed_at: raw('clock_timestamp()'), updated_at: raw('clock_timestamp()') });
 }
 
 export async function importById(tx: Tx, studyId: string, id: string): Promise<ImportRecord | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from participant_imports where study_id = ? and id = ?`, [studyId, id]))
-    .rows[0];
+  return tx('participant_imports').where({ study_id: studyId, id }).first(tx.raw(COLUMNS)) as Promise<
+    ImportRecord | undefined
+  >;
 }
 
 /** When the same file was last imported into the study; undefined: never. */
 export async function importedBefore(tx: Tx, studyId: string, sha256: string): Promise<string | undefined> {
-  const { rows } = await tx.raw(
-    `select max(completed_at) as at from participant_imports where study_id = ? and sha256 = ? and status = 'completed' and not dry_run`,
-    [studyId, sha256],
-  );
-  return rows[0].at ?? undefined;
+  const [last] = await tx('participant_imports')
+    .where({ study_id: studyId, sha256, status: 'completed', dry_run: false })
+    .max<{ at: string | null }[]>('completed_at as at');
+  return last?.at ?? undefined;
 }
 
 export async function listImports(
@@ -84,14 +108,15 @@ export async function listImports(
   studyId: string,
   { skip, limit }: { skip: number; limit: number },
 ): Promise<{ items: ImportRecord[]; total: number }> {
-  const {
-    rows: [{ total }],
-  } = (await tx.raw('select count(*) as total from participant_imports where study_id = ?', [studyId])) as {
-    rows: [{ total: number }];
-  };
-  const { rows } = await tx.raw(
-    `select ${COLUMNS} from participant_imports where study_id = ? order by created_at desc, id limit ? offset ?`,
-    [studyId, limit, skip],
-  );
-  return { items: rows, total };
+  const [counted] = await tx('participant_imports')
+    .where({ study_id: studyId })
+    .count<{ total: number }[]>('* as total');
+  const { total } = counted!;
+  const items = (await tx('participant_imports')
+    .where({ study_id: studyId })
+    .orderBy([{ column: 'created_at', order: 'desc' }, { column: 'id' }])
+    .limit(limit)
+    .offset(skip)
+    .select(tx.raw(COLUMNS))) as ImportRecord[];
+  return { items, total };
 }

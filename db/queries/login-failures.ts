@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Database, Tx } from '../knex.js';
 import type { Origin } from './users.js';
+import { execute, query } from '../query.js';
 
 /** After so many failures an origin waits; after so many of unknown devices together all of these do. */
 const MAX_FAILURES = 5,
@@ -28,17 +29,18 @@ const digest = (...parts: string[]): string => createHash('sha256').update(JSON.
 export async function originOf(db: Database | Tx, userId: string, { ip, userAgent }: Origin): Promise<LoginOrigin> {
   const device = digest('device', ip ?? '', (userAgent ?? '').replaceAll(/[0-9][0-9._]*/g, ''));
   const address = digest('address', ip ?? '');
-  const { rows } = await db.raw(
+  const [origin] = await query<{ known: boolean; used_before: boolean; locked: boolean }>(
+    db,
     `with d as (
-       select exists (select from refresh_tokens t where t.user_id = :user and t.ip_address is not distinct from :ip and device_name(t.user_agent) = device_name(:agent)
+       select exists (select from refresh_tokens t where t.user_id = $1 and t.ip_address is not distinct from $2 and device_name(t.user_agent) = device_name($3)
            and t.created_at > clock_timestamp() - ${KNOWN_DAYS} * interval '1 day') as known,
-         exists (select from refresh_tokens t where t.user_id = :user) as used_before)
+         exists (select from refresh_tokens t where t.user_id = $1) as used_before)
      select d.known, d.used_before,
-       exists (select from login_failures f where f.user_id = :user and f.locked_until > clock_timestamp() and f.origin = case when d.known then :device else :address end)
-         or (not d.known and exists (select from users u where u.id = :user and u.locked_until > clock_timestamp())) as locked from d`,
-    { user: userId, ip, agent: userAgent, device, address },
+       exists (select from login_failures f where f.user_id = $1 and f.locked_until > clock_timestamp() and f.origin = case when d.known then $4 else $5 end)
+         or (not d.known and exists (select from users u where u.id = $1 and u.locked_until > clock_timestamp())) as locked from d`,
+    [userId, ip, userAgent, device, address],
   );
-  const { known, used_before: usedBefore, locked } = rows[0];
+  const { known, used_before: usedBefore, locked } = origin!;
   return { key: known ? device : address, known, usedBefore, locked };
 }
 
@@ -52,11 +54,14 @@ export async function countFailedLogin(
   userId: string,
   { key, known }: LoginOrigin,
 ): Promise<'origin' | 'account' | undefined> {
-  await tx.raw(`delete from login_failures where user_id = ? and updated_at < clock_timestamp() - interval '1 day'`, [
-    userId,
-  ]);
-  const { rows } = await tx.raw(
-    `insert into login_failures as f (user_id, origin, failures) values (?, ?, 1)
+  await execute(
+    tx,
+    `delete from login_failures where user_id = $1 and updated_at < clock_timestamp() - interval '1 day'`,
+    [userId],
+  );
+  const rows = await query<{ locked: boolean }>(
+    tx,
+    `insert into login_failures as f (user_id, origin, failures) values ($1, $2, 1)
      on conflict (user_id, origin) do update set updated_at = clock_timestamp(),
        failures = case when f.failures + 1 >= ${MAX_FAILURES} then 0 else f.failures + 1 end,
        locked_until = case when f.failures + 1 >= ${MAX_FAILURES} then clock_timestamp() + ${LOCK} else f.locked_until end
@@ -65,14 +70,15 @@ export async function countFailedLogin(
     [userId, key],
   );
   const all = known
-    ? undefined
-    : await tx.raw(
+    ? []
+    : await query<{ locked: boolean }>(
+        tx,
         `update users set failed_logins = case when failed_logins + 1 >= ${MAX_ACCOUNT_FAILURES} then 0 else failed_logins + 1 end,
            locked_until = case when failed_logins + 1 >= ${MAX_ACCOUNT_FAILURES} then clock_timestamp() + ${LOCK} else locked_until end
-         where id = ? and (locked_until is null or locked_until <= clock_timestamp()) returning coalesce(locked_until > clock_timestamp(), false) as locked`,
+         where id = $1 and (locked_until is null or locked_until <= clock_timestamp()) returning coalesce(locked_until > clock_timestamp(), false) as locked`,
         [userId],
       );
-  if (all?.rows[0]?.locked === true) return 'account';
+  if (all[0]?.locked === true) return 'account';
   return rows[0]?.locked === true ? 'origin' : undefined;
 }
 
@@ -82,11 +88,11 @@ export async function countFailedLogin(
  */
 export async function proofsOf(db: Database | Tx, userId: string, login: string): Promise<LoginOrigin> {
   const key = digest('proof', login);
-  const { rows } = await db.raw(
-    'select exists (select from login_failures where user_id = ? and origin = ? and locked_until > clock_timestamp()) as locked',
-    [userId, key],
-  );
-  return { key, known: true, usedBefore: true, locked: rows[0].locked };
+  const lock = await db('login_failures')
+    .where({ user_id: userId, origin: key })
+    .where('locked_until', '>', db.raw('clock_timestamp()'))
+    .first('user_id');
+  return { key, known: true, usedBefore: true, locked: lock !== undefined };
 }
 
 /** A right proof clears what was counted of its login. */
@@ -97,8 +103,9 @@ export async function clearProofs(tx: Tx, userId: string, { key }: LoginOrigin):
 /** A whole login clears what was counted of its origin, and of the account unless that is locked at the moment. */
 export async function clearOrigin(tx: Tx, userId: string, { key }: LoginOrigin): Promise<void> {
   await tx('login_failures').where({ user_id: userId, origin: key }).delete();
-  await tx.raw(
-    'update users set failed_logins = 0 where id = ? and failed_logins > 0 and (locked_until is null or locked_until <= clock_timestamp())',
+  await execute(
+    tx,
+    'update users set failed_logins = 0 where id = $1 and failed_logins > 0 and (locked_until is null or locked_until <= clock_timestamp())',
     [userId],
   );
 }
@@ -106,8 +113,9 @@ export async function clearOrigin(tx: Tx, userId: string, { key }: LoginOrigin):
 /** Clears every count and lock of an account: its owner chose a new password by a mailed link. */
 export async function clearFailedLogins(tx: Tx, userId: string): Promise<void> {
   await tx('login_failures').where({ user_id: userId }).delete();
-  await tx.raw(
-    'update users set failed_logins = 0, locked_until = null where id = ? and (failed_logins > 0 or locked_until is not null)',
+  await execute(
+    tx,
+    'update users set failed_logins = 0, locked_until = null where id = $1 and (failed_logins > 0 or locked_until is not null)',
     [userId],
   );
 }

@@ -1,17 +1,19 @@
 import type { Database, Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
+import { execute } from '../query.js';
 
 /** How long an authorization of a replaced key still counts: as long as the API's own may be on their way. */
 const OVERLAP_HOURS = 24;
 
 /** Makes a public key the one that authorizations are signed with from now on; the others run out. */
 export async function registerMessageKey(database: Database, keyId: string, publicKey: string): Promise<void> {
-  await database.raw(
+  await execute(
+    database,
     `with own as (
-       insert into message_keys (key_id, public_key) values (:keyId, :publicKey)
+       insert into message_keys (key_id, public_key) values ($1::text, $2)
        on conflict (key_id) do update set superseded_at = null where message_keys.superseded_at is not null)
-     update message_keys set superseded_at = clock_timestamp() where key_id <> :keyId and superseded_at is null`,
-    { keyId, publicKey },
+     update message_keys set superseded_at = clock_timestamp() where key_id <> $1::text and superseded_at is null`,
+    [keyId, publicKey],
   );
 }
 

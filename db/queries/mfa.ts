@@ -1,3 +1,5 @@
+import { raw } from 'objection';
+import { MfaChallenge } from '../models/identity.js';
 import type { Tx } from '../knex.js';
 
 export interface SecondFactor {
@@ -11,11 +13,12 @@ export const totpPlace = (userId: string): string => `user_mfa.secret ${userId}`
 
 /** The user's second factor, locked: of two with one code at the same moment, the second finds it used. */
 export async function secondFactor(tx: Tx, userId: string): Promise<SecondFactor | undefined> {
-  const { rows } = await tx.raw(
-    `select secret_sealed, last_step, verified_at is not null as verified from user_mfa where user_id = ? for update`,
-    [userId],
-  );
-  return rows[0];
+  return tx('user_mfa')
+    .where({ user_id: userId })
+    .forUpdate()
+    .first('secret_sealed', 'last_step', tx.raw('verified_at is not null as verified')) as Promise<
+    SecondFactor | undefined
+  >;
 }
 
 /** Keeps a secret that is still to be verified; one that was not is replaced. */
@@ -81,11 +84,16 @@ export async function insertChallenge(
   tx: Tx,
   challenge: { id: string; userId: string; purpose: ChallengePurpose; seconds: number },
 ): Promise<void> {
-  await tx.raw('delete from mfa_challenges where user_id = ? and expires_at < clock_timestamp()', [challenge.userId]);
-  await tx.raw(
-    `insert into mfa_challenges (id, user_id, purpose, expires_at) values (?, ?, ?, clock_timestamp() + ? * interval '1 second')`,
-    [challenge.id, challenge.userId, challenge.purpose, challenge.seconds],
-  );
+  await MfaChallenge.query(tx)
+    .where({ user_id: challenge.userId })
+    .where('expires_at', '<', raw('clock_timestamp()'))
+    .delete();
+  await MfaChallenge.query(tx).insert({
+    id: challenge.id,
+    user_id: challenge.userId,
+    purpose: challenge.purpose,
+    expires_at: raw(`clock_timestamp() + ? * interval '1 second'`, [challenge.seconds]),
+  });
 }
 
 /** Whether the challenge still stands; it is locked until the commit. */
@@ -93,17 +101,19 @@ export async function challengeStands(
   tx: Tx,
   challenge: { id: string; userId: string; purpose: ChallengePurpose },
 ): Promise<boolean> {
-  const { rows } = await tx.raw(
-    `select id from mfa_challenges where id = ? and user_id = ? and purpose = ? and used_at is null and expires_at > clock_timestamp() for update`,
-    [challenge.id, challenge.userId, challenge.purpose],
-  );
-  return rows.length === 1;
+  const standing = await MfaChallenge.query(tx)
+    .findById(challenge.id)
+    .where({ user_id: challenge.userId, purpose: challenge.purpose, used_at: null })
+    .where('expires_at', '>', raw('clock_timestamp()'))
+    .forUpdate()
+    .select('id');
+  return standing !== undefined;
 }
 
 export async function endChallenge(tx: Tx, id: string): Promise<void> {
-  await tx('mfa_challenges')
-    .where({ id })
-    .update({ used_at: tx.raw('clock_timestamp()') });
+  await MfaChallenge.query(tx)
+    .findById(id)
+    .patch({ used_at: raw('clock_timestamp()') });
 }
 
 /**

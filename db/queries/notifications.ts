@@ -1,6 +1,8 @@
+import { Notification } from '../models/messages.js';
 import type { Tx } from '../knex.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
+import { query } from '../query.js';
 
 const COLUMNS = `n.id, n.study_id, n.participant_id, n.caregiver_id, n.user_id, n.visit_id, n.kind, n.channel, n.status, n.days_before, n.due_at, n.sent_at, n.attempts, n.last_error, n.reason,
   case when n.status = 'pending' and n.attempts > 0 then n.attempt_at end as next_attempt_at, n.delivery_status, n.resend_of, n.fallback_of, n.created_at`;
@@ -80,34 +82,31 @@ export async function notificationById(
   reader: Reader,
   lock = false,
 ): Promise<NotificationRecord | undefined> {
-  if (lock) await tx.raw('select 1 from notifications where id = ? for update', [id]);
+  if (lock) await tx('notifications').where({ id }).forUpdate().select('id');
   return visible(tx, reader).where('n.id', id).first(tx.raw(COLUMNS)) as Promise<NotificationRecord | undefined>;
 }
 
 /** Whether a worker is sending it at this moment. */
 export async function isBeingSent(tx: Tx, id: string): Promise<boolean> {
   return (
-    await tx.raw('select coalesce(claimed_until > clock_timestamp(), false) as held from notifications where id = ?', [
-      id,
-    ])
-  ).rows[0].held;
+    (await tx('notifications').where({ id }).where('claimed_until', '>', tx.raw('clock_timestamp()')).first('id')) !==
+    undefined
+  );
 }
 
 export async function cancelNotification(tx: Tx, id: string): Promise<void> {
-  await tx.raw(
-    `update notifications set status = 'cancelled', reason = 'cancelled_by_staff', draft = null where id = ?`,
-    [id],
-  );
+  await Notification.query(tx).findById(id).patch({ status: 'cancelled', reason: 'cancelled_by_staff', draft: null });
 }
 
 /** The same message once more, to be sent at once. @returns the new one's id */
 export async function insertResend(tx: Tx, id: string): Promise<string> {
-  const { rows } = await tx.raw(
+  const rows = await query<{ id: string }>(
+    tx,
     `insert into notifications (study_id, participant_id, caregiver_id, user_id, visit_id, subject_id, kind, channel, days_before, resend_of)
-     select study_id, participant_id, caregiver_id, user_id, visit_id, subject_id, kind, channel, days_before, id from notifications where id = ? returning id`,
+     select study_id, participant_id, caregiver_id, user_id, visit_id, subject_id, kind, channel, days_before, id from notifications where id = $1 returning id`,
     [id],
   );
-  return rows[0].id;
+  return rows[0]!.id;
 }
 
 /** A message with words of its own, to an address of its own. @returns its id */
@@ -126,6 +125,11 @@ export async function insertDraft(
   return row.id;
 }
 
+interface KeptToken {
+  id: string;
+  platform: string;
+  created_at: string;
+}
 /**
  * Keeps a device's token; one that participant and caregiver share stays the participant's. @returns whether it is new
  */
@@ -139,18 +143,21 @@ export async function keepPushToken(
     platform: string;
     token: string;
   },
-): Promise<{ id: string; platform: string; created_at: string; isNew: boolean }> {
+): Promise<KeptToken & { isNew: boolean }> {
   const owner = device.participant_id === null ? 'user_id' : 'participant_id';
-  const inserted = await tx.raw(
-    `insert into push_tokens (study_id, participant_id, user_id, caregiver_id, platform, token) values (?, ?, ?, ?, ?, ?) on conflict do nothing returning id, platform, created_at`,
-    [device.study_id, device.participant_id, device.user_id, device.caregiver_id, device.platform, device.token],
-  );
-  if (inserted.rows[0]) return { ...inserted.rows[0], isNew: true };
-  const { rows } = await tx.raw(
-    `update push_tokens set platform = ?, caregiver_id = case when ?::uuid is not null then caregiver_id end where ${owner} = ? and token = ? returning id, platform, created_at`,
-    [device.platform, device.caregiver_id, device[owner], device.token],
-  );
-  return { ...rows[0], isNew: false };
+  const { caregiver_id } = device;
+  const [inserted] = (await tx('push_tokens')
+    .insert(device)
+    .onConflict()
+    .ignore()
+    .returning(['id', 'platform', 'created_at'])) as KeptToken[];
+  if (inserted) return { ...inserted, isNew: true };
+  const [row] = (await tx('push_tokens')
+    .where({ [owner]: device[owner], token: device.token })
+    // A caregiver who keeps it again leaves it whose it was; a participant takes it.
+    .update({ platform: device.platform, ...(caregiver_id === null && { caregiver_id }) })
+    .returning(['id', 'platform', 'created_at'])) as KeptToken[];
+  return { ...row!, isNew: false };
 }
 
 /** Channels that a participant does not want messages on. */
@@ -165,9 +172,10 @@ export async function optOut(
   channel: string,
   source: 'portal' | 'link',
 ): Promise<{ study_id: string; isNew: boolean } | undefined> {
-  const { rows } = await tx.raw(
-    `with p as (select id, study_id from participants where id = ?),
-     o as (insert into notification_opt_outs (participant_id, channel, study_id, source) select id, ?, study_id, ? from p on conflict do nothing returning 1)
+  const rows = await query<{ study_id: string; isNew: boolean }>(
+    tx,
+    `with p as (select id, study_id from participants where id = $1),
+     o as (insert into notification_opt_outs (participant_id, channel, study_id, source) select id, $2, study_id, $3 from p on conflict do nothing returning 1)
      select study_id, exists (select from o) as "isNew" from p`,
     [participantId, channel, source],
   );
@@ -195,8 +203,9 @@ export async function keepDeliveryReport(
   id: string,
   report: { status: 'delivered' | 'undelivered'; error: string | null },
 ): Promise<ReportedMessage | undefined> {
-  const { rows } = await tx.raw(
-    `update notifications n set delivery_status = ?, last_error = coalesce(?, n.last_error) from (select id, delivery_status from notifications where id = ? and status = 'sent' for update) b
+  const rows = await query<ReportedMessage>(
+    tx,
+    `update notifications n set delivery_status = $1, last_error = coalesce($2, n.last_error) from (select id, delivery_status from notifications where id = $3 and status = 'sent' for update) b
      where n.id = b.id returning n.study_id, n.channel, n.visit_key, b.delivery_status as before, (select coalesce(s.config -> 'notifications', '{}') from studies s where s.id = n.study_id) as settings`,
     [report.status, report.error, id],
   );

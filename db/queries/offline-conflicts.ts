@@ -1,6 +1,7 @@
 import type { Tx } from '../knex.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
+import { execute, query } from '../query.js';
 
 export interface ConflictRecord {
   id: string;
@@ -49,11 +50,12 @@ export async function conflictById(
   lock = false,
 ): Promise<ConflictRecord | undefined> {
   return (
-    await tx.raw(
-      `select ${COLUMNS} from sync_conflicts c join participants p on p.id = c.participant_id where c.study_id = ? and c.id = ? ${lock ? 'for update of c' : ''}`,
+    await query<ConflictRecord>(
+      tx,
+      `select ${COLUMNS} from sync_conflicts c join participants p on p.id = c.participant_id where c.study_id = $1 and c.id = $2 ${lock ? 'for update of c' : ''}`,
       [studyId, id],
     )
-  ).rows[0];
+  )[0];
 }
 
 export async function resolveConflict(
@@ -111,15 +113,14 @@ export async function retellVisit(
   visitId: string,
   sessionId: string,
 ): Promise<{ session_id: string | null; completed_at: string } | undefined> {
-  const before = (
-    await tx.raw(
-      `select session_id, completed_at from scheduled_visits where id = ? and status = 'completed' for update`,
-      [visitId],
-    )
-  ).rows[0];
+  const before = (await tx('scheduled_visits')
+    .where({ id: visitId, status: 'completed' })
+    .forUpdate()
+    .first('session_id', 'completed_at')) as { session_id: string | null; completed_at: string } | undefined;
   if (before)
-    await tx.raw(
-      `update scheduled_visits v set session_id = s.id, completed_at = s.completed_at from assessment_sessions s where v.id = ? and s.id = ? and s.completed_at is not null`,
+    await execute(
+      tx,
+      `update scheduled_visits v set session_id = s.id, completed_at = s.completed_at from assessment_sessions s where v.id = $1 and s.id = $2 and s.completed_at is not null`,
       [visitId, sessionId],
     );
   return before;
@@ -138,11 +139,10 @@ export async function visitToldBy(
   tx: Tx,
   session: { id: string; participant_id: string },
 ): Promise<ToldVisit | undefined> {
-  const { rows } = await tx.raw(
-    `select id, participant_id, is_baseline, window_open, window_close, completed_at from scheduled_visits where participant_id = ? and session_id = ? and status = 'completed' for update`,
-    [session.participant_id, session.id],
-  );
-  return rows[0];
+  return tx('scheduled_visits')
+    .where({ participant_id: session.participant_id, session_id: session.id, status: 'completed' })
+    .forUpdate()
+    .first('id', 'participant_id', 'is_baseline', 'window_open', 'window_close', 'completed_at');
 }
 
 /** Of the other sessions of a visit that are completed, the one that was first. */
@@ -151,11 +151,11 @@ export async function completedSessionOf(
   visitId: string,
   but: string,
 ): Promise<{ id: string; completed_at: string } | undefined> {
-  const { rows } = await tx.raw(
-    `select id, completed_at from assessment_sessions where visit_id = ? and id <> ? and status = 'completed' order by completed_at, id limit 1`,
-    [visitId, but],
-  );
-  return rows[0];
+  return tx('assessment_sessions')
+    .where({ visit_id: visitId, status: 'completed' })
+    .whereNot({ id: but })
+    .orderBy(['completed_at', 'id'])
+    .first('id', 'completed_at');
 }
 
 export async function isVisitOf(tx: Tx, id: string, participantId: string): Promise<boolean> {

@@ -2,6 +2,7 @@ import { sessionStatus } from '../effective.js';
 import type { Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
 import { insertRows } from '../rows.js';
+import { execute } from '../query.js';
 
 export interface ParticipantRef {
   study_id: string;
@@ -328,8 +329,9 @@ export async function insertConflicts(tx: Tx, rows: readonly NewConflict[]): Pro
   if (rows.length === 0) return;
   const columns =
     'study_id, participant_id, kind, conflict_type, resolution, local_id, session_id, task, message, local_content, server_content, content_hash';
-  await tx.raw(
-    `insert into sync_conflicts as k (${columns}) select ${columns} from jsonb_populate_recordset(null::sync_conflicts, ?::jsonb)
+  await execute(
+    tx,
+    `insert into sync_conflicts as k (${columns}) select ${columns} from jsonb_populate_recordset(null::sync_conflicts, $1::jsonb)
      on conflict (study_id, kind, conflict_type, local_id, content_hash) do update set local_content = k.local_content || jsonb_build_object('responses',
        coalesce(k.local_content->'responses', '[]') || (select jsonb_agg(r) from jsonb_array_elements(excluded.local_content->'responses') r where ${NOT_KEPT}))
      where exists (select from jsonb_array_elements(excluded.local_content->'responses') r where ${NOT_KEPT})`,

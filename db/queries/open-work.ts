@@ -1,6 +1,7 @@
 import type { Tx } from '../knex.js';
 import { putOutbox } from '../outbox.js';
 import type { OutboxTopic } from '../outbox.js';
+import { execute, query } from '../query.js';
 
 /** A study's change on its way through the participants. */
 export interface OpenChange {
@@ -15,9 +16,10 @@ export interface OpenChange {
  * to note.
  */
 export async function noteChange(tx: Tx, { study_id, change_id, kind, actor_user_id }: OpenChange): Promise<void> {
-  await tx.raw(
+  await execute(
+    tx,
     `insert into open_study_changes (study_id, change_id, kind, actor_user_id)
-     select s.id, ?, ?, ?::uuid from studies s where s.id = ? for key share on conflict (study_id, change_id) do nothing`,
+     select s.id, $1, $2, $3::uuid from studies s where s.id = $4 for key share on conflict (study_id, change_id) do nothing`,
     [change_id, kind, actor_user_id, study_id],
   );
 }
@@ -55,7 +57,8 @@ const MOST = 5_000;
  * outbox is not on its way yet. (Polls are not among them: the next run goes on where one stopped.)
  */
 export async function openWork(tx: Tx, olderSeconds: number): Promise<OpenWork[]> {
-  const { rows } = await tx.raw(
+  const rows = await query<OpenWork>(
+    tx,
     `select w.topic, w.study_id, w.subject, w.key, w.payload from (
        select 'trigger' as topic, study_id, id::text as subject, id::text as key, '{}'::jsonb as payload, received_at as at from webhook_events where status in ('received', 'processing')
        union all select 'export', study_id, id::text, id::text, '{}', created_at from exports where status in ('pending', 'running')
@@ -63,10 +66,10 @@ export async function openWork(tx: Tx, olderSeconds: number): Promise<OpenWork[]
        union all select 'simulation', study_id, id::text, id::text, '{}', created_at from simulations where status in ('pending', 'running')
        union all select 'datacapture-sync', study_id, id::text, id::text, '{}', started_at from datacapture_syncs where status = 'running' and kind = 'sync'
        union all select 'study-changed', study_id, study_id::text, change_id, jsonb_build_object('kind', kind, 'change_id', change_id, 'actor_user_id', actor_user_id), begun_at from open_study_changes
-     ) w where w.at < clock_timestamp() - :older * interval '1 second'
+     ) w where w.at < clock_timestamp() - $1 * interval '1 second'
        and not exists (select from outbox o where o.topic = w.topic and o.subject = w.subject and (w.topic <> 'study-changed' or o.payload->>'change_id' = w.key))
-     order by w.at limit :most`,
-    { older: olderSeconds, most: MOST },
+     order by w.at limit $2`,
+    [olderSeconds, MOST],
   );
   return rows;
 }

@@ -1,5 +1,6 @@
 import type { Tx } from '../knex.js';
 import type { Signature } from '../models/records.js';
+import { execute, query } from '../query.js';
 
 /** An override request as a decision about it reads it. */
 export interface OverrideRequest {
@@ -58,9 +59,10 @@ export interface NewOverrideRequest {
 }
 
 export async function insertOverrideRequest(tx: Tx, request: NewOverrideRequest): Promise<void> {
-  await tx.raw(
+  await execute(
+    tx,
     `insert into override_requests (id, study_id, participant_id, previous_enrollment_date, new_enrollment_date, reason, regenerate_schedule, requested_by_id, remind_at, expires_at, impact, preview_hash)
-     values (?, ?, ?, ?, ?, ?, ?, ?, clock_timestamp() + ? * interval '1 second', clock_timestamp() + ? * interval '1 second', ?::jsonb, ?)`,
+     values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + $9 * interval '1 second', clock_timestamp() + $10 * interval '1 second', $11::jsonb, $12)`,
     [
       request.id,
       request.study_id,
@@ -92,26 +94,29 @@ export async function endOverrideRequest(
   id: string,
   { status, decidedBy, reason, signature }: RequestEnd,
 ): Promise<void> {
-  await tx.raw(
-    `update override_requests set status = :status, decided_by_id = :decidedBy, decided_at = clock_timestamp(), decision_reason = :reason, offered_signatures = '{}',
-       signature = coalesce(:signature::jsonb, (select jsonb_build_object('meaning', :meaning::text, 'name', u.name, 'signed_at', to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'proved_by', 'claimed') from users u where u.id = :decidedBy::uuid))
-     where id = :id`,
-    {
+  await execute(
+    tx,
+    `update override_requests set status = $1, decided_by_id = $2::uuid, decided_at = clock_timestamp(), decision_reason = $3, offered_signatures = '{}',
+       signature = coalesce($5::jsonb, (select jsonb_build_object('meaning', $6::text, 'name', u.name, 'signed_at', to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'proved_by', 'claimed') from users u where u.id = $2::uuid))
+     where id = $4`,
+    [
       status,
       decidedBy,
       reason,
       id,
-      signature: signature ? JSON.stringify(signature) : null,
-      meaning: status === 'approved' ? 'approval' : 'rejection',
-    },
+      signature ? JSON.stringify(signature) : null,
+      status === 'approved' ? 'approval' : 'rejection',
+    ],
   );
 }
 
 /** Notes that the approvers of a request were reminded. */
 export async function markReminded(tx: Tx, id: string): Promise<void> {
-  await tx.raw('update override_requests set reminded_at = clock_timestamp() where id = ? and reminded_at is null', [
-    id,
-  ]);
+  await execute(
+    tx,
+    'update override_requests set reminded_at = clock_timestamp() where id = $1 and reminded_at is null',
+    [id],
+  );
 }
 
 /**
@@ -132,15 +137,16 @@ export async function insertApproverNotices(
   },
 ): Promise<string[]> {
   const { study_id, participant_id, site_id, requestId, requestedBy, occasion, roles } = notice;
-  const { rows } = await tx.raw(
+  const rows = await query<{ id: string }>(
+    tx,
     `insert into notifications (study_id, participant_id, user_id, subject_id, kind, channel, dedupe_key)
-     select ?, ?, u.id, ?, 'override_pending', 'email', 'override:' || ? || ':' || ? || ':' || u.id
-     from users u where u.status = 'active' and u.role = any(?) and u.id <> ?
-       and (u.role = 'admin' or exists (select from user_studies s where s.user_id = u.id and s.study_id = ?))
-       and (u.role not in ('coordinator', 'investigator') or not exists (select from user_sites x join sites i on i.id = x.site_id where x.user_id = u.id and i.study_id = ?)
-         or exists (select from user_sites x where x.user_id = u.id and x.site_id = ?))
+     select $1::uuid, $2::uuid, u.id, $3::uuid, 'override_pending', 'email', 'override:' || $3::uuid || ':' || $4::text || ':' || u.id
+     from users u where u.status = 'active' and u.role = any($5) and u.id <> $6::uuid
+       and (u.role = 'admin' or exists (select from user_studies s where s.user_id = u.id and s.study_id = $1::uuid))
+       and (u.role not in ('coordinator', 'investigator') or not exists (select from user_sites x join sites i on i.id = x.site_id where x.user_id = u.id and i.study_id = $1::uuid)
+         or exists (select from user_sites x where x.user_id = u.id and x.site_id = $7::uuid))
      on conflict (dedupe_key) where dedupe_key is not null do nothing returning id`,
-    [study_id, participant_id, requestId, requestId, occasion, [...roles], requestedBy, study_id, study_id, site_id],
+    [study_id, participant_id, requestId, occasion, [...roles], requestedBy, site_id],
   );
-  return (rows as { id: string }[]).map(({ id }) => id);
+  return rows.map(({ id }) => id);
 }

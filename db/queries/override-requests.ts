@@ -1,3 +1,5 @@
+import { raw } from 'objection';
+import { OverrideRequest } from '../models/messages.js';
 import type { Tx } from '../knex.js';
 import type { Signature } from '../models/records.js';
 
@@ -83,16 +85,20 @@ export async function offerSignature(
   of: { requestId: string; userId: string },
   signature: Signature & { decision: Decided },
 ): Promise<void> {
-  await tx.raw(
-    `update override_requests set offered_signatures = offered_signatures || jsonb_build_object(?::text, ?::jsonb) where id = ? and status = 'pending'`,
-    [of.userId, JSON.stringify(signature), of.requestId],
-  );
+  await OverrideRequest.query(tx)
+    .findById(of.requestId)
+    .where({ status: 'pending' })
+    .patch({
+      offered_signatures: raw('offered_signatures || jsonb_build_object(?::text, ?::jsonb)', [
+        of.userId,
+        JSON.stringify(signature),
+      ]),
+    });
 }
 
 /** Takes back what was signed for a decision that was refused. */
 export async function withdrawSignature(tx: Tx, requestId: string, userId: string): Promise<void> {
-  await tx.raw('update override_requests set offered_signatures = offered_signatures - ?::text where id = ?', [
-    userId,
-    requestId,
-  ]);
+  await OverrideRequest.query(tx)
+    .findById(requestId)
+    .patch({ offered_signatures: raw('offered_signatures - ?::text', [userId]) });
 }

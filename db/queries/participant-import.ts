@@ -2,6 +2,7 @@ import type { Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
 import { carriedTrace } from '../trace-context.js';
 import type { TxWithMark } from '../transaction.js';
+import { execute, query } from '../query.js';
 
 /** A participant as a file brings it; absent fields are null. */
 export interface ImportedParticipant {
@@ -78,11 +79,11 @@ export interface KnownParticipant extends ImportedParticipant {
   study_id: string;
 }
 
-const KNOWN = ['participant_code = any(:codes::text[])', 'external_id = any(:externalIds::text[])']
+const KNOWN = ['participant_code = any($3::text[])', 'external_id = any($4::text[])']
   .flatMap((named) =>
-    ['< :since::timestamptz', '> statement_timestamp()'].map(
+    ['< $2::timestamptz', '> statement_timestamp()'].map(
       (side) =>
-        `select id, study_id, ${FIELDS.join(', ')} from participants where study_id = :study and created_at ${side} and ${named}`,
+        `select id, study_id, ${FIELDS.join(', ')} from participants where study_id = $1 and created_at ${side} and ${named}`,
     ),
   )
   .join(' union ');
@@ -99,8 +100,7 @@ export async function knownParticipants(
   codes: readonly string[],
   externalIds: readonly string[],
 ): Promise<KnownParticipant[]> {
-  const { rows } = await tx.raw(KNOWN, { study: studyId, since, codes: [...codes], externalIds: [...externalIds] });
-  return rows;
+  return query<KnownParticipant>(tx, KNOWN, [studyId, since, [...codes], [...externalIds]]);
 }
 
 /** Who of the study has one of the external ids, whenever it was made. */
@@ -109,9 +109,10 @@ export async function externalIdsHeld(
   studyId: string,
   externalIds: readonly string[],
 ): Promise<{ participant_code: string; external_id: string }[]> {
-  const { rows } = await tx.raw(
-    'select participant_code, external_id from participants where study_id = :study and external_id = any(:externalIds::text[])',
-    { study: studyId, externalIds: [...externalIds] },
+  const rows = await query<{ participant_code: string; external_id: string }>(
+    tx,
+    'select participant_code, external_id from participants where study_id = $1 and external_id = any($2::text[])',
+    [studyId, [...externalIds]],
   );
   return rows;
 }
@@ -124,13 +125,11 @@ export async function updateImported(
   participants: readonly (ImportedParticipant & { id: string })[],
 ): Promise<void> {
   if (participants.length === 0) return;
-  const lists = Object.fromEntries(
-    (['id', ...CHANGED] as const).map((field) => [field, participants.map((one) => one[field])]),
-  );
-  await tx.raw(
+  await execute(
+    tx,
     `update participants p set ${CHANGED.map((field) => `${field} = g.${field}`).join(', ')}
-     from unnest(:id::uuid[], ${CHANGED.map((field) => `:${field}::${TYPES[field]}[]`).join(', ')}) as g(id, ${CHANGED.join(', ')}) where p.id = g.id`,
-    lists,
+     from unnest($1::uuid[], ${CHANGED.map((field, i) => `$${i + 2}::${TYPES[field]}[]`).join(', ')}) as g(id, ${CHANGED.join(', ')}) where p.id = g.id`,
+    (['id', ...CHANGED] as const).map((field) => participants.map((one) => one[field])),
   );
 }
 
@@ -148,12 +147,13 @@ export async function importSites(
   tx: Tx,
   studyId: string,
 ): Promise<{ sites: Map<string, ImportSite>; withoutSite: boolean; at: string }> {
-  const { rows } = await tx.raw(
-    `select id, site_code, :study::uuid <> all (app_site_studies()) or id = any (app_sites()) as in_reach, null as at from sites where study_id = :study
-     union all select null, null, :study::uuid <> all (app_site_studies()), clock_timestamp()`,
-    { study: studyId },
+  const rows = await query<ImportSite & { site_code: string | null; at: string }>(
+    tx,
+    `select id, site_code, $1::uuid <> all (app_site_studies()) or id = any (app_sites()) as in_reach, null as at from sites where study_id = $2
+     union all select null, null, $1::uuid <> all (app_site_studies()), clock_timestamp()`,
+    [studyId, studyId],
   );
-  const found = rows as (ImportSite & { site_code: string | null; at: string })[];
+  const found = rows;
   const none = found.find((row) => row.site_code === null)!;
   return {
     sites: new Map(found.filter((row) => row.site_code !== null).map((row) => [row.site_code, row])),
@@ -168,18 +168,19 @@ export async function addSites(
   studyId: string,
   codes: readonly string[],
 ): Promise<{ id: string; site_code: string; added: boolean }[]> {
-  const { rows } = await tx.raw(
-    `with made as (insert into sites (study_id, site_code) select :study, c from unnest(:codes::text[]) c on conflict do nothing returning id, site_code)
-     select id, site_code, true as added from made union all select id, site_code, false from sites where study_id = :study and site_code = any(:codes::text[])`,
-    { study: studyId, codes: [...codes] },
+  const rows = await query<{ id: string; site_code: string; added: boolean }>(
+    tx,
+    `with made as (insert into sites (study_id, site_code) select $1, c from unnest($2::text[]) c on conflict do nothing returning id, site_code)
+     select id, site_code, true as added from made union all select id, site_code, false from sites where study_id = $1 and site_code = any($2::text[])`,
+    [studyId, [...codes]],
   );
   return rows;
 }
 
 /** Undoes what came after it, within the transaction: a rehearsal leaves nothing and answers as the real thing. */
 export async function rehearse<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
-  await tx.raw('savepoint rehearsal');
+  await execute(tx, 'savepoint rehearsal');
   const result = await work();
-  await tx.raw('rollback to savepoint rehearsal');
+  await execute(tx, 'rollback to savepoint rehearsal');
   return result;
 }

@@ -3,6 +3,7 @@ import { Participant } from '../models/records.js';
 import type { PageStatement } from '../request.js';
 import { orderBy } from './paging.js';
 import type { Page } from './paging.js';
+import { query } from '../query.js';
 
 export type ParticipantRecord = Pick<
   Participant,
@@ -70,39 +71,26 @@ export function participantsPage(filter: ParticipantFilter): PageStatement {
   };
 }
 
+const withSite = (tx: Tx) => tx('participants as p').leftJoin('sites as s', 's.id', 'p.site_id');
+
 export async function participantById(tx: Tx, id: string): Promise<ParticipantRecord | undefined> {
-  return (
-    await tx.raw(`select ${COLUMNS} from participants p left join sites s on s.id = p.site_id where p.id = ?`, [id])
-  ).rows[0];
+  return withSite(tx).where('p.id', id).first(tx.raw(COLUMNS)) as Promise<ParticipantRecord | undefined>;
 }
 
 export async function participantByCode(tx: Tx, studyId: string, code: string): Promise<ParticipantRecord | undefined> {
-  return (
-    await tx.raw(
-      `select ${COLUMNS} from participants p left join sites s on s.id = p.site_id where p.study_id = ? and p.participant_code = ?`,
-      [studyId, code],
-    )
-  ).rows[0];
+  return withSite(tx).where({ 'p.study_id': studyId, 'p.participant_code': code }).first(tx.raw(COLUMNS)) as Promise<
+    ParticipantRecord | undefined
+  >;
 }
 
 /** The participant, its row locked until the commit. */
 export async function participantForUpdate(tx: Tx, id: string): Promise<ParticipantRecord | undefined> {
-  return (
-    await tx.raw(
-      `select ${COLUMNS} from participants p left join sites s on s.id = p.site_id where p.id = ? for update of p`,
-      [id],
-    )
-  ).rows[0];
+  return withSite(tx).where('p.id', id).forUpdate('p').first(tx.raw(COLUMNS)) as Promise<ParticipantRecord | undefined>;
 }
 
 /** The participant as it stands until the commit: whoever withdraws it waits. Others may hold it so as well. */
 export async function participantForShare(tx: Tx, id: string): Promise<ParticipantRecord | undefined> {
-  return (
-    await tx.raw(
-      `select ${COLUMNS} from participants p left join sites s on s.id = p.site_id where p.id = ? for share of p`,
-      [id],
-    )
-  ).rows[0];
+  return withSite(tx).where('p.id', id).forShare('p').first(tx.raw(COLUMNS)) as Promise<ParticipantRecord | undefined>;
 }
 
 /** A participant with its anchor, which is there from the start: `unset`, version 1 (decisions, section 5). */
@@ -132,12 +120,13 @@ export async function participantHasData(tx: Tx, id: string): Promise<boolean> {
     'assessment_sessions',
     'sync_conflicts',
   ];
-  const { rows } = await tx.raw(
-    `select ${tables.map((table) => `exists (select from ${table} where participant_id = :id)`).join(' or ')}
-       or exists (select from scheduled_visits where participant_id = :id and (status = 'completed' or schedule_version_id is null)) as has`,
-    { id },
+  const rows = await query<{ has: boolean }>(
+    tx,
+    `select ${tables.map((table) => `exists (select from ${table} where participant_id = $1)`).join(' or ')}
+       or exists (select from scheduled_visits where participant_id = $1 and (status = 'completed' or schedule_version_id is null)) as has`,
+    [id],
   );
-  return rows[0].has;
+  return rows[0]!.has;
 }
 
 export async function deleteParticipant(tx: Tx, id: string): Promise<void> {

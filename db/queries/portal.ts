@@ -2,6 +2,8 @@ import { createHmac } from 'node:crypto';
 import { PRESENT_STATUS, WHERE_VISIT_IS } from '../effective.js';
 import type { Database, Tx } from '../knex.js';
 import { openedBy } from '../opening.js';
+import { execute, prepared, query } from '../query.js';
+import type { Statement } from '../query.js';
 import { inScope } from '../transaction.js';
 import type { Work } from '../transaction.js';
 import { page } from './paging.js';
@@ -44,23 +46,19 @@ export type PortalAsker = (
   { kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; participantId: string | undefined }
 ) & { login: string | undefined };
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const uuid = (given: string): string => {
-  if (!UUID.test(given)) throw new Error('not a uuid');
-  return `'${given}'`;
-};
+const callerFrom = (call: string) => `select c.*, portal_login_ended($1) as login_ended from ${call} c`;
+const PARTICIPANT = callerFrom('request_participant($2)');
+const CAREGIVER = callerFrom('request_caregiver($2, $3)');
 /** Whether the login was ended is asked once the look for the caller has narrowed the transaction. */
-const callerSql = (asker: PortalAsker): string =>
-  `select c.*, portal_login_ended(${asker.login === undefined ? 'null' : uuid(asker.login)}) as login_ended from ${
-    asker.kind === 'participant'
-      ? `request_participant(${uuid(asker.id)})`
-      : `request_caregiver(${uuid(asker.id)}, ${asker.participantId === undefined ? 'null' : uuid(asker.participantId)})`
-  } c`;
+const callerOf = (asker: PortalAsker): Statement =>
+  asker.kind === 'participant'
+    ? { sql: PARTICIPANT, values: [asker.login ?? null, asker.id] }
+    : { sql: CAREGIVER, values: [asker.login ?? null, asker.id, asker.participantId ?? null] };
 
 /** Loads the caller, without a transaction: for routes that open none. Undefined: there is none (any more). */
 export async function loadPortalCaller<Row>(database: Database, asker: PortalAsker): Promise<Row | undefined> {
-  const { rows } = await database.raw(callerSql(asker));
-  return rows[0];
+  const { sql, values } = callerOf(asker);
+  return (await prepared<Row>(database, sql, values))[0];
 }
 
 type Admit<Row, A> = (row: Row | undefined) => A;
@@ -72,7 +70,7 @@ export async function readAsPortal<Row, A, T>(
   admit: Admit<Row, A>,
   work: (tx: Tx, admitted: A) => Promise<T>,
 ): Promise<T> {
-  return openedBy(database, { readOnly: true, opening: callerSql(asker) }, async (tx, [row]: Row[]) =>
+  return openedBy(database, { mode: 'read', opening: callerOf(asker) }, async (tx, [row]: Row[]) =>
     work(tx, admit(row)),
   );
 }
@@ -88,24 +86,25 @@ export async function changeAsPortal<Row, A, T>(
   work: (work: Work, admitted: A) => Promise<T>,
 ): Promise<T> {
   return inScope(database, [], async (opened) => {
-    const { rows } = await opened.tx.raw(callerSql(asker));
+    const { sql, values } = callerOf(asker);
+    const [row] = await prepared<Row>(opened.tx, sql, values);
     if (asker.kind === 'caregiver') opened.audit.inEach(asCaregiver(asker.id));
-    return work(opened, admit(rows[0]));
+    return work(opened, admit(row));
   });
 }
 
 /** Narrows the transaction, which sees nothing, to a study. */
 export async function enterStudy(tx: Tx, studyId: string): Promise<void> {
-  await tx.raw(`select set_config('app.studies', ?, true)`, [studyId]);
+  await execute(tx, `select set_config('app.studies', $1, true)`, [studyId]);
 }
 
 /** When a participant withdrew, in milliseconds since 1970. */
 export async function withdrawalOf(tx: Tx, participantId: string): Promise<number | null> {
-  const { rows } = await tx.raw(
-    'select (extract(epoch from withdrawn_at) * 1000)::double precision as at from participants where id = ?',
-    [participantId],
-  );
-  return (rows as { at: number | null }[])[0]?.at ?? null;
+  const participant = (await tx('participants')
+    .where({ id: participantId })
+    .first(tx.raw('(extract(epoch from withdrawn_at) * 1000)::double precision as at'))) as
+    { at: number | null } | undefined;
+  return participant?.at ?? null;
 }
 
 /** What an audit record says of the caregiver who did it for a participant. */
@@ -134,9 +133,10 @@ export async function keepLink(
   tx: Tx,
   link: { notificationId: string; hash: Buffer; minutes: number },
 ): Promise<boolean> {
-  const { rowCount } = await tx.raw(
+  const rowCount = await execute(
+    tx,
     `insert into portal_links (notification_id, study_id, participant_id, caregiver_id, token_hash, expires_at)
-     select n.id, n.study_id, n.participant_id, n.caregiver_id, ?, clock_timestamp() + ? * interval '1 minute' from notifications n where n.id = ?
+     select n.id, n.study_id, n.participant_id, n.caregiver_id, $1, clock_timestamp() + $2 * interval '1 minute' from notifications n where n.id = $3
      on conflict (notification_id) do update set token_hash = excluded.token_hash, made_at = excluded.made_at, expires_at = excluded.expires_at
        where portal_links.used_at is null`,
     [link.hash, link.minutes, link.notificationId],
@@ -146,9 +146,10 @@ export async function keepLink(
 
 /** Opens a link: once, in time, for who still takes part. Of two at the same moment one finds nothing. */
 export async function openLink(tx: Tx, hash: Buffer): Promise<PortalParticipant | undefined> {
-  const { rows } = await tx.raw(
+  const rows = await query<PortalParticipant>(
+    tx,
     `update portal_links l set used_at = clock_timestamp() from participants p
-     where p.id = l.participant_id and p.status = 'enrolled' and l.token_hash = ? and l.used_at is null and l.expires_at > clock_timestamp()
+     where p.id = l.participant_id and p.status = 'enrolled' and l.token_hash = $1 and l.used_at is null and l.expires_at > clock_timestamp()
      returning p.id, p.study_id, p.participant_code, p.preferred_language, p.status`,
     [hash],
   );
@@ -166,9 +167,10 @@ export type OpenedCaregiver = PortalCaregiver & { session_epoch: number };
 
 /** The same of a caregiver: once, in time, for one that is active and cares for somebody who takes part. */
 export async function openCaregiverLink(tx: Tx, hash: Buffer): Promise<OpenedCaregiver | undefined> {
-  const { rows } = await tx.raw(
+  const rows = await query<OpenedCaregiver>(
+    tx,
     `update portal_links l set used_at = clock_timestamp() from caregivers c
-     where c.id = l.caregiver_id and c.status = 'active' and l.token_hash = ? and l.used_at is null and l.expires_at > clock_timestamp()
+     where c.id = l.caregiver_id and c.status = 'active' and l.token_hash = $1 and l.used_at is null and l.expires_at > clock_timestamp()
        and exists (select from caregiver_participants k join participants p on p.id = k.participant_id where k.caregiver_id = c.id and p.status = 'enrolled')
      returning c.id, c.study_id, c.name, c.preferred_language, c.session_epoch`,
     [hash],
@@ -182,12 +184,12 @@ export async function caredFor(
   caregiverId: string,
   { skip, limit }: Pick<Page, 'skip' | 'limit'>,
 ): Promise<Listed<CaredFor>> {
-  const { rows } = await tx.raw(
-    `select p.id, p.study_id, p.participant_code, p.preferred_language, p.status, k.relationship
-     from caregiver_participants k join participants p on p.id = k.participant_id where k.caregiver_id = ? and p.status = 'enrolled' order by p.participant_code, p.id`,
-    [caregiverId],
-  );
-  return { items: (rows as CaredFor[]).slice(skip, skip + limit), total: rows.length };
+  const rows: CaredFor[] = await tx('caregiver_participants as k')
+    .join('participants as p', 'p.id', 'k.participant_id')
+    .where({ 'k.caregiver_id': caregiverId, 'p.status': 'enrolled' })
+    .orderBy(['p.participant_code', 'p.id'])
+    .select('p.id', 'p.study_id', 'p.participant_code', 'p.preferred_language', 'p.status', 'k.relationship');
+  return { items: rows.slice(skip, skip + limit), total: rows.length };
 }
 
 /** Why a link that is known does not open, for the record; undefined: it is not known. */
@@ -203,10 +205,19 @@ export async function closedLink(
     }
   | undefined
 > {
-  const { rows } = await tx.raw(
+  const rows = await query<
+    | {
+        study_id: string;
+        participant_id: string | null;
+        caregiver_id: string | null;
+        reason: 'used' | 'expired' | 'withdrawn' | 'inactive';
+      }
+    | undefined
+  >(
+    tx,
     `select l.study_id, l.participant_id, l.caregiver_id, case when l.used_at is not null then 'used' when p.status = 'withdrawn' then 'withdrawn'
        when l.caregiver_id is not null and l.expires_at > clock_timestamp() then 'inactive' else 'expired' end as reason
-     from portal_links l left join participants p on p.id = l.participant_id where l.token_hash = ?`,
+     from portal_links l left join participants p on p.id = l.participant_id where l.token_hash = $1`,
     [hash],
   );
   return rows[0];
@@ -246,11 +257,10 @@ export function portalVisits(
 
 /** Whether results of any of the participant's visits did not reach the capture system (interface, "Errors" 9). */
 export async function hasFailedSync(tx: Tx, participantId: string): Promise<boolean> {
-  const { rows } = await tx.raw(
-    `select exists (select from scheduled_visits where participant_id = ? and data_sync_status = 'failed') as failed`,
-    [participantId],
+  return (
+    (await tx('scheduled_visits').where({ participant_id: participantId, data_sync_status: 'failed' }).first('id')) !==
+    undefined
   );
-  return rows[0].failed;
 }
 
 /** On which channels a participant, or the caregiver who asks for it, can be reached. */
@@ -258,21 +268,23 @@ export async function reachable(
   tx: Tx,
   participantId: string,
 ): Promise<{ email: boolean; sms: boolean; push: boolean }> {
-  const { rows } = await tx.raw(
+  const rows = await query<{ email: boolean; sms: boolean; push: boolean }>(
+    tx,
     `select p.email is not null as email, p.phone is not null as sms, exists (select from push_tokens k where k.participant_id = p.id) as push
-     from participants p where p.id = ?`,
+     from participants p where p.id = $1`,
     [participantId],
   );
-  return (rows as { email: boolean; sms: boolean; push: boolean }[])[0]!;
+  return rows[0]!;
 }
 
 /** Where a participant's results are on their way to the capture system: the worst that is true of any visit. */
 export async function resultsPassedOn(tx: Tx, participantId: string): Promise<'none' | 'waiting' | 'failed' | 'sent'> {
-  const { rows } = await tx.raw(
+  const rows = await query<{ state: 'none' | 'waiting' | 'failed' | 'sent' }>(
+    tx,
     `select case when bool_or(v.data_sync_status = 'failed') then 'failed' when bool_or(v.data_sync_status = 'pending') then 'waiting'
        when bool_or(v.data_sync_status = 'synced') then 'sent' else 'none' end as state
-     from scheduled_visits v where v.participant_id = ?`,
+     from scheduled_visits v where v.participant_id = $1`,
     [participantId],
   );
-  return (rows as { state: 'none' | 'waiting' | 'failed' | 'sent' }[])[0]!.state;
+  return rows[0]!.state;
 }

@@ -1,5 +1,12 @@
 import type { Tx } from '../knex.js';
 import { putOutbox } from '../outbox.js';
+import { execute, query } from '../query.js';
+
+/** A session whose push is to look again. */
+interface Asking {
+  id: string;
+  study_id: string;
+}
 
 /**
  * Has the results of completed sessions pushed, in the caller's commit: those of an integrated study whose visit has a
@@ -8,13 +15,14 @@ import { putOutbox } from '../outbox.js';
  */
 export async function requestPushes(tx: Tx, sessionIds: readonly string[]): Promise<void> {
   if (sessionIds.length === 0) return;
-  const { rows } = await tx.raw(
+  const rows = await query<Asking>(
+    tx,
     `with due as (
        select s.id, s.study_id, s.participant_id, v.id as visit_id,
          -- An offline session may come before its results: they ask again when they arrive.
          s.source = 'online' or exists (select from session_tasks k where k.session_id = s.id) as ready
        from assessment_sessions s join studies t on t.id = s.study_id join scheduled_visits v on v.id = s.visit_id
-       where s.id = any(?) and s.status = 'completed' and t.datacapture_enabled
+       where s.id = any($1) and s.status = 'completed' and t.datacapture_enabled
          and v.status = 'completed' and v.datacapture_event is not null and (v.session_id = s.id or (v.session_id is null and s.source = 'online'))
      ), asked as (${ASK} select id, study_id, participant_id from due on conflict ${AGAIN} returning session_id
      ), sessions as (
@@ -35,15 +43,20 @@ export async function requestPushAgain(
   tx: Tx,
   session: { id: string; study_id: string; participant_id: string },
 ): Promise<void> {
-  await tx.raw(`${ASK} values (?, ?, ?) on conflict ${AGAIN}`, [session.id, session.study_id, session.participant_id]);
+  await execute(tx, `${ASK} values ($1, $2, $3) on conflict ${AGAIN}`, [
+    session.id,
+    session.study_id,
+    session.participant_id,
+  ]);
   await wake(tx, [session]);
 }
 
 /** The same of many sessions' pushes, each of which was asked for before. */
 export async function requestPushesAgain(tx: Tx, sessionIds: readonly string[]): Promise<void> {
-  const { rows } = await tx.raw(
+  const rows = await query<Asking>(
+    tx,
     `update result_pushes p set requested = p.requested + 1, requested_at = clock_timestamp(), status = 'pending', failures = 0, waits = 0, next_attempt_at = null
-      where p.session_id = any(?) returning p.session_id as id, p.study_id`,
+      where p.session_id = any($1) returning p.session_id as id, p.study_id`,
     [[...sessionIds]],
   );
   await wake(tx, rows);
@@ -54,13 +67,14 @@ export async function requestPushesAgain(tx: Tx, sessionIds: readonly string[]):
  * that has waited longest finds out, and the others follow it.
  */
 export async function retryForbidden(tx: Tx, studyId: string, trial: boolean): Promise<void> {
-  const { rows } = await tx.raw(
-    `select session_id as id from result_pushes where study_id = ? and forbidden and status = 'failed' order by requested_at, session_id limit ?`,
+  const rows = await query<{ id: string }>(
+    tx,
+    `select session_id as id from result_pushes where study_id = $1 and forbidden and status = 'failed' order by requested_at, session_id limit $2`,
     [studyId, trial ? 1 : null],
   );
   await requestPushesAgain(
     tx,
-    (rows as { id: string }[]).map(({ id }) => id),
+    rows.map(({ id }) => id),
   );
 }
 
@@ -84,7 +98,7 @@ export async function retryFailures(tx: Tx, studyId: string, sessionIds?: readon
 }
 
 /** Starts the workflows of these pushes, or wakes those that wait. */
-async function wake(tx: Tx, pushes: readonly { id: string; study_id: string }[]): Promise<void> {
+async function wake(tx: Tx, pushes: readonly Asking[]): Promise<void> {
   await putOutbox(
     tx,
     pushes.map((push) => ({ topic: 'push' as const, studyId: push.study_id, subject: push.id })),
@@ -96,8 +110,9 @@ async function wake(tx: Tx, pushes: readonly { id: string; study_id: string }[])
  * back. A message that a relay has taken already may have led to the very attempt that failed, so it does not count.
  */
 export async function wakeWaiting(tx: Tx, studyId: string): Promise<void> {
-  const { rows } = await tx.raw(
-    `select p.session_id as id, p.study_id from result_pushes p where p.study_id = ? and p.status = 'waiting' and p.next_attempt_at > clock_timestamp()
+  const rows = await query<Asking>(
+    tx,
+    `select p.session_id as id, p.study_id from result_pushes p where p.study_id = $1 and p.status = 'waiting' and p.next_attempt_at > clock_timestamp()
        and not exists (select from outbox o where o.subject = p.session_id::text and o.topic = 'push' and o.attempts = 0) order by p.requested_at`,
     [studyId],
   );
@@ -108,10 +123,11 @@ export async function wakeWaiting(tx: Tx, studyId: string): Promise<void> {
  * Pushes whose time passed long ago and that nobody works at: their workflows were lost. Wakes them. @returns how many
  */
 export async function wakeOverdue(tx: Tx, overdueSeconds: number): Promise<number> {
-  const { rows } = await tx.raw(
+  const rows = await query<Asking>(
+    tx,
     `select p.session_id as id, p.study_id from result_pushes p
-      where p.status in ('pending', 'waiting') and coalesce(p.next_attempt_at, p.requested_at) < clock_timestamp() - ? * interval '1 second'
-        and greatest(p.updated_at, p.slot_at) < clock_timestamp() - ? * interval '1 second'
+      where p.status in ('pending', 'waiting') and coalesce(p.next_attempt_at, p.requested_at) < clock_timestamp() - $1 * interval '1 second'
+        and greatest(p.updated_at, p.slot_at) < clock_timestamp() - $2 * interval '1 second'
         and not exists (select from outbox o where o.subject = p.session_id::text)
         and (exists (select from session_tasks k where k.session_id = p.session_id)
           or exists (select from assessment_sessions s where s.id = p.session_id and s.source = 'online'))

@@ -2,6 +2,7 @@ import { taskSummary } from '../effective.js';
 import type { Tx } from '../knex.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
+import { query } from '../query.js';
 
 export type PushStatus = 'pending' | 'waiting' | 'synced' | 'failed' | 'skipped';
 /** What a push was sent in spite of. */
@@ -34,7 +35,9 @@ export interface PushRow {
 const OWN = `p.session_id, p.study_id, p.participant_id, p.status, p.requested, p.done, p.requested_at, p.attempts, p.failures, p.waits, p.unanswered, p.forbidden, p.attempt_id, p.slot_at, p.error_type, p.message, p.next_attempt_at, p.warnings`;
 
 export async function lockPush(tx: Tx, sessionId: string): Promise<PushRow | undefined> {
-  return (await tx.raw(`select ${OWN} from result_pushes p where p.session_id = ? for update`, [sessionId])).rows[0];
+  return tx('result_pushes as p').where('p.session_id', sessionId).forUpdate().first(tx.raw(OWN)) as Promise<
+    PushRow | undefined
+  >;
 }
 
 /** What a push is decided from, as it stands now. */
@@ -51,12 +54,13 @@ export interface PushFacts {
   summaries: Record<string, Record<string, number>> | null;
 }
 export async function pushFacts(tx: Tx, sessionId: string): Promise<PushFacts | undefined> {
-  const { rows } = await tx.raw(
+  const rows = await query<PushFacts>(
+    tx,
     `select t.datacapture_enabled as integrated, s.status as session_status, s.source, p.external_id, coalesce(s.started_at > p.withdrawn_at, false) as began_after_withdrawal,
        v.id as visit_id, v.status as visit_status, v.datacapture_event as visit_event, v.session_id as visit_session_id,
        (select jsonb_object_agg(k.task, ${taskSummary('k')}) from session_tasks k where k.session_id = s.id) as summaries
      from assessment_sessions s join studies t on t.id = s.study_id join participants p on p.id = s.participant_id left join scheduled_visits v on v.id = s.visit_id
-     where s.id = ?`,
+     where s.id = $1`,
     [sessionId],
   );
   return rows[0];
@@ -77,23 +81,19 @@ export async function noteAttempt(tx: Tx, sessionId: string, attemptId: string, 
 export async function slotIn(tx: Tx, push: PushRow, milliseconds: number): Promise<number> {
   if (push.slot_at === null) {
     // An open breaker is not waited at twice.
-    const {
-      rows: [slot],
-    } = await tx.raw(
-      `update datacapture_breakers set next_slot_at = greatest(next_slot_at, clock_timestamp()) + ? * interval '1 millisecond' where study_id = ? and state = 'closed'
-       returning next_slot_at - ? * interval '1 millisecond' as at`,
+    const [slot] = await query<{ at: string }>(
+      tx,
+      `update datacapture_breakers set next_slot_at = greatest(next_slot_at, clock_timestamp()) + $1 * interval '1 millisecond' where study_id = $2 and state = 'closed'
+       returning next_slot_at - $3 * interval '1 millisecond' as at`,
       [milliseconds, push.study_id, milliseconds],
     );
     if (!slot) return 0;
     await tx('result_pushes').where({ session_id: push.session_id }).update({ slot_at: slot.at });
   }
-  const {
-    rows: [left],
-  } = await tx.raw(
-    `select extract(epoch from slot_at - clock_timestamp()) * 1000 as ms from result_pushes where session_id = ?`,
-    [push.session_id],
-  );
-  return Math.max(0, Number(left.ms));
+  const left = (await tx('result_pushes')
+    .where({ session_id: push.session_id })
+    .first(tx.raw('extract(epoch from slot_at - clock_timestamp()) * 1000 as ms'))) as { ms: number };
+  return Math.max(0, left.ms);
 }
 
 /** Where a push writes to. */
@@ -104,8 +104,9 @@ export interface Target {
 }
 /** Takes a record's event for one attempt. False: another push holds it. */
 export async function takeTarget(tx: Tx, at: Target, owner: string, seconds: number): Promise<boolean> {
-  const { rows } = await tx.raw(
-    `insert into push_targets as t (study_id, record, event, lease_owner, lease_until) values (?, ?, ?, ?, clock_timestamp() + ? * interval '1 second')
+  const rows = await query<unknown>(
+    tx,
+    `insert into push_targets as t (study_id, record, event, lease_owner, lease_until) values ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 second')
      on conflict (study_id, record, event) do update set lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
        where t.lease_owner is null or t.lease_owner = excluded.lease_owner or t.lease_until < clock_timestamp()
      returning 1`,
@@ -196,14 +197,13 @@ export async function lockEnding(
   tx: Tx,
   sessionId: string,
 ): Promise<{ push: PushRow; visitId: string | null } | undefined> {
-  const {
-    rows: [session],
-  } = await tx.raw('select visit_id from assessment_sessions where id = ? for no key update', [sessionId]);
+  const session = (await tx('assessment_sessions').where({ id: sessionId }).forNoKeyUpdate().first('visit_id')) as
+    { visit_id: string | null } | undefined;
   if (!session) return undefined;
   if (session.visit_id !== null)
-    await tx.raw('select 1 from scheduled_visits where id = ? for no key update', [session.visit_id]);
+    await tx('scheduled_visits').where({ id: session.visit_id }).forNoKeyUpdate().select('id');
   const push = await lockPush(tx, sessionId);
-  return push && { push, visitId: session.visit_id as string | null };
+  return push && { push, visitId: session.visit_id };
 }
 
 // --- what is shown
@@ -239,8 +239,9 @@ export type PushRecord = Omit<
   'requested' | 'done' | 'unanswered' | 'forbidden' | 'attempt_id' | 'slot_at' | 'failures' | 'waits'
 >;
 export async function pushOfSession(tx: Tx, sessionId: string): Promise<PushRecord | undefined> {
-  const { rows } = await tx.raw(
-    `select p.session_id, p.study_id, p.participant_id, p.status, p.requested_at, p.attempts, p.error_type, p.message, p.next_attempt_at, p.warnings from result_pushes p where p.session_id = ?`,
+  const rows = await query<PushRecord>(
+    tx,
+    `select p.session_id, p.study_id, p.participant_id, p.status, p.requested_at, p.attempts, p.error_type, p.message, p.next_attempt_at, p.warnings from result_pushes p where p.session_id = $1`,
     [sessionId],
   );
   return rows[0];

@@ -1,5 +1,6 @@
 import type { Database } from '../knex.js';
 import { prepared } from '../prepared.js';
+import { execute } from '../query.js';
 
 const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 /**
@@ -49,5 +50,5 @@ export async function takePlace(database: Database, key: string, apartMs: number
 
 /** Windows that are long over are let go. */
 export async function sweepPoints(database: Database): Promise<void> {
-  await database.raw(`delete from rate_limits where expire < ${NOW} - 3600000`);
+  await execute(database, `delete from rate_limits where expire < ${NOW} - 3600000`);
 }

@@ -2,6 +2,7 @@ import type { Database, Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
 import { readOneInScope } from '../transaction.js';
 import { visitSequence } from '../visit-sequence.js';
+import { execute } from '../query.js';
 
 export interface ReminderVisit {
   id: string;
@@ -191,8 +192,9 @@ export async function settleReminders(
 
 /** Lets planning judge lateness as this process does. */
 export async function keepLatenessLimit(database: Database, hours: number): Promise<void> {
-  await database.raw(
-    `update reminder_limits set max_lateness = ? * interval '1 hour' where max_lateness <> ? * interval '1 hour'`,
+  await execute(
+    database,
+    `update reminder_limits set max_lateness = $1 * interval '1 hour' where max_lateness <> $2 * interval '1 hour'`,
     [hours, hours],
   );
 }

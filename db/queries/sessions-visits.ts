@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import { query } from '../query.js';
 
 export interface LiveVisit {
   id: string;
@@ -14,11 +15,13 @@ export interface LiveVisit {
  * its place is seen once its lock is free.
  */
 export async function liveVisit(tx: Tx, visitId: string): Promise<LiveVisit | undefined> {
-  const named = (await tx.raw('select visit_key from scheduled_visits where id = ? for update', [visitId])).rows[0] as
-    { visit_key: string } | undefined;
+  const named = (
+    await query<{ visit_key: string }>(tx, 'select visit_key from scheduled_visits where id = $1 for update', [visitId])
+  )[0];
   if (!named) return undefined;
-  const { rows } = await tx.raw(
-    `select id, status, is_baseline, datacapture_event, session_id from scheduled_visits where visit_key = ? and status not in ('superseded', 'cancelled') for update`,
+  const rows = await query<LiveVisit>(
+    tx,
+    `select id, status, is_baseline, datacapture_event, session_id from scheduled_visits where visit_key = $1 and status not in ('superseded', 'cancelled') for update`,
     [named.visit_key],
   );
   return rows[0];
@@ -33,11 +36,12 @@ export async function completeVisits(
   visits: readonly { id: string; session_id: string; completed_at: string }[],
 ): Promise<string[]> {
   if (visits.length === 0) return [];
-  const { rows } = await tx.raw(
+  const rows = await query<{ id: string }>(
+    tx,
     `update scheduled_visits v set status = 'completed', status_reason = null, completed_at = n.completed_at, session_id = n.session_id
-     from jsonb_to_recordset(?::jsonb) as n(id uuid, session_id uuid, completed_at timestamptz)
+     from jsonb_to_recordset($1::jsonb) as n(id uuid, session_id uuid, completed_at timestamptz)
      where v.id = n.id and v.status in ('scheduled', 'open', 'missed') returning v.id`,
     [JSON.stringify(visits)],
   );
-  return rows.map((row: { id: string }) => row.id);
+  return rows.map(({ id }) => id);
 }

@@ -3,6 +3,7 @@ import type { Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
+import { query } from '../query.js';
 
 export type SessionStatus = 'active' | 'completed' | 'expired' | 'abandoned';
 export interface SessionRecord {
@@ -88,9 +89,10 @@ export function listSessions(tx: Tx, filter: SessionFilter): Promise<Listed<Sess
 
 /** By its id or, while it is active, by its public id. */
 export async function sessionById(tx: Tx, id: string): Promise<SessionRecord | undefined> {
-  const { rows } = await tx.raw(
+  const rows = await query<SessionRecord>(
+    tx,
     `select ${COLUMNS} from assessment_sessions s join participants p on p.id = s.participant_id cross join lateral ${TASKS}
-     where s.id = ? or (s.status = 'active' and s.source = 'online' and session_public_id(s.id) = ?)`,
+     where s.id = $1 or (s.status = 'active' and s.source = 'online' and session_public_id(s.id) = $2)`,
     [id, id],
   );
   return rows[0];
@@ -155,19 +157,20 @@ export async function insertSession(
 }
 
 export async function completeSession(tx: Tx, id: string, visitId: string | null): Promise<string> {
-  const { rows } = await tx.raw(
-    `update assessment_sessions set status = 'completed', completed_at = clock_timestamp(), visit_id = ? where id = ? returning completed_at`,
-    [visitId, id],
-  );
-  return rows[0].completed_at;
+  const [session] = (await tx('assessment_sessions')
+    .where({ id })
+    .update({ status: 'completed', completed_at: tx.raw('clock_timestamp()'), visit_id: visitId })
+    .returning('completed_at')) as { completed_at: string }[];
+  return session!.completed_at;
 }
 
 /** Marks a batch of sessions whose time is up; those that are being worked on are left to the next sweep. */
 export async function expireSessions(tx: Tx, limit: number): Promise<{ id: string; study_id: string }[]> {
-  const { rows } = await tx.raw(
+  const rows = await query<{ id: string; study_id: string }>(
+    tx,
     `with due as materialized (
        select d.id from assessment_sessions d where d.status = 'active' and d.source = 'online' and d.expires_at <= clock_timestamp()
-       order by d.expires_at limit ? for update skip locked)
+       order by d.expires_at limit $1 for update skip locked)
      update assessment_sessions s set status = 'expired' from due where s.id = due.id
      returning s.id, s.study_id`,
     [limit],
@@ -190,18 +193,21 @@ const VISIT = `select v.id, v.visit_key, v.status, v.window_open, v.window_close
   from scheduled_visits v join participants p on p.id = v.participant_id join studies s on s.id = p.study_id left join sites t on t.id = p.site_id`;
 
 export async function visitToStart(tx: Tx, participantId: string, visitId: string): Promise<StartVisit | undefined> {
-  return (await tx.raw(`${VISIT} where v.participant_id = ? and v.id = ? for update of v`, [participantId, visitId]))
-    .rows[0];
+  return (
+    await query<StartVisit>(tx, `${VISIT} where v.participant_id = $1 and v.id = $2 for update of v`, [
+      participantId,
+      visitId,
+    ])
+  )[0];
 }
 
 /** Visits whose window holds today where the participant is; the hourly job may not have opened them yet. */
 export async function openVisits(tx: Tx, participantId: string): Promise<StartVisit[]> {
-  return (
-    await tx.raw(
-      `select * from (${VISIT} where v.participant_id = ? and v.status in ('scheduled', 'open')) v where v.window_open <= v.today and v.today <= v.window_close order by v.id`,
-      [participantId],
-    )
-  ).rows;
+  return await query<StartVisit>(
+    tx,
+    `select * from (${VISIT} where v.participant_id = $1 and v.status in ('scheduled', 'open')) v where v.window_open <= v.today and v.today <= v.window_close order by v.id`,
+    [participantId],
+  );
 }
 
 /** The version of a battery that a session starting now uses: the newest published, else the draft. */

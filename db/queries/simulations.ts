@@ -1,8 +1,11 @@
+import { raw } from 'objection';
+import { Simulation } from '../models/jobs.js';
 import type { Tx } from '../knex.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 import { readScheduleSources } from './schedules.js';
 import type { CalendarRow, ScheduleSources } from './schedules.js';
+import { execute } from '../query.js';
 
 export interface SimulationRecord {
   id: string;
@@ -39,8 +42,9 @@ export async function simulationById(
   studyId: string,
   id: string,
 ): Promise<(SimulationRecord & { result: unknown }) | undefined> {
-  return (await tx.raw(`select ${COLUMNS}, result from simulations where study_id = ? and id = ?`, [studyId, id]))
-    .rows[0];
+  return tx('simulations').where({ study_id: studyId, id }).first(tx.raw(COLUMNS), 'result') as Promise<
+    (SimulationRecord & { result: unknown }) | undefined
+  >;
 }
 
 /**
@@ -48,12 +52,13 @@ export async function simulationById(
  * waited for. Askers of one study take turns.
  */
 export async function lockUnfinished(tx: Tx, studyId: string): Promise<number> {
-  await tx.raw(`select pg_advisory_xact_lock(hashtext('simulations'), hashtext(?))`, [studyId]);
-  const { rows } = await tx.raw(
-    `select count(*) as n from simulations where study_id = ? and status in ('pending', 'running') and created_at > clock_timestamp() - interval '1 day'`,
-    [studyId],
-  );
-  return rows[0].n;
+  await execute(tx, `select pg_advisory_xact_lock(hashtext('simulations'), hashtext($1))`, [studyId]);
+  const [row] = await tx('simulations')
+    .where({ study_id: studyId })
+    .whereIn('status', ['pending', 'running'])
+    .where('created_at', '>', tx.raw(`clock_timestamp() - interval '1 day'`))
+    .count<{ n: number }[]>('* as n');
+  return row!.n;
 }
 
 export async function insertSimulation(
@@ -64,38 +69,45 @@ export async function insertSimulation(
     participants: number;
     months: number;
     seed: number;
-    inputs: unknown;
+    inputs: object;
     requested_by_id: string;
   },
 ): Promise<void> {
-  await tx('simulations').insert({ ...simulation, inputs: JSON.stringify(simulation.inputs) });
+  await Simulation.query(tx).insert(simulation);
 }
 
 /** Begins a run and answers what it is made from; undefined where it is over already or gone. */
 export async function beginSimulation(tx: Tx, id: string): Promise<unknown> {
-  const { rows } = await tx.raw(
-    `update simulations set status = 'running', progress = 0, started_at = coalesce(started_at, clock_timestamp()) where id = ? and status in ('pending', 'running') returning inputs`,
-    [id],
-  );
-  return rows[0]?.inputs;
+  const [begun] = (await tx('simulations')
+    .where({ id })
+    .whereIn('status', ['pending', 'running'])
+    .update({ status: 'running', progress: 0, started_at: tx.raw('coalesce(started_at, clock_timestamp())') })
+    .returning('inputs')) as { inputs: unknown }[];
+  return begun?.inputs;
 }
 
 export async function noteSimulationProgress(tx: Tx, id: string, progress: number): Promise<void> {
-  await tx.raw(`update simulations set progress = ? where id = ? and status = 'running'`, [progress, id]);
+  await Simulation.query(tx).findById(id).where({ status: 'running' }).patch({ progress });
 }
 
 export async function completeSimulation(tx: Tx, id: string, result: { text: string; sha256: string }): Promise<void> {
-  await tx.raw(
-    `update simulations set status = 'completed', progress = 1, result = ?::json, result_sha256 = ?, completed_at = clock_timestamp() where id = ? and status in ('pending', 'running')`,
-    [result.text, result.sha256, id],
-  );
+  await Simulation.query(tx)
+    .findById(id)
+    .whereIn('status', ['pending', 'running'])
+    .patch({
+      status: 'completed',
+      progress: 1,
+      result: result.text,
+      result_sha256: result.sha256,
+      completed_at: raw('clock_timestamp()'),
+    });
 }
 
 export async function failSimulation(tx: Tx, id: string, error: string): Promise<void> {
-  await tx.raw(
-    `update simulations set status = 'failed', error = ?, completed_at = clock_timestamp() where id = ? and status in ('pending', 'running')`,
-    [error.slice(0, 500), id],
-  );
+  await Simulation.query(tx)
+    .findById(id)
+    .whereIn('status', ['pending', 'running'])
+    .patch({ status: 'failed', error: error.slice(0, 500), completed_at: raw('clock_timestamp()') });
 }
 
 /** A study as a simulation needs it. */
@@ -112,13 +124,15 @@ export interface SimulatedStudyRow {
 }
 
 export async function readSimulatedStudy(tx: Tx, studyId: string): Promise<SimulatedStudyRow | undefined> {
-  const {
-    rows: [study],
-  } = await tx.raw(
-    `select config->'enrollment_date_policy' as policy, config->>'scheduling_mode' as scheduling_mode, start_date, timezone, consent_mode,
-       (created_at at time zone timezone)::date as created_on from studies where id = ?`,
-    [studyId],
-  );
+  const study = await tx('studies')
+    .where({ id: studyId })
+    .first(
+      tx.raw(`config->'enrollment_date_policy' as policy, config->>'scheduling_mode' as scheduling_mode`),
+      'start_date',
+      'timezone',
+      'consent_mode',
+      tx.raw('(created_at at time zone timezone)::date as created_on'),
+    );
   if (!study) return undefined;
   const sources = await readScheduleSources(tx, studyId);
   const calendars: CalendarRow[] = await tx('holiday_calendars')

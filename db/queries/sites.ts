@@ -2,6 +2,7 @@ import type { Tx } from '../knex.js';
 import { Site } from '../models/records.js';
 import { inOrder, page } from './paging.js';
 import type { Listed, Page } from './paging.js';
+import { query } from '../query.js';
 
 const COLUMNS = 'id, study_id, site_code, name, timezone, status, created_at, updated_at';
 
@@ -21,11 +22,13 @@ export function listSites(
 }
 
 export async function siteById(tx: Tx, id: string, lock = false): Promise<Site | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from sites where id = ? ${lock ? 'for update' : ''}`, [id])).rows[0];
+  const found = tx('sites').where({ id });
+  if (lock) void found.forUpdate();
+  return found.first(tx.raw(COLUMNS)) as Promise<Site | undefined>;
 }
 
 export async function siteByCode(tx: Tx, studyId: string, code: string): Promise<Site | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from sites where study_id = ? and site_code = ?`, [studyId, code])).rows[0];
+  return tx('sites').where({ study_id: studyId, site_code: code }).first(tx.raw(COLUMNS)) as Promise<Site | undefined>;
 }
 
 export async function insertSite(tx: Tx, site: Partial<Site> & { study_id: string; site_code: string }): Promise<Site> {
@@ -47,9 +50,10 @@ export const OF_SITES = `(study_id <> all ((select app_site_studies())::uuid[]) 
  * says).
  */
 export async function siteInReach(tx: Tx, studyId: string, siteId: string | null): Promise<boolean> {
-  const { rows } = await tx.raw(
-    'select ?::uuid <> all (app_site_studies()) or coalesce(?::uuid = any (app_sites()), false) as ok',
+  const rows = await query<{ ok: boolean }>(
+    tx,
+    'select $1::uuid <> all (app_site_studies()) or coalesce($2::uuid = any (app_sites()), false) as ok',
     [studyId, siteId],
   );
-  return rows[0].ok;
+  return rows[0]!.ok;
 }

@@ -1,6 +1,7 @@
 import { reportingShift, sessionStatus, shownSession, taskSummary, visitStatus } from '../effective.js';
 import type { Tx } from '../knex.js';
 import type { Signature } from '../models/records.js';
+import { query } from '../query.js';
 
 /**
  * What a standard's document says of a participant: codes and facts, no name, address or birthday. Instants are ISO
@@ -99,7 +100,11 @@ where ${where} order by p.participant_code, p.id`;
 
 /** A participant of the study; undefined: none in sight. */
 export async function subjectOf(tx: Tx, studyId: string, participantId: string): Promise<Subject | undefined> {
-  return (await tx.raw(subjectsSql('p.study_id = ? and p.id = ?'), [studyId, participantId])).rows[0]?.subject;
+  const [row] = await query<{ subject: Subject }>(tx, subjectsSql('p.study_id = $1 and p.id = $2'), [
+    studyId,
+    participantId,
+  ]);
+  return row?.subject;
 }
 
 export interface StandardStudy {
@@ -114,11 +119,12 @@ export interface StandardStudy {
 }
 export async function standardStudy(tx: Tx, studyId: string): Promise<StandardStudy | undefined> {
   return (
-    await tx.raw(
-      `select id, study_code, study_name, description, status, start_date, end_date, created_at from studies where id = ?`,
+    await query<StandardStudy>(
+      tx,
+      `select id, study_code, study_name, description, status, start_date, end_date, created_at from studies where id = $1`,
       [studyId],
     )
-  ).rows[0];
+  )[0];
 }
 
 /**
@@ -149,18 +155,19 @@ const kindsOf = (value: string): string =>
   `coalesce(array_agg(distinct ${kindOf(value)}) filter (where ${kindOf(value)} is not null), '{}') as kinds, max(length(${value} #>> '{}')) as length`;
 
 export async function studyShape(tx: Tx, studyId: string): Promise<StudyShape> {
-  const { rows } = await tx.raw(
+  const rows = await query<StudyShape>(
+    tx,
     `select
       (select coalesce(json_agg(json_build_object('kind', e.kind, 'code', e.code, 'name', e.name) order by e.kind desc, e.sort_order, e.target_day, e.code), '[]') from (
-        select 'window' as kind, code, name, sort_order, target_day from visit_windows where study_id = :study
-        union all select 'event', event_oid, name, sort_order, target_day from event_definitions where study_id = :study) e) as events,
-      (select coalesce(json_agg(json_build_object('site_code', site_code, 'name', name) order by site_code), '[]') from sites where study_id = :study) as sites,
+        select 'window' as kind, code, name, sort_order, target_day from visit_windows where study_id = $1
+        union all select 'event', event_oid, name, sort_order, target_day from event_definitions where study_id = $1) e) as events,
+      (select coalesce(json_agg(json_build_object('site_code', site_code, 'name', name) order by site_code), '[]') from sites where study_id = $1) as sites,
       (select coalesce(json_agg(row_to_json(i) order by i.form_oid, i.item_oid), '[]') from (
         select f.form_oid, v.key as item_oid, ${kindsOf('v.value')}
-        from form_instances f join participants p on p.id = f.participant_id cross join lateral jsonb_each(f.items) v where f.study_id = :study and jsonb_typeof(v.value) <> 'null' group by 1, 2) i) as items,
+        from form_instances f join participants p on p.id = f.participant_id cross join lateral jsonb_each(f.items) v where f.study_id = $1 and jsonb_typeof(v.value) <> 'null' group by 1, 2) i) as items,
       (select coalesce(json_agg(row_to_json(m) order by m.task, m.metric), '[]') from (
-        select t.task, v.key as metric, ${kindsOf('v.value')} from session_tasks t join assessment_sessions s on s.id = t.session_id join participants p on p.id = s.participant_id cross join lateral jsonb_each(${taskSummary('t')}) v where t.study_id = :study and jsonb_typeof(v.value) = 'number' group by 1, 2) m) as metrics`,
-    { study: studyId },
+        select t.task, v.key as metric, ${kindsOf('v.value')} from session_tasks t join assessment_sessions s on s.id = t.session_id join participants p on p.id = s.participant_id cross join lateral jsonb_each(${taskSummary('t')}) v where t.study_id = $1 and jsonb_typeof(v.value) = 'number' group by 1, 2) m) as metrics`,
+    [studyId],
   );
-  return rows[0];
+  return rows[0]!;
 }

@@ -2,6 +2,7 @@ import type { Tx } from '../knex.js';
 import { Study } from '../models/records.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
+import { execute, query } from '../query.js';
 
 const COLUMNS = `id, study_code, study_name, description, status, start_date, end_date, timezone, integration_mode,
   datacapture_enabled, consent_mode, config, created_at, updated_at`;
@@ -44,7 +45,9 @@ export function listStudies(
 }
 
 export async function studyById(tx: Tx, id: string, lock = false): Promise<StudyRecord | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from studies where id = ? ${lock ? 'for update' : ''}`, [id])).rows[0];
+  const found = tx('studies').where({ id });
+  if (lock) void found.forUpdate();
+  return found.first(tx.raw(COLUMNS)) as Promise<StudyRecord | undefined>;
 }
 
 /** Inserts a study under an id of the caller's making, which the transaction is put in scope of. */
@@ -53,7 +56,7 @@ export async function insertStudy(
   study: Partial<Study> & { id: string; study_code: string; study_name: string },
 ): Promise<void> {
   // Somebody who is not an admin sees assigned studies only, and this one is not there yet.
-  await tx.raw(`select set_config('app.studies', ?, true) where current_setting('app.studies', true) <> '*'`, [
+  await execute(tx, `select set_config('app.studies', $1, true) where current_setting('app.studies', true) <> '*'`, [
     study.id,
   ]);
   await Study.query(tx).insert(study);
@@ -69,22 +72,23 @@ export async function assignStudy(tx: Tx, userId: string, studyId: string): Prom
 
 /** Whether something stands in the study that deleting it would take away, or that tells of what once stood there. */
 export async function studyHasData(tx: Tx, id: string): Promise<boolean> {
-  const { rows } = await tx.raw(
-    `select exists (select from participants where study_id = ?) or exists (select from domain_events where study_id = ?) as has`,
+  const rows = await query<{ has: boolean }>(
+    tx,
+    `select exists (select from participants where study_id = $1) or exists (select from domain_events where study_id = $2) as has`,
     [id, id],
   );
-  return rows[0].has;
+  return rows[0]!.has;
 }
 
 export async function deleteStudy(tx: Tx, id: string): Promise<void> {
-  await tx('studies').where({ id }).delete();
+  await Study.query(tx).deleteById(id);
 }
 
 /** Whether signatures of a study prove identity again; `usual` where the study does not say. */
 export async function signaturesAskAgain(tx: Tx, studyId: string, usual: boolean): Promise<boolean> {
-  const { rows } = await tx.raw(`select config #> '{signatures,reauthenticate}' as asks from studies where id = ?`, [
-    studyId,
-  ]);
-  const asks: unknown = rows[0]?.asks;
+  const study = (await tx('studies')
+    .where({ id: studyId })
+    .first(tx.raw(`config #> '{signatures,reauthenticate}' as asks`))) as { asks: unknown } | undefined;
+  const asks = study?.asks;
   return typeof asks === 'boolean' ? asks : usual;
 }

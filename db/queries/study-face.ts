@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import { query } from '../query.js';
 
 /** What a study shows of itself to one of its participants, and the languages that decide how. */
 export interface ShownStudy {
@@ -11,11 +12,12 @@ export interface ShownStudy {
 
 /** The study as it is shown to a participant; undefined: there is no such participant in reach. */
 export async function studyShownTo(tx: Tx, participantId: string): Promise<ShownStudy | undefined> {
-  const { rows } = await tx.raw(
+  const rows = await query<ShownStudy>(
+    tx,
     `select s.study_name, s.config -> 'public_name' as public_name, s.config -> 'contact' as contact,
        s.config #>> '{notifications,default_language}' as default_language, p.preferred_language
-     from participants p join studies s on s.id = p.study_id where p.id = ?`,
+     from participants p join studies s on s.id = p.study_id where p.id = $1`,
     [participantId],
   );
-  return (rows as ShownStudy[])[0];
+  return rows[0];
 }

@@ -127,12 +127,20 @@ export async function nextTrials(
   cursor: TrialCursor | null,
   task?: string,
 ): Promise<{ cursor: TrialCursor; trials: StoredTrial[] } | undefined> {
-  const { rows } = await tx.raw(
-    `select task, chunk, trial_index, rt, correct, to_json(at) as at, data, practice from raw_trial_chunks
-     where session_id = ? ${cursor ? 'and (task, chunk) > (?, ?)' : ''} ${task === undefined ? '' : 'and task = ?'} order by task, chunk limit 1`,
-    [sessionId, ...(cursor ? [cursor.task, cursor.chunk] : []), ...(task === undefined ? [] : [task])],
-  );
-  const row = rows[0] as
+  const found = tx('raw_trial_chunks')
+    .where({ session_id: sessionId, ...(task !== undefined && { task }) })
+    .orderBy(['task', 'chunk']);
+  if (cursor) void found.whereRaw('(task, chunk) > (?, ?)', [cursor.task, cursor.chunk]);
+  const row = (await found.first(
+    'task',
+    'chunk',
+    'trial_index',
+    'rt',
+    'correct',
+    tx.raw('to_json(at) as at'),
+    'data',
+    'practice',
+  )) as
     | {
         task: string;
         chunk: number;

@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import { query } from '../query.js';
 
 export type LinkPurpose = 'password_reset' | 'invitation';
 
@@ -16,9 +17,10 @@ export async function keepUserLink(
   tx: Tx,
   link: { id: string; hash: Buffer; minutes: Record<LinkPurpose, number> },
 ): Promise<{ email: string; purpose: LinkPurpose } | undefined> {
-  const { rows } = await tx.raw(
-    `update user_links l set token_hash = ?, expires_at = clock_timestamp() + case l.purpose when 'invitation' then ?::float8 else ?::float8 end * interval '1 minute' from users u
-     where l.id = ? and l.used_at is null and l.sent_at is null and u.id = l.user_id and u.status = 'active' returning u.email, l.purpose`,
+  const rows = await query<{ email: string; purpose: LinkPurpose }>(
+    tx,
+    `update user_links l set token_hash = $1, expires_at = clock_timestamp() + case l.purpose when 'invitation' then $2::float8 else $3::float8 end * interval '1 minute' from users u
+     where l.id = $4 and l.used_at is null and l.sent_at is null and u.id = l.user_id and u.status = 'active' returning u.email, l.purpose`,
     [link.hash, link.minutes.invitation, link.minutes.password_reset, link.id],
   );
   return rows[0];
@@ -35,9 +37,10 @@ export async function userOfLink(
   tx: Tx,
   hash: Buffer,
 ): Promise<{ link_id: string; user_id: string; email: string; purpose: LinkPurpose } | undefined> {
-  const { rows } = await tx.raw(
+  const rows = await query<{ link_id: string; user_id: string; email: string; purpose: LinkPurpose }>(
+    tx,
     `select l.id as link_id, u.id as user_id, u.email, l.purpose from user_links l join users u on u.id = l.user_id
-     where l.token_hash = ? and l.used_at is null and l.expires_at > clock_timestamp() and u.status = 'active' for update of u, l`,
+     where l.token_hash = $1 and l.used_at is null and l.expires_at > clock_timestamp() and u.status = 'active' for update of u, l`,
     [hash],
   );
   return rows[0];

@@ -1,4 +1,7 @@
+import { raw } from 'objection';
+import { RefreshToken } from '../models/identity.js';
 import type { Database, Tx } from '../knex.js';
+import { query } from '../query.js';
 
 export interface UserRow {
   id: string;
@@ -29,17 +32,19 @@ const COLUMNS = `u.id, u.email, u.name, u.role, u.status, u.created_at, u.update
   exists (select from user_mfa m where m.user_id = u.id and m.verified_at is not null) as mfa_enabled`;
 
 export async function userById(db: Database | Tx, id: string): Promise<UserRow | undefined> {
-  return (await db.raw(`select ${COLUMNS} from users u where u.id = ?`, [id])).rows[0];
+  return db('users as u').where('u.id', id).first(db.raw(COLUMNS)) as Promise<UserRow | undefined>;
 }
 
 const SECRET = `id, email, name, role, status, password_hash, coalesce(locked_until > now(), false) as locked, session_epoch`;
 /** What a login is checked against; emails are compared without case. */
 export async function userSecretByEmail(db: Database | Tx, email: string): Promise<UserSecret | undefined> {
-  return (await db.raw(`select ${SECRET} from users where lower(email) = lower(?)`, [email])).rows[0];
+  return db('users').whereRaw('lower(email) = lower(?)', [email]).first(db.raw(SECRET)) as Promise<
+    UserSecret | undefined
+  >;
 }
 /** The same by id, locked until the commit: logins and their ends take turns. */
 export async function userSecretForUpdate(tx: Tx, id: string): Promise<UserSecret | undefined> {
-  return (await tx.raw(`select ${SECRET} from users where id = ? for update`, [id])).rows[0];
+  return tx('users').where({ id }).forUpdate().first(tx.raw(SECRET)) as Promise<UserSecret | undefined>;
 }
 
 export async function passwordHashOf(tx: Tx, id: string): Promise<string | undefined> {
@@ -151,28 +156,36 @@ export async function insertRefreshToken(
   tx: Tx,
   token: { userId: string; familyId?: string | undefined; hash: Buffer; days: number; origin: Origin },
 ): Promise<string> {
-  const { rows } = await tx.raw(
-    `insert into refresh_tokens (family_id, user_id, token_hash, expires_at, user_agent, ip_address)
-     values (coalesce(?, gen_random_uuid()), ?, ?, now() + ? * interval '1 day', ?, ?) returning family_id`,
-    [token.familyId ?? null, token.userId, token.hash, token.days, token.origin.userAgent, token.origin.ip],
-  );
-  return rows[0].family_id;
+  const { family_id } = await RefreshToken.query(tx)
+    .insert({
+      family_id: token.familyId ?? raw('gen_random_uuid()'),
+      user_id: token.userId,
+      token_hash: token.hash,
+      expires_at: raw(`now() + ? * interval '1 day'`, [token.days]),
+      user_agent: token.origin.userAgent,
+      ip_address: token.origin.ip,
+    })
+    .returning('family_id');
+  return family_id;
 }
 
 /** The token behind a hash, locked: of two who refresh with it at once, the second sees it rotated. */
 export async function refreshTokenForUpdate(tx: Tx, hash: Buffer): Promise<RefreshRow | undefined> {
-  const { rows } = await tx.raw(
+  const rows = await query<RefreshRow>(
+    tx,
     `select t.id, t.family_id, t.user_id, t.rotated_at is not null as rotated, u.role, u.status, u.session_epoch,
        t.revoked_at is null and t.expires_at > now() as usable,
        exists (select from user_mfa m where m.user_id = u.id and m.verified_at is not null) as mfa_enabled
-     from refresh_tokens t join users u on u.id = t.user_id where t.token_hash = ? for update of t`,
+     from refresh_tokens t join users u on u.id = t.user_id where t.token_hash = $1 for update of t`,
     [hash],
   );
   return rows[0];
 }
 
 export const markRotated = async (tx: Tx, id: string): Promise<void> => {
-  await tx('refresh_tokens').where({ id }).update({ rotated_at: tx.fn.now() });
+  await RefreshToken.query(tx)
+    .findById(id)
+    .patch({ rotated_at: raw('now()') });
 };
 export const revokeFamily = async (tx: Tx, familyId: string): Promise<void> => {
   await tx('refresh_tokens').where({ family_id: familyId }).whereNull('revoked_at').update({ revoked_at: tx.fn.now() });
@@ -188,9 +201,10 @@ export interface SessionRow {
 
 /** A user's logins that can still be refreshed, the one that was used last first. */
 export async function sessionsOf(tx: Tx, userId: string): Promise<SessionRow[]> {
-  const { rows } = await tx.raw(
+  const rows = await query<SessionRow>(
+    tx,
     `select t.family_id as id, (select min(f.created_at) from refresh_tokens f where f.family_id = t.family_id) as created_at, t.created_at as last_used_at, t.expires_at, t.user_agent, t.ip_address
-     from refresh_tokens t where t.user_id = ? and t.rotated_at is null and t.revoked_at is null and t.expires_at > now() order by t.created_at desc, t.id`,
+     from refresh_tokens t where t.user_id = $1 and t.rotated_at is null and t.revoked_at is null and t.expires_at > now() order by t.created_at desc, t.id`,
     [userId],
   );
   return rows;
@@ -203,11 +217,12 @@ export async function familyOf(tx: Tx, userId: string, familyId: string): Promis
 
 /** Whether a login (the family of its refresh tokens) began within so many minutes. */
 export async function loginIsRecent(tx: Tx, familyId: string, minutes: number): Promise<boolean> {
-  const { rows } = await tx.raw(
-    `select min(created_at) > clock_timestamp() - ? * interval '1 minute' as recent from refresh_tokens where family_id = ?`,
+  const [login] = await query<{ recent: boolean | null }>(
+    tx,
+    `select min(created_at) > clock_timestamp() - $1 * interval '1 minute' as recent from refresh_tokens where family_id = $2`,
     [minutes, familyId],
   );
-  return rows[0]?.recent === true;
+  return login?.recent === true;
 }
 
 /** Ends every login of a user: refresh tokens and the access tokens that were given with them. */

@@ -1,4 +1,5 @@
 import type { Tx } from '../knex.js';
+import { query } from '../query.js';
 
 export interface MovedVisit {
   id: string;
@@ -24,13 +25,14 @@ const IS_DUE = `z.participant_status = 'enrolled' and ((v.status = 'scheduled' a
  * looked for its own would pass all those by again that were moved before it.
  */
 export async function dueVisits(tx: Tx, limit: number): Promise<string[]> {
-  const { rows } = await tx.raw(
+  const rows = await query<{ id: string }>(
+    tx,
     `select v.id from scheduled_visits v ${THERE}
      where ${IS_DUE} and ((v.status = 'scheduled' and v.window_open <= (now() at time zone 'UTC')::date + 1) or (v.status = 'open' and v.window_close < (now() at time zone 'UTC')::date + 1))
-     limit ?`,
+     limit $1`,
     [limit],
   );
-  return rows.map(({ id }: { id: string }) => id);
+  return rows.map(({ id }) => id);
 }
 
 /**
@@ -38,8 +40,9 @@ export async function dueVisits(tx: Tx, limit: number): Promise<string[]> {
  * which judges them anew; a visit that somebody works on is left to the next run.
  */
 export async function moveVisits(tx: Tx, ids: readonly string[]): Promise<MovedVisit[]> {
-  const { rows } = await tx.raw(
-    `with picked as materialized (select id, participant_id, status, window_open, window_close from scheduled_visits where id = any(?::uuid[]) for update skip locked),
+  const rows = await query<MovedVisit>(
+    tx,
+    `with picked as materialized (select id, participant_id, status, window_open, window_close from scheduled_visits where id = any($1::uuid[]) for update skip locked),
      due as materialized (
        select v.id, v.status as before, case when v.window_close < z.today then 'missed' else 'open' end as status from picked v ${THERE} where ${IS_DUE})
      update scheduled_visits v set status = due.status, updated_at = clock_timestamp() from due where v.id = due.id
@@ -54,13 +57,14 @@ export async function statusToday(
   tx: Tx,
   visit: { participant_id: string; window_open: string; window_close: string },
 ): Promise<'scheduled' | 'open' | 'missed'> {
-  const { rows } = await tx.raw(
-    `select case when z.today < ?::date then 'scheduled' when z.today > ?::date then 'missed' else 'open' end as status
+  const rows = await query<{ status: 'scheduled' | 'open' | 'missed' }>(
+    tx,
+    `select case when z.today < $1::date then 'scheduled' when z.today > $2::date then 'missed' else 'open' end as status
      from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
-     cross join lateral (select (now() at time zone coalesce(t.timezone, s.timezone))::date as today) z where p.id = ?`,
+     cross join lateral (select (now() at time zone coalesce(t.timezone, s.timezone))::date as today) z where p.id = $3`,
     [visit.window_open, visit.window_close, visit.participant_id],
   );
-  return rows[0].status;
+  return rows[0]!.status;
 }
 
 /**
@@ -68,12 +72,13 @@ export async function statusToday(
  * refers to it, and no other row stands for it.
  */
 export async function mayReopen(tx: Tx, id: string): Promise<boolean> {
-  const { rows } = await tx.raw(
+  const rows = await query<{ may: boolean }>(
+    tx,
     `select (v.schedule_version_id is null or v.status = 'completed' or exists (select from schedule_versions s where s.participant_id = v.participant_id and s.is_current
            and (s.id = v.schedule_version_id or (v.status in ('cancelled', 'missed') and jsonb_exists(s.scheduling_settings->'carried_visit_ids', v.id::text)))))
        and not exists (select from scheduled_visits o where o.visit_key = v.visit_key and o.id <> v.id and o.status not in ('superseded', 'cancelled')) as may
-     from scheduled_visits v where v.id = ?`,
+     from scheduled_visits v where v.id = $1`,
     [id],
   );
-  return rows[0].may;
+  return rows[0]!.may;
 }

@@ -5,6 +5,7 @@ import { visitSequence } from '../visit-sequence.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 import { statusToday } from './visit-statuses.js';
+import { query } from '../query.js';
 
 const COLUMNS = `v.id, v.visit_key, v.study_id, v.participant_id, p.participant_code, w.site_code, v.visit_window_id, v.schedule_version_id, v.name, v.battery_id, v.target_date,
   v.window_open, v.window_close, v.datacapture_event, v.is_baseline, z.status, v.status_reason, v.completed_at, v.session_id, v.data_sync_status, v.synced_at,
@@ -91,12 +92,13 @@ export async function calendarFacts(
   tx: Tx,
   participantId: string,
 ): Promise<{ withdrawn: boolean; sequences: Map<string, number> }> {
-  const { rows } = await tx.raw(
+  const rows = await query<{ withdrawn: boolean; visit_key: string; sequence: number }>(
+    tx,
     `select p.status = 'withdrawn' as withdrawn, v.visit_key, ${visitSequence('v.participant_id', 'v.visit_key')} as sequence
-     from participants p join (select distinct participant_id, visit_key from scheduled_visits where participant_id = ?) v on v.participant_id = p.id`,
+     from participants p join (select distinct participant_id, visit_key from scheduled_visits where participant_id = $1) v on v.participant_id = p.id`,
     [participantId],
   );
-  const found = rows as { withdrawn: boolean; visit_key: string; sequence: number }[];
+  const found = rows;
   return {
     withdrawn: found[0]?.withdrawn ?? false,
     sequences: new Map(found.map(({ visit_key, sequence }) => [visit_key, sequence])),
@@ -105,11 +107,12 @@ export async function calendarFacts(
 
 export async function visitById(tx: Tx, id: string, lock = false): Promise<VisitRecord | undefined> {
   return (
-    await tx.raw(
-      `select ${COLUMNS} from scheduled_visits v join participants p on p.id = v.participant_id ${CALENDAR} where v.id = ? ${lock ? 'for update of v' : ''}`,
+    await query<VisitRecord>(
+      tx,
+      `select ${COLUMNS} from scheduled_visits v join participants p on p.id = v.participant_id ${CALENDAR} where v.id = $1 ${lock ? 'for update of v' : ''}`,
       [id],
     )
-  ).rows[0];
+  )[0];
 }
 
 /**
@@ -151,9 +154,14 @@ export async function settleReview(
   id: string,
   review: { by: string; resolution: string | null; heldAgainst: string | null; reportingTarget: string | null },
 ): Promise<void> {
-  await tx.raw(
-    `update scheduled_visits set needs_review = false, reviewed_at = clock_timestamp(), reviewed_by_id = ?, review_resolution = ?, reviewed_target_date = ?, reporting_target_date = ?
-     where id = ?`,
-    [review.by, review.resolution, review.heldAgainst, review.reportingTarget, id],
-  );
+  await tx('scheduled_visits')
+    .where({ id })
+    .update({
+      needs_review: false,
+      reviewed_at: tx.raw('clock_timestamp()'),
+      reviewed_by_id: review.by,
+      review_resolution: review.resolution,
+      reviewed_target_date: review.heldAgainst,
+      reporting_target_date: review.reportingTarget,
+    });
 }

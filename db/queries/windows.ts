@@ -21,14 +21,16 @@ export function listWindows(tx: Tx, filter: Page & { studyId?: string | undefine
 }
 
 export async function windowById(tx: Tx, id: string, lock = false): Promise<VisitWindow | undefined> {
-  return (await tx.raw(`select ${COLUMNS} from visit_windows where id = ? ${lock ? 'for update' : ''}`, [id])).rows[0];
+  const found = tx('visit_windows').where({ id });
+  if (lock) void found.forUpdate();
+  return found.first(tx.raw(COLUMNS)) as Promise<VisitWindow | undefined>;
 }
 
 /** By its code, locked until the commit. */
 export async function windowByCode(tx: Tx, studyId: string, code: string): Promise<VisitWindow | undefined> {
-  return (
-    await tx.raw(`select ${COLUMNS} from visit_windows where study_id = ? and code = ? for update`, [studyId, code])
-  ).rows[0];
+  return tx('visit_windows').where({ study_id: studyId, code }).forUpdate().first(tx.raw(COLUMNS)) as Promise<
+    VisitWindow | undefined
+  >;
 }
 
 export async function insertWindow(
@@ -43,11 +45,7 @@ export async function updateWindow(tx: Tx, id: string, change: Partial<VisitWind
 }
 
 export async function windowHasCompletedVisits(tx: Tx, id: string): Promise<boolean> {
-  const { rows } = await tx.raw(
-    `select exists (select from scheduled_visits where visit_window_id = ? and status = 'completed') as has`,
-    [id],
-  );
-  return rows[0].has;
+  return (await tx('scheduled_visits').where({ visit_window_id: id, status: 'completed' }).first('id')) !== undefined;
 }
 
 export async function deleteWindow(tx: Tx, id: string): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Database } from '../knex.js';
+import { execute, query } from '../query.js';
 
 /** Signs of workers that ended long ago and could not say so. */
 const FORGOTTEN = `interval '1 hour'`;
@@ -13,11 +14,12 @@ export interface WorkerPlace {
 
 /** Notes that this worker is alive, and forgets those that ended long ago. */
 export async function showSign(database: Database, { id, taskQueue, host, pid }: WorkerPlace): Promise<void> {
-  await database.raw(
-    `with forgotten as (delete from worker_signs where seen_at < clock_timestamp() - ${FORGOTTEN} and worker_id <> :id::uuid)
-     insert into worker_signs (worker_id, task_queue, host, pid, reads_details) values (:id, :taskQueue, :host, :pid, true)
+  await execute(
+    database,
+    `with forgotten as (delete from worker_signs where seen_at < clock_timestamp() - ${FORGOTTEN} and worker_id <> $1::uuid)
+     insert into worker_signs (worker_id, task_queue, host, pid, reads_details) values ($1, $2, $3, $4, true)
      on conflict (worker_id) do update set seen_at = clock_timestamp()`,
-    { id, taskQueue, host: host.slice(0, 255), pid },
+    [id, taskQueue, host.slice(0, 255), pid],
   );
 }
 
@@ -26,11 +28,12 @@ export async function showSign(database: Database, { id, taskQueue, host, pid }:
  * it: it had taken their place.
  */
 export async function endSigns(database: Database, workerId: string): Promise<void> {
-  await database.raw(
+  await execute(
+    database,
     `delete from worker_signs one using worker_signs own
-     where own.worker_id = :workerId and (one.worker_id = own.worker_id
+     where own.worker_id = $1 and (one.worker_id = own.worker_id
        or (one.task_queue = own.task_queue and one.host = own.host and one.seen_at < own.started_at))`,
-    { workerId },
+    [workerId],
   );
 }
 
@@ -59,10 +62,11 @@ export async function knownWorkers(
   taskQueue: string,
   silentAfterSeconds: number,
 ): Promise<KnownWorkers> {
-  const { rows } = await database.raw<{ rows: Sign[] }>(
+  const rows = await query<Sign>(
+    database,
     `select host, pid, extract(epoch from started_at)::float8 as started, extract(epoch from seen_at)::float8 as seen,
        extract(epoch from clock_timestamp() - seen_at)::float8 as seconds
-     from worker_signs where task_queue = ? order by seen_at desc`,
+     from worker_signs where task_queue = $1 order by seen_at desc`,
     [taskQueue],
   );
   const alive = rows.filter(({ seconds }) => seconds <= silentAfterSeconds);

@@ -57,7 +57,7 @@ export const reasons: Record<string, Reason> = {
   objection: { why: 'models of rows; kept inside db/' },
   otplib: { why: 'one-time passwords of the second factor' },
   pg: { why: 'the PostgreSQL driver' },
-  'pg-copy-streams': { why: 'COPY of exports, straight from the database to the caller' },
+  'pg-copy-streams': { why: 'COPY of the bench’s data, and the bare export that ours is compared with' },
   pino: { why: 'logs as JSON lines' },
   'postal-mime': { why: 'reads the mails that the catcher shows' },
   'prom-client': { why: 'metrics in the format of Prometheus' },

@@ -161,6 +161,7 @@ describe('Explaining a reminder', function explaining() {
         /then '(\w+)' end as stopped/g,
         /when w\.late then '(too_late)'/g,
         /status: 'failed', attempted: true, reason: '(\w+)'/g,
+        /status: 'cancelled', reason: '(\w+)'/g,
       ]) {
         for (const [, reason] of text.matchAll(pattern)) found.add(reason!);
       }

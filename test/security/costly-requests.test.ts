@@ -110,7 +110,9 @@ describe('Nothing that one caller sends keeps the API from the others', function
   }
 
   const open = routes.filter((route) => !route.access.token);
-  const weakest = routes.filter(({ access }) => access.token && access.roles.includes('data_manager') && access.roles.length >= 4);
+  const weakest = routes.filter(
+    ({ access }) => access.token && access.roles.includes('data_manager') && access.roles.length >= 4,
+  );
 
   it('in a body: without a login', async () => {
     expect(open.length).to.be.greaterThan(20);

@@ -1,6 +1,7 @@
 import { reportingShift, sessionStatus, visitStatus } from '../../effective.js';
 import type { Tx } from '../../knex.js';
 import type { Statement } from '../../one-trip.js';
+import { query } from '../../query.js';
 
 /**
  * What narrows a report. Dates are inclusive: of participants their enrollment date, of sessions the start (UTC), of
@@ -126,12 +127,12 @@ export async function ask<Row>(
   select: string,
   more: Values = {},
 ): Promise<Row[]> {
-  const { text, given } = textOf(asked, names, select, more);
-  return (await tx.raw(text, given)).rows;
+  const { sql, values } = question(asked, names, select, more);
+  return query<Row>(tx, sql, values);
 }
 
 /**
- * What `ask` runs as a statement to be planned once a connection (one-trip.ts): for one participant's rows and for
+ * What `ask` runs as a statement to be planned once a connection (query.ts): for one participant's rows and for
  * counts without a filter. What runs through a whole study is better planned for the very dates that are asked for.
  */
 export function question(asked: Asked, names: readonly Part[], select: string, more: Values = {}): Statement {

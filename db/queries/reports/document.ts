@@ -2,6 +2,7 @@ import { summarySource, taskSummary } from '../../effective.js';
 import type { Tx } from '../../knex.js';
 import { DUE, ask } from './base.js';
 import type { Asked } from './base.js';
+import { query } from '../../query.js';
 
 export interface AdherenceCell {
   site_code: string | null;
@@ -28,8 +29,9 @@ export function adherenceMap(tx: Tx, asked: Asked): Promise<AdherenceCell[]> {
 
 /** Where a study's audit chain ends at this moment: a report names it, so that it can be held against the log later. */
 export async function auditHead(tx: Tx, studyId: string): Promise<{ seq: number; head: string }> {
-  const { rows } = await tx.raw('select seq, head from audit_chains where study_id = ?', [studyId]);
-  return rows[0] ?? { seq: 0, head: '' };
+  const chain = (await tx('audit_chains').where({ study_id: studyId }).first('seq', 'head')) as
+    { seq: number; head: string } | undefined;
+  return chain ?? { seq: 0, head: '' };
 }
 
 export interface StudyHead {
@@ -43,8 +45,9 @@ export interface StudyHead {
 }
 
 export async function studyHead(tx: Tx, studyId: string): Promise<StudyHead | undefined> {
-  const { rows } = await tx.raw(
-    'select id, study_code, study_name, status, start_date, end_date, timezone from studies where id = ?',
+  const rows = await query<StudyHead>(
+    tx,
+    'select id, study_code, study_name, status, start_date, end_date, timezone from studies where id = $1',
     [studyId],
   );
   return rows[0];
@@ -75,8 +78,9 @@ export const sessionTasks = (tx: Tx, sessionId: string): Promise<SessionTask[]> 
 
 /** The participant of a session of the study; undefined: none in sight. */
 export async function participantOfSession(tx: Tx, studyId: string, sessionId: string): Promise<string | undefined> {
-  const { rows } = await tx.raw(
-    'select s.participant_id from assessment_sessions s join participants p on p.id = s.participant_id where s.id = ? and s.study_id = ?',
+  const rows = await query<{ participant_id: string }>(
+    tx,
+    'select s.participant_id from assessment_sessions s join participants p on p.id = s.participant_id where s.id = $1 and s.study_id = $2',
     [sessionId, studyId],
   );
   return rows[0]?.participant_id;

@@ -1,0 +1,61 @@
+import { Model } from 'objection';
+import { Row } from './base.js';
+
+export class User extends Row {
+  static override tableName = 'users';
+  declare email: string;
+  declare name: string;
+  declare role: 'admin' | 'researcher' | 'coordinator' | 'investigator' | 'data_manager';
+  declare status: 'active' | 'inactive';
+  declare password_hash: string;
+  declare failed_logins: number;
+  declare locked_until: string | null;
+  declare session_epoch: number;
+  static override relationMappings = () => ({
+    tokens: {
+      relation: Model.HasManyRelation,
+      modelClass: ApiTokenRow,
+      join: { from: 'users.id', to: 'api_tokens.user_id' },
+    },
+    logins: {
+      relation: Model.HasManyRelation,
+      modelClass: RefreshToken,
+      join: { from: 'users.id', to: 'refresh_tokens.user_id' },
+    },
+  });
+}
+
+/** A token of /api/v1. */
+export class ApiTokenRow extends Row {
+  static override tableName = 'api_tokens';
+  declare user_id: string;
+  declare name: string;
+  declare scopes: string[];
+  declare study_ids: string[];
+  declare token_hash: string;
+  declare expires_at: string;
+  declare last_used_at: string | null;
+  declare revoked_at: string | null;
+}
+
+/** One step of a login: the newest of its family is good. */
+export class RefreshToken extends Row {
+  static override tableName = 'refresh_tokens';
+  declare family_id: string;
+  declare user_id: string;
+  declare token_hash: Buffer;
+  declare expires_at: string;
+  declare user_agent: string | null;
+  declare ip_address: string | null;
+  declare rotated_at: string | null;
+  declare revoked_at: string | null;
+}
+
+/** What an mfa token stands for. */
+export class MfaChallenge extends Row {
+  static override tableName = 'mfa_challenges';
+  declare user_id: string;
+  declare purpose: string;
+  declare expires_at: string;
+  declare used_at: string | null;
+}

@@ -1,0 +1,54 @@
+import { Model } from 'objection';
+import { Row } from './base.js';
+import { Study } from './records.js';
+
+/** Work in the background that leaves a record: a file to fetch, a result to read, a table that was taken in. */
+export class ExportJob extends Row {
+  static override tableName = 'exports';
+  static override jsonAttributes = ['filters'];
+  declare study_id: string;
+  declare requested_by_id: string | null;
+  declare site_id: string | null;
+  declare dataset: string;
+  declare format: string;
+  declare filters: object;
+  declare status: 'pending' | 'running' | 'completed' | 'failed' | 'expired';
+  declare progress: number;
+  declare rows: number | null;
+  declare size: number | null;
+  declare sha256: string | null;
+  declare error: string | null;
+  declare completed_at: string | null;
+  declare expires_at: string | null;
+  static override relationMappings = () => ({
+    study: {
+      relation: Model.BelongsToOneRelation,
+      modelClass: Study,
+      join: { from: 'exports.study_id', to: 'studies.id' },
+    },
+  });
+}
+
+export class Simulation extends Row {
+  static override tableName = 'simulations';
+  static override jsonAttributes = ['inputs'];
+  declare study_id: string;
+  declare status: 'pending' | 'running' | 'completed' | 'failed';
+  declare progress: number;
+  declare inputs: object;
+  /** As text: its digits and the order of its members are what `result_sha256` is of. */
+  declare result: string | null;
+  declare result_sha256: string | null;
+  declare error: string | null;
+  declare completed_at: string | null;
+}
+
+export class ParticipantImport extends Row {
+  static override tableName = 'participant_imports';
+  static override idColumn = ['study_id', 'id'];
+  declare study_id: string;
+  declare requested_by_id: string | null;
+  declare sha256: string;
+  declare status: 'running' | 'completed' | 'failed';
+  declare completed_at: string | null;
+}

@@ -1,0 +1,132 @@
+/**
+ * `npm run statements`: counts the call sites of database statements in db/, api/ and activities/ by the way they are
+ * written. `--list` names each. `--check` fails when they are worse than `REACHED` (test/lint/statements.test.ts).
+ */
+import { join, relative } from 'node:path';
+import ts from 'typescript';
+
+const KINDS = ['objection', 'builder', 'sql', 'outside'] as const;
+type Kind = (typeof KINDS)[number];
+const MEANING: Record<Kind, string> = {
+  objection: 'Objection models',
+  builder: 'Knex query builder',
+  sql: 'SQL through the front (db/query.ts)',
+  outside: 'SQL outside the front',
+};
+
+/**
+ * What the code has reached: the least share of models and builder, in percent, and the most call sites outside the
+ * front. A change may better them, and then moves them here.
+ */
+const REACHED = { share: 48, outside: 11 };
+
+/** The functions that take SQL text, by the file that declares them. */
+const FRONT: Record<string, readonly string[]> = {
+  'db/query.ts': ['query', 'execute', 'prepared', 'queryAll', 'queryAllAsPlanned'],
+  'db/one-trip.ts': ['readOnce', 'readTogether', 'writeTogether'],
+  'db/rows.ts': ['insertRows', 'insertTogether'],
+  'db/transaction.ts': ['readOneInScope', 'writeInScope'],
+  'db/request.ts': ['pageAs', 'onceAs'],
+};
+/** What carries the front, and what runs before there is a schema. */
+const LEFT_OUT = [...Object.keys(FRONT), 'db/connection.ts', 'db/opening.ts', 'db/migrate.ts', 'db/schema-dump.ts'];
+const FOLDERS = ['db', 'api', 'activities'];
+
+/** Names by which a statement begins, or by which a pool or transaction is called. */
+const STARTS =
+  /^(raw|query|\$?relatedQuery|\$query|\$?fetchGraph|select|with|from|into|insert|table|queryBuilder|database|tx|db|lock)$/;
+
+interface CallSite {
+  kind: Kind;
+  file: string;
+  line: number;
+}
+
+/** Finds each call site that runs a statement; what is a part of another statement counts with that one. */
+function callSites(root: string): CallSite[] {
+  const config = ts.parseJsonConfigFileContent(
+    ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile).config,
+    ts.sys,
+    root,
+  );
+  const program = ts.createProgram(config.fileNames, { ...config.options, incremental: false });
+  const checker = program.getTypeChecker();
+  const sites: CallSite[] = [];
+  for (const source of program.getSourceFiles()) {
+    const file = relative(root, source.fileName).replaceAll('\\', '/');
+    const counted = FOLDERS.some((folder) => file.startsWith(`${folder}/`)) && !file.startsWith('db/migrations/');
+    if (!counted || LEFT_OUT.includes(file)) continue;
+    const visit = (node: ts.Node): void => {
+      const kind = ts.isCallExpression(node) ? kindOf(node) : undefined;
+      if (kind && !isPart(node)) {
+        const { line } = source.getLineAndCharacterOfPosition(node.getStart(source));
+        sites.push({ kind, file, line: line + 1 });
+      }
+      ts.forEachChild(node, visit);
+    };
+    visit(source);
+  }
+  return sites;
+
+  function kindOf(call: ts.CallExpression): Kind | undefined {
+    const { expression: callee } = call;
+    // Types are asked for where a name may be meant: all of them take a minute.
+    if (ts.isPropertyAccessExpression(callee) ? !STARTS.test(callee.name.text) : !ts.isIdentifier(callee))
+      return undefined;
+    const declared = declarationOf(call);
+    if (!declared) return undefined;
+    const from = relative(root, declared.getSourceFile().fileName).replaceAll('\\', '/');
+    const name = ts.isPropertyAccessExpression(callee) ? callee.name.text : ts.isIdentifier(callee) ? callee.text : '';
+    if (FRONT[from]?.includes(name)) return 'sql';
+    if (from.includes('node_modules/objection/')) {
+      return /^(\$?query|\$?relatedQuery|\$fetchGraph|fetchGraph)$/.test(name) ? 'objection' : undefined;
+    }
+    if (from.includes('node_modules/knex/')) {
+      if (!isKnex(ts.isPropertyAccessExpression(callee) ? callee.expression : callee)) return undefined;
+      if (name === 'raw') return 'outside';
+      return ['transaction', 'ref', 'destroy', 'savepoint', 'acquireConnection'].includes(name) ? undefined : 'builder';
+    }
+    if (/node_modules\/@types\/(pg|pg-copy-streams)\//.test(from)) return name === 'query' ? 'outside' : undefined;
+    return undefined;
+  }
+
+  function declarationOf(call: ts.CallExpression): ts.Node | undefined {
+    return checker.getResolvedSignature(call)?.declaration;
+  }
+
+  /** A pool or a transaction, not a query that is being built. */
+  function isKnex(expression: ts.Expression): boolean {
+    const type = checker.getTypeAtLocation(expression);
+    return type.getProperty('batchInsert') !== undefined || type.getProperty('schema') !== undefined;
+  }
+
+  /** Whether a call is an argument of a call that builds a statement: a fragment, a subquery, an inner table. */
+  function isPart(call: ts.Node): boolean {
+    for (let node = call; node.parent; node = node.parent) {
+      const { parent } = node;
+      if (ts.isStatement(parent) || ts.isVariableDeclaration(parent) || ts.isFunctionLike(parent)) return false;
+      // A column's value.
+      if (ts.isPropertyAssignment(parent)) return true;
+      if (ts.isCallExpression(parent) && parent.expression !== node) {
+        const from = declarationOf(parent)?.getSourceFile().fileName ?? '';
+        if (/node_modules\/(knex|objection)\//.test(from)) return true;
+      }
+    }
+    return false;
+  }
+}
+
+const sites = callSites(process.cwd());
+const count = (kind: Kind) => sites.filter((site) => site.kind === kind).length;
+const percent = (part: number) => (100 * part) / sites.length;
+for (const kind of KINDS)
+  console.log(`${String(count(kind)).padStart(4)} ${percent(count(kind)).toFixed(1).padStart(5)} %  ${MEANING[kind]}`);
+if (process.argv.includes('--list')) for (const { kind, file, line } of sites) console.log(`${kind} ${file}:${line}`);
+
+const share = percent(count('objection') + count('builder'));
+console.log(`models and builder: ${share.toFixed(1)} % (at least ${REACHED.share} %)`);
+console.log(`outside the front: ${count('outside')} (at most ${REACHED.outside})`);
+if (process.argv.includes('--check') && (share < REACHED.share || count('outside') > REACHED.outside)) {
+  console.error('A statement is written by a model, by the builder, or goes through db/query.ts.');
+  process.exitCode = 1;
+}
