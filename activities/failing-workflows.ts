@@ -1,7 +1,7 @@
 import type { Client, WorkflowService } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import type { Logger } from 'pino';
-import { alone } from '../db/alone.js';
+import { withAdvisoryLock } from '../db/alone.js';
 import type { Database } from '../db/knex.js';
 import { knownFailing, noteFailing } from '../db/queries/failing-workflows.js';
 import type { FailingWorkflow } from '../db/queries/failing-workflows.js';
@@ -45,7 +45,7 @@ type Run = Omit<FailingWorkflow, 'problem'>;
  * each comes round within some 35 minutes at the default interval. Nothing in the database tells them apart: a signal that was delivered leaves
  * no row.
  */
-export class FailingWorkflows {
+export class StuckWorkflowDetector {
   /** Where the next look goes on, on an older server; empty: at the beginning. */
   private place: Uint8Array = new Uint8Array();
 
@@ -77,7 +77,7 @@ export class FailingWorkflows {
   private async look(): Promise<void> {
     const { database, log } = this.deps;
     try {
-      await alone(database, 'failing-workflows', async () => {
+      await withAdvisoryLock(database, 'failing-workflows', async () => {
         const { failing, looked } = (await this.marks())
           ? { failing: await this.marked(), looked: 'all' as const }
           : await this.oneByOne();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import type { Database } from '../db/knex.js';
-import { endSigns, showSign } from '../db/queries/worker-signs.js';
+import { removeHeartbeat, recordHeartbeat } from '../db/queries/worker-signs.js';
 
 const EVERY_MS = 3_000;
 
@@ -10,7 +10,7 @@ const EVERY_MS = 3_000;
  * Tells the database every few seconds that this worker is alive. A process that is frozen, or whose event loop hangs,
  * stops telling: health judges by that, not by whether the process is there.
  */
-export class LifeSigns {
+export class WorkerHeartbeat {
   private readonly id = randomUUID();
   private timer: NodeJS.Timeout | undefined;
   private telling: Promise<void> = Promise.resolve();
@@ -27,7 +27,7 @@ export class LifeSigns {
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await this.telling;
-    await endSigns(this.deps.database, this.id).catch((fault: unknown) => {
+    await removeHeartbeat(this.deps.database, this.id).catch((fault: unknown) => {
       this.noteFault(fault);
     });
   }
@@ -35,7 +35,7 @@ export class LifeSigns {
   private tell(): void {
     const { database, taskQueue } = this.deps;
     const place = { id: this.id, taskQueue, host: hostname(), pid: process.pid };
-    this.telling = showSign(database, place).catch((fault: unknown) => {
+    this.telling = recordHeartbeat(database, place).catch((fault: unknown) => {
       this.noteFault(fault);
     });
   }

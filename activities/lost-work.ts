@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Database } from '../db/knex.js';
-import { openWork, startAgain } from '../db/queries/open-work.js';
+import { pendingWork, requeue } from '../db/queries/open-work.js';
 import type { OpenWork } from '../db/queries/open-work.js';
 import { inScope } from '../db/transaction.js';
 import * as contract from '../workflows/contract.js';
@@ -9,7 +9,7 @@ const PAGE = 1000;
 const { workflowTypes } = contract;
 
 /** The workflow that carries out a piece of work. */
-const CARRIERS: Partial<Record<OpenWork['topic'], { type: string; id: (work: OpenWork) => string }>> = {
+const workflowByTopic: Partial<Record<OpenWork['topic'], { type: string; id: (work: OpenWork) => string }>> = {
   trigger: { type: workflowTypes.datacaptureTrigger, id: ({ key }) => contract.datacaptureTriggerId(key) },
   export: { type: workflowTypes.studyExport, id: ({ key }) => contract.studyExportId(key) },
   simulation: { type: workflowTypes.studySimulation, id: ({ key }) => contract.studySimulationId(key) },
@@ -25,17 +25,17 @@ const CARRIERS: Partial<Record<OpenWork['topic'], { type: string; id: (work: Ope
  * database. Temporal is asked only when there is open work, once for each of its types.
  * @param olderSeconds younger work may just be on its way; 0 where Temporal is known to have lost everything
  */
-export async function restoreWork(deps: { database: Database; client: Client }, olderSeconds: number): Promise<number> {
-  const open = await inScope(deps.database, '*', ({ tx }) => openWork(tx, olderSeconds));
+export async function restartLostWorkflows(deps: { database: Database; client: Client }, olderSeconds: number): Promise<number> {
+  const open = await inScope(deps.database, '*', ({ tx }) => pendingWork(tx, olderSeconds));
   const running = new Set<string>();
-  for (const type of new Set(open.map(({ topic }) => CARRIERS[topic]!.type))) {
+  for (const type of new Set(open.map(({ topic }) => workflowByTopic[topic]!.type))) {
     for await (const { workflowId } of deps.client.workflow.list({
       query: `WorkflowType = '${type}' AND ExecutionStatus = 'Running'`,
       pageSize: PAGE,
     }))
       running.add(workflowId);
   }
-  const lost = open.filter((work) => !running.has(CARRIERS[work.topic]!.id(work)));
-  if (lost.length > 0) await inScope(deps.database, '*', ({ tx }) => startAgain(tx, lost));
+  const lost = open.filter((work) => !running.has(workflowByTopic[work.topic]!.id(work)));
+  if (lost.length > 0) await inScope(deps.database, '*', ({ tx }) => requeue(tx, lost));
   return lost.length;
 }

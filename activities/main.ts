@@ -24,18 +24,18 @@ import { setPoll } from './capture/poll-schedules.js';
 import { createSyncActivities } from './capture/sync.js';
 import { EventDispatcher } from './events/dispatcher.js';
 import { createEventActivities } from './events/index.js';
-import { FailingWorkflows } from './failing-workflows.js';
+import { StuckWorkflowDetector } from './failing-workflows.js';
 import { registeredAttributes } from './search-attributes.js';
-import { LifeSigns } from './life-signs.js';
+import { WorkerHeartbeat } from './life-signs.js';
 import { createAnchorActivities } from './index.js';
 import { activityMetrics, serveWorkerMetrics } from './metrics.js';
 import { openMessaging } from './notify/index.js';
 import { Reconciler } from './reconcile.js';
-import { deliverTo } from './relay/deliver-to.js';
-import { Relay } from './relay/index.js';
+import { createMessageHandler } from './relay/deliver-to.js';
+import { OutboxRelay } from './relay/index.js';
 import { createExportActivities } from './exports/index.js';
 import { createSimulationActivities } from './simulation/index.js';
-import { Traffic } from './traffic.js';
+import { LoadMonitor } from './traffic.js';
 import { createVisitActivities } from './visits/index.js';
 import { ensureVisitSchedules } from './visits/schedules.js';
 
@@ -78,7 +78,7 @@ const ofClients = { ...(dataConverter && { dataConverter }), ...(tracing && { in
 const client = new Client({ connection, namespace, ...ofClients });
 const anchors = createAnchorClient(client, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
 
-const traffic = new Traffic();
+const traffic = new LoadMonitor();
 const capture = { database, settings, anchors, log, traffic };
 const messaging = openMessaging({ settings, database, log, heartbeat });
 const bundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
@@ -154,12 +154,12 @@ const eager = {
   }),
   eager: true,
 };
-const relay = new Relay({
+const relay = new OutboxRelay({
   database,
   log,
   traffic,
   listenUrl: settings.DATABASE_URL,
-  deliver: deliverTo({
+  deliver: createMessageHandler({
     ...eager,
     unsigned: unsignedMessages(settings),
     taskQueue,
@@ -182,7 +182,7 @@ const ensureJobs = async (keep: boolean) => {
 };
 const reconciler = new Reconciler({ database, client, taskQueue, log, ensureJobs: () => ensureJobs(true) });
 reconciler.start();
-const failingWorkflows = new FailingWorkflows({
+const failingWorkflows = new StuckWorkflowDetector({
   database,
   client,
   taskQueue,
@@ -190,7 +190,7 @@ const failingWorkflows = new FailingWorkflows({
   everySeconds: settings.FAILING_WORKFLOWS_INTERVAL_SECONDS,
 });
 failingWorkflows.start();
-const lifeSigns = new LifeSigns({ database, taskQueue, log });
+const lifeSigns = new WorkerHeartbeat({ database, taskQueue, log });
 lifeSigns.start();
 const checkpointer =
   settings.AUDIT_SIGNING_KEY === undefined

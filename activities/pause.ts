@@ -1,5 +1,5 @@
 /** A wait that ends with its time, or when somebody wakes it. */
-export class Pause {
+export class WakeableTimer {
   private end: () => void = () => {};
 
   /** @param milliseconds the longest that it waits */

@@ -1,12 +1,12 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
-import { alone } from '../db/alone.js';
+import { withAdvisoryLock } from '../db/alone.js';
 import type { Database } from '../db/knex.js';
 import { putOutbox } from '../db/outbox.js';
-import { wakeOverdue as wakeOverduePushes } from '../db/queries/push-requests.js';
+import { requeueOverduePushes as wakeOverduePushes } from '../db/queries/push-requests.js';
 import { inScope } from '../db/transaction.js';
 import { reconcilePolls } from './capture/poll-schedules.js';
-import { restoreWork } from './lost-work.js';
+import { restartLostWorkflows } from './lost-work.js';
 import { deadlineIn } from '../workflows/client.js';
 import { participantAnchorId, workflowTypes } from '../workflows/contract.js';
 import { query } from '../db/query.js';
@@ -77,7 +77,7 @@ export async function reconcileParticipants(
 /**
  * Wakes the participants whose override has a deadline that passed unnoticed; a workflow that runs is left as it is.
  */
-export async function wakeOverdue(database: Database, overdueSeconds = OVERDUE_SECONDS): Promise<number> {
+export async function requeueOverdue(database: Database, overdueSeconds = OVERDUE_SECONDS): Promise<number> {
   return inScope(database, '*', async ({ tx }) => {
     const rows = await query<{ participant_id: string; study_id: string }>(
       tx,
@@ -139,7 +139,7 @@ export class Reconciler {
 
   private async deadlines(): Promise<void> {
     try {
-      const woken = await wakeOverdue(this.deps.database);
+      const woken = await requeueOverdue(this.deps.database);
       if (woken > 0) this.deps.log.warn({ woken }, 'override deadlines passed unnoticed: their participants are woken');
       const pushes = await inScope(this.deps.database, '*', ({ tx }) => wakeOverduePushes(tx, SETTLED_SECONDS));
       if (pushes > 0) this.deps.log.warn({ pushes }, 'results waited for longer than planned: their pushes are woken');
@@ -178,10 +178,10 @@ export class Reconciler {
     const { database, log } = this.deps;
     try {
       // Temporal lists what runs, which takes minutes where there is much of it.
-      await alone(database, 'reconcile-participants', async () => {
+      await withAdvisoryLock(database, 'reconcile-participants', async () => {
         await this.deps.ensureJobs();
         await reconcilePolls(this.deps);
-        const restored = await restoreWork(this.deps, settledSeconds);
+        const restored = await restartLostWorkflows(this.deps, settledSeconds);
         if (restored > 0) log.warn({ restored }, 'work had no running workflow: it is started again from the database');
         const { running, started } = await reconcileParticipants(this.deps, settledSeconds);
         if (settledSeconds === 0) await inScope(database, '*', ({ tx }) => wakeOverduePushes(tx, 0));

@@ -2,7 +2,7 @@
  * Says whether this process does what somebody waits for: what gives way (workflows of participants for whom nothing
  * waits) then goes slowly. Of several workers each knows its own; it costs time, it breaks nothing.
  */
-export class Traffic {
+export class LoadMonitor {
   private until = 0;
 
   /** Something that somebody waits for is under way, for so many milliseconds from now at least. */

@@ -66,7 +66,7 @@ export class Temporal {
   probeServer(): Promise<Probe> {
     const now = performance.now();
     if (!this.server || now >= this.server.at) {
-      const probe = measured(PROBE_MS, async (deadline) => {
+      const probe = withMetrics(PROBE_MS, async (deadline) => {
         await this.connection.withDeadline(deadline, () => this.connection.workflowService.getSystemInfo({}));
       });
       const entry = { at: now + FRESH_MS, probe };
@@ -86,7 +86,7 @@ export class Temporal {
   }
 
   private async lookForWorker(): Promise<Probe> {
-    return measured(PROBE_MS, async (deadline) => {
+    return withMetrics(PROBE_MS, async (deadline) => {
       const { pollers } = await this.connection.withDeadline(deadline, () =>
         this.connection.workflowService.describeTaskQueue({
           namespace: this.settings.TEMPORAL_NAMESPACE,
@@ -106,7 +106,7 @@ export class Temporal {
 }
 
 /** Runs a check against a deadline; a failure becomes `up: false` with what it said. */
-export async function measured(deadlineMs: number, check: (deadline: number) => Promise<void>): Promise<Probe> {
+export async function withMetrics(deadlineMs: number, check: (deadline: number) => Promise<void>): Promise<Probe> {
   const started = performance.now();
   const latency = () => Math.round((performance.now() - started) * 10) / 10;
   try {

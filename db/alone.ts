@@ -1,4 +1,4 @@
-import { keptOpen } from './kept-open.js';
+import { withKeepAlive } from './kept-open.js';
 import type { Database } from './knex.js';
 import { query } from './query.js';
 
@@ -7,11 +7,11 @@ import { query } from './query.js';
  * stands still at it loses its turn after half a minute (`db/knex.ts`).
  * @returns false: another process is at it, nothing was done
  */
-export async function alone(database: Database, name: string, work: () => Promise<unknown>): Promise<boolean> {
+export async function withAdvisoryLock(database: Database, name: string, work: () => Promise<unknown>): Promise<boolean> {
   return database.transaction(async (lock) => {
     const rows = await query<{ mine: boolean }>(lock, 'select pg_try_advisory_xact_lock(hashtext($1)) as mine', [name]);
     if (!rows[0]!.mine) return false;
-    await keptOpen(lock, work);
+    await withKeepAlive(lock, work);
     return true;
   });
 }

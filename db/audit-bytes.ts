@@ -1,5 +1,5 @@
 /** Bytes that something is written to, and how far it has been. */
-export interface Page {
+export interface RecordPage {
   bytes: Buffer;
   at: number;
 }
@@ -34,7 +34,7 @@ const MOST_DEPTH = 50;
  * writing it anew takes. Only what is plain: it gives up at an escape, a name beyond ASCII, a number that ECMAScript
  * may write differently; canonicalJson is for these.
  */
-export class PlainJson {
+export class CanonicalJsonBytes {
   private from: Buffer = Buffer.alloc(0);
   private i = 0;
   private readonly aside: Buffer;
@@ -46,7 +46,7 @@ export class PlainJson {
   private top = 0;
 
   /** @param page as large as whatever is written to it */
-  constructor(private readonly page: Page) {
+  constructor(private readonly page: RecordPage) {
     this.aside = Buffer.alloc(page.bytes.length);
   }
 

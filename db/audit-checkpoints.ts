@@ -1,7 +1,7 @@
 import { nowIso } from './clock.js';
 import type { CheckpointFolder } from './audit-folder.js';
 import { GENESIS, faultOf, recordsAfter } from './audit-records.js';
-import { checkpointHash, isSigned, signedText } from './audit-signing.js';
+import { checkpointHash, isSignatureValid, signedText } from './audit-signing.js';
 import type { AuditSigner, Checkpoint } from './audit-signing.js';
 import type { Database, Tx } from './knex.js';
 import { GrowingTree } from './merkle.js';
@@ -90,7 +90,7 @@ async function lastOf(
   const outside = (await folder.read(chain)).at(-1);
   if (outside && outside.rows > (inside?.rows ?? 0))
     throw new BrokenChain(chain, outside.rows, `the checkpoint of ${outside.created_at} is no more in the database`);
-  if (inside && !isSigned(statedOnly(inside), keys))
+  if (inside && !isSignatureValid(statedOnly(inside), keys))
     throw new BrokenChain(chain, inside.rows, `the signature of the checkpoint of ${inside.created_at} does not hold`);
   return inside;
 }

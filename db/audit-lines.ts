@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { PLAIN, PlainJson } from './audit-bytes.js';
+import { PLAIN, CanonicalJsonBytes } from './audit-bytes.js';
 import { recordHash } from './audit-records.js';
 import { canonicalJson } from './canonical-json.js';
 
@@ -54,7 +54,7 @@ const FRAME = 1024;
  */
 export class LineReader {
   private readonly page = { bytes: Buffer.alloc(LONGEST + FRAME), at: 0 };
-  private readonly json = new PlainJson(this.page);
+  private readonly json = new CanonicalJsonBytes(this.page);
   private readonly parts: Buffer[];
   private readonly own: Buffer;
   /** The page up to each length that there was. */

@@ -4,13 +4,13 @@ import type { Checkpoint } from './audit-signing.js';
 import type { Tx } from './knex.js';
 
 /** What a folder of checkpoints holds, as it was read. */
-export type Kept = ReadonlyMap<string, readonly Checkpoint[]>;
+export type TrustedCheckpoint = ReadonlyMap<string, readonly Checkpoint[]>;
 
 /**
  * Whether what a folder keeps is of this database: a chain of a study, or a checkpoint, is in both. The service's own
  * chain has the same name everywhere and says nothing.
  */
-export async function isOfDatabase(tx: Tx, kept: Kept): Promise<boolean> {
+export async function isOfDatabase(tx: Tx, kept: TrustedCheckpoint): Promise<boolean> {
   const chains = [...kept.keys()].filter((chain) => chain !== 'service');
   const signatures = [...kept.values()].flat().map(({ signature }) => signature);
   const {

@@ -23,8 +23,8 @@ export interface AuditRow {
 export const GENESIS = '0'.repeat(64);
 const BATCH = 2000;
 /** A record's time as it is hashed. */
-export const AS_HASHED = `to_char(audit_log.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at`;
-const COLUMNS = `seq, chain, study_id, user_id, action, resource_type, resource_id, audit_metadata, request_id, ${AS_HASHED}, prev_hash, hash, hash_version`;
+export const HASHED_COLUMNS = `to_char(audit_log.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at`;
+const COLUMNS = `seq, chain, study_id, user_id, action, resource_type, resource_id, audit_metadata, request_id, ${HASHED_COLUMNS}, prev_hash, hash, hash_version`;
 
 /** What a record's hash is taken of: the previous hash and the record's canonical JSON (decisions, section 7). */
 export function recordBytes({ prev_hash, hash: _hash, ...record }: AuditRow): string {

@@ -17,7 +17,7 @@ interface Connection {
  * Hands over the records of a chain after `seq`, in order, as they come. COPY takes the database less than a query
  * does, it goes on reading while this hashes, and no more of them is held than what has come.
  */
-export async function eachSealed(
+export async function streamRecords(
   db: Database | Tx,
   chain: string,
   seq: number,
@@ -51,7 +51,7 @@ export async function eachSealed(
 }
 
 /** The same read as rows, in no hurry: how the database writes them as text does not matter here. */
-export async function eachSealedSlowly(
+export async function streamRecordsInPages(
   db: Database | Tx,
   chain: string,
   seq: number,

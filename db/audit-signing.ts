@@ -74,7 +74,7 @@ export const keyIdOf = (pem: string): string =>
     .slice(0, 16);
 
 /** Whether a checkpoint bears the signature of the key that it names, among `keys` (PEM by key id). */
-export function isSigned(checkpoint: Checkpoint, keys: ReadonlyMap<string, string>): boolean {
+export function isSignatureValid(checkpoint: Checkpoint, keys: ReadonlyMap<string, string>): boolean {
   const key = keys.get(checkpoint.key_id);
   return (
     key !== undefined &&

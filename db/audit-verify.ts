@@ -2,8 +2,8 @@ import { statedOnly } from './audit-checkpoints.js';
 import { GENESIS } from './audit-records.js';
 import { faultAt } from './audit-lines.js';
 import type { Sealed } from './audit-lines.js';
-import { eachSealed, eachSealedSlowly } from './audit-sealed.js';
-import { checkpointHash, isSigned } from './audit-signing.js';
+import { streamRecords, streamRecordsInPages } from './audit-sealed.js';
+import { checkpointHash, isSignatureValid } from './audit-signing.js';
 import type { Checkpoint } from './audit-signing.js';
 import type { Database, Tx } from './knex.js';
 import { checkpointsOf } from './queries/audit-checkpoints.js';
@@ -18,7 +18,7 @@ export interface ChainReport {
   fault?: string;
 }
 /** The checkpoints kept beside the database, by chain, and the public keys that are trusted (PEM by key id). */
-export interface Outside {
+export interface CheckpointTrust {
   checkpoints: ReadonlyMap<string, readonly Checkpoint[]>;
   keys: ReadonlyMap<string, string>;
 }
@@ -43,7 +43,7 @@ const START: Place = { rows: 0, head: GENESIS };
  * @param outside without it the chain is held against itself alone. Read before the transaction began: a checkpoint is
  * kept outside only after it was committed, so the transaction sees each of them
  */
-export async function verifyChain(db: Database | Tx, chain: string, outside?: Outside): Promise<ChainReport> {
+export async function verifyChain(db: Database | Tx, chain: string, outside?: CheckpointTrust): Promise<ChainReport> {
   const { report } = await verifyPart(db, chain, START, Number.MAX_SAFE_INTEGER, outside);
   return report!;
 }
@@ -57,7 +57,7 @@ export async function verifyPart(
   chain: string,
   from: Place,
   most: number,
-  outside?: Outside,
+  outside?: CheckpointTrust,
 ): Promise<{ at: Place; report?: ChainReport }> {
   const { trusted, fault: ofCheckpoints } = outside
     ? await checkpoints(db, chain, outside)
@@ -79,9 +79,9 @@ export async function verifyPart(
     };
   };
   const until = Math.min(Number.MAX_SAFE_INTEGER, from.rows + most);
-  await eachSealed(db, chain, from.rows, until, (record) => walk.on(record));
+  await streamRecords(db, chain, from.rows, until, (record) => walk.on(record));
   // What does not hold as it is read quickly is read once more before it is called a fault.
-  if (walk.fault) await eachSealedSlowly(db, chain, walk.again(), until, (record) => walk.on(record));
+  if (walk.fault) await streamRecordsInPages(db, chain, walk.again(), until, (record) => walk.on(record));
   if (walk.fault) return bad(walk.fault);
   const { rows, head } = walk.at;
   if (rows === until) return { at: walk.at };
@@ -134,7 +134,7 @@ class Walk {
 }
 
 /** Every chain of the database, those that only a record, a head or a checkpoint names too; and those of the folder. */
-export async function allChains(db: Database | Tx, outside?: Outside): Promise<string[]> {
+export async function allChains(db: Database | Tx, outside?: CheckpointTrust): Promise<string[]> {
   const { rows } = (await db.raw(
     'select chain from audit_chains union select distinct chain from audit_log union select distinct chain from audit_checkpoints',
   )) as { rows: { chain: string }[] };
@@ -147,7 +147,7 @@ export async function allChains(db: Database | Tx, outside?: Outside): Promise<s
 async function checkpoints(
   db: Database | Tx,
   chain: string,
-  { checkpoints: kept, keys }: Outside,
+  { checkpoints: kept, keys }: CheckpointTrust,
 ): Promise<{ trusted: Checkpoint[]; fault?: Fault }> {
   const inside = (await checkpointsOf(db, chain)).map(statedOnly);
   const outside = kept.get(chain) ?? [];
@@ -158,7 +158,7 @@ async function checkpoints(
   for (const checkpoint of all) {
     const named = `the checkpoint of ${checkpoint.created_at}`;
     const before = trusted.at(-1);
-    if (checkpoint.chain !== chain || !isSigned(checkpoint, keys)) {
+    if (checkpoint.chain !== chain || !isSignatureValid(checkpoint, keys)) {
       fault ??= {
         seq: checkpoint.rows,
         fault: keys.has(checkpoint.key_id)

@@ -18,7 +18,7 @@ export interface AuditEntry {
 /** What many records of the same act have in common. */
 export type SharedEntry = Omit<AuditEntry, 'resource_id' | 'metadata'>;
 /** A record as SQL takes it: what is said beside its metadata, and these in canonical form. */
-export interface Written {
+export interface SealedEntry {
   study_id: string | null;
   row: string;
   metadata: string;
@@ -41,7 +41,7 @@ const UUIDS = /^[0-9a-f,-]+$/;
  * locked no longer than that.
  */
 export class AuditTrail {
-  private entries: (Written | Many)[] = [];
+  private entries: (SealedEntry | Many)[] = [];
   private common: Record<string, unknown> = {};
 
   /**
@@ -56,7 +56,7 @@ export class AuditTrail {
   }
 
   /** A record to be added when it is known to hold: long ones are written while something else is under way. */
-  written({ study_id, user_id, action, resource_type, resource_id, metadata, request_id }: AuditEntry): Written {
+  written({ study_id, user_id, action, resource_type, resource_id, metadata, request_id }: AuditEntry): SealedEntry {
     return {
       study_id,
       row: JSON.stringify({ user_id, action, resource_type, resource_id, request_id: request_id ?? null }),
@@ -64,7 +64,7 @@ export class AuditTrail {
     };
   }
 
-  add(entry: Written): void {
+  add(entry: SealedEntry): void {
     this.entries.push(entry);
   }
 
@@ -91,7 +91,7 @@ export class AuditTrail {
    * order, so that two transactions never wait in a circle. Undefined: nothing was recorded.
    */
   seal(): string | undefined {
-    const chains = new Map<string, (Written | Many)[]>();
+    const chains = new Map<string, (SealedEntry | Many)[]>();
     for (const entry of this.entries) {
       const chain = entry.study_id ?? '';
       const entries = chains.get(chain);
@@ -113,8 +113,8 @@ export class AuditTrail {
 }
 
 /** In their order: single records that follow each other are one group. */
-function groupsOf(entries: readonly (Written | Many)[]): (Written[] | Many)[] {
-  const groups: (Written[] | Many)[] = [];
+function groupsOf(entries: readonly (SealedEntry | Many)[]): (SealedEntry[] | Many)[] {
+  const groups: (SealedEntry[] | Many)[] = [];
   for (const entry of entries) {
     const last = groups.at(-1);
     if ('ids' in entry) groups.push(entry);
@@ -124,7 +124,7 @@ function groupsOf(entries: readonly (Written | Many)[]): (Written[] | Many)[] {
   return groups;
 }
 
-const textsOf = (entries: readonly Written[]): string =>
+const textsOf = (entries: readonly SealedEntry[]): string =>
   `${literal(`[${entries.map(({ row }) => row).join(',')}]`)}::jsonb, array[${entries.map(({ metadata }) => literal(metadata)).join(', ')}]`;
 
 /** As the driver's escapeLiteral, which goes letter by letter: a record may name a thousand items. */

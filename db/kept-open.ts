@@ -8,7 +8,7 @@ const ASK_EVERY_MS = 10_000;
  * Waits within a transaction for what asks the database nothing and may take longer than one may stand idle.
  * @throws what `work` throws, or what the database says when the transaction is lost meanwhile
  */
-export async function keptOpen<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
+export async function withKeepAlive<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
   let asked: Promise<void> | undefined;
   let every: NodeJS.Timeout | undefined;
   const lost = new Promise<never>((_, reject) => {

@@ -1,7 +1,7 @@
 import k from 'knex';
 import type { Knex } from 'knex';
 import pg from 'pg';
-import { MuteWatch } from './mute.js';
+import { ConnectionWatchdog } from './mute.js';
 
 const { knex } = k;
 
@@ -69,7 +69,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const limits = options.limits
     ? ` -c lock_timeout=${atLeastOne(options.limits.lockMs)} -c statement_timeout=${atLeastOne(options.limits.statementMs)}`
     : '';
-  const watch = options.muteMs === undefined ? undefined : new MuteWatch(options.muteMs);
+  const watch = options.muteMs === undefined ? undefined : new ConnectionWatchdog(options.muteMs);
   const connection: Knex.PgConnectionConfig & pg.ClientConfig = {
     connectionString: url.toString(),
     application_name: options.name,

@@ -3,7 +3,7 @@
  * database reads letter by letter. For what never holds this character: JSON, which escapes it, and arrays of numbers,
  * booleans and instants. (An instant may hold a line break, where others have a T.)
  */
-export const asLines = (texts: readonly string[]): string => texts.join('\x01');
+export const toTextArray = (texts: readonly string[]): string => texts.join('\x01');
 
 /** The array of text that `asLines` made of it, where a statement has it as parameter `$place`. */
 export const linesAt = (place: number): string => `string_to_array($${place}::text, E'\\x01')`;

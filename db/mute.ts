@@ -27,7 +27,7 @@ const MUTE = 'Connection terminated: the database does not answer';
  * still. No limit of the server's ends a statement then, and the operating system waits for a quarter of an hour. A
  * statement that only takes long is told apart from it by a new connection, which a server that lives takes meanwhile.
  */
-export class MuteWatch {
+export class ConnectionWatchdog {
   private readonly heard = new Map<Connection, Heard>();
   private readonly patience: number;
   private asking = false;

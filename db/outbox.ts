@@ -1,6 +1,6 @@
 import type { Database, Tx } from './knex.js';
 import { carriedTrace } from './trace-context.js';
-import type { TxWithMark } from './transaction.js';
+import type { MarkedTransaction } from './transaction.js';
 import { execute } from './query.js';
 
 /**
@@ -46,7 +46,7 @@ export interface OutboxMessage {
   subject: string;
   payload?: Record<string, unknown>;
   /** It gives way to everything that somebody waits for. */
-  patient?: boolean;
+  lowPriority?: boolean;
 }
 
 /** Commits messages for Temporal with the caller's change. Never call Temporal inside a transaction: the relay does. */
@@ -59,10 +59,10 @@ export async function putOutbox(tx: Tx, messages: readonly OutboxMessage[]): Pro
       study_id: m.studyId,
       subject: m.subject,
       payload: JSON.stringify({ ...m.payload, ...trace }),
-      patient: m.patient ?? false,
+      patient: m.lowPriority ?? false,
     })),
   );
-  (tx as TxWithMark).wroteOutbox = true;
+  (tx as MarkedTransaction).wroteOutbox = true;
 }
 
 export const OUTBOX_CHANNEL = 'outbox';

@@ -5,7 +5,7 @@ import { readOnce, readTogether } from './one-trip.js';
 import type { Statement } from './one-trip.js';
 import { nudgeRelay } from './outbox.js';
 import { prepared } from './prepared.js';
-import type { TxWithMark, Work } from './transaction.js';
+import type { MarkedTransaction, WriteTransaction } from './transaction.js';
 
 /** Who asks, and what the request names. */
 export interface Caller {
@@ -60,7 +60,7 @@ export async function loadCaller(database: Database, caller: Caller): Promise<Ca
  * A read-only transaction narrowed to the caller. `admit` sees the caller first and throws to refuse.
  * @param how `snapshot`: at one instant; `first`: read in the round trip that opens it, `work` gets the rows of each
  */
-export async function readAs<A, T>(
+export async function readAsCaller<A, T>(
   database: Database,
   caller: Caller,
   admit: (row: CallerRow | undefined) => A,
@@ -75,7 +75,7 @@ export async function readAs<A, T>(
 }
 
 /** `readAs` whose statements all see the database as it was at the first: for what is put together from several. */
-export async function snapshotAs<A, T>(
+export async function snapshotAsCaller<A, T>(
   database: Database,
   caller: Caller,
   admit: (row: CallerRow | undefined) => A,
@@ -92,11 +92,11 @@ export async function snapshotAs<A, T>(
  * @param beside `first`: read in the round trip that opens it; who is not admitted is told nothing of it. `meanwhile`:
  * called with the answer while the database commits, which may still fail
  */
-export async function changeAs<A, T>(
+export async function writeAsCaller<A, T>(
   database: Database,
   caller: Caller,
   admit: (row: CallerRow | undefined) => A,
-  work: (work: Work, admitted: A, first: unknown[][]) => Promise<T>,
+  work: (work: WriteTransaction, admitted: A, first: unknown[][]) => Promise<T>,
   beside: { first?: readonly Statement[]; meanwhile?: (answer: T) => void } = {},
 ): Promise<T> {
   let outboxed = false;
@@ -107,7 +107,7 @@ export async function changeAs<A, T>(
     async (tx, [row]: CallerRow[], found) => {
       const admitted = admit(row);
       const result = await work({ tx, audit }, admitted, found);
-      outboxed = (tx as TxWithMark).wroteOutbox === true;
+      outboxed = (tx as MarkedTransaction).wroteOutbox === true;
       return result;
     },
   );
@@ -131,7 +131,7 @@ type PageRow = Record<string, unknown> & { total?: number };
  * isolation has decided already what the rows may be. The database writing the answer as JSON was tried: it takes
  * twice the processor time that it saves here.
  */
-export async function pageAs(
+export async function listAsCaller(
   database: Database,
   caller: Caller,
   admit: (row: CallerRow | undefined) => void,
@@ -143,7 +143,7 @@ export async function pageAs(
 }
 
 /** What a read is made of, in one round trip: as `pageAs`, the caller is admitted before anything is answered. */
-export async function onceAs<A>(
+export async function queryAsCaller<A>(
   database: Database,
   caller: Caller,
   admit: (row: CallerRow | undefined) => A,

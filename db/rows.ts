@@ -36,7 +36,7 @@ export async function insertRows<Row extends object>(
 }
 
 /** Inserts rows of several tables in one round trip; references among them are checked when all are in. */
-export async function insertTogether(tx: Tx, inserts: readonly Insert[]): Promise<void> {
+export async function insertMany(tx: Tx, inserts: readonly Insert[]): Promise<void> {
   if (inserts.every(({ rows }) => rows.length === 0)) return;
   const [last, ...before] = [...inserts].reverse();
   const parts = before.reverse().map((insert, i) => `i${i} as (${insertSql(insert, `$${i + 1}`)})`);

@@ -14,7 +14,7 @@ export const signedToken = (secret: string, purpose: Purpose, subject: string): 
   `${subject}.${signature(secret, purpose, subject)}`;
 
 /** The subject of a token; undefined: it is not one of ours. */
-export function subjectOf(secret: string, purpose: Purpose, token: string): string | undefined {
+export function subjectOfToken(secret: string, purpose: Purpose, token: string): string | undefined {
   const at = token.lastIndexOf('.');
   const subject = token.slice(0, Math.max(at, 0));
   const given = Buffer.from(token.slice(at + 1));

@@ -6,5 +6,5 @@ import type { WorkerOptions } from 'node:worker_threads';
  * @param name without an extension, as `./thread`
  * @param from the caller's `import.meta.url`
  */
-export const threadOf = (name: string, from: string, options: WorkerOptions = {}): Worker =>
+export const startThread = (name: string, from: string, options: WorkerOptions = {}): Worker =>
   new Worker(new URL(`${name}.js`, from), options);

@@ -42,11 +42,11 @@ const openingOf = (scope: Scope, of?: keyof typeof SCOPES): Statement => ({
  * Takes the limits of an ordinary request off a transaction that moves a file, or reads all of something: it has those
  * of its own kind. Whoever reads slowly counts in: COPY is one statement, and goes as fast as its reader.
  */
-export async function unhurried(tx: Tx): Promise<void> {
+export async function withFileLimits(tx: Tx): Promise<void> {
   await tx.raw(`select set_config('statement_timeout', '1h', true), set_config('lock_timeout', '2min', true)`);
 }
 
-export interface Work {
+export interface WriteTransaction {
   tx: Tx;
   /** Records of what this transaction changes; sealed to their chains as its last statement. */
   audit: AuditTrail;
@@ -62,7 +62,7 @@ export interface Work {
 export async function inScope<T>(
   database: Database,
   scope: Scope,
-  work: (work: Work, first: unknown[][]) => Promise<T>,
+  work: (work: WriteTransaction, first: unknown[][]) => Promise<T>,
   of?: 'one' | 'queue',
   first: readonly Statement[] = [],
 ): Promise<T> {
@@ -79,7 +79,7 @@ export async function inScope<T>(
     },
     async (tx, _rows, found) => {
       const answer = await work({ tx, audit }, found);
-      outboxed = (tx as TxWithMark).wroteOutbox === true;
+      outboxed = (tx as MarkedTransaction).wroteOutbox === true;
       return answer;
     },
   );
@@ -116,6 +116,6 @@ export async function writeInScope(
 }
 
 /** A mark on the transaction that something waits for the relay after its commit. */
-export interface TxWithMark extends Tx {
+export interface MarkedTransaction extends Tx {
   wroteOutbox?: boolean;
 }

@@ -4,10 +4,10 @@
  */
 import { CheckpointFolder } from '../db/audit-folder.js';
 import { isOfDatabase, keysBesideCheckpoints, trustedKeys } from '../db/audit-outside.js';
-import type { Kept } from '../db/audit-outside.js';
+import type { TrustedCheckpoint } from '../db/audit-outside.js';
 import { auditSigner } from '../db/audit-signing.js';
 import { allChains, verifyChain } from '../db/audit-verify.js';
-import type { Outside } from '../db/audit-verify.js';
+import type { CheckpointTrust } from '../db/audit-verify.js';
 import { openDatabase } from '../db/knex.js';
 import type { Tx } from '../db/knex.js';
 import { snapshotInScope } from '../db/transaction.js';
@@ -36,12 +36,12 @@ async function belongs(tx: Tx): Promise<boolean> {
   return kept.size > 0 && (settings.DATA_DIR !== definitions.DATA_DIR.fallback || isOfDatabase(tx, kept));
 }
 
-async function outsideOf(tx: Tx): Promise<Outside> {
+async function outsideOf(tx: Tx): Promise<CheckpointTrust> {
   if (await belongs(tx)) return { checkpoints: kept, keys: await trustedKeys(folder, own) };
   console.log(
     `Nothing outside the database was compared: ${folder.path} holds no checkpoint of it. DATA_DIR or AUDIT_CHECKPOINT_DIR names the folder.`,
   );
-  const none: Kept = new Map();
+  const none: TrustedCheckpoint = new Map();
   return { checkpoints: none, keys: own ? new Map([[own.keyId, own.publicKey]]) : await keysBesideCheckpoints(tx) };
 }
 

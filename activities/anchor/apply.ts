@@ -2,7 +2,7 @@ import type { Database } from '../../db/knex.js';
 import { lastChange, lockAnchor, rememberCommands } from '../../db/queries/anchors.js';
 import { asCaregiver } from '../../db/queries/portal.js';
 import { inScope } from '../../db/transaction.js';
-import type { Work } from '../../db/transaction.js';
+import type { WriteTransaction } from '../../db/transaction.js';
 import type { AnchorOutcome, Sender, WaitingState } from '../../workflows/contract.js';
 import type { WorkerPayloads } from '../../workflows/payloads.js';
 import { provenanceOf } from './authorization.js';
@@ -120,7 +120,7 @@ const NO_PARTICIPANT = rejected(404, 'NOT_FOUND', 'there is no such participant'
  * way it came, and for whom somebody else acts.
  */
 async function authenticate(
-  { tx, audit }: Work,
+  { tx, audit }: WriteTransaction,
   snapshot: AnchorSnapshot,
   command: AnchorCommand,
   { unsigned, payloads = 'open' }: ApplyOptions,

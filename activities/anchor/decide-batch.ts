@@ -1,6 +1,6 @@
 import { lockAnchors } from '../../db/queries/anchors.js';
 import { readScheduleInputs } from '../../db/queries/schedules.js';
-import type { Work } from '../../db/transaction.js';
+import type { WriteTransaction } from '../../db/transaction.js';
 import { dateAhead, evaluate, isReopenedAndUnchanged } from '../../workflows/domain/decide.js';
 import type { ScheduleInputs } from '../../workflows/domain/regeneration.js';
 import { scheduleFollows } from '../../workflows/domain/regeneration.js';
@@ -34,7 +34,7 @@ export type EnsureScheduleOptions = 'always' | 'of_date' | 'rule_7';
  * yet, and for what concerns a whole study (decisions, section 5); the writes compare the anchors' versions as always.
  */
 export async function decideBatch(
-  { tx, audit }: Work,
+  { tx, audit }: WriteTransaction,
   studyId: string,
   wanted: ReadonlyMap<string, EnsureScheduleOptions>,
 ): Promise<Map<string, Decided>> {
@@ -124,7 +124,7 @@ export function scheduleAfter(
  * What an evaluation would come to, and whether it would write anything: where not, a participant's workflow need not
  * be asked.
  */
-export async function wouldChange({ tx }: Work, participantId: string): Promise<{ needed: boolean; decided: Decided }> {
+export async function wouldChange({ tx }: WriteTransaction, participantId: string): Promise<{ needed: boolean; decided: Decided }> {
   const [snapshot] = await loadSnapshots(tx, [participantId]);
   if (!snapshot || snapshot.row.participant.status === 'withdrawn') return { needed: true, decided: WITHDRAWN };
   const decision = decisionOf(snapshot);

@@ -4,7 +4,7 @@ import { closeChange, makerOfChange } from '../../db/queries/open-work.js';
 import { followBaseline } from '../../db/queries/schedule-writes.js';
 import { newerChanges, readScheduleInputs, readScheduleSources } from '../../db/queries/schedules.js';
 import { putOutbox } from '../../db/outbox.js';
-import { portions } from '../../db/portions.js';
+import { chunk } from '../../db/portions.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import { dateAhead, evaluate } from '../../workflows/domain/decide.js';
 import { policyOf } from '../../workflows/domain/facts.js';
@@ -74,7 +74,7 @@ export const reanchorBatch =
         await inScope(database, change.study_id, ({ tx }) => closeChange(tx, change.study_id, change_id));
       return { last: null, seen: 0, moved: 0, schedules: 0 };
     }
-    const pieces = [ids.slice(0, FIRST_CHUNK_SIZE), ...portions(ids.slice(FIRST_CHUNK_SIZE), CHUNK_SIZE)];
+    const pieces = [ids.slice(0, FIRST_CHUNK_SIZE), ...chunk(ids.slice(FIRST_CHUNK_SIZE), CHUNK_SIZE)];
     const done = await pipelined(
       pieces,
       async (piece, slot) => {

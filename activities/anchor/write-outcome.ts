@@ -7,7 +7,7 @@ import {
 } from '../../db/queries/override-request-writes.js';
 import { putOutbox } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
-import type { Work } from '../../db/transaction.js';
+import type { WriteTransaction } from '../../db/transaction.js';
 import { approverRoles } from '../../workflows/domain/approvers.js';
 import type { ApproverNotice, CommandOutcome, OverrideRequestChange } from './outcome.js';
 import type { AnchorSnapshot } from './snapshot.js';
@@ -19,7 +19,7 @@ import { writeDecisions } from './write.js';
  * Audit records are sealed with the commit: those of the command, then those of its decision.
  */
 export async function writeOutcome(
-  { tx, audit }: Work,
+  { tx, audit }: WriteTransaction,
   snapshot: AnchorSnapshot,
   { auditEntries = [], manualEntry, overrideRequest, decision, approverNotice }: CommandOutcome,
 ): Promise<void> {

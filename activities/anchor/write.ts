@@ -2,7 +2,7 @@ import type { AuditTrail } from '../../db/audit.js';
 import { intoEvents } from '../../db/events.js';
 import type { DomainEvent } from '../../db/events.js';
 import type { Tx } from '../../db/knex.js';
-import { insertTogether } from '../../db/rows.js';
+import { insertMany } from '../../db/rows.js';
 import { intoDecisions, intoHistory, writeAnchors } from '../../db/queries/anchors.js';
 import type { DecisionWrite, HistoryWrite } from '../../db/queries/anchors.js';
 import { decisionHash } from '../../db/queries/decisions.js';
@@ -102,5 +102,5 @@ export async function writeDecisions(
       });
     }
   }
-  await insertTogether(tx, [intoHistory(history), intoDecisions(decisions), intoEvents(events)]);
+  await insertMany(tx, [intoHistory(history), intoDecisions(decisions), intoEvents(events)]);
 }

@@ -5,7 +5,7 @@ import { trustedKeys } from '../../db/audit-outside.js';
 import { GENESIS } from '../../db/audit-records.js';
 import { auditSigner } from '../../db/audit-signing.js';
 import { allChains, verifyPart } from '../../db/audit-verify.js';
-import type { Outside } from '../../db/audit-verify.js';
+import type { CheckpointTrust } from '../../db/audit-verify.js';
 import type { Database } from '../../db/knex.js';
 import { noteVerification, recordsOf, verificationById } from '../../db/queries/audit-verifications.js';
 import type { VerificationRow, VerificationState } from '../../db/queries/audit-verifications.js';
@@ -27,7 +27,7 @@ export function createAuditActivities({ database, settings }: { database: Databa
   const folder = new CheckpointFolder(checkpointFolder(settings));
   const own = settings.AUDIT_SIGNING_KEY === undefined ? undefined : auditSigner(settings.AUDIT_SIGNING_KEY);
   /** Read before each part: what is kept outside was committed before. */
-  const outside = async (only: string | undefined): Promise<Outside> => ({
+  const outside = async (only: string | undefined): Promise<CheckpointTrust> => ({
     checkpoints: await folder.readAll(only),
     keys: await trustedKeys(folder, own),
   });

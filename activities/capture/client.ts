@@ -1,7 +1,7 @@
 import { CaptureFailure } from './failure.js';
 import { postForm } from './http.js';
-import { withoutValues } from './refusal.js';
-import type { Answer, PostOptions } from './http.js';
+import { redactValues } from './refusal.js';
+import type { HttpAnswer, PostOptions } from './http.js';
 
 export interface CaptureAccess {
   apiUrl: string;
@@ -125,7 +125,7 @@ export class CaptureClient {
   }
 
   /** The JSON of an answer. @throws CaptureFailure for everything else that capture systems send on bad days */
-  private read(answer: Answer): unknown {
+  private read(answer: HttpAnswer): unknown {
     const { status } = answer;
     if (status >= 300 && status < 400)
       throw new CaptureFailure(
@@ -152,7 +152,7 @@ export class CaptureClient {
   /** What the capture system said, short and without what looks like a token, a record or a value of one. */
   private words(said: unknown): string {
     if (!hasError(said)) return '.';
-    const clean = withoutValues(said.error)
+    const clean = redactValues(said.error)
       .replaceAll(this.access.token, '…')
       .replace(/\b[0-9A-Fa-f]{32,}\b/g, '…')
       .replace(/<[^>]*>/g, ' ')
@@ -174,7 +174,7 @@ function parseJson(text: string): unknown {
 const hasError = (value: unknown): value is { error: string } =>
   typeof value === 'object' && value !== null && typeof (value as { error?: unknown }).error === 'string';
 
-function notJson(answer: Answer): string {
+function notJson(answer: HttpAnswer): string {
   const start = answer.body.trimStart().slice(0, 200).toLowerCase();
   if (/^<(!doctype html|html|head|body|div|br|b>|p>)/.test(start) || answer.contentType.includes('text/html')) {
     return 'The capture system answered with a web page instead of JSON (maintenance?).';

@@ -11,7 +11,7 @@ import { readDictionary } from './dictionary.js';
 import type { Need } from './dictionary.js';
 import { CaptureFailure } from './failure.js';
 
-export interface Connection {
+export interface CaptureConnection {
   config: DatacaptureConfigRow;
   client: CaptureClient;
 }
@@ -23,7 +23,7 @@ export async function openConnection(
   deps: CaptureDeps,
   studyId: string,
   limits: ClientLimits = {},
-): Promise<Connection> {
+): Promise<CaptureConnection> {
   const config = await readInScope(deps.database, studyId, (tx) => findConfig(tx, studyId));
   if (!config) throw new CaptureFailure('configuration', 'The study has no capture-system configuration.');
   return { config, client: await clientOf(deps, config, limits) };
@@ -101,7 +101,7 @@ const SOON_MS = 30_000;
  * read (the token may not, or the capture system does not tell) there is what was known, or a project with events and
  * without codes: records are read all the same.
  */
-export async function projectFacts(deps: CaptureDeps, { config, client }: Connection): Promise<ProjectFacts> {
+export async function projectFacts(deps: CaptureDeps, { config, client }: CaptureConnection): Promise<ProjectFacts> {
   // Another URL or token may be another project.
   const key = `${config.api_url}\0${config.api_token_encrypted}`;
   const known = projects.get(key);

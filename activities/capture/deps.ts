@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../../db/knex.js';
 import type { Settings } from '../../settings.js';
 import type { AnchorOutcome, Evaluate } from '../../workflows/contract.js';
-import type { Traffic } from '../traffic.js';
+import type { LoadMonitor } from '../traffic.js';
 import type { RetryLimits } from './failure.js';
 
 /** Sends a participant's workflow, which is started where it does not run, the command to evaluate. */
@@ -23,6 +23,6 @@ export interface CaptureDeps {
   >;
   anchors: AnchorEvaluation;
   log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  traffic: Pick<Traffic, 'note'>;
+  traffic: Pick<LoadMonitor, 'note'>;
   limits?: Partial<RetryLimits>;
 }

@@ -1,4 +1,4 @@
-import { participantStarted, tellCoordinators } from '../../db/queries/captured-participants.js';
+import { participantStarted, notifyCoordinators } from '../../db/queries/captured-participants.js';
 import { noteConnection } from '../../db/queries/datacapture-configs.js';
 import { endWebhookEvent, findWebhookEvent } from '../../db/queries/webhook-events.js';
 import type { WebhookEventRow } from '../../db/queries/webhook-events.js';
@@ -7,17 +7,17 @@ import { putOutbox } from '../../db/outbox.js';
 import { inScope } from '../../db/transaction.js';
 import type { AnchorOutcome, DatacaptureTriggerStart } from '../../workflows/contract.js';
 import type { CaptureDeps } from './deps.js';
-import type { Notice } from './notice.js';
+import type { TriggerNotice } from './notice.js';
 
 export interface TriggerReport {
   status: string;
   outcome: string | null;
 }
 /** What a trigger's reading has made of the participant. */
-export interface Written {
+export interface CompletedTrigger {
   participant_id: string;
   outcome: string;
-  notices: Notice[];
+  notices: TriggerNotice[];
   /** It changed a date that anchors are decided from: the schedule follows a proposal as well. */
   dated: boolean;
 }
@@ -27,10 +27,10 @@ export interface Written {
  * Where this breaks off, the record stays the trigger's: its next attempt goes on before any other trigger of the
  * record.
  */
-export async function settleTrigger(
+export async function finishTrigger(
   deps: CaptureDeps,
   event: WebhookEventRow,
-  written: Written,
+  written: CompletedTrigger,
 ): Promise<TriggerReport> {
   const { study_id, id } = event;
   // A retry by hand is another command: the answer to the first one is not repeated.
@@ -45,15 +45,15 @@ export async function settleTrigger(
     await participantStarted(tx, written.participant_id);
     // The anchor may have become final after the record was read.
     const held = written.dated && answer.result === 'override_required';
-    return endTrigger(tx, event, held ? { ...written, outcome: 'override_required' } : written, answer);
+    return completeTrigger(tx, event, held ? { ...written, outcome: 'override_required' } : written, answer);
   });
 }
 
 /** Ends a trigger with what its reading and the evaluation have come to, and gives its record back. */
-export async function endTrigger(
+export async function completeTrigger(
   tx: Tx,
   event: WebhookEventRow,
-  written: Written,
+  written: CompletedTrigger,
   answer: Pick<AnchorOutcome, 'result' | 'errors'>,
 ): Promise<TriggerReport> {
   const { study_id, id } = event;
@@ -65,7 +65,7 @@ export async function endTrigger(
     participant_id: written.participant_id,
     warnings: written.notices,
   });
-  if (outcome === 'override_required') await tellCoordinators(tx, study_id, written.participant_id, { id, key: id });
+  if (outcome === 'override_required') await notifyCoordinators(tx, study_id, written.participant_id, { id, key: id });
   return { status: 'processed', outcome };
 }
 

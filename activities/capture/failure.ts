@@ -1,5 +1,5 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
-import { POOL_AWAY } from '../../db/away.js';
+import { CONNECTION_ERROR } from '../../db/away.js';
 import { AnchorUpdateTimeoutError } from '../../workflows/client.js';
 
 /** How a call to a capture system failed (decisions, section 6: `error_type` of an attempt). */
@@ -69,7 +69,7 @@ const DATABASE_AWAY = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|
 function databaseAway(thrown: unknown): boolean {
   const { code, message } = thrown as { code?: unknown; message?: unknown };
   return (
-    (typeof code === 'string' && DATABASE_AWAY.test(code)) || (typeof message === 'string' && POOL_AWAY.test(message))
+    (typeof code === 'string' && DATABASE_AWAY.test(code)) || (typeof message === 'string' && CONNECTION_ERROR.test(message))
   );
 }
 

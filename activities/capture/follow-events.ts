@@ -12,7 +12,7 @@ import type { EventRename, ListedEvent } from '../../workflows/domain/capture/kn
 import type { CaptureEvent } from '../../workflows/domain/capture/query.js';
 import type { CaptureRow } from './client.js';
 import { openConnection } from './connection.js';
-import type { Connection } from './connection.js';
+import type { CaptureConnection } from './connection.js';
 import type { CaptureDeps } from './deps.js';
 import { CaptureFailure } from './failure.js';
 
@@ -99,7 +99,7 @@ const whole = (value: unknown) => (text(value).trim() !== '' && Number.isInteger
  */
 export async function withPresentNames(
   deps: CaptureDeps,
-  { config, client }: Connection,
+  { config, client }: CaptureConnection,
   turn: () => Promise<void> = () => Promise.resolve(),
 ): Promise<DatacaptureConfigRow> {
   await turn();

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../../db/canonical-json.js';
-import { ASKED_FOR } from '../../workflows/domain/capture/duplicates.js';
+import { MANUAL_RETRY } from '../../workflows/domain/capture/duplicates.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
 
@@ -14,7 +14,7 @@ export const contentHashOf = (
   rows: readonly ExportRow[],
   mapping: Record<string, string>,
   event: string | null,
-): string => sha256(event).slice(0, ASKED_FOR) + sha256([rows, mapping]).slice(ASKED_FOR);
+): string => sha256(event).slice(0, MANUAL_RETRY) + sha256([rows, mapping]).slice(MANUAL_RETRY);
 
 /**
  * What the service takes from the record, whoever has read it and whatever else was exported. The record's own name is no

@@ -11,7 +11,7 @@ export interface PostOptions {
   timeoutMs: number;
   maxBytes: number;
 }
-export interface Answer {
+export interface HttpAnswer {
   status: number;
   contentType: string;
   location: string | undefined;
@@ -30,7 +30,7 @@ const agents = { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(
  * POSTs a form and reads the answer as text, whatever its status; redirects are not followed.
  * @throws CaptureFailure connection_error, timeout, invalid_response (too large, broken off), configuration (the URL)
  */
-export function postForm(target: string, form: URLSearchParams, options: PostOptions): Promise<Answer> {
+export function postForm(target: string, form: URLSearchParams, options: PostOptions): Promise<HttpAnswer> {
   const fault = captureUrlFault(target, options.allowPrivate);
   if (fault) return Promise.reject(new CaptureFailure('configuration', `${fault}.`));
   const url = new URL(target);

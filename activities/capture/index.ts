@@ -1,6 +1,6 @@
 import type { DatacaptureTriggerStart } from '../../workflows/contract.js';
 import type { CaptureAnswer, CaptureQuestion } from '../../workflows/domain/capture/query.js';
-import { attempt } from './attempt.js';
+import { withRetryLimits } from './attempt.js';
 import type { CaptureDeps } from './deps.js';
 import { failTrigger } from './end-trigger.js';
 import type { TriggerFault, TriggerReport } from './end-trigger.js';
@@ -19,8 +19,8 @@ export interface CaptureActivities {
 export function createCaptureActivities(deps: CaptureDeps): CaptureActivities {
   const ids = (start: DatacaptureTriggerStart) => ({ event_id: start.event_id, study_id: start.study_id });
   return {
-    processTrigger: (start) => attempt(deps, ids(start), () => processTrigger(deps, start)),
-    failTrigger: (start, fault) => attempt(deps, ids(start), () => failTrigger(deps, start, fault)),
-    queryCapture: (question) => attempt(deps, { study_id: question.study_id }, () => queryCapture(deps, question)),
+    processTrigger: (start) => withRetryLimits(deps, ids(start), () => processTrigger(deps, start)),
+    failTrigger: (start, fault) => withRetryLimits(deps, ids(start), () => failTrigger(deps, start, fault)),
+    queryCapture: (question) => withRetryLimits(deps, { study_id: question.study_id }, () => queryCapture(deps, question)),
   };
 }

@@ -1,5 +1,5 @@
 /** What is worth telling of a record that was processed, or why it was not. Never a value of the record. */
-export interface Notice {
+export interface TriggerNotice {
   code: string;
   message: string;
 }

@@ -13,7 +13,7 @@ const BURST = 60,
  * Waits for the turn of a sync's call, one queue a server for all workers; triggers and pushes, which come one by one,
  * do not take turns.
  */
-export async function takeTurn(database: Database, apiUrl: string): Promise<void> {
+export async function acquireRateSlot(database: Database, apiUrl: string): Promise<void> {
   const waitMs = await takePlace(database, `capture:${new URL(apiUrl).host}`, APART_MS, BURST);
   if (waitMs > 0) await sleep(waitMs);
 }

@@ -15,10 +15,10 @@ import {
 } from '../../db/queries/webhook-events.js';
 import type { WebhookEventRow } from '../../db/queries/webhook-events.js';
 import { inScope, readInScope, writeInScope } from '../../db/transaction.js';
-import type { Work } from '../../db/transaction.js';
+import type { WriteTransaction } from '../../db/transaction.js';
 import type { DatacaptureTriggerStart } from '../../workflows/contract.js';
 import { enrollmentArm } from '../../workflows/domain/capture/arms.js';
-import { asksForOverride } from '../../workflows/domain/capture/changed-dates.js';
+import { requiresOverride } from '../../workflows/domain/capture/changed-dates.js';
 import { duplicateOf, isUnchanged } from '../../workflows/domain/capture/duplicates.js';
 import {
   concernsEnrollment,
@@ -35,8 +35,8 @@ import type { ExportRow } from '../../workflows/domain/capture/record.js';
 import { decideBatch, wouldChange } from '../anchor/decide-batch.js';
 import { clientOf, dictionaryRows, primaryKeyOf, projectFacts } from './connection.js';
 import type { CaptureDeps } from './deps.js';
-import { endTrigger, settleTrigger } from './end-trigger.js';
-import type { TriggerReport, Written } from './end-trigger.js';
+import { completeTrigger, finishTrigger } from './end-trigger.js';
+import type { TriggerReport, CompletedTrigger } from './end-trigger.js';
 import { recordBusy, TriggerRefused } from './failure.js';
 import { withPresentNames } from './follow-events.js';
 import { contentHashOf, readingHashOf } from './hashes.js';
@@ -70,7 +70,7 @@ async function attemptTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart)
   const opened = await openTrigger(deps, start);
   if ('ended' in opened) return opened.ended;
   const { event, config } = opened;
-  let written: Written | TriggerReport;
+  let written: CompletedTrigger | TriggerReport;
   try {
     const fetched = await fetchRecord(deps, event, config);
     written = await inScope(
@@ -88,7 +88,7 @@ async function attemptTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart)
     await inScope(deps.database, event.study_id, ({ tx }) => releaseRecord(tx, event.study_id, event.record, event.id));
     throw failure;
   }
-  return 'status' in written ? written : settleTrigger(deps, event, written);
+  return 'status' in written ? written : finishTrigger(deps, event, written);
 }
 
 interface Opened {
@@ -199,7 +199,7 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
  * @param standing the policy that holds, a trigger before it with the same bytes, and whether the record has a
  * participant
  */
-async function write(work: Work, material: Opened & Fetched, standing: unknown[][]): Promise<Written | TriggerReport> {
+async function write(work: WriteTransaction, material: Opened & Fetched, standing: unknown[][]): Promise<CompletedTrigger | TriggerReport> {
   const { tx } = work;
   const { event, config, claim, record, rows, enrollment, asked, missing } = material;
   if (config.sync_status === 'error' && (await noteConnection(tx, event.study_id, null)))
@@ -248,16 +248,16 @@ async function write(work: Work, material: Opened & Fetched, standing: unknown[]
  * where there is nothing to decide. All else is the participant's workflow's, which alone changes an anchor.
  */
 async function decideHere(
-  work: Work,
+  work: WriteTransaction,
   event: WebhookEventRow,
   result: WrittenParticipant,
-): Promise<Written | TriggerReport> {
+): Promise<CompletedTrigger | TriggerReport> {
   const { participant_id, notices, dates } = result;
   if (result.outcome === 'created') {
     const decided = (await decideBatch(work, event.study_id, new Map([[participant_id, 'always']]))).get(
       participant_id,
     )!;
-    return endTrigger(work.tx, event, { participant_id, notices, outcome: 'created', dated: dates.any }, decided);
+    return completeTrigger(work.tx, event, { participant_id, notices, outcome: 'created', dated: dates.any }, decided);
   }
   const { needed, decided } = await wouldChange(work, participant_id);
   // An attempt before this one wrote the reading, and broke off before the participant's workflow had answered.
@@ -265,10 +265,10 @@ async function decideHere(
   const written = {
     participant_id,
     notices,
-    outcome: outcomeOf(event, result, asksForOverride(dates, decided)),
+    outcome: outcomeOf(event, result, requiresOverride(dates, decided)),
     dated: dates.any || handedOver,
   };
-  return needed ? handOver(work.tx, event, written) : endTrigger(work.tx, event, written, decided);
+  return needed ? handOver(work.tx, event, written) : completeTrigger(work.tx, event, written, decided);
 }
 
 /** A repeated attempt finds everything as it wrote it: what the first one did is what the event tells. */
@@ -277,7 +277,7 @@ function outcomeOf(event: WebhookEventRow, { outcome }: WrittenParticipant, held
   return event.outcome === 'created' || (outcome === 'unchanged' && event.outcome) ? event.outcome : outcome;
 }
 
-async function handOver(tx: Tx, event: WebhookEventRow, written: Written): Promise<Written> {
+async function handOver(tx: Tx, event: WebhookEventRow, written: CompletedTrigger): Promise<CompletedTrigger> {
   await noteProgress(tx, event.id, {
     participant_id: written.participant_id,
     outcome: written.outcome,

@@ -1,17 +1,17 @@
 import { Context } from '@temporalio/activity';
-import { portions } from '../../db/portions.js';
+import { chunk } from '../../db/portions.js';
 import { claimRecords, releaseRecords } from '../../db/queries/datacapture-records.js';
 import { openRecords } from '../../db/queries/datacapture-syncs.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import type { DatacaptureSyncStart } from '../../workflows/contract.js';
 import { pipelined } from '../pipelined.js';
 import { openConnection, projectFacts } from './connection.js';
-import type { Connection } from './connection.js';
+import type { CaptureConnection } from './connection.js';
 import type { CaptureDeps } from './deps.js';
 import { exportBatch } from './export.js';
 import type { ExportPlan } from './export.js';
 import { recordBusy } from './failure.js';
-import { takeTurn } from './pace.js';
+import { acquireRateSlot } from './pace.js';
 import { writeBatch } from './write-batch.js';
 
 /** A sync or poll that is under way, and what it asks the capture system for. */
@@ -35,7 +35,7 @@ const BETWEEN_MS = 2_000;
  * where the last one ended. While one batch is written the next is fetched and decided, so that neither the capture
  * system nor the database waits for the other. @returns how many records are still to be read
  */
-export async function readNext(deps: CaptureDeps, reading: OpenSync): Promise<{ left: number }> {
+export async function readNextBatch(deps: CaptureDeps, reading: OpenSync): Promise<{ left: number }> {
   const { sync_id, study_id } = reading;
   const connected = await openConnection(deps, study_id);
   const open = await readInScope(deps.database, study_id, (tx) => openRecords(tx, sync_id, BATCH * BATCHES));
@@ -50,7 +50,7 @@ export async function readNext(deps: CaptureDeps, reading: OpenSync): Promise<{ 
   // Two that are written at once may meet at a site or a code that both make; what was refused for that goes one by
   // one.
   const done = await pipelined(
-    portions(open.records, BATCH),
+    chunk(open.records, BATCH),
     async (records) => (goesOn() ? readBatch(deps, connected, reading, records) : undefined),
     attempt === 1 ? 2 : 1,
   );
@@ -66,13 +66,13 @@ export async function readNext(deps: CaptureDeps, reading: OpenSync): Promise<{ 
  */
 async function readBatch(
   deps: CaptureDeps,
-  { config, client }: Connection,
+  { config, client }: CaptureConnection,
   { sync_id, study_id, plan }: OpenSync,
   batch: readonly string[],
 ): Promise<number | undefined> {
   deps.traffic.note(BETWEEN_MS);
   // Before records are claimed: their triggers do not wait for it.
-  await takeTurn(deps.database, config.api_url);
+  await acquireRateSlot(deps.database, config.api_url);
   const claims = await inScope(deps.database, study_id, ({ tx }) =>
     claimRecords(tx, study_id, batch, sync_id, leaseSeconds(deps)),
   );

@@ -5,10 +5,10 @@ const LINE = /^\s*"((?:[^"]|"")*)","((?:[^"]|"")*)","((?:[^"]|"")*)","((?:[^"]|"
  * A refusal without what it repeats of a person: of the lines that name record, field, value and rule, field and rule
  * stay. A rule may quote record or value again, so these are taken out of it as well.
  */
-export function withoutValues(refusal: string): string {
+export function redactValues(refusal: string): string {
   const text = refusal.replaceAll('&quot;', '"');
   const lines = [...text.matchAll(LINE)].map(
-    ([, record, field, value, rule]) => `${field}: ${without(without(rule!, value!), record!)}`,
+    ([, record, field, value, rule]) => `${field}: ${redact(redact(rule!, value!), record!)}`,
   );
   if (lines.length === 0) return refusal;
   // The same rule for the same field of many records is one thing to know.
@@ -16,7 +16,7 @@ export function withoutValues(refusal: string): string {
 }
 
 /** A text without a word that it quotes, which may hold anything. */
-export function without(rule: string, said: string): string {
+export function redact(rule: string, said: string): string {
   if (said.trim() === '') return rule;
   const literal = said.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   return rule.replace(new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, 'gu'), '…');

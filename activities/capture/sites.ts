@@ -1,16 +1,16 @@
 import { makeSite, sitesOf } from '../../db/queries/captured-participants.js';
 import type { SiteRow } from '../../db/queries/captured-participants.js';
-import type { Work } from '../../db/transaction.js';
+import type { WriteTransaction } from '../../db/transaction.js';
 import { matchesGroup } from '../../workflows/domain/capture/participant.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
-import { inOrder } from './in-order.js';
-import type { Notice } from './notice.js';
+import { sortBy } from './in-order.js';
+import type { TriggerNotice } from './notice.js';
 
 const LONGEST_CODE = 64;
 
 interface SiteFound {
   id?: string;
-  notice?: Notice;
+  notice?: TriggerNotice;
 }
 const codeOf = ({ mapped, group }: Reading): string => mapped.values.site_code ?? group ?? '';
 
@@ -19,7 +19,7 @@ export class Sites {
   private sites: SiteRow[] | undefined;
 
   constructor(
-    private readonly work: Work,
+    private readonly work: WriteTransaction,
     private readonly study: { id: string; create_missing_sites: boolean },
     private readonly origin: Record<string, unknown>,
   ) {}
@@ -27,7 +27,7 @@ export class Sites {
   /** `of` for each, in the order of their codes: two batches that make the same sites never wait in a circle. */
   async ofAll(readings: readonly Reading[]): Promise<Map<Reading, SiteFound>> {
     const found = new Map<Reading, SiteFound>();
-    for (const reading of inOrder(readings, codeOf)) found.set(reading, await this.of(reading));
+    for (const reading of sortBy(readings, codeOf)) found.set(reading, await this.of(reading));
     return found;
   }
 

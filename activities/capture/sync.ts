@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import { nowIso } from '../../db/clock.js';
 import { canonicalJson } from '../../db/canonical-json.js';
-import { portions } from '../../db/portions.js';
-import { currentPolicy } from '../../db/queries/captured-participants.js';
+import { chunk } from '../../db/portions.js';
+import { currentPolicyRow } from '../../db/queries/captured-participants.js';
 import { findConfig, updateConfig } from '../../db/queries/datacapture-configs.js';
 import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
 import { retryForbidden } from '../../db/queries/push-requests.js';
 import * as syncs from '../../db/queries/datacapture-syncs.js';
 import type { SyncRow } from '../../db/queries/datacapture-syncs.js';
 import { inScope, readInScope } from '../../db/transaction.js';
-import type { Work } from '../../db/transaction.js';
+import type { WriteTransaction } from '../../db/transaction.js';
 import type { DatacapturePollStart, DatacaptureSyncStart } from '../../workflows/contract.js';
-import { attempt } from './attempt.js';
+import { withRetryLimits } from './attempt.js';
 import type { CaptureClient } from './client.js';
 import { openConnection, projectFacts } from './connection.js';
 import type { CaptureDeps } from './deps.js';
@@ -20,8 +20,8 @@ import { listIds, planExport, rangeBegin } from './export.js';
 import type { ExportPlan } from './export.js';
 import { TriggerRefused } from './failure.js';
 import { withPresentNames } from './follow-events.js';
-import { takeTurn } from './pace.js';
-import { readNext } from './read-next.js';
+import { acquireRateSlot } from './pace.js';
+import { readNextBatch } from './read-next.js';
 import type { OpenSync } from './read-next.js';
 
 export interface SyncActivities {
@@ -37,11 +37,11 @@ const LOOK = 500;
 
 export function createSyncActivities(deps: CaptureDeps): SyncActivities {
   const beating = <T>(start: { study_id: string; sync_id?: string }, work: () => Promise<T>) =>
-    attempt(deps, { study_id: start.study_id, ...(start.sync_id !== undefined && { sync_id: start.sync_id }) }, work);
+    withRetryLimits(deps, { study_id: start.study_id, ...(start.sync_id !== undefined && { sync_id: start.sync_id }) }, work);
   return {
     openPoll: (start) => beating(start, () => openPoll(deps, start)),
     listRecords: (start) => beating(start, () => listRecords(deps, start)),
-    syncBatch: (batch) => beating(batch, () => readNext(deps, batch)),
+    syncBatch: (batch) => beating(batch, () => readNextBatch(deps, batch)),
     endSync: (end) => beating(end, () => endSync(deps, end)),
     failSync: (start, fault) => beating(start, () => failSync(deps, start, fault)),
   };
@@ -91,10 +91,10 @@ async function listRecords(
   const { config: opened, client } = await openConnection(deps, study_id);
   const { sync, policy } = await readInScope(deps.database, study_id, async (tx) => ({
     sync: await syncs.findSync(tx, sync_id),
-    policy: await currentPolicy(tx, study_id),
+    policy: await currentPolicyRow(tx, study_id),
   }));
   if (!sync || sync.status !== 'running') throw new TriggerRefused('NOT_RUNNING', 'This reading has ended.');
-  const turn = () => takeTurn(deps.database, opened.api_url);
+  const turn = () => acquireRateSlot(deps.database, opened.api_url);
   await turn();
   const { classic } = await projectFacts(deps, { config: opened, client });
   const config = classic ? opened : await withPresentNames(deps, { config: opened, client }, turn);
@@ -143,8 +143,8 @@ async function vanishedOf(
   const known = await readInScope(deps.database, study_id, (tx) => syncs.readRecords(tx, study_id));
   const absent = known.filter(({ record }) => !present.has(record));
   const gone: typeof absent = [];
-  for (const asked of portions(absent, LOOK)) {
-    await takeTurn(deps.database, config.api_url);
+  for (const asked of chunk(absent, LOOK)) {
+    await acquireRateSlot(deps.database, config.api_url);
     const there = new Set(await listIds(client, plan, { records: asked.map(({ record }) => record), anyEvent: true }));
     gone.push(...asked.filter(({ record }) => !there.has(record)));
   }
@@ -192,7 +192,7 @@ async function failSync(
   });
 }
 
-const recordEnd = ({ audit }: Work, sync: SyncRow, action: string, metadata: Record<string, unknown>): void =>
+const recordEnd = ({ audit }: WriteTransaction, sync: SyncRow, action: string, metadata: Record<string, unknown>): void =>
   audit.record({
     study_id: sync.study_id,
     user_id: sync.requested_by_id,

@@ -1,4 +1,4 @@
-import { currentPolicy, tellCoordinators } from '../../db/queries/captured-participants.js';
+import { currentPolicyRow, notifyCoordinators } from '../../db/queries/captured-participants.js';
 import { lockByExternalId } from '../../db/queries/captured-participants.js';
 import type { CapturedRow } from '../../db/queries/captured-participants.js';
 import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
@@ -7,9 +7,9 @@ import type { RecordClaim } from '../../db/queries/datacapture-records.js';
 import { storeOutcomes } from '../../db/queries/datacapture-syncs.js';
 import type { RecordOutcome } from '../../db/queries/datacapture-syncs.js';
 import { putOutbox } from '../../db/outbox.js';
-import type { Work } from '../../db/transaction.js';
+import type { WriteTransaction } from '../../db/transaction.js';
 import { enrollmentArm } from '../../workflows/domain/capture/arms.js';
-import { asksForOverride } from '../../workflows/domain/capture/changed-dates.js';
+import { requiresOverride } from '../../workflows/domain/capture/changed-dates.js';
 import { enrollmentOf } from '../../workflows/domain/capture/enrollment.js';
 import { readingOf } from '../../workflows/domain/capture/reading.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
@@ -43,12 +43,12 @@ interface Read {
  * Writes what a batch of records says, each as its trigger would be: participants, facts, decisions with schedules,
  * what has become of each record, all in one transaction. @returns how many records are still to be read
  */
-export async function writeBatch(work: Work, batch: ReadBatch): Promise<{ left: number }> {
+export async function writeBatch(work: WriteTransaction, batch: ReadBatch): Promise<{ left: number }> {
   const { tx } = work;
   const { config, sync_id } = batch;
   const { study_id } = config;
   const outcomes: RecordOutcome[] = [];
-  const read = readingsOf(batch, await currentPolicy(tx, study_id), outcomes);
+  const read = readingsOf(batch, await currentPolicyRow(tx, study_id), outcomes);
   const claimedAt = [...batch.claims.values()].map(({ claimed_at }) => claimed_at).sort()[0]!;
   const ours = await storeReadings(
     tx,
@@ -112,7 +112,7 @@ function readingsOf(
 
 /** Writes records that are new or have changed. @returns those with a participant that nothing could be taken from */
 async function writeFresh(
-  work: Work,
+  work: WriteTransaction,
   { config, sync_id, plan }: ReadBatch,
   { readings, existing }: { readings: readonly Reading[]; existing: ReadonlyMap<string, CapturedRow> },
   outcomes: RecordOutcome[],
@@ -170,7 +170,7 @@ function outcomeOf(
   { participant_id, outcome, notices, dates }: WrittenParticipant,
   decided: Decided,
 ): RecordOutcome {
-  const held = asksForOverride(dates, decided);
+  const held = requiresOverride(dates, decided);
   const refusedDate = dateRefused(
     decided.result === 'withdrawn'
       ? { result: 'refused', errors: [] }
@@ -199,14 +199,14 @@ function outcomeOf(
  * Who is to know: coordinators of dates that need an override, and workflows that wait for something else from now on.
  */
 async function tell(
-  { tx }: Work,
+  { tx }: WriteTransaction,
   studyId: string,
   syncId: string,
   all: readonly { result: WrittenParticipant; decided: Decided }[],
 ): Promise<void> {
   for (const { result, decided } of all) {
-    if (asksForOverride(result.dates, decided))
-      await tellCoordinators(tx, studyId, result.participant_id, {
+    if (requiresOverride(result.dates, decided))
+      await notifyCoordinators(tx, studyId, result.participant_id, {
         id: syncId,
         key: `${result.participant_id}/${result.dates.mapped ?? decided.candidate}`,
       });

@@ -6,20 +6,20 @@ import type {
   NewCaptured,
 } from '../../db/queries/captured-participants.js';
 import { putOutbox } from '../../db/outbox.js';
-import type { Work } from '../../db/transaction.js';
+import type { WriteTransaction } from '../../db/transaction.js';
 import { changedDates, noDates } from '../../workflows/domain/capture/changed-dates.js';
 import type { ChangedDates } from '../../workflows/domain/capture/changed-dates.js';
 import { isParticipantCode } from '../../workflows/domain/capture/participant.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
 import { recordBusy, TriggerRefused } from './failure.js';
-import type { Notice } from './notice.js';
+import type { TriggerNotice } from './notice.js';
 import { Sites } from './sites.js';
-import { inOrder } from './in-order.js';
+import { sortBy } from './in-order.js';
 
 /** As long as `participants.external_id` is. */
 const LONGEST_RECORD = 200;
 
-export interface Origin {
+export interface CaptureOrigin {
   study_id: string;
   form_oid: string;
   /** The field that the enrollment date is mapped to. */
@@ -31,7 +31,7 @@ export interface Origin {
 export interface WrittenParticipant {
   participant_id: string;
   outcome: 'created' | 'updated' | 'unchanged';
-  notices: Notice[];
+  notices: TriggerNotice[];
   /** The participant has moved to another site. */
   moved: boolean;
   /** The dates that this reading changed. */
@@ -41,7 +41,7 @@ export type WriteResult = WrittenParticipant | TriggerRefused;
 interface Case {
   reading: Reading;
   columns: CapturedColumns;
-  notices: Notice[];
+  notices: TriggerNotice[];
 }
 
 /**
@@ -52,8 +52,8 @@ interface Case {
  * @param existing the records' participants, where the transaction has locked them already
  */
 export async function writeParticipants(
-  work: Work,
-  origin: Origin,
+  work: WriteTransaction,
+  origin: CaptureOrigin,
   readings: readonly Reading[],
   existing?: ReadonlyMap<string, CapturedRow>,
 ): Promise<Map<string, WriteResult>> {
@@ -95,7 +95,7 @@ export async function writeParticipants(
 }
 
 /** What was there and could not be used. A date that the policy may read in another precision was not dropped. */
-const droppedFrom = ({ date_field }: Origin, { mapped, items }: Reading): Notice[] =>
+const droppedFrom = ({ date_field }: CaptureOrigin, { mapped, items }: Reading): TriggerNotice[] =>
   mapped.dropped
     .filter((name) => !(name === 'enrollment_date' && date_field !== undefined && Object.hasOwn(items, date_field)))
     .map((name) => ({
@@ -103,13 +103,13 @@ const droppedFrom = ({ date_field }: Origin, { mapped, items }: Reading): Notice
       message: `What the capture system has for ${name} was not taken: it is no valid ${name}.`,
     }));
 
-const about = (origin: Origin, id: string) => ({
+const about = (origin: CaptureOrigin, id: string) => ({
   study_id: origin.study_id,
   user_id: null,
   resource_type: 'participant',
   resource_id: id,
 });
-const sourceOf = (origin: Origin, { mapped }: Reading) => ({
+const sourceOf = (origin: CaptureOrigin, { mapped }: Reading) => ({
   source: 'datacapture',
   ...origin.from,
   ...(mapped.dropped.length > 0 && { dropped: mapped.dropped }),
@@ -119,8 +119,8 @@ const codeTaken = () =>
   new TriggerRefused('PARTICIPANT_CODE_TAKEN', 'Another participant of the study has this participant code.');
 
 async function enroll(
-  { tx, audit }: Work,
-  origin: Origin,
+  { tx, audit }: WriteTransaction,
+  origin: CaptureOrigin,
   cases: readonly Case[],
   results: Map<string, WriteResult>,
 ): Promise<void> {
@@ -158,7 +158,7 @@ async function enroll(
     tx,
     origin.study_id,
     origin.form_oid,
-    inOrder(rows, ({ participant_code }) => participant_code),
+    sortBy(rows, ({ participant_code }) => participant_code),
   );
   const left = rows.filter(({ record }) => !made.has(record)).map(({ record }) => record);
   // Somebody may have enrolled the record by hand at this moment: then it is to be updated, which the next attempt
@@ -178,8 +178,8 @@ async function enroll(
 }
 
 async function update(
-  { tx, audit }: Work,
-  origin: Origin,
+  { tx, audit }: WriteTransaction,
+  origin: CaptureOrigin,
   cases: readonly (Case & { row: CapturedRow })[],
   results: Map<string, WriteResult>,
 ): Promise<void> {
@@ -240,8 +240,8 @@ function changesOf(row: CapturedRow, columns: CapturedColumns): CapturedColumns 
 }
 
 async function takenBy(
-  tx: Work['tx'],
-  origin: Origin,
+  tx: WriteTransaction['tx'],
+  origin: CaptureOrigin,
   changes: readonly { changed: CapturedColumns }[],
 ): Promise<Set<string>> {
   const codes = changes.flatMap(({ changed }) => changed.participant_code ?? []);

@@ -3,7 +3,7 @@ import { nowMs } from '../../db/clock.js';
 import { SecretBox, SecretUnreadable } from '../../db/crypto.js';
 import type { Database } from '../../db/knex.js';
 import { putOutbox } from '../../db/outbox.js';
-import { noteDelivered, noteFailed } from '../../db/queries/event-deliveries.js';
+import { recordDelivered, recordFailedAttempt } from '../../db/queries/event-deliveries.js';
 import type { ClaimedDelivery } from '../../db/queries/event-deliveries.js';
 import { disableSubscription, subscriptionSecretPlace } from '../../db/queries/event-subscriptions.js';
 import { inScope } from '../../db/transaction.js';
@@ -38,15 +38,15 @@ export const leaseSeconds = ({ settings }: EventDeps): number => settings.EVENT_
  * Sends one delivery that the caller has claimed, once, and notes what came of it.
  * @param first it was the worker's own first attempt: if it failed a workflow repeats it
  */
-export async function attempt(deps: EventDeps, delivery: ClaimedDelivery, first: boolean): Promise<void> {
+export async function sendDelivery(deps: EventDeps, delivery: ClaimedDelivery, first: boolean): Promise<void> {
   const posted = await send(deps, delivery);
   const { id, study_id } = delivery;
-  if (posted.error === null) return inScope(deps.database, study_id, ({ tx }) => noteDelivered(tx, id, posted.status!));
+  if (posted.error === null) return inScope(deps.database, study_id, ({ tx }) => recordDelivered(tx, id, posted.status!));
   const { EVENT_RETRY_INITIAL_SECONDS, EVENT_RETRY_MAX_DAYS } = deps.settings;
   const wait = Math.max(backOff(EVENT_RETRY_INITIAL_SECONDS, delivery.attempts), posted.retryAfterSeconds ?? 0);
   await inScope(deps.database, study_id, async ({ tx, audit }) => {
     const gone = posted.status === GONE;
-    const goesOn = await noteFailed(tx, id, {
+    const goesOn = await recordFailedAttempt(tx, id, {
       status: posted.status,
       error: posted.error!,
       waitSeconds: wait,

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { anySubscription, claimDeliveries } from '../../db/queries/event-deliveries.js';
 import type { ClaimedDelivery } from '../../db/queries/event-deliveries.js';
 import { inScope } from '../../db/transaction.js';
-import { Pause } from '../pause.js';
-import { attempt, leaseSeconds } from './attempt.js';
+import { WakeableTimer } from '../pause.js';
+import { sendDelivery, leaseSeconds } from './attempt.js';
 import type { EventDeps } from './attempt.js';
 
 /** At once in hand: of all, and of one subscription, so that a slow subscriber holds up itself alone. */
@@ -21,7 +21,7 @@ const POLL_MS = 250,
  */
 export class EventDispatcher {
   private stopping = false;
-  private readonly pause = new Pause();
+  private readonly pause = new WakeableTimer();
   private loop: Promise<void> | undefined;
   private readonly inHand = new Map<string, { subscription: string; done: Promise<void> }>();
 
@@ -82,7 +82,7 @@ export class EventDispatcher {
   }
 
   private take(delivery: ClaimedDelivery): void {
-    const done = attempt(this.deps, delivery, true)
+    const done = sendDelivery(this.deps, delivery, true)
       .catch((fault: unknown) => {
         // Its lease ends and it is taken up again.
         this.deps.log.warn(

@@ -1,6 +1,6 @@
 import { claimDelivery, failureOf, waitOf } from '../../db/queries/event-deliveries.js';
 import { inScope, readInScope } from '../../db/transaction.js';
-import { attempt, leaseSeconds } from './attempt.js';
+import { sendDelivery, leaseSeconds } from './attempt.js';
 import type { EventDeps } from './attempt.js';
 
 export interface DeliveryStart {
@@ -22,7 +22,7 @@ export const createEventActivities = (deps: EventDeps): EventActivities => {
       const claimed = await claim(of);
       if (!claimed) return { wait_ms: null };
       if ('wait_ms' in claimed) return claimed;
-      await attempt(deps, claimed, false);
+      await sendDelivery(deps, claimed, false);
       return readInScope(deps.database, of.study_id, async (tx) => {
         const wait = await waitOf(tx, of.delivery_id);
         if (wait !== undefined) return { wait_ms: wait };

@@ -3,7 +3,7 @@ import { createHmac, randomInt } from 'node:crypto';
 const PREFIX = 'whsec_';
 
 /** A message's signature by Standard Webhooks: HMAC-SHA256 over `id.timestamp.body` with the secret's bytes. */
-export function signature(secret: string, id: string, timestamp: number, body: string): string {
+export function webhookSignature(secret: string, id: string, timestamp: number, body: string): string {
   const key = Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, 'base64');
   return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
 }
@@ -16,7 +16,7 @@ export function signedHeaders(secrets: readonly string[], id: string, body: stri
   return {
     'webhook-id': id,
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': secrets.map((secret) => signature(secret, id, timestamp, body)).join(' '),
+    'webhook-signature': secrets.map((secret) => webhookSignature(secret, id, timestamp, body)).join(' '),
   };
 }
 

@@ -22,7 +22,7 @@ import {
   noteExportProgress,
 } from '../../db/queries/exports.js';
 import type { ExportRecord } from '../../db/queries/exports.js';
-import { readAs } from '../../db/request.js';
+import { readAsCaller } from '../../db/request.js';
 import type { CallerRow } from '../../db/request.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import type { Settings } from '../../settings.js';
@@ -91,7 +91,7 @@ async function write(
     if (!row || row.status !== 'active' || !MAY.includes(row.role) || !row.study_seen || !row.site_seen)
       throw refused('Whoever asked for the export may not have it any more.');
   };
-  const rows = await readAs(
+  const rows = await readAsCaller(
     database,
     { userId: order.requested_by_id, studyId: study_id, siteId: order.site_id ?? undefined },
     admit,

@@ -1,12 +1,12 @@
 import type { Database } from '../../db/knex.js';
 import { noticeSent, noticeToSend } from '../../db/queries/account-notices.js';
-import type { Notice, NoticeKind } from '../../db/queries/account-notices.js';
+import type { AccountNotice, NoticeKind } from '../../db/queries/account-notices.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import { RefusedMessage } from './provider.js';
 import type { Provider } from './provider.js';
 
 const PLATFORM = 'the Research Assessment Platform';
-const words: Record<NoticeKind, (notice: Notice) => { subject: string; what: string }> = {
+const words: Record<NoticeKind, (notice: AccountNotice) => { subject: string; what: string }> = {
   password_changed: ({ details }) => ({
     subject: 'Your password was changed',
     what:
@@ -56,7 +56,7 @@ const words: Record<NoticeKind, (notice: Notice) => { subject: string; what: str
 };
 
 /** The words of a notice: what happened, when, from where, and what to do. */
-function messageOf(notice: Notice, publicUrl: string): { subject: string; text: string } {
+function messageOf(notice: AccountNotice, publicUrl: string): { subject: string; text: string } {
   const { subject, what } = words[notice.kind](notice);
   const from = [notice.details.ip, notice.details.user_agent].filter(Boolean).join(', ');
   return {

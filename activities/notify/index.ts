@@ -4,8 +4,8 @@ import type { Database } from '../../db/knex.js';
 import { keepLatenessLimit } from '../../db/queries/reminders.js';
 import { reach } from '../../settings.js';
 import type { Settings } from '../../settings.js';
-import { CrowdMailer } from './mail-thread/index.js';
-import { Pace } from './pace.js';
+import { BulkMailer } from './mail-thread/index.js';
+import { RateLimiter } from './pace.js';
 import type { Channels } from './provider.js';
 import { pushGateway } from './push.js';
 import { toBrowsersAndApps, webPush } from './web-push.js';
@@ -57,13 +57,13 @@ export function openMessaging({
     ),
   };
   const links = { secret: settings.SESSION_SECRET, minutes: settings.MAGIC_LINK_MINUTES, publicUrl };
-  const pace = new Pace(database, {
+  const pace = new RateLimiter(database, {
     email: settings.EMAIL_PER_MINUTE,
     sms: settings.SMS_PER_MINUTE,
     push: settings.PUSH_PER_MINUTE,
   });
   // A mail server that takes so many a minute and no more needs no thread.
-  const crowd = url && own && !pace.limits('email') ? new CrowdMailer({ url, from, own, log }) : undefined;
+  const crowd = url && own && !pace.limits('email') ? new BulkMailer({ url, from, own, log }) : undefined;
   const reminders = createReminderActivities({
     database,
     channels,

@@ -15,7 +15,7 @@ export interface Slots {
  * The pace of the providers, which all workers keep together: it stands in the database, and costs nothing where no
  * limit is set.
  */
-export class Pace {
+export class RateLimiter {
   constructor(
     private readonly database: Database,
     private readonly perMinute: PerMinute,

@@ -2,19 +2,19 @@ import { nowIso } from '../../db/clock.js';
 import type { Database } from '../../db/knex.js';
 import { markAddressDead, reminderById } from '../../db/queries/reminders.js';
 import { inScope, readInScope } from '../../db/transaction.js';
-import { addressesOf, standingOf } from '../../workflows/domain/reminders/standing.js';
+import { addressesOf, reminderStateOf } from '../../workflows/domain/reminders/standing.js';
 import { faceValues } from '../../workflows/domain/reminders/study-face.js';
-import { compose, linkWords, openWord, signed } from '../../workflows/domain/reminders/words.js';
+import { compose, linkWords, openWord, withSignature } from '../../workflows/domain/reminders/words.js';
 import type { LinkValues, StudyWords } from '../../workflows/domain/reminders/words.js';
 import { mailPage, paragraphs } from './html.js';
 import { writeLink } from './link.js';
 import type { LinkSettings } from './link.js';
-import type { Pace } from './pace.js';
+import type { RateLimiter } from './pace.js';
 import { RefusedMessage, unconfigured } from './provider.js';
 import type { Channels, Message } from './provider.js';
-import { deliver } from './reminders/deliver.js';
+import { sendReminder } from './reminders/deliver.js';
 import { dailySummaryFor } from './summary/index.js';
-import { textOf } from './texts.js';
+import { staffMessageText } from './texts.js';
 import type { NotificationKind, OverrideDetails } from './texts.js';
 import { execute, query } from '../../db/query.js';
 
@@ -53,7 +53,7 @@ export interface SendDeps {
   database: Database;
   channels: Channels;
   links: LinkSettings;
-  pace?: Pace | undefined;
+  pace?: RateLimiter | undefined;
 }
 
 /**
@@ -142,7 +142,7 @@ async function write({ database, links }: SendDeps, row: NotificationRow): Promi
     const link = await writeLink(database, row.id, links);
     return link ? linkMessage(row, link) : { stopped: 'sent', reason: null };
   }
-  return textOf(row.kind as NotificationKind, {
+  return staffMessageText(row.kind as NotificationKind, {
     study: row.study_code,
     participant: row.participant_code ?? '',
     override: row.override,
@@ -166,7 +166,7 @@ function linkMessage(row: NotificationRow, link: { link: string; minutes: string
     const { subject, body } = compose(words, values);
     return { subject, text: `${body}\n` };
   }
-  const { subject, body } = compose(signed(words, values), values);
+  const { subject, body } = compose(withSignature(words, values), values);
   const button = { url: link.link, says: openWord(words.language) };
   return { subject, text: `${body}\n`, html: mailPage(words.language, subject, paragraphs(body, button)) };
 }
@@ -178,11 +178,11 @@ function linkMessage(row: NotificationRow, link: { link: string; minutes: string
 async function sendAgain({ database, channels, links }: SendDeps, id: string): Promise<Stopped | undefined> {
   const row = await readInScope(database, '*', (tx) => reminderById(tx, id));
   if (!row) return { stopped: 'cancelled', reason: 'withdrawn' };
-  const { participant } = standingOf(row);
+  const { participant } = reminderStateOf(row);
   if (participant.status === 'withdrawn') return { stopped: 'cancelled', reason: 'withdrawn' };
   if (!row.visit) return { stopped: 'cancelled', reason: 'superseded' };
   if (participant.opted_out) return { stopped: 'suppressed', reason: 'opted_out' };
   if (addressesOf(row).length === 0) throw new RefusedMessage('the recipient has no address');
-  await deliver({ database, channels, messages: links }, row, nowIso());
+  await sendReminder({ database, channels, messages: links }, row, nowIso());
   return undefined;
 }

@@ -2,7 +2,7 @@ import type { Database, Tx } from '../../db/knex.js';
 import type { OutboxTopic } from '../../db/outbox.js';
 import { prepared } from '../../db/prepared.js';
 import { inScope, writeInScope } from '../../db/transaction.js';
-import type { Traffic } from '../traffic.js';
+import type { LoadMonitor } from '../traffic.js';
 
 export interface OutboxRow {
   id: number;
@@ -25,30 +25,30 @@ const POLL_MS = 1000;
  * it is over, or when a trigger has waited as long as its patience. Measured on two processors with 64 senders: the
  * relay and what it starts took half of the machine, and 400 triggers a second were accepted instead of 1,600.
  */
-const BURST = 50,
-  PATIENCE_SECONDS = 10,
-  BURST_LOOK_MS = 250;
+const BURST_TRIGGERS = 50,
+  MAX_BURST_DELAY_SECONDS = 10,
+  BURST_POLL_MS = 250;
 /**
  * Messages that give way (the workflows of participants whom the capture system has enrolled, for which nothing waits;
  * what an import has changed of thousands) go out so many at a time, changes before starts. A start costs Temporal and
  * worker about 20 ms of processor time: 25 a second leave half of one processor of two to others, and while more than
  * so many triggers a second come in, or a sync reads, it is one.
  */
-const PATIENT_BATCH = 5,
-  PATIENT_EVERY_MS = 200,
+const LOW_PRIORITY_BATCH = 5,
+  LOW_PRIORITY_INTERVAL_MS = 200,
   BUSY_TRIGGERS = 5,
-  PATIENT_BUSY_MS = 1_000;
+  LOW_PRIORITY_BUSY_INTERVAL_MS = 1_000;
 /**
  * Whoever plans a study makes twenty windows one after the other, and each change goes through all participants: a
  * change of a study (other than its policy) that follows another of its kind so closely waits, and those that wait
  * together are one.
  */
-const SETTLING_MS = 250;
+const COALESCE_MS = 250;
 
 export const kindOf = ({ payload }: OutboxRow): string => String(payload.kind ?? 'policy');
 
 /** Topics that are messages to persons (the condition of the index outbox_messages, too). */
-const TO_PERSONS = `('notification', 'user-link')`;
+const NOTIFICATION_TOPICS = `('notification', 'user-link')`;
 
 /**
  * A queue is counted when it is empty and long when it matters, and the planner goes by the count: what may be planned
@@ -57,20 +57,20 @@ const TO_PERSONS = `('notification', 'user-link')`;
  * alone) until there are enough, and what was found is written by its key. Of one subject only the oldest is taken: its
  * messages keep their order.
  */
-const TAKEN = `update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1 where o.id = any (array(select id from due))
+const LEASE_DUE = `update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1 where o.id = any (array(select id from due))
          returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`;
-const MESSAGES = `
+const CLAIM_NOTIFICATIONS = `
 with due as materialized (
-  select d.id from outbox d where d.available_at <= clock_timestamp() and d.topic in ${TO_PERSONS} order by d.available_at, d.id limit $2 for update skip locked)
-${TAKEN}`;
+  select d.id from outbox d where d.available_at <= clock_timestamp() and d.topic in ${NOTIFICATION_TOPICS} order by d.available_at, d.id limit $2 for update skip locked)
+${LEASE_DUE}`;
 /** Each row bears how many triggers have come just now; where nothing is due there is one row, without an id. */
-const WORKFLOWS = `
+const CLAIM_WORKFLOW_MESSAGES = `
 with fresh as materialized (
   select count(*)::integer as fresh from (select from outbox where topic = 'trigger' and attempts = 0 and available_at > statement_timestamp() - interval '1 second' limit $3) f
 ),
 due as materialized (
   select c.id from (
-    select d.id, d.subject from outbox d where d.available_at <= clock_timestamp() and not d.patient and d.topic not in ${TO_PERSONS}
+    select d.id, d.subject from outbox d where d.available_at <= clock_timestamp() and not d.patient and d.topic not in ${NOTIFICATION_TOPICS}
       and (d.topic <> 'trigger' or (select fresh from fresh) < $3 or d.created_at < clock_timestamp() - $4 * interval '1 second')
     order by d.id offset 0 for update skip locked
   ) c
@@ -78,10 +78,10 @@ due as materialized (
   limit $2
 ),
 taken as (
-  ${TAKEN}
+  ${LEASE_DUE}
 )
 select fresh.fresh, taken.* from fresh left join taken on true`;
-const PATIENT = `
+const CLAIM_LOW_PRIORITY = `
 with changes as materialized (
   select d.id from outbox d where d.patient and d.topic <> 'participant-start' and d.available_at <= clock_timestamp() order by d.available_at, d.id limit $2 for update skip locked
 ),
@@ -90,11 +90,11 @@ starts as materialized (
   limit $2 - (select count(*) from changes) for update skip locked
 ),
 due as materialized (select id from changes union all select id from starts)
-${TAKEN}`;
+${LEASE_DUE}`;
 type Found = (OutboxRow | { id: null }) & { fresh: number };
 
 /** What a lane of the relay takes its messages from. */
-export interface Claims {
+export interface OutboxClaimer {
   /** Leases at most so many that are due, in the order in which they were written. */
   claim(most: number): Promise<OutboxRow[]>;
   /** How long to wait for a nudge before looking by oneself, in milliseconds. */
@@ -104,13 +104,13 @@ export interface Claims {
 }
 
 /** Messages to persons: each is one exchange with a server outside. */
-export class MessageClaims implements Claims {
+export class NotificationClaimer implements OutboxClaimer {
   readonly delay = 100;
 
   constructor(private readonly database: Database) {}
 
   async claim(most: number): Promise<OutboxRow[]> {
-    const [rows] = await writeInScope(this.database, '*', [{ sql: MESSAGES, values: [LEASE_SECONDS, most] }], 'queue');
+    const [rows] = await writeInScope(this.database, '*', [{ sql: CLAIM_NOTIFICATIONS, values: [LEASE_SECONDS, most] }], 'queue');
     return rows as OutboxRow[];
   }
 
@@ -120,7 +120,7 @@ export class MessageClaims implements Claims {
 }
 
 /** Everything that concerns a workflow. */
-export class WorkflowClaims implements Claims {
+export class WorkflowClaimer implements OutboxClaimer {
   /** A burst of triggers is being accepted: they are left alone, and nudges, which come with each, as well. */
   private holding = false;
   /**
@@ -141,7 +141,7 @@ export class WorkflowClaims implements Claims {
 
   constructor(
     private readonly database: Database,
-    private readonly traffic: Traffic,
+    private readonly traffic: LoadMonitor,
   ) {}
 
   get delay(): number | undefined {
@@ -153,17 +153,17 @@ export class WorkflowClaims implements Claims {
    */
   async claim(most: number): Promise<OutboxRow[]> {
     this.lookAgain = false;
-    const due = { sql: WORKFLOWS, values: [LEASE_SECONDS, most, BURST, PATIENCE_SECONDS] };
+    const due = { sql: CLAIM_WORKFLOW_MESSAGES, values: [LEASE_SECONDS, most, BURST_TRIGGERS, MAX_BURST_DELAY_SECONDS] };
     const now = performance.now();
     const asking = now >= this.patientAt ? this.patientMost : 0;
     const [found, patient = []] = (await writeInScope(
       this.database,
       '*',
-      asking > 0 ? [due, { sql: PATIENT, values: [LEASE_SECONDS, asking] }] : [due],
+      asking > 0 ? [due, { sql: CLAIM_LOW_PRIORITY, values: [LEASE_SECONDS, asking] }] : [due],
       'queue',
     )) as [Found[], OutboxRow[]?];
     const fresh = found[0]!.fresh;
-    this.holding = fresh >= BURST;
+    this.holding = fresh >= BURST_TRIGGERS;
     const rows = found.flatMap(({ fresh: _fresh, ...row }) => (row.id === null ? [] : (row as OutboxRow)));
     this.notePace(rows, fresh);
     if (asking > 0) this.notePatient(patient, asking, now);
@@ -172,7 +172,7 @@ export class WorkflowClaims implements Claims {
 
   /** How many messages that give way are taken at a time: fewer while triggers come in. */
   private get patientMost(): number {
-    return this.traffic.busy ? 1 : PATIENT_BATCH;
+    return this.traffic.busy ? 1 : LOW_PRIORITY_BATCH;
   }
 
   /** A trigger was seen: those who give way wait a little. */
@@ -189,7 +189,7 @@ export class WorkflowClaims implements Claims {
    * before everybody else's work, and fewer of them while triggers come in.
    */
   private notePatient(taken: readonly OutboxRow[], asked: number, at: number): void {
-    this.patientAt = at + (this.traffic.busy ? PATIENT_BUSY_MS : taken.length > 0 ? PATIENT_EVERY_MS : 0);
+    this.patientAt = at + (this.traffic.busy ? LOW_PRIORITY_BUSY_INTERVAL_MS : taken.length > 0 ? LOW_PRIORITY_INTERVAL_MS : 0);
     this.patientLeft = taken.length === asked;
   }
 
@@ -214,14 +214,14 @@ export class WorkflowClaims implements Claims {
     const left = changes.filter((row) => !dropped.some(({ id }) => id === row.id));
     const now = performance.now();
     const early = left.filter(
-      (row) => now - (this.changes.get(`${row.subject} ${kindOf(row)}`) ?? -SETTLING_MS) < SETTLING_MS,
+      (row) => now - (this.changes.get(`${row.subject} ${kindOf(row)}`) ?? -COALESCE_MS) < COALESCE_MS,
     );
     if (early.length > 0) {
-      this.settledAt = now + SETTLING_MS;
+      this.settledAt = now + COALESCE_MS;
       await prepared(
         tx,
         `update outbox set available_at = clock_timestamp() + $1 * interval '1 millisecond', attempts = attempts - 1 where id = any($2)`,
-        [SETTLING_MS, early.map(({ id }) => id)],
+        [COALESCE_MS, early.map(({ id }) => id)],
       );
     }
     const taken = left.filter((row) => !early.includes(row));
@@ -237,7 +237,7 @@ export class WorkflowClaims implements Claims {
     const settles = this.settledAt - performance.now();
     return Math.min(
       settles > 0 ? settles + 10 : POLL_MS,
-      this.holding ? BURST_LOOK_MS : POLL_MS,
+      this.holding ? BURST_POLL_MS : POLL_MS,
       this.patientLeft ? Math.max(1, this.patientAt - performance.now()) : POLL_MS,
     );
   }

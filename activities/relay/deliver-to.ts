@@ -7,7 +7,7 @@ import type { AnchorClient } from '../../workflows/client.js';
 import * as contract from '../../workflows/contract.js';
 import { kindOf } from './claims.js';
 import { deleteRuns } from './delete-runs.js';
-import type { Deliver } from './lane.js';
+import type { MessageHandler } from './lane.js';
 
 /** Done is done; one that was terminated, or failed, may be begun again. */
 const AGAIN = 'ALLOW_DUPLICATE_FAILED_ONLY';
@@ -16,7 +16,7 @@ const AGAIN = 'ALLOW_DUPLICATE_FAILED_ONLY';
  * What each kind of message means to Temporal. `eager`: the client shares its connection with a worker, which takes a
  * new run at once.
  */
-export function deliverTo(deps: {
+export function createMessageHandler(deps: {
   client: Client;
   anchors: AnchorClient;
   taskQueue: string;
@@ -27,7 +27,7 @@ export function deliverTo(deps: {
   sendAccountNotice: (id: string) => Promise<void>;
   setPoll: (studyId: string) => Promise<void>;
   noteChange: (change: OpenChange) => Promise<void>;
-}): Deliver {
+}): MessageHandler {
   return (message) =>
     inCarriedTrace(message.payload, async () => {
       const { id, topic, study_id, subject, payload } = message;

@@ -3,10 +3,10 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from '../../db/knex.js';
 import { OUTBOX_CHANNEL } from '../../db/outbox.js';
-import { MessageClaims, WorkflowClaims } from './claims.js';
-import { Lane } from './lane.js';
-import type { Deliver } from './lane.js';
-import type { Traffic } from '../traffic.js';
+import { NotificationClaimer, WorkflowClaimer } from './claims.js';
+import { RelayQueue } from './lane.js';
+import type { MessageHandler } from './lane.js';
+import type { LoadMonitor } from '../traffic.js';
 
 const RECONNECT_MS = 1000;
 
@@ -16,17 +16,17 @@ const RECONNECT_MS = 1000;
  * doubles. Messages to persons have a lane of their own: a mail server that hangs must not keep a participant's
  * workflow waiting.
  */
-export class Relay {
+export class OutboxRelay {
   private stopping = false;
-  private readonly lanes: Lane[];
+  private readonly lanes: RelayQueue[];
   private listener: pg.Client | undefined;
 
   constructor(
-    private readonly deps: { database: Database; listenUrl: string; deliver: Deliver; log: Logger; traffic: Traffic },
+    private readonly deps: { database: Database; listenUrl: string; deliver: MessageHandler; log: Logger; traffic: LoadMonitor },
   ) {
     this.lanes = [
-      new Lane(deps, new WorkflowClaims(deps.database, deps.traffic)),
-      new Lane(deps, new MessageClaims(deps.database)),
+      new RelayQueue(deps, new WorkflowClaimer(deps.database, deps.traffic)),
+      new RelayQueue(deps, new NotificationClaimer(deps.database)),
     ];
   }
 

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../../db/knex.js';
 import { prepared } from '../../db/prepared.js';
-import { Pause } from '../pause.js';
-import type { Claims, OutboxRow } from './claims.js';
+import { WakeableTimer } from '../pause.js';
+import type { OutboxClaimer, OutboxRow } from './claims.js';
 import { LEASE_SECONDS } from './claims.js';
 import { execute } from '../../db/query.js';
 
@@ -11,7 +11,7 @@ import { execute } from '../../db/query.js';
  * Delivers one message; it may be delivered again when the relay dies before it has noted it. Throws to have it
  * repeated later.
  */
-export type Deliver = (message: OutboxRow) => Promise<void>;
+export type MessageHandler = (message: OutboxRow) => Promise<void>;
 
 const BATCH = 50;
 const CONCURRENCY = 8;
@@ -33,9 +33,9 @@ interface Taken {
  * Delivers the messages of one kind, so many at a time, in the order in which they were written. One that hangs holds
  * its own place and nobody else's.
  */
-export class Lane {
+export class RelayQueue {
   private stopping = false;
-  private readonly pause = new Pause();
+  private readonly pause = new WakeableTimer();
   /** A nudge came since the last look: what it was for may have been committed just after that. */
   private nudged = false;
   private delayed: NodeJS.Timeout | undefined;
@@ -45,8 +45,8 @@ export class Lane {
   private renewals: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly deps: { database: Database; deliver: Deliver; log: Logger },
-    private readonly claims: Claims,
+    private readonly deps: { database: Database; deliver: MessageHandler; log: Logger },
+    private readonly claims: OutboxClaimer,
   ) {}
 
   start(): void {

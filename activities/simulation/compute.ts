@@ -1,6 +1,6 @@
-import { threadOf } from '../../db/thread-of.js';
+import { startThread } from '../../db/thread-of.js';
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
-import type { ThreadMessage } from './thread.js';
+import type { SimulationThreadMessage } from './thread.js';
 
 /** Enough for the largest simulation that is taken; more would be at the cost of the worker beside it. */
 const MEMORY_MB = 2048;
@@ -17,7 +17,7 @@ export async function compute(
   onProgress: (progress: number) => void,
 ): Promise<string> {
   stop.throwIfAborted();
-  const worker = threadOf('./thread', import.meta.url, {
+  const worker = startThread('./thread', import.meta.url, {
     workerData: inputs,
     resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
   });
@@ -27,7 +27,7 @@ export async function compute(
   stop.addEventListener('abort', end, { once: true });
   try {
     return await new Promise<string>((resolve, reject) => {
-      worker.on('message', (message: ThreadMessage) => {
+      worker.on('message', (message: SimulationThreadMessage) => {
         if ('result' in message) resolve(message.result);
         else onProgress(message.progress);
       });

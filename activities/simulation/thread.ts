@@ -4,10 +4,10 @@ import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.
 import { simulate } from '../../workflows/domain/simulation/run.js';
 
 /** What the thread tells: how far it is, and at last the result as text. */
-export type ThreadMessage = { progress: number } | { result: string };
+export type SimulationThreadMessage = { progress: number } | { result: string };
 
 const TELL_EVERY_MS = 250;
-const tell = (message: ThreadMessage) => parentPort!.postMessage(message);
+const tell = (message: SimulationThreadMessage) => parentPort!.postMessage(message);
 
 const run = simulate(workerData as SimulationInputs);
 let told = performance.now();

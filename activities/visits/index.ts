@@ -1,6 +1,6 @@
 import type { Database } from '../../db/knex.js';
-import { portions } from '../../db/portions.js';
-import { expireSessions } from '../../db/queries/sessions.js';
+import { chunk } from '../../db/portions.js';
+import { expireDueSessionRows } from '../../db/queries/sessions.js';
 import { dueVisits, moveVisits } from '../../db/queries/visit-statuses.js';
 import type { MovedVisit } from '../../db/queries/visit-statuses.js';
 import { inScope, readInScope } from '../../db/transaction.js';
@@ -42,7 +42,7 @@ export function createVisitActivities({
         heartbeat(report);
         const before = report.opened + report.missed;
         // While a batch is recorded and committed, the next is moved.
-        await pipelined(portions(due, BATCH), async (ids, slot) => {
+        await pipelined(chunk(due, BATCH), async (ids, slot) => {
           for (const { status } of await moveBatch(database, ids, slot))
             report[status === 'open' ? 'opened' : 'missed'] += 1;
           heartbeat(report);
@@ -56,7 +56,7 @@ export function createVisitActivities({
       let expired = 0;
       for (;;) {
         const rows = await inScope(database, '*', async ({ tx, audit }) => {
-          const due = await expireSessions(tx, BATCH);
+          const due = await expireDueSessionRows(tx, BATCH);
           for (const { id, study_id } of due)
             audit.record({
               study_id,

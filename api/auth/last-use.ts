@@ -6,7 +6,7 @@ const KEPT = 10_000;
 const noted = new Map<string, number>();
 
 /** Notes that a token was used; each process writes it at most every ten seconds. */
-export async function noteUse({ database }: Dependencies, tokenId: string): Promise<void> {
+export async function recordLastUse({ database }: Dependencies, tokenId: string): Promise<void> {
   const now = performance.now();
   const last = noted.get(tokenId);
   if (last !== undefined && now - last < EVERY_MS) return;

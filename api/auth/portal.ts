@@ -67,7 +67,7 @@ export function loginIn(headers: IncomingHttpHeaders, settings: Settings): strin
 /**
  * Whose a portal token is, and the login that it came from; a caregiver’s bears the epoch in which it was given.
  */
-export type PortalHolder = ({ kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; epoch: number }) & {
+export type PortalPrincipal = ({ kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; epoch: number }) & {
   login?: string | undefined;
 };
 export interface PortalSession {
@@ -80,7 +80,7 @@ export interface PortalSession {
  * A portal token for a participant or caregiver, as long as an access token lives, and the `Set-Cookie` that carries
  * it.
  */
-export function portalSession(settings: Settings, holder: PortalHolder): PortalSession {
+export function portalSession(settings: Settings, holder: PortalPrincipal): PortalSession {
   const seconds = Math.max(1, Math.round(settings.ACCESS_TOKEN_MINUTES * 60));
   const token = signToken(settings, 'portal', { id: holder.id, role: holder.kind }, seconds, {
     ...(holder.kind === 'caregiver' && { epoch: holder.epoch }),
@@ -112,7 +112,7 @@ export function isPortalToken(ctx: Context): boolean {
  * Whose the request's portal token is: the bearer, else the cookie.
  * @throws 401 UNAUTHENTICATED or INVALID_TOKEN; 403 CSRF_REFUSED for a change by cookie that may come from another site
  */
-export function portalHolder(ctx: Context, settings: Settings): PortalHolder {
+export function portalPrincipal(ctx: Context, settings: Settings): PortalPrincipal {
   if (!comesByCookie(ctx)) return holderOf(verifyToken(settings, 'portal', bearer(ctx.get('authorization'))));
   const claims = verifyToken(settings, 'portal', unsealed(settings, ctx.cookies.get(PORTAL_COOKIE)!));
   const changes = ctx.method !== 'GET' && ctx.method !== 'HEAD';
@@ -122,7 +122,7 @@ export function portalHolder(ctx: Context, settings: Settings): PortalHolder {
 }
 
 // One that was given before there were epochs is of the first.
-const holderOf = ({ sub, role, epoch, sid: login }: TokenClaims): PortalHolder =>
+const holderOf = ({ sub, role, epoch, sid: login }: TokenClaims): PortalPrincipal =>
   role === 'caregiver'
     ? { kind: 'caregiver', id: sub, epoch: epoch ?? 0, login }
     : { kind: 'participant', id: sub, login };

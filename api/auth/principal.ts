@@ -4,15 +4,15 @@ import type { Access } from '../http/access.js';
 import { UUID } from '../http/context.js';
 import { problem } from '../http/errors.js';
 import type { Credential } from '../http/route.js';
-import { isPortalToken, portalHolder } from './portal.js';
-import type { PortalHolder } from './portal.js';
+import { isPortalToken, portalPrincipal } from './portal.js';
+import type { PortalPrincipal } from './portal.js';
 import { bearer, claimedAudience, sha256, verifyToken } from './tokens.js';
 
 /** Whom a token was given to: a user, participant or caregiver by id, or the token of /api/v1 itself. */
 export type Principal =
   | { kind: 'user'; id: string; userId: string; credential: Credential; epoch: number | undefined }
   | { kind: 'token'; id: string; userId: string; hash: string }
-  | PortalHolder;
+  | PortalPrincipal;
 
 /** Who holds the token of a request. Nothing of it was looked up. @throws 401, 403 CSRF_REFUSED */
 export function principalOf(
@@ -22,7 +22,7 @@ export function principalOf(
   studyId?: string,
 ): Principal {
   if (kind === 'portal' || kind === 'anyPortalUser' || (kind === 'either' && isPortalToken(ctx)))
-    return portalHolder(ctx, settings);
+    return portalPrincipal(ctx, settings);
   const authorization = ctx.get('authorization');
   const ticket = byTicket && authorization === '' ? ticketOf(ctx) : undefined;
   if (ticket !== undefined) return ticketHolder(settings, ticket, studyId);

@@ -2,9 +2,9 @@ import type { Database, Tx } from '../../db/knex.js';
 import type { Statement } from '../../db/one-trip.js';
 import { changeAsPortal, enterStudy, loadPortalCaller, readAsPortal } from '../../db/queries/portal.js';
 import type { CaregiverCallerRow, PortalAsker, PortalCallerRow } from '../../db/queries/portal.js';
-import { changeAs, loadCaller, onceAs, pageAs, readAs } from '../../db/request.js';
+import { writeAsCaller, loadCaller, queryAsCaller, listAsCaller, readAsCaller } from '../../db/request.js';
 import type { Caller, CallerRow } from '../../db/request.js';
-import type { PortalHolder } from '../auth/portal.js';
+import type { PortalPrincipal } from '../auth/portal.js';
 import type { Principal } from '../auth/principal.js';
 import { authorizeCaregiver, authorizeCaregiverAlone, authorizeParticipant, authorizeUser } from './access.js';
 import type { Access, AnyCaller, Caregiver, Named, Participant } from './access.js';
@@ -34,7 +34,7 @@ export interface TransactionFactory {
 export function userTransactions(
   database: Database,
   access: Access,
-  principal: Exclude<Principal, PortalHolder>,
+  principal: Exclude<Principal, PortalPrincipal>,
   named: Named,
 ): TransactionFactory {
   const credential = principal.kind === 'user' ? principal.credential : undefined;
@@ -49,7 +49,7 @@ export function userTransactions(
   return {
     load: async () => enter(await loadCaller(database, caller)),
     read: (work, first) =>
-      readAs(
+      readAsCaller(
         database,
         caller,
         enter,
@@ -57,7 +57,7 @@ export function userTransactions(
         first ? { first } : {},
       ),
     change: (work, first) =>
-      changeAs(
+      writeAsCaller(
         database,
         caller,
         enter,
@@ -65,15 +65,15 @@ export function userTransactions(
         first ? { first } : {},
       ),
     once: async (work, statements) => {
-      const { admitted, first } = await onceAs(database, caller, enter, statements);
+      const { admitted, first } = await queryAsCaller(database, caller, enter, statements);
       return work(admitted, { prefetched: first });
     },
     list: async (work, statement) => {
       let actor: AnyCaller | undefined;
-      const page = await pageAs(database, caller, (row) => (actor = enter(row)), statement);
+      const page = await listAsCaller(database, caller, (row) => (actor = enter(row)), statement);
       return work(actor!, { prefetched: [[page]] });
     },
-    snapshot: (work) => readAs(database, caller, enter, (tx, actor) => work(actor, { tx }), { snapshot: true }),
+    snapshot: (work) => readAsCaller(database, caller, enter, (tx, actor) => work(actor, { tx }), { snapshot: true }),
   };
 }
 
@@ -81,7 +81,7 @@ export function userTransactions(
 export function portalTransactions(
   database: Database,
   access: Access,
-  principal: PortalHolder,
+  principal: PortalPrincipal,
   named: Named,
 ): TransactionFactory {
   if (principal.kind === 'participant')

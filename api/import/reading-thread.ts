@@ -6,12 +6,12 @@ import type { ErrorCode } from '../http/errors.js';
  * What a thread that reads a file tells: rows, packed; at last what was found out about the file, or why it is none. A
  * refusal is one that the caller is told.
  */
-export type ThreadMessage<Found> =
+export type ImportThreadMessage<Found> =
   | { piece: Uint8Array<ArrayBuffer> }
   | { sheet: Found }
   | { refused: string; code: ErrorCode; cause: string }
   | { fault: string };
-export interface ThreadData {
+export interface ImportThreadData {
   bytes: Uint8Array;
 }
 
@@ -19,9 +19,9 @@ export interface ThreadData {
 export async function answerReading<Found>(
   read: (bytes: Buffer, send: (piece: Uint8Array<ArrayBuffer>) => void) => Promise<Found>,
 ): Promise<void> {
-  const tell = (message: ThreadMessage<Found>, moved: ArrayBuffer[] = []) => parentPort!.postMessage(message, moved);
+  const tell = (message: ImportThreadMessage<Found>, moved: ArrayBuffer[] = []) => parentPort!.postMessage(message, moved);
   try {
-    const { bytes } = workerData as ThreadData;
+    const { bytes } = workerData as ImportThreadData;
     const sheet = await read(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), (piece) =>
       tell({ piece }, [piece.buffer]),
     );

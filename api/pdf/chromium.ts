@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { escaped } from '../reports/markup.js';
+import { escapeHtml } from '../reports/markup.js';
 
 /** A browser that can be started: its program, and what its environment must have. */
 export interface Chromium {
@@ -94,5 +94,5 @@ async function unpacked(cacheDir: string): Promise<string> {
  */
 const fontsOf = (folder: string): string => `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig><dir>${escaped(join(folder, 'fonts'))}</dir><cachedir>${escaped(join(folder, 'fonts-cache'))}</cachedir></fontconfig>
+<fontconfig><dir>${escapeHtml(join(folder, 'fonts'))}</dir><cachedir>${escapeHtml(join(folder, 'fonts-cache'))}</cachedir></fontconfig>
 `;

@@ -8,7 +8,7 @@ export const LOW_PRIORITY = 5;
  * Lets a session's processes give way to all others, where the kernel shares its time out among sessions: only the
  * session's own number counts there. Of `pid`, which leads it.
  */
-export const sessionGivesWay = (pid: number): Promise<void> =>
+export const lowerSessionPriority = (pid: number): Promise<void> =>
   process.platform === 'linux' ? writeFile(`/proc/${pid}/autogroup`, String(LOW_PRIORITY)) : Promise.resolve();
 
 /**
@@ -16,7 +16,7 @@ export const sessionGivesWay = (pid: number): Promise<void> =>
  * may (as root) gives those that draw a better one than anybody's. A thread that starts meanwhile has the priority of
  * the one that starts it, so all are looked at until none is left to be lowered. What is gone already is passed by.
  */
-export async function giveWay(pids: readonly number[]): Promise<void> {
+export async function lowerPriority(pids: readonly number[]): Promise<void> {
   for (let pass = 0; pass < MOST_PASSES; pass += 1) {
     let lowered = 0;
     for (const pid of pids)
@@ -30,8 +30,8 @@ export async function giveWay(pids: readonly number[]): Promise<void> {
  * Lets a process and all below it give way. The processes from which a browser forks those that draw are among them:
  * the browser does not name them, and what they fork later has their priority.
  */
-export async function treeGivesWay(pid: number): Promise<void> {
-  await giveWay([pid, ...(await below(pid))]);
+export async function lowerTreePriority(pid: number): Promise<void> {
+  await lowerPriority([pid, ...(await below(pid))]);
 }
 
 const MOST_PASSES = 10;

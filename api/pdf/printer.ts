@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { problem } from '../http/errors.js';
 import { findChromium } from './chromium.js';
 import { pagesOfAnchors } from './destinations.js';
-import { sessionGivesWay, treeGivesWay } from './give-way.js';
+import { lowerSessionPriority, lowerTreePriority } from './give-way.js';
 import { fontFile } from '../reports/fonts.js';
 
 export type PageSize = 'letter' | 'a4';
@@ -140,7 +140,7 @@ export class Printer {
   private async lowered(browser: Browser): Promise<void> {
     const pid = browser.process()?.pid;
     if (pid === undefined) return;
-    for (const given of await Promise.allSettled([sessionGivesWay(pid), treeGivesWay(pid)]))
+    for (const given of await Promise.allSettled([lowerSessionPriority(pid), lowerTreePriority(pid)]))
       if (given.status === 'rejected')
         this.options.log.debug({ err: given.reason as unknown }, 'the browser keeps its priority');
   }

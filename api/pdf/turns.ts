@@ -1,5 +1,5 @@
 /** So many at a time; the others wait in line. */
-export class Turns {
+export class PrintQueue {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 

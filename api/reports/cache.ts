@@ -1,5 +1,5 @@
 import { nowMs } from '../../db/clock.js';
-import type { Asked } from '../../db/queries/reports/base.js';
+import type { ReportScope } from '../../db/queries/reports/base.js';
 import type { ReportVersion } from '../../db/queries/reports/version.js';
 
 const MOST = 200;
@@ -27,7 +27,7 @@ export class ReportCache {
   async answer<T>(
     { version, reach, next_expiry }: ReportVersion,
     name: string,
-    asked: Asked & { study: string },
+    asked: ReportScope & { study: string },
     compute: () => Promise<T>,
   ): Promise<T> {
     const { study, from, to, site_code, arm } = asked;

@@ -5,7 +5,7 @@ import { PLAUSIBLE_LIMIT } from '../../workflows/domain/assessment/quality.js';
 import { rangeOfMetric } from '../../workflows/domain/assessment/metric-ranges.js';
 import type { Plot } from './data.js';
 import { BOLD } from './fonts.js';
-import type { Speech } from './words.js';
+import type { Locale } from './words.js';
 
 /** A plot ready to be drawn, and what it says to those who do not see it. */
 export interface Chart {
@@ -100,7 +100,7 @@ function panels(count: number, height: number) {
   };
 }
 
-export function chartOf(plot: Plot, speech: Speech): Chart {
+export function chartOf(plot: Plot, speech: Locale): Chart {
   const chart = drawn(plot, speech);
   return isEmpty(plot)
     ? {
@@ -130,7 +130,7 @@ export const isEmpty = ({ name, data }: Plot): boolean =>
           : data
   ).length === 0;
 
-function drawn(plot: Plot, speech: Speech): Chart {
+function drawn(plot: Plot, speech: Locale): Chart {
   switch (plot.name) {
     case 'enrollment':
       return enrollment(plot.data, speech);
@@ -145,7 +145,7 @@ function drawn(plot: Plot, speech: Speech): Chart {
   }
 }
 
-function enrollment({ by_month }: Extract<Plot, { name: 'enrollment' }>['data'], speech: Speech): Chart {
+function enrollment({ by_month }: Extract<Plot, { name: 'enrollment' }>['data'], speech: Locale): Chart {
   const { words } = speech;
   return {
     title: words.plotEnrollment,
@@ -182,7 +182,7 @@ function enrollment({ by_month }: Extract<Plot, { name: 'enrollment' }>['data'],
   };
 }
 
-function completion(windows: Extract<Plot, { name: 'completion' }>['data'], speech: Speech): Chart {
+function completion(windows: Extract<Plot, { name: 'completion' }>['data'], speech: Locale): Chart {
   const { words } = speech;
   const shown = [...windows].reverse();
   const bar = (name: string, fill: string, of: (w: (typeof windows)[number]) => number) => ({
@@ -218,7 +218,7 @@ function completion(windows: Extract<Plot, { name: 'completion' }>['data'], spee
   };
 }
 
-function adherence(cells: Extract<Plot, { name: 'adherence' }>['data'], speech: Speech): Chart {
+function adherence(cells: Extract<Plot, { name: 'adherence' }>['data'], speech: Locale): Chart {
   const { words } = speech;
   const windows = [...new Set(cells.map(({ code }) => code))];
   const sites = [...new Set(cells.map(({ site_code }) => site_code ?? words.noSite))].reverse();
@@ -273,7 +273,7 @@ function adherence(cells: Extract<Plot, { name: 'adherence' }>['data'], speech: 
   };
 }
 
-function metrics(modules: readonly TaskReport[], speech: Speech): Chart {
+function metrics(modules: readonly TaskReport[], speech: Locale): Chart {
   const shown = distributions(modules);
   const { grid, height, titles } = panels(shown.length, 130);
   return {
@@ -305,7 +305,7 @@ function metrics(modules: readonly TaskReport[], speech: Speech): Chart {
  * An axis with some room about what it shows, and no place for what the metric cannot be. An end that is no round number
  * bears no label.
  */
-function around(metric: string, values: readonly number[], speech: Speech) {
+function around(metric: string, values: readonly number[], speech: Locale) {
   const low = Math.min(...values),
     high = Math.max(...values),
     room = (high - low || Math.abs(high) || 1) / 8;
@@ -333,7 +333,7 @@ function course(
     metrics: all,
     modules,
   }: { participant_code: string; metrics: readonly MetricCourse[]; modules: readonly TaskReport[] },
-  speech: Speech,
+  speech: Locale,
 ): Chart {
   const shown = telling(courses(all));
   const { grid, height, titles } = panels(shown.length, 170);

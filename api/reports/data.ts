@@ -1,7 +1,7 @@
 import type { AdherenceCell, SessionTask, StudyHead } from '../../db/queries/reports/document.js';
 import type { MetricCourse, ReportedPerson, ReportedSession } from '../../db/queries/reports/participant.js';
 import type {
-  Enrollment,
+  EnrollmentCurve,
   SiteReport,
   StudySummary,
   TaskReport,
@@ -15,7 +15,7 @@ import type { ReportLanguage } from './words.js';
 export interface StudyData {
   study: StudyHead;
   summary: StudySummary;
-  enrollment: Enrollment;
+  enrollment: EnrollmentCurve;
   completion: WindowCompletion[];
   adherence: AdherenceCell[];
   sites: SiteReport[];
@@ -65,7 +65,7 @@ export type Task =
 
 export const studyPlots = ['enrollment', 'completion', 'adherence', 'metrics'] as const;
 export type Plot =
-  | { name: 'enrollment'; data: Enrollment }
+  | { name: 'enrollment'; data: EnrollmentCurve }
   | { name: 'completion'; data: WindowCompletion[] }
   | { name: 'adherence'; data: AdherenceCell[] }
   | { name: 'metrics'; data: TaskReport[] }

@@ -3,13 +3,13 @@ import { chartOf, isEmpty } from './charts.js';
 import type { Imprint, ParticipantData, Plot, SessionData, StudyData, Task } from './data.js';
 import { document, facts, figure, table } from './page.js';
 import type { Section } from './page.js';
-import { escaped } from './markup.js';
+import { escapeHtml } from './markup.js';
 import { svgOf } from './svg.js';
-import { Speech } from './words.js';
+import { Locale } from './words.js';
 import type { ReportLanguage } from './words.js';
 
 /** A task's result: the page of a document, or a plot's SVG. */
-export async function made(task: Task): Promise<string> {
+export async function renderPdf(task: Task): Promise<string> {
   switch (task.kind) {
     case 'plot':
       return plotSvg(task.plot, task.language);
@@ -22,18 +22,18 @@ export async function made(task: Task): Promise<string> {
   }
 }
 
-const plotSvg = (plot: Plot, language: ReportLanguage): string => svgOf(chartOf(plot, new Speech(language)));
-const day = (speech: Speech, at: string | null): string => (at === null ? '–' : speech.date(at.slice(0, 10)));
+const plotSvg = (plot: Plot, language: ReportLanguage): string => svgOf(chartOf(plot, new Locale(language)));
+const day = (speech: Locale, at: string | null): string => (at === null ? '–' : speech.date(at.slice(0, 10)));
 
 function study(
   { study: head, summary, enrollment, completion, adherence, sites, modules }: StudyData,
   imprint: Imprint,
 ): Promise<string> {
-  const speech = new Speech(imprint.language),
+  const speech = new Locale(imprint.language),
     { words: w } = speech;
   // Where there is nothing to draw, the table below says so.
   const plot = (of: Plot) => (isEmpty(of) ? '' : figure(svgOf(chartOf(of, speech))));
-  const tile = (value: string, name: string) => `<div><b>${escaped(value)}</b>${escaped(name)}</div>`;
+  const tile = (value: string, name: string) => `<div><b>${escapeHtml(value)}</b>${escapeHtml(name)}</div>`;
   const counted = (entries: [string, number][]) => table([w.status, w.n], entries, speech);
   const { participants: p, sessions: s, visits: v, anchors: a } = summary;
   const sections: Section[] = [
@@ -117,10 +117,10 @@ function study(
           speech,
         ) +
         (modules.some(({ metrics: all }) => Object.values(all).some(({ excluded }) => excluded > 0))
-          ? `<p>${escaped(w.excluded)}</p>`
+          ? `<p>${escapeHtml(w.excluded)}</p>`
           : ''),
     },
-    { title: w.method, html: `<p>${escaped(w.methodText)}</p>` },
+    { title: w.method, html: `<p>${escapeHtml(w.methodText)}</p>` },
   ];
   return document(
     {
@@ -158,7 +158,7 @@ const metricRows = (modules: readonly TaskReport[]) =>
       ]),
   );
 
-const band = (modules: readonly TaskReport[], task: string, metric: string, speech: Speech): string => {
+const band = (modules: readonly TaskReport[], task: string, metric: string, speech: Locale): string => {
   const found = modules.find((m) => m.task === task)?.metrics[metric];
   return found && found.n > 0 ? `${speech.number(found.p25)} – ${speech.number(found.p75)}` : '–';
 };
@@ -167,7 +167,7 @@ function participant(
   { study: head, identity, anchor, schedule, visits, sessions, metrics, modules, signatures }: ParticipantData,
   imprint: Imprint,
 ): Promise<string> {
-  const speech = new Speech(imprint.language),
+  const speech = new Locale(imprint.language),
     { words: w } = speech;
   const sections: Section[] = [
     {
@@ -269,7 +269,7 @@ function participant(
         speech,
       ),
     },
-    { title: w.method, html: `<p>${escaped(w.methodText)}</p>` },
+    { title: w.method, html: `<p>${escapeHtml(w.methodText)}</p>` },
   ];
   return document(
     {
@@ -289,7 +289,7 @@ function session(
   { study: head, identity, session: s, tasks, modules }: SessionData,
   imprint: Imprint,
 ): Promise<string> {
-  const speech = new Speech(imprint.language),
+  const speech = new Locale(imprint.language),
     { words: w } = speech;
   const sections: Section[] = [
     {
@@ -312,7 +312,7 @@ function session(
           : tasks
               .map(
                 ({ task, summary, computed_summary, quality_flags, trial_count }) =>
-                  `<h3>${escaped(task)} (${w.trials}: ${speech.count(trial_count)})</h3>` +
+                  `<h3>${escapeHtml(task)} (${w.trials}: ${speech.count(trial_count)})</h3>` +
                   table(
                     [w.metric, w.value, w.fromTrials, w.reference],
                     Object.entries(summary)
@@ -326,12 +326,12 @@ function session(
                     speech,
                   ) +
                   (quality_flags.length > 0
-                    ? `<p>${w.quality}: ${escaped(quality_flags.map((flag) => (typeof flag === 'string' ? flag : ((flag as { code?: string }).code ?? ''))).join(', '))}</p>`
+                    ? `<p>${w.quality}: ${escapeHtml(quality_flags.map((flag) => (typeof flag === 'string' ? flag : ((flag as { code?: string }).code ?? ''))).join(', '))}</p>`
                     : ''),
               )
               .join(''),
     },
-    { title: w.method, html: `<p>${escaped(w.methodText)}</p>` },
+    { title: w.method, html: `<p>${escapeHtml(w.methodText)}</p>` },
   ];
   return document(
     {

@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads';
-import { threadOf } from '../../db/thread-of.js';
+import { startThread } from '../../db/thread-of.js';
 import type { Task } from './data.js';
 
 const IDLE_MS = 60_000;
@@ -37,7 +37,7 @@ export class Drawing {
   }
 
   private started(): Worker {
-    const worker = threadOf('./drawing.worker', import.meta.url);
+    const worker = startThread('./drawing.worker', import.meta.url);
     worker.unref();
     worker.on('message', ({ id, result, fault }: { id: number; result: string; fault?: string }) => {
       const one = this.waiting.get(id);

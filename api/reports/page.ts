@@ -1,7 +1,7 @@
 import type { Imprint } from './data.js';
 import { BOLD, FONT_NAMES, fontCss } from './fonts.js';
-import { escaped } from './markup.js';
-import type { Speech } from './words.js';
+import { escapeHtml } from './markup.js';
+import type { Locale } from './words.js';
 
 export interface Section {
   title: string;
@@ -13,8 +13,8 @@ export type Cell = string | number | null;
 const KEPT_WHOLE = 15;
 
 /** A table; columns of numbers stand to the right. Cells are text, never markup. */
-export function table(head: readonly string[], rows: readonly (readonly Cell[])[], speech: Speech): string {
-  if (rows.length === 0) return `<p class="none">${escaped(speech.words.nothing)}</p>`;
+export function table(head: readonly string[], rows: readonly (readonly Cell[])[], speech: Locale): string {
+  if (rows.length === 0) return `<p class="none">${escapeHtml(speech.words.nothing)}</p>`;
   const isNumber = (value: Cell | undefined) =>
     typeof value === 'number' || /^[\d.,\s%–−-]*\d[\d.,\s%–−-]*$/.test(String(value));
   const right = head.map(
@@ -23,15 +23,15 @@ export function table(head: readonly string[], rows: readonly (readonly Cell[])[
       rows.some((row) => isNumber(row[at])) &&
       rows.every((row) => row[at] === null || row[at] === '–' || isNumber(row[at])),
   );
-  const cell = (value: Cell | undefined) => escaped(typeof value === 'number' ? speech.number(value) : (value ?? '–'));
+  const cell = (value: Cell | undefined) => escapeHtml(typeof value === 'number' ? speech.number(value) : (value ?? '–'));
   const side = (at: number) => (right[at] ? ' class="r"' : '');
-  return `<table${rows.length <= KEPT_WHOLE ? ' class="whole"' : ''}><thead><tr>${head.map((name, at) => `<th scope="col"${side(at)}>${escaped(name)}</th>`).join('')}</tr></thead>
+  return `<table${rows.length <= KEPT_WHOLE ? ' class="whole"' : ''}><thead><tr>${head.map((name, at) => `<th scope="col"${side(at)}>${escapeHtml(name)}</th>`).join('')}</tr></thead>
 <tbody>${rows.map((row) => `<tr>${head.map((_, at) => (at === 0 ? `<th scope="row"${side(at)}>${cell(row[at])}</th>` : `<td${side(at)}>${cell(row[at])}</td>`)).join('')}</tr>`).join('\n')}</tbody></table>`;
 }
 
 /** Names and values, one under the other. */
 export const facts = (entries: readonly (readonly [string, string])[]): string =>
-  `<dl>${entries.map(([name, value]) => `<div><dt>${escaped(name)}</dt><dd>${escaped(value)}</dd></div>`).join('')}</dl>`;
+  `<dl>${entries.map(([name, value]) => `<div><dt>${escapeHtml(name)}</dt><dd>${escapeHtml(value)}</dd></div>`).join('')}</dl>`;
 
 export const figure = (svg: string): string => `<figure>${svg}</figure>`;
 
@@ -42,7 +42,7 @@ export async function document(
   cover: { kind: string; title: string; subtitle: string; mark: string; facts: readonly (readonly [string, string])[] },
   sections: readonly Section[],
   imprint: Imprint,
-  speech: Speech,
+  speech: Locale,
 ): Promise<string> {
   const { words } = speech;
   const foot = `${words.checksum} ${imprint.checksum}`,
@@ -56,7 +56,7 @@ export async function document(
       )
       .join(', ') || words.none;
   const above = `<!DOCTYPE html>
-<html lang="${speech.language}"><head><meta charset="utf-8"><title>${escaped(`${cover.kind}: ${cover.title}`)}</title>
+<html lang="${speech.language}"><head><meta charset="utf-8"><title>${escapeHtml(`${cover.kind}: ${cover.title}`)}</title>
 <style>`;
   const page = `
 @page { size: ${imprint.page_size}; margin: 20mm 18mm 24mm;
@@ -76,10 +76,10 @@ th, td { text-align: left; padding: 1.1mm 1.6mm; border-bottom: 0.2mm solid #ddd
 figure { margin: 0 0 4mm; break-inside: avoid; } figure svg { width: 100%; height: auto; } .none { color: #555; font-style: italic; }
 .figures { display: grid; grid-template-columns: repeat(4, 1fr); gap: 3mm; margin: 0 0 6mm; } .figures div { border: 0.25mm solid #cfd8dc; border-radius: 1.5mm; padding: 3mm; } .figures b { display: block; font-size: 17pt; font-weight: ${BOLD}; color: #0b3c5d; }
 </style></head><body>
-<div class="cover"><p class="kind">${escaped(cover.kind)}</p><h1>${escaped(cover.title)}</h1><p class="sub">${escaped(cover.subtitle)}</p>
+<div class="cover"><p class="kind">${escapeHtml(cover.kind)}</p><h1>${escapeHtml(cover.title)}</h1><p class="sub">${escapeHtml(cover.subtitle)}</p>
 ${facts([...cover.facts, [words.generated, speech.instant(imprint.generated_at)], [words.filters, filters], [words.checksum, imprint.checksum], [words.auditHead, `#${imprint.audit.seq} ${imprint.audit.head}`]])}</div>
-<nav><h2>${escaped(words.contents)}</h2><ol>${sections.map(({ title }, at) => `<li><a href="#s${at}"><span>${at + 1} ${escaped(title)}</span><i></i><b></b></a></li>`).join('')}</ol></nav>
-${sections.map(({ title, html }, at) => `<section id="s${at}"><h2>${at + 1} ${escaped(title)}</h2>${html}</section>`).join('\n')}
+<nav><h2>${escapeHtml(words.contents)}</h2><ol>${sections.map(({ title }, at) => `<li><a href="#s${at}"><span>${at + 1} ${escapeHtml(title)}</span><i></i><b></b></a></li>`).join('')}</ol></nav>
+${sections.map(({ title, html }, at) => `<section id="s${at}"><h2>${at + 1} ${escapeHtml(title)}</h2>${html}</section>`).join('\n')}
 </body></html>`;
   return above + (await fontCss(above + page)) + page;
 }

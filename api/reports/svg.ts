@@ -11,7 +11,7 @@ import { init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
 import type { Chart } from './charts.js';
 import { FONT_NAMES } from './fonts.js';
-import { escaped } from './markup.js';
+import { escapeHtml } from './markup.js';
 
 use([
   BarChart,
@@ -48,7 +48,7 @@ export function svgOf({ title, description, width, height, option }: Chart): str
       .replace(
         /^<svg [^>]*>/,
         (open) =>
-          `${open}<title id="${id}-title">${escaped(title)}</title><desc id="${id}-desc">${escaped(description)}</desc>`,
+          `${open}<title id="${id}-title">${escapeHtml(title)}</title><desc id="${id}-desc">${escapeHtml(description)}</desc>`,
       );
   } finally {
     chart.dispose();

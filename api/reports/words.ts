@@ -278,7 +278,7 @@ export type ReportLanguage = keyof typeof languages;
 /**
  * A language's words, numbers and dates. Dates of the calendar are shown as they are; instants in UTC, and it says so.
  */
-export class Speech {
+export class Locale {
   readonly words: Words;
   private readonly numbers: Intl.NumberFormat;
   private readonly whole: Intl.NumberFormat;

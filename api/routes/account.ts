@@ -4,8 +4,8 @@ import { accepted, created, noContent, route } from '../http/route.js';
 import { Email, Paged, Type, body, listOf, nullable, pageOf, text, Instant, Uuid, oneOf } from '../schemas/common.js';
 import { Invite, Password, PasswordChanged, RevokeTokens, User } from '../schemas/users.js';
 import {
-  endAllSessions,
-  endSession,
+  revokeAllLogins,
+  revokeLogin,
   forgotPassword,
   inviteAgain,
   inviteUser,
@@ -81,7 +81,7 @@ export const accountRoutes = [
     description: 'It cannot be refreshed any more, and its access tokens end at once.',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params }) => {
-      await endSession({ tx, audit, actor, context }, params.id.toLowerCase());
+      await revokeLogin({ tx, audit, actor, context }, params.id.toLowerCase());
       return noContent();
     },
   }),
@@ -96,7 +96,7 @@ export const accountRoutes = [
     description: 'Ends every login, this one included, and the access tokens of all of them at once.',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context }) => {
-      await endAllSessions({ tx, audit, actor, context });
+      await revokeAllLogins({ tx, audit, actor, context });
       return noContent();
     },
   }),

@@ -30,8 +30,8 @@ import {
 } from '../schemas/anchor.js';
 import { Type } from '../schemas/common.js';
 import type { TSchema } from '../schemas/common.js';
-import { anchorNow, anchorOf, existing, previewOverride, send, senderOf } from '../services/anchors.js';
-import { anchorAt } from '../services/as-of.js';
+import { currentAnchor, anchorOf, getAnchorOrThrow, previewOverride, updateAnchor, commandSender } from '../services/anchors.js';
+import { anchorAsOf } from '../services/as-of.js';
 import { participantSender, requireOwnDate } from '../services/portal.js';
 import { currentVersion } from '../services/schedule-versions.js';
 
@@ -51,7 +51,7 @@ type Acting = Pick<
 >;
 
 const senderOfEither = (actor: Actor | Participant, context: RequestContext): Sender =>
-  actor.role === 'participant' ? participantSender(actor, context) : senderOf(actor, context);
+  actor.role === 'participant' ? participantSender(actor, context) : commandSender(actor, context);
 
 /**
  * Where a message goes. A repeat under its Idempotency-Key has the same update id: also one that crosses the first is
@@ -68,7 +68,7 @@ async function messageOf(acting: Acting): Promise<Sender & { expected_version?: 
   const { actor, context, headers, services, params, assertIfMatch } = acting;
   const sender = senderOfEither(actor, context);
   if (!headers['if-match']) return sender;
-  const anchor = await anchorNow(services, params.study_id, params.participant_id);
+  const anchor = await currentAnchor(services, params.study_id, params.participant_id);
   assertIfMatch({ ...anchor });
   return { ...sender, expected_version: anchor.version };
 }
@@ -88,11 +88,11 @@ export const anchorRoutes = [
     query: AsOf,
     prefetch: ({ params, query }) => (query.as_of === undefined ? [anchorStatement(params.participant_id)] : undefined),
     handle: async ({ tx, prefetched: [rows], params, query, actor }) => {
-      if (!tx) return existing(rows![0] as AnchorResponse | undefined);
+      if (!tx) return getAnchorOrThrow(rows![0] as AnchorResponse | undefined);
       if (actor.role === 'participant') await requireOwnDate(tx, params.study_id);
       return query.as_of === undefined
         ? anchorOf(tx, params.participant_id)
-        : anchorAt(tx, params.participant_id, query.as_of);
+        : anchorAsOf(tx, params.participant_id, query.as_of);
     },
   }),
   route({
@@ -108,12 +108,12 @@ export const anchorRoutes = [
     responses: { 200: AnchorWithEvaluation, 400: undefined, 409: undefined },
     handle: async (input) => {
       const { params, body, services } = input;
-      const outcome = await send(services, addressOf(input), setEnrollmentDate, {
+      const outcome = await updateAnchor(services, addressOf(input), setEnrollmentDate, {
         ...(await messageOf(input)),
         enrollment_date: body.enrollment_date,
         reason: body.reason ?? null,
       });
-      const anchor = await anchorNow(services, params.study_id, params.participant_id);
+      const anchor = await currentAnchor(services, params.study_id, params.participant_id);
       return {
         ...anchor,
         evaluation: { result: outcome.result, source_type: outcome.source_type ?? null, ...faults(outcome) },
@@ -130,14 +130,14 @@ export const anchorRoutes = [
     body: Evaluate,
     responses: { 200: Evaluation, 409: undefined },
     handle: async (input) => {
-      const outcome = await send(input.services, addressOf(input), evaluate, {
-        ...senderOf(input.actor, input.context),
+      const outcome = await updateAnchor(input.services, addressOf(input), evaluate, {
+        ...commandSender(input.actor, input.context),
         reason: input.body.reason ?? null,
       });
       return {
         result: outcome.result,
         ...faults(outcome),
-        anchor: await anchorNow(input.services, input.params.study_id, input.params.participant_id),
+        anchor: await currentAnchor(input.services, input.params.study_id, input.params.participant_id),
       };
     },
   }),
@@ -153,11 +153,11 @@ export const anchorRoutes = [
     description:
       'The manual fact is withdrawn too; nothing is proposed again until a source changes. Of an anchor that was final before an override-back it is a re-anchoring: 400 NOT_ALLOWED_AFTER_… where the policy forbids one.',
     handle: async (input) => {
-      await send(input.services, addressOf(input), cancelProposal, {
+      await updateAnchor(input.services, addressOf(input), cancelProposal, {
         ...(await messageOf(input)),
         reason: input.body?.reason ?? null,
       });
-      return anchorNow(input.services, input.params.study_id, input.params.participant_id);
+      return currentAnchor(input.services, input.params.study_id, input.params.participant_id);
     },
   }),
   route({
@@ -173,7 +173,7 @@ export const anchorRoutes = [
     responses: { 200: OverrideApplied, 202: OverridePending, 400: undefined, 409: undefined },
     handle: async (input) => {
       const { params, body, services } = input;
-      const outcome = await send(services, addressOf(input), requestOverride, { ...(await messageOf(input)), ...body });
+      const outcome = await updateAnchor(services, addressOf(input), requestOverride, { ...(await messageOf(input)), ...body });
       const { impact, warnings } = outcome;
       if (outcome.result === 'pending_approval')
         return reply(202, {
@@ -184,7 +184,7 @@ export const anchorRoutes = [
         });
       return {
         status: 'applied',
-        anchor: await anchorNow(services, params.study_id, params.participant_id),
+        anchor: await currentAnchor(services, params.study_id, params.participant_id),
         schedule_version: await currentVersion(services, params.study_id, params.participant_id),
         impact,
         warnings,
@@ -216,11 +216,11 @@ export const anchorRoutes = [
     description:
       'The re-anchoring guards of the policy (400 NOT_ALLOWED_AFTER_…) refuse it where the date would move, and hold for what was reopened as they did before.',
     handle: async (input) => {
-      await send(input.services, addressOf(input), overrideBack, {
+      await updateAnchor(input.services, addressOf(input), overrideBack, {
         ...(await messageOf(input)),
         reason: input.body.reason,
       });
-      return anchorNow(input.services, input.params.study_id, input.params.participant_id);
+      return currentAnchor(input.services, input.params.study_id, input.params.participant_id);
     },
   }),
   route({

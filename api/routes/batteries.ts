@@ -24,7 +24,7 @@ import {
   changeBattery,
   createBattery,
   duplicateBattery,
-  existingBattery,
+  getBatteryOrThrow,
   removeBattery,
 } from '../services/batteries.js';
 import { compile, compilePrefetched } from '../services/batteries-compile.js';
@@ -98,7 +98,7 @@ export const batteryRoutes = [
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Battery },
-    handle: ({ tx, params }) => existingBattery(tx, batteryNumber(params.battery_id)),
+    handle: ({ tx, params }) => getBatteryOrThrow(tx, batteryNumber(params.battery_id)),
   }),
   route({
     method: 'PATCH',

@@ -3,7 +3,7 @@ import { anyone, portal, staff, outsideStudy } from '../http/access.js';
 import { noContent, reply, route, response } from '../http/route.js';
 import { Instant, Paged, Type, Uuid, listOf, nullable, pageOf, text } from '../schemas/common.js';
 import { listFeeds, openFeed, readFeed, readOwnFeed, revokeFeed, revokeOwnFeed } from '../services/calendar-feeds.js';
-import { existing } from '../services/participants.js';
+import { getParticipantOrThrow } from '../services/participants.js';
 
 const CalendarFeed = Type.Object(
   {
@@ -78,7 +78,7 @@ export const calendarFeedRoutes = [
     query: Paged,
     responses: { 200: listOf(CalendarFeed) },
     handle: async ({ tx, params, query, services }) => {
-      const { id } = await existing(tx, params.participant_id);
+      const { id } = await getParticipantOrThrow(tx, params.participant_id);
       return pageOf(await listFeeds(tx, services.settings, id), query);
     },
   }),
@@ -93,7 +93,7 @@ export const calendarFeedRoutes = [
     description: 'Where there is one it is answered again, with 200.',
     responses: { 201: CalendarFeed, 200: CalendarFeed },
     handle: async ({ tx, audit, actor, context, params, services }) => {
-      const { id, study_id } = await existing(tx, params.participant_id);
+      const { id, study_id } = await getParticipantOrThrow(tx, params.participant_id);
       const { feed, isNew } = await openFeed({ tx, audit, actor, context }, services.settings, {
         study_id,
         participant_id: id,
@@ -111,7 +111,7 @@ export const calendarFeedRoutes = [
     transaction: 'change',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params }) => {
-      const { id, study_id } = await existing(tx, params.participant_id);
+      const { id, study_id } = await getParticipantOrThrow(tx, params.participant_id);
       const feed = (await feedsOf(tx, id)).find((one) => one.id === params.calendar_feed_id.toLowerCase());
       await revokeFeed({ tx, audit, actor, context }, feed, study_id);
       return noContent();

@@ -14,11 +14,11 @@ import {
   addCaregiver,
   assignCare,
   changeCaregiver,
-  existingCaregiver,
+  getCaregiverOrThrow,
   removeCaregiver,
   unassignCare,
 } from '../services/caregivers.js';
-import { existing } from '../services/participants.js';
+import { getParticipantOrThrow } from '../services/participants.js';
 
 const tag = 'Caregivers';
 const may = staff.participants;
@@ -72,7 +72,7 @@ export const caregiverRoutes = [
     access: may,
     transaction: 'read',
     responses: { 200: Caregiver },
-    handle: ({ tx, params }) => existingCaregiver(tx, params.study_id, params.caregiver_id),
+    handle: ({ tx, params }) => getCaregiverOrThrow(tx, params.study_id, params.caregiver_id),
   }),
   route({
     method: 'PATCH',
@@ -139,7 +139,7 @@ export const caregiverRoutes = [
     query: Paged,
     responses: { 200: listOf(CaregiverOf) },
     handle: async ({ tx, params, query }) =>
-      caregiversOf(tx, (await existing(tx, params.participant_id)).id, {
+      caregiversOf(tx, (await getParticipantOrThrow(tx, params.participant_id)).id, {
         skip: query.skip ?? 0,
         limit: query.limit ?? 50,
       }),

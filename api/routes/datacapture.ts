@@ -12,14 +12,14 @@ import {
   saveConfig,
   versioned,
 } from '../services/datacapture.js';
-import type { Warning } from '../services/datacapture.js';
+import type { ConfigWarning } from '../services/datacapture.js';
 import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
 import { readInScope } from '../../db/transaction.js';
 import { syncEvents } from '../services/sync-events.js';
 
 const reader = inStudy();
 const configurer = inStudy('researcher', 'data_manager');
-const told = (warnings: Warning[]) => (warnings.length > 0 ? { warnings } : {});
+const told = (warnings: ConfigWarning[]) => (warnings.length > 0 ? { warnings } : {});
 
 /** An answer about the configuration, with its tag: the event mapping is a part of it and has the same. */
 const withTag = (row: DatacaptureConfigRow, body: unknown, status = 200) =>

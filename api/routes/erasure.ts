@@ -5,7 +5,7 @@ import { inStudy } from '../http/access.js';
 import { reply, route } from '../http/route.js';
 import { Instant, Reason, Type, body, text } from '../schemas/common.js';
 import { Participant } from '../schemas/participants.js';
-import { dataExport, erase } from '../services/erasure.js';
+import { dataExport, eraseParticipant } from '../services/erasure.js';
 
 const count = Type.Integer({ minimum: 0 });
 const rows = Type.Array(Type.Object({}, { additionalProperties: true }));
@@ -42,7 +42,7 @@ export const erasureRoutes = [
       }),
     },
     handle: ({ tx, audit, actor, context, params, body: given }) =>
-      erase({ tx, audit, actor, context }, params.participant_id, given),
+      eraseParticipant({ tx, audit, actor, context }, params.participant_id, given),
   }),
   route({
     method: 'GET',

@@ -14,7 +14,7 @@ import { withEarlierOverrides } from '../services/earlier-overrides.js';
 import {
   changeEventDefinition,
   createEventDefinition,
-  existingEventDefinition,
+  getEventDefinitionOrThrow,
   removeEventDefinition,
 } from '../services/event-definitions.js';
 
@@ -62,7 +62,7 @@ export const eventDefinitionRoutes = [
     access: inStudy(),
     transaction: 'read',
     responses: { 200: EventDefinition },
-    handle: ({ tx, params }) => existingEventDefinition(tx, params.event_definition_id),
+    handle: ({ tx, params }) => getEventDefinitionOrThrow(tx, params.event_definition_id),
   }),
   route({
     method: 'PATCH',

@@ -16,7 +16,7 @@ import {
 import {
   changeSubscription,
   createSubscription,
-  existingSubscription,
+  getSubscriptionOrThrow,
   redeliverEvent,
   removeSubscription,
   rotateSecret,
@@ -69,7 +69,7 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
     access: read,
     transaction: 'read',
     responses: { 200: EventSubscription },
-    handle: ({ tx, params }) => existingSubscription(tx, params.study_id, params.subscription_id),
+    handle: ({ tx, params }) => getSubscriptionOrThrow(tx, params.study_id, params.subscription_id),
   }),
   route({
     method: 'PATCH',
@@ -134,7 +134,7 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
     }),
     responses: { 200: listOf(EventDelivery) },
     handle: async ({ tx, params, query }) => {
-      await existingSubscription(tx, params.study_id, params.subscription_id);
+      await getSubscriptionOrThrow(tx, params.study_id, params.subscription_id);
       return listDeliveries(tx, params.subscription_id, {
         skip: query.skip ?? 0,
         limit: query.limit ?? 50,

@@ -8,7 +8,7 @@ import { Type, Uuid, before, listOf, paging, since, sorting, text } from '../sch
 import { Event } from '../schemas/events.js';
 import { eventReader } from '../services/event-reader.js';
 import { eventTicket } from '../services/event-ticket.js';
-import { eventStream, startOf as streamStart } from '../services/event-stream.js';
+import { eventStream, resumePosition as streamStart } from '../services/event-stream.js';
 
 const Ticket = Type.Object({
   ticket: Type.String(),

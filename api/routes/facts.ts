@@ -21,7 +21,7 @@ import {
   Randomization,
 } from '../schemas/facts.js';
 import { changeConsent, createConsent } from '../services/consents.js';
-import { eligibility, putEligibility } from '../services/eligibility.js';
+import { eligibility, saveEligibility } from '../services/eligibility.js';
 import { changeForm, createForm } from '../services/forms.js';
 import { randomization, randomize } from '../services/randomization.js';
 import { proofIn } from '../services/reauthentication.js';
@@ -102,7 +102,7 @@ export const factRoutes = [
     body: PutEligibility,
     responses: { 200: Eligibility },
     handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
-      putEligibility({ tx, audit, actor, context }, params.participant_id, body, assertIfMatch),
+      saveEligibility({ tx, audit, actor, context }, params.participant_id, body, assertIfMatch),
   }),
   route({
     method: 'GET',

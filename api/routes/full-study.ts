@@ -1,7 +1,7 @@
 import { exporters } from '../http/access.js';
 import { created, route, upload } from '../http/route.js';
 import { StudyDocument, StudyLoaded, StudyTarget } from '../schemas/full-study.js';
-import { exportStudy, importStudy } from '../services/full-study.js';
+import { exportFullStudy, importFullStudy } from '../services/full-study.js';
 
 const tag = 'Exports';
 
@@ -16,7 +16,7 @@ export const fullStudyRoutes = [
     description:
       'Of one moment, streamed; versions and history with it, secrets not. POST /api/studies/import/full takes it. The audit records in it are to be read: a chain is not loaded into another.',
     handle: ({ services, actor, context, studyId, params }) =>
-      exportStudy({ services, actor, context, studyId, siteId: undefined }, params.study_id),
+      exportFullStudy({ services, actor, context, studyId, siteId: undefined }, params.study_id),
   }),
   route({
     method: 'POST',
@@ -33,7 +33,7 @@ export const fullStudyRoutes = [
     responses: { 201: StudyLoaded, 403: undefined },
     handle: async ({ tx, audit, actor, context, services, raw, parts, query, studyId }) =>
       created(
-        await importStudy({ tx, audit, actor, context, services }, raw, {
+        await importFullStudy({ tx, audit, actor, context, services }, raw, {
           study_id: studyId ?? parts.study_id,
           study_code: query.study_code ?? parts.study_code,
           study_name: query.study_name ?? parts.study_name,

@@ -4,7 +4,7 @@ import { created, noContent, route } from '../http/route.js';
 import { Type, listOf, paging, sorting } from '../schemas/common.js';
 import { ChangedHolidayCalendar, HolidayCalendar, HolidayCalendarChange, NewHolidayCalendar } from '../schemas/edc.js';
 import { withEarlierOverrides } from '../services/earlier-overrides.js';
-import { changeCalendar, createCalendar, existingCalendar, removeCalendar } from '../services/holiday-calendars.js';
+import { changeCalendar, createCalendar, getCalendarOrThrow, removeCalendar } from '../services/holiday-calendars.js';
 
 const tag = 'Holiday calendars';
 const regenerates =
@@ -50,7 +50,7 @@ export const holidayCalendarRoutes = [
     access: inStudy(),
     transaction: 'read',
     responses: { 200: HolidayCalendar },
-    handle: ({ tx, params }) => existingCalendar(tx, params.calendar_id),
+    handle: ({ tx, params }) => getCalendarOrThrow(tx, params.calendar_id),
   }),
   route({
     method: 'PATCH',

@@ -7,11 +7,11 @@ import { route } from '../http/route.js';
 import { OverrideApplied, OverrideDenied, OverrideRequest } from '../schemas/anchor.js';
 import { Instant, Paged, Type, Uuid, body, listOf, nullable, oneOf, paging, text } from '../schemas/common.js';
 import { Reauthentication, asksAgain, signing } from '../schemas/reauthentication.js';
-import { anchorNow, send, senderOf } from '../services/anchors.js';
+import { currentAnchor, updateAnchor, commandSender } from '../services/anchors.js';
 import { authorizeDecision } from '../services/approval-authorizations.js';
 import { proofIn } from '../services/reauthentication.js';
 import { currentVersion } from '../services/schedule-versions.js';
-import { signDecision, takeDecisionBack } from '../services/signatures.js';
+import { signDecision, revokeDecisionSignature } from '../services/signatures.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date/override-requests';
 const approver = withNote(inStudy(), 'and the policy’s override_approver_roles, but not who asked');
@@ -32,7 +32,7 @@ const decide = (decision: 'approve' | 'deny') =>
     }),
     responses: { 200: decision === 'approve' ? OverrideApplied : OverrideDenied, 401: undefined, 409: undefined },
     handle: async ({ params, body: given, headers, credential, actor, context, services, requestKey }) => {
-      const sender = senderOf(actor, context);
+      const sender = commandSender(actor, context);
       const message: OverrideDecision = {
         request_id: params.override_request_id,
         decision,
@@ -50,17 +50,17 @@ const decide = (decision: 'approve' | 'deny') =>
         requestId: params.override_request_id,
       };
       await signDecision(deciding, decision, { proof: proofIn(headers, given, credential), meaning: given?.meaning });
-      const outcome = await send(
+      const outcome = await updateAnchor(
         services,
         { studyId: params.study_id, participantId: params.participant_id, updateId: requestKey, evenWithdrawn: true },
         decideOverride,
         message,
       ).catch(async (fault: unknown) => {
         // One that got no answer in time may still be carried out.
-        if (fault instanceof Problem && fault.status < 500) await takeDecisionBack(deciding);
+        if (fault instanceof Problem && fault.status < 500) await revokeDecisionSignature(deciding);
         throw fault;
       });
-      const anchor = await anchorNow(services, params.study_id, params.participant_id);
+      const anchor = await currentAnchor(services, params.study_id, params.participant_id);
       if (decision === 'deny') return { status: 'denied', override_request_id: params.override_request_id, anchor };
       return {
         status: 'applied',

@@ -12,8 +12,8 @@ import {
 } from '../schemas/participants.js';
 import {
   changeParticipant,
-  enroll,
-  existing,
+  enrollParticipant,
+  getParticipantOrThrow,
   reinstate,
   removeParticipant,
   withdraw,
@@ -67,7 +67,7 @@ export const participantRoutes = [
     body: NewParticipant,
     responses: { 201: Participant },
     handle: async ({ tx, audit, actor, context, params, body }) =>
-      created(await enroll({ tx, audit, actor, context }, params.study_id, body)),
+      created(await enrollParticipant({ tx, audit, actor, context }, params.study_id, body)),
   }),
   route({
     method: 'GET',
@@ -77,7 +77,7 @@ export const participantRoutes = [
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Participant },
-    handle: ({ tx, params }) => existing(tx, params.participant_id),
+    handle: ({ tx, params }) => getParticipantOrThrow(tx, params.participant_id),
   }),
   route({
     method: 'PATCH',

@@ -5,8 +5,8 @@ import { clearedCookies, loginIn, refreshTokenIn } from '../auth/portal.js';
 import { noContent, reply, route } from '../http/route.js';
 import { Paged, listOf, pageOf } from '../schemas/common.js';
 import { LeavePortal, PortalLogin, PortalTokens, RefreshPortal } from '../schemas/portal.js';
-import { existingCaregiver } from '../services/caregivers.js';
-import { existing } from '../services/participants.js';
+import { getCaregiverOrThrow } from '../services/caregivers.js';
+import { getParticipantOrThrow } from '../services/participants.js';
 import { leavePortal, refreshPortal, revokePortalLogin, revokePortalLogins } from '../services/portal-logins.js';
 
 const tag = 'Portal';
@@ -15,12 +15,12 @@ const ends = 'It cannot be refreshed any more, and its portal tokens end at once
 
 const participants = '/api/participants/{participant_id}/portal-sessions';
 const ofParticipant = async (tx: Tx, { participant_id }: { participant_id: string }) => {
-  const { id, study_id } = await existing(tx, participant_id);
+  const { id, study_id } = await getParticipantOrThrow(tx, participant_id);
   return { whose: { participant_id: id }, study: study_id };
 };
 const caregivers = '/api/studies/{study_id}/caregivers/{caregiver_id}/portal-sessions';
 const ofCaregiver = async (tx: Tx, given: { study_id: string; caregiver_id: string }) => {
-  const { id, study_id } = await existingCaregiver(tx, given.study_id, given.caregiver_id);
+  const { id, study_id } = await getCaregiverOrThrow(tx, given.study_id, given.caregiver_id);
   return { whose: { caregiver_id: id }, study: study_id };
 };
 

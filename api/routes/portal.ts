@@ -19,7 +19,7 @@ import {
 import { requestNewLink } from '../services/link-requests.js';
 import { overview, ownVisits } from '../services/portal-overview.js';
 import { ownResults } from '../services/portal-results.js';
-import { household, openSession, requestLink } from '../services/portal.js';
+import { householdOf, openSession, requestLink } from '../services/portal.js';
 
 /** Of a route that a participant calls for itself, or a caregiver for it. */
 const own = { tag: 'Portal', access: outsideStudy(portal), transaction: 'read' } as const;
@@ -99,7 +99,7 @@ export const portalRoutes = [
       'Those whom a caregiver cares for and who take part; of a participant’s own token the participant itself.',
     query: Type.Object({ ...paging }),
     responses: { 200: Household },
-    handle: ({ tx, actor, query }) => household(tx, actor, { skip: query.skip ?? 0, limit: query.limit ?? 50 }),
+    handle: ({ tx, actor, query }) => householdOf(tx, actor, { skip: query.skip ?? 0, limit: query.limit ?? 50 }),
   }),
   route({
     ...own,

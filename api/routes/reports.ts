@@ -1,5 +1,5 @@
 import type { Tx } from '../../db/knex.js';
-import type { Asked, ReportFilter } from '../../db/queries/reports/base.js';
+import type { ReportScope, ReportFilter } from '../../db/queries/reports/base.js';
 import * as study from '../../db/queries/reports/study.js';
 import { participantStatements } from '../../db/queries/reports/participant.js';
 import { versionOf } from '../../db/queries/reports/version.js';
@@ -24,7 +24,7 @@ import {
   VisitsReport,
 } from '../schemas/reports.js';
 import type { Dependencies } from '../dependencies.js';
-import { asked, participantReport, report } from '../services/reports.js';
+import { reportFilter, participantReport, report } from '../services/reports.js';
 
 const tag = 'Reports';
 const counts = { method: 'GET', tag, access: inStudy(), transaction: 'read', query: ReportQuery } as const;
@@ -47,9 +47,9 @@ async function kept<T extends object>(
     query,
   }: { tx: Tx; prefetched: unknown[][]; services: Dependencies; params: { study_id: string }; query: ReportFilter },
   name: string,
-  compute: (tx: Tx, asked: Asked) => Promise<T>,
+  compute: (tx: Tx, asked: ReportScope) => Promise<T>,
 ) {
-  const question = { ...asked(params.study_id, query), study: params.study_id };
+  const question = { ...reportFilter(params.study_id, query), study: params.study_id };
   return report(
     query,
     await services.reports.answer(versions![0] as ReportVersion, name, question, () => compute(tx, question)),
@@ -65,7 +65,7 @@ export const reportRoutes = [
     responses: { 200: TotalsReport, 400: undefined },
     prefetch: ({ query, studyId }) => [study.totals({ study: studyId ?? null, ...query })],
     handle: ({ prefetched: [rows], query, studyId }) => {
-      asked(studyId, query);
+      reportFilter(studyId, query);
       return report(query, rows![0] as study.Totals);
     },
   }),
@@ -132,7 +132,7 @@ export const reportRoutes = [
     description: `By target date; superseded rows are left out. Reading it is recorded in the audit log. ${judged}`,
     handle: async ({ tx, audit, actor, context, params, query }) => {
       const { skip = 0, limit = 50, adherence, ...filter } = query;
-      const found = await reportedVisits(tx, asked(params.study_id, filter), { skip, limit, adherence });
+      const found = await reportedVisits(tx, reportFilter(params.study_id, filter), { skip, limit, adherence });
       audit.record({
         ...auditActor(actor, context),
         study_id: params.study_id,

@@ -3,7 +3,7 @@ import { inStudy } from '../http/access.js';
 import { route, tagged, response } from '../http/route.js';
 import { AsOf, VersionSummary, asOf } from '../schemas/anchor.js';
 import { IsoDate, Type, Uuid, nullable, oneOf } from '../schemas/common.js';
-import { scheduleAt } from '../services/as-of.js';
+import { scheduleAsOf } from '../services/as-of.js';
 import { versionDiff, versionWithVisits } from '../services/schedule-versions.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}';
@@ -53,7 +53,7 @@ export const scheduleVersionRoutes = [
       400: undefined,
       200: Type.Object({ participant_id: Uuid, schedule_version: nullable(VersionSummary), visits: Type.Array(Visit) }),
     },
-    handle: ({ tx, params, query }) => scheduleAt(tx, params.participant_id, query.as_of),
+    handle: ({ tx, params, query }) => scheduleAsOf(tx, params.participant_id, query.as_of),
   }),
   route({
     method: 'GET',

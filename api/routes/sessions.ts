@@ -17,10 +17,10 @@ import {
   Submitted,
   Trial,
 } from '../schemas/sessions.js';
-import { existingSession, sessionDetails, shownTo, startSession } from '../services/sessions.js';
+import { getSessionOrThrow, sessionDetails, shownTo, startSession } from '../services/sessions.js';
 import { callerOf, sessionCallers, studyOf } from '../services/sessions-caller.js';
 import { requireNamed } from '../services/sessions-credential.js';
-import { endSession } from '../services/sessions-end.js';
+import { endAssessmentSession } from '../services/sessions-end.js';
 import { submit } from '../services/sessions-submit.js';
 import { streamTrials } from '../services/sessions-trials.js';
 
@@ -66,7 +66,7 @@ export const sessionRoutes = [
     responses: { 200: Ended, 400: undefined, 401: undefined, 409: undefined, 503: undefined },
     handle: ({ tx, audit, session, body, context }) => {
       requireNamed(session, body.session_id);
-      return endSession({ tx, audit }, session, context);
+      return endAssessmentSession({ tx, audit }, session, context);
     },
   }),
   route({
@@ -181,7 +181,7 @@ export const sessionRoutes = [
       }),
     },
     handle: async ({ tx, params, query, services, actor }) => {
-      const session = await existingSession(tx, params.session_id);
+      const session = await getSessionOrThrow(tx, params.session_id);
       const tasks = (await tasksOfSession(tx, session.id)).filter(
         ({ task }) => query.task === undefined || task === query.task,
       );

@@ -4,7 +4,7 @@ import { publicUrl } from '../public-url.js';
 import { accepted, reply, route, response } from '../http/route.js';
 import { Type, listOf, paging, sorting } from '../schemas/common.js';
 import { NewSimulation, Simulation, SimulationAccepted, SimulationSummary } from '../schemas/simulations.js';
-import { orderSimulation, shown, simulation, simulationPlot } from '../services/simulations.js';
+import { orderSimulation, simulationView, simulation, simulationPlot } from '../services/simulations.js';
 
 const tag = 'Simulations';
 const path = '/api/studies/{study_id}/simulations';
@@ -41,7 +41,7 @@ export const simulationRoutes = [
         limit: query.limit ?? 50,
         sort: query.sort ?? '-created_at',
       });
-      return { items: items.map(shown), total };
+      return { items: items.map(simulationView), total };
     },
   }),
   route({

@@ -4,7 +4,7 @@ import { siteNamed } from '../http/context.js';
 import { created, route } from '../http/route.js';
 import { Type, listOf, paging, sorting } from '../schemas/common.js';
 import { ChangedSite, NewSite, Site, SiteChange, SiteStatus } from '../schemas/studies.js';
-import { changeSite, createSite, existingSite } from '../services/sites.js';
+import { changeSite, createSite, getSiteOrThrow } from '../services/sites.js';
 
 export const siteRoutes = [
   route({
@@ -49,7 +49,7 @@ export const siteRoutes = [
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Site },
-    handle: ({ tx, params }) => existingSite(tx, params.site_id),
+    handle: ({ tx, params }) => getSiteOrThrow(tx, params.site_id),
   }),
   route({
     method: 'PATCH',

@@ -17,8 +17,8 @@ import {
   deviceClock,
 } from '../schemas/sync.js';
 import { callerOf, sessionCallers } from '../services/sessions-caller.js';
-import { MAX_ITEMS, checkConflicts, counted, sync } from '../services/sync.js';
-import { existingConflict, resolve } from '../services/sync-conflicts.js';
+import { MAX_SYNC_ITEMS, checkConflicts, countResults, sync } from '../services/sync.js';
+import { getConflictOrThrow, resolve } from '../services/sync-conflicts.js';
 
 const items =
   'An item is checked by itself (its schema stands in `x-item`): `created`, `duplicate`, `conflict` (kept: see the study’s sync-conflicts) or `rejected` with code and message, always with 200. The same again changes nothing. A local id belongs to the participant and, where `deviceId` is given, to that device: two devices’ sessions of one id are two. A session that goes on may change zone, language and device. A response belongs to the session item that it came with: what came with a refused session is kept with its conflict, what came with a rejected one is rejected. One that comes without its session and may be of several is rejected with AMBIGUOUS_SESSION: send the session with it, its `deviceId`, or the server id as `sessionId`. For 30 days after a withdrawal the participant’s own token delivers what was recorded before it; anything recorded later is rejected with PARTICIPANT_WITHDRAWN.';
@@ -33,7 +33,7 @@ export const syncRoutes = [
     summary: 'Whether the service is reached',
     access: anyone,
     responses: { 200: SyncStatus },
-    handle: () => ({ status: 'ok', server_time: nowIso(), max_items: MAX_ITEMS }),
+    handle: () => ({ status: 'ok', server_time: nowIso(), max_items: MAX_SYNC_ITEMS }),
   }),
   route({
     method: 'POST',
@@ -85,7 +85,7 @@ export const syncRoutes = [
     body: largeJson(Bulk, ['sessions', 'responses']),
     responses: { 200: BulkResult },
     handle: async ({ tx, audit, actor, context, services, headers, body }) =>
-      counted(
+      countResults(
         await sync(
           { tx, audit, caller: callerOf(actor), context, minutes: services.settings.ASSESSMENT_SESSION_MINUTES },
           { sessions: body.sessions ?? [], responses: body.responses ?? [], deviceTime: deviceTime(headers) },
@@ -139,7 +139,7 @@ export const syncRoutes = [
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Conflict },
-    handle: ({ tx, params }) => existingConflict(tx, params.study_id, params.conflict_id),
+    handle: ({ tx, params }) => getConflictOrThrow(tx, params.study_id, params.conflict_id),
   }),
   route({
     method: 'POST',

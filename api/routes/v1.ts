@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import type { DatasetName } from '../../db/queries/datasets.js';
+import type { PageDatasetName } from '../../db/queries/datasets.js';
 import { listApiTokens } from '../../db/queries/api-tokens.js';
 import { withNote, scoped, signedIn, outsideStudy } from '../http/access.js';
 import type { TokenScope } from '../http/access.js';
@@ -27,9 +27,9 @@ import {
 import { invalid } from '../http/errors.js';
 import { proofIn } from '../services/reauthentication.js';
 import { putBattery, putWindow } from '../services/v1-authoring.js';
-import { exportStudy, snapshot } from '../services/v1-document.js';
+import { exportSnapshot, snapshot } from '../services/v1-document.js';
 import { v1Page } from '../services/v1-lists.js';
-import { endToken, existingToken, mintToken } from '../services/v1-tokens.js';
+import { endToken, getTokenOrThrow, mintToken } from '../services/v1-tokens.js';
 
 const tag = 'Programmatic access';
 const tokens = { tag, access: outsideStudy(signedIn) } as const;
@@ -39,7 +39,7 @@ const list = (
   path: 'participants' | 'schedules' | 'anchors' | 'sessions',
   scope: TokenScope,
   item: TSchema,
-  name: DatasetName,
+  name: PageDatasetName,
   summary: string,
 ) =>
   route({
@@ -113,7 +113,7 @@ export const v1Routes = [
     summary: 'A token of one’s own',
     transaction: 'read',
     responses: { 200: response(ApiToken, { etag: true }) },
-    handle: async ({ tx, actor, params }) => tagged(await existingToken(tx, actor, params.id)),
+    handle: async ({ tx, actor, params }) => tagged(await getTokenOrThrow(tx, actor, params.id)),
   }),
   route({
     ...tokens,
@@ -183,7 +183,7 @@ export const v1Routes = [
     }),
     responses: { 200: response(StudyExport, { mediaTypes: ['application/x-ndjson'] }) },
     handle: ({ tx, services, actor, context, params, query }) =>
-      exportStudy({ tx, services, actor, context, studyId: params.study_id.toLowerCase() }, query),
+      exportSnapshot({ tx, services, actor, context, studyId: params.study_id.toLowerCase() }, query),
   }),
   route({
     method: 'PUT',

@@ -4,7 +4,7 @@ import { publicName } from '../../workflows/domain/reminders/study-face.js';
 import { inStudy, staff } from '../http/access.js';
 import { route, response } from '../http/route.js';
 import { Because, Visit } from '../schemas/schedules.js';
-import { existing as existingParticipant } from '../services/participants.js';
+import { getParticipantOrThrow as existingParticipant } from '../services/participants.js';
 import { visitCalendar } from '../services/visit-calendar.js';
 import { cancelVisit, reopenVisit } from '../services/visit-states.js';
 

@@ -17,8 +17,8 @@ import {
 } from '../schemas/schedules.js';
 import { withEarlierOverrides } from '../services/earlier-overrides.js';
 import { reviewVisit } from '../services/visit-review.js';
-import { changeVisit, completeVisit, existingVisit, scheduleVisit } from '../services/visits.js';
-import { changeWindow, createWindow, existingWindow, removeWindow } from '../services/windows.js';
+import { changeVisit, completeVisit, getVisitOrThrow, scheduleVisit } from '../services/visits.js';
+import { changeWindow, createWindow, getWindowOrThrow, removeWindow } from '../services/windows.js';
 
 const regenerates =
   'Schedules of the study’s participants follow: what changes for a participant is a new schedule version.';
@@ -63,7 +63,7 @@ export const visitRoutes = [
     access: inStudy(),
     transaction: 'read',
     responses: { 200: VisitWindow },
-    handle: ({ tx, params }) => existingWindow(tx, params.window_id),
+    handle: ({ tx, params }) => getWindowOrThrow(tx, params.window_id),
   }),
   route({
     method: 'PATCH',
@@ -158,7 +158,7 @@ export const visitRoutes = [
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Visit },
-    handle: ({ tx, params }) => existingVisit(tx, params.visit_id),
+    handle: ({ tx, params }) => getVisitOrThrow(tx, params.visit_id),
   }),
   route({
     method: 'PATCH',

@@ -1,7 +1,7 @@
 import { Instant, Json, Language, TimeZone, Type, Uuid, body, nullable, oneOf, text } from './common.js';
 
 const Remark = Type.Object({ code: Type.String(), task: Type.String(), message: Type.String(), count: Type.Integer() });
-export const Warning = Type.Object({
+export const SessionWarning = Type.Object({
   code: Type.String(),
   message: Type.String(),
   visit_ids: Type.Optional(Type.Array(Uuid, { description: 'of SEVERAL_OPEN_VISITS: each may be named as the visit' })),
@@ -86,7 +86,7 @@ export const Started = Type.Object({
   visitId: nullable(Uuid),
   batteryId: nullable(Type.Integer()),
   batteryVersion: nullable(Type.Integer()),
-  warnings: Type.Array(Warning),
+  warnings: Type.Array(SessionWarning),
 });
 
 const TaskKey = Type.String({ minLength: 1, maxLength: 64, pattern: '^[^\\u0000-\\u001f\\u007f]+$' });

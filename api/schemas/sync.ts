@@ -1,5 +1,5 @@
 import { Instant, Json, Language, Reason, TimeZone, Type, Uuid, body, nullable, oneOf, text } from './common.js';
-import { RawTrial, TaskName, TaskSummary, Warning } from './sessions.js';
+import { RawTrial, TaskName, TaskSummary, SessionWarning } from './sessions.js';
 
 const LocalId = text(200, 1);
 const notContent = {
@@ -76,8 +76,8 @@ export const ItemResult = Type.Object({
   resolution: Type.Optional(Resolution),
   code: Type.Optional(Type.String()),
   message: Type.Optional(Type.String()),
-  warnings: Type.Optional(Type.Array(Warning)),
-  quality_flags: Type.Optional(Type.Array(Warning)),
+  warnings: Type.Optional(Type.Array(SessionWarning)),
+  quality_flags: Type.Optional(Type.Array(SessionWarning)),
 });
 export const BulkResult = Type.Object({
   results: Type.Array(ItemResult),

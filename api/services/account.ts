@@ -141,7 +141,7 @@ export async function inviteAgain(
 }
 
 /** Ends one of the caller's own logins. @throws 404 */
-export async function endSession({ tx, audit, actor, context }: Change, familyId: string): Promise<void> {
+export async function revokeLogin({ tx, audit, actor, context }: Change, familyId: string): Promise<void> {
   if (!(await familyOf(tx, actor.id, familyId))) throw problem('NOT_FOUND', { detail: 'There is no such login.' });
   await revokeFamily(tx, familyId);
   audit.record({
@@ -155,7 +155,7 @@ export async function endSession({ tx, audit, actor, context }: Change, familyId
 }
 
 /** Ends every login of the caller's, this one included: access tokens too, at once. */
-export async function endAllSessions({ tx, audit, actor, context }: Change): Promise<void> {
+export async function revokeAllLogins({ tx, audit, actor, context }: Change): Promise<void> {
   await revokeAllOf(tx, actor.id);
   audit.record({
     ...auditActor(actor, context),

@@ -22,7 +22,7 @@ import type { RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 
 /** Who acts, as a message to the participant's workflow carries it. */
-export const senderOf = (actor: Actor, context: RequestContext): Sender => ({
+export const commandSender = (actor: Actor, context: RequestContext): Sender => ({
   actor_user_id: actor.id,
   actor_type: 'user',
   request_id: context.requestId,
@@ -67,7 +67,7 @@ const KINDS: Readonly<Record<string, MessageKind>> = {
  * Sends a participant's workflow an update and gives what came of it.
  * @throws the refusal as the problem that decisions.md gives it; 503 when Temporal or the worker is away
  */
-export async function send(
+export async function updateAnchor(
   services: Dependencies,
   at: Addressed & { updateId: string },
   definition: AnchorUpdate,
@@ -112,15 +112,15 @@ export async function send(
 
 /** The anchor as it stands. @throws 404 */
 export const anchorOf = async (tx: Tx, participantId: string): Promise<AnchorResponse> =>
-  existing(await readAnchor(tx, participantId));
-export const anchorNow = async (
+  getAnchorOrThrow(await readAnchor(tx, participantId));
+export const currentAnchor = async (
   services: Dependencies,
   studyId: string,
   participantId: string,
 ): Promise<AnchorResponse> =>
-  existing((await readOneInScope<AnchorResponse>(services.database, studyId, anchorStatement(participantId)))[0]);
+  getAnchorOrThrow((await readOneInScope<AnchorResponse>(services.database, studyId, anchorStatement(participantId)))[0]);
 
-export function existing(anchor: AnchorResponse | undefined): AnchorResponse {
+export function getAnchorOrThrow(anchor: AnchorResponse | undefined): AnchorResponse {
   if (!anchor) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   return anchor;
 }

@@ -7,19 +7,19 @@ import { problem, problemOf } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
 import type { GivenOut } from './message-signing.js';
-import type { Proof } from './reauthentication.js';
+import type { ReauthenticationProof } from './reauthentication.js';
 import { signatureOf } from './signatures.js';
 import { currentPolicy } from './policy.js';
 import type { Dependencies } from '../dependencies.js';
 
-export interface Decision {
+export interface DecisionRequest {
   decision: 'approve' | 'deny';
   reason?: string | null | undefined;
   preview_hash?: string | undefined;
   /** What the approver's signature means. */
   meaning?: string | undefined;
   /** Proves identity again, where the study asks for it. */
-  proof?: Proof | undefined;
+  proof?: ReauthenticationProof | undefined;
 }
 
 /**
@@ -33,7 +33,7 @@ export async function authorizeDecision(
   { tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Actor; context: RequestContext },
   studyId: string,
   requestId: string,
-  { decision, reason, preview_hash, meaning, proof }: Decision,
+  { decision, reason, preview_hash, meaning, proof }: DecisionRequest,
 ): Promise<GivenOut & { approver_user_id: string }> {
   const request = await requestOfStudy(tx, studyId, requestId);
   if (!request) throw problem('NOT_FOUND', { detail: 'There is no such override request in this study.' });

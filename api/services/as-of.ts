@@ -9,7 +9,7 @@ import { schedule } from './schedule-versions.js';
  * The anchor now, or as the service believed it to be at `instant`. @throws 400 IN_FUTURE, 404 before the participant
  * was on record
  */
-export async function anchorAt(tx: Tx, participantId: string, instant: string | undefined): Promise<AnchorResponse> {
+export async function anchorAsOf(tx: Tx, participantId: string, instant: string | undefined): Promise<AnchorResponse> {
   if (instant === undefined) return anchorOf(tx, participantId);
   await requirePast(tx, participantId, instant);
   return (await readAnchorAsOf(tx, participantId, instant))!;
@@ -18,7 +18,7 @@ export async function anchorAt(tx: Tx, participantId: string, instant: string | 
 /**
  * The schedule now, or the one that was current at `instant` with its visits as they stood then. @throws as `anchorAt`
  */
-export async function scheduleAt(
+export async function scheduleAsOf(
   tx: Tx,
   participantId: string,
   instant: string | undefined,

@@ -7,14 +7,14 @@ import { recordBySeq } from '../../db/audit-records.js';
 import { auditSigner } from '../../db/audit-signing.js';
 import type { AuditSigner, Checkpoint } from '../../db/audit-signing.js';
 import { allChains, verifyChain } from '../../db/audit-verify.js';
-import type { ChainReport, Outside } from '../../db/audit-verify.js';
+import type { ChainReport, CheckpointTrust } from '../../db/audit-verify.js';
 import type { Tx } from '../../db/knex.js';
 import { consistencyPath, inclusionPath } from '../../db/merkle.js';
 import type { Leaves } from '../../db/merkle.js';
 import { hasChain } from '../../db/queries/audit.js';
 import { chainHashes, checkpointById, checkpointCovering } from '../../db/queries/audit-checkpoints.js';
 import type { StoredCheckpoint } from '../../db/queries/audit-checkpoints.js';
-import { inScope, readInScope, snapshotInScope, unhurried } from '../../db/transaction.js';
+import { inScope, readInScope, snapshotInScope, withFileLimits } from '../../db/transaction.js';
 import { checkpointFolder } from '../../settings.js';
 import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
@@ -31,7 +31,7 @@ export function signer({ settings }: Dependencies): AuditSigner {
 
 const folderOf = ({ settings }: Dependencies): CheckpointFolder => new CheckpointFolder(checkpointFolder(settings));
 
-async function outside(services: Dependencies, only: string | undefined): Promise<Outside> {
+async function outside(services: Dependencies, only: string | undefined): Promise<CheckpointTrust> {
   const folder = folderOf(services);
   const own = services.settings.AUDIT_SIGNING_KEY === undefined ? undefined : signer(services);
   return { checkpoints: await folder.readAll(only), keys: await trustedKeys(folder, own) };
@@ -51,12 +51,12 @@ export async function requireChain(tx: Tx, studyId: string | undefined): Promise
 export async function verify(services: Dependencies, studyId: string | undefined) {
   const where = await outside(services, studyId);
   return snapshotInScope(services.database, '*', async (tx) => {
-    await unhurried(tx);
+    await withFileLimits(tx);
     return verdict(tx, studyId, where);
   });
 }
 
-async function verdict(tx: Tx, studyId: string | undefined, where: Outside) {
+async function verdict(tx: Tx, studyId: string | undefined, where: CheckpointTrust) {
   if (studyId) {
     if (!where.checkpoints.has(studyId)) await requireChain(tx, studyId);
     const { chain: _chain, ...report } = await verifyChain(tx, studyId, where);

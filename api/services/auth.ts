@@ -18,7 +18,7 @@ import {
 } from '../../db/queries/users.js';
 import type { UserSecret } from '../../db/queries/users.js';
 import { inScope } from '../../db/transaction.js';
-import type { Work } from '../../db/transaction.js';
+import type { WriteTransaction } from '../../db/transaction.js';
 import type { Actor } from '../http/access.js';
 import { requireUncommon } from '../auth/password-rule.js';
 import { notifyUser } from './account-notices.js';
@@ -233,7 +233,7 @@ export interface TokensAfter {
 
 /** Revokes a user's tokens of /api/v1 where that is wanted, lists those that go on, and tells the user. */
 export async function tokensAfter(
-  { tx, audit }: Work,
+  { tx, audit }: WriteTransaction,
   userId: string,
   revoke: boolean,
   context: RequestContext,

@@ -4,30 +4,30 @@ import { isTask } from '../../workflows/domain/assessment/tasks.js';
 import { brokenRule, problem } from '../http/errors.js';
 import { mergePatch } from '../http/merge-patch.js';
 import { auditActor } from '../http/audit-actor.js';
-import { acceptModules, editable, existingBattery } from './batteries.js';
+import { acceptModules, editable, getBatteryOrThrow } from './batteries.js';
 import type { GivenModule } from './batteries.js';
 import { acceptSettings } from './batteries-settings.js';
-import type { Change } from './studies.js';
+import type { RequestScope } from './studies.js';
 
 type Unchanged = (record: Record<string, unknown>) => void;
 export type ModuleOfBattery = ModuleRow & { battery_id: number; version: number };
 
 /** Adds a module, last or at a position. @throws 404, 409 BATTERY_RETIRED, 422 bad settings, 400 more than 100 modules */
-export async function addModule(change: Change, id: number, given: GivenModule): Promise<ModuleOfBattery> {
-  const battery = await editable(change, await existingBattery(change.tx, id, true));
+export async function addModule(change: RequestScope, id: number, given: GivenModule): Promise<ModuleOfBattery> {
+  const battery = await editable(change, await getBatteryOrThrow(change.tx, id, true));
   const of = { battery_id: id, version: battery.version };
   const [module] = await acceptModules(change.tx, battery.study_id, [given], 'module');
   if (battery.modules.length >= 100) throw brokenRule('modules', 'TOO_MANY', 'has 100 modules already');
   await insertModules(change.tx, { ...of, study_id: battery.study_id }, [
     { ...module!, position: battery.modules.length + 1 },
   ]);
-  let after = await existingBattery(change.tx, id);
+  let after = await getBatteryOrThrow(change.tx, id);
   const added = after.modules.at(-1)!;
   if (given.position !== undefined && given.position <= battery.modules.length) {
     const ids = after.modules.slice(0, -1).map((m) => m.id);
     ids.splice(given.position - 1, 0, added.id);
     await orderModules(change.tx, of, ids);
-    after = await existingBattery(change.tx, id);
+    after = await getBatteryOrThrow(change.tx, id);
   }
   record(change, battery, 'battery_module_added', { module_id: added.id, task: added.task });
   return found(after, added.id);
@@ -35,12 +35,12 @@ export async function addModule(change: Change, id: number, given: GivenModule):
 
 /** Puts the modules in order: each once, none left out. @throws 404, 409 BATTERY_RETIRED or STALE, 400, 422 */
 export async function reorderModules(
-  change: Change,
+  change: RequestScope,
   id: number,
   given: readonly string[],
   assertIfMatch: Unchanged,
 ): Promise<BatteryRecord> {
-  const before = await existingBattery(change.tx, id, true);
+  const before = await getBatteryOrThrow(change.tx, id, true);
   assertIfMatch({ ...before });
   const ids = given.map((one) => one.toLowerCase());
   if (new Set(ids).size !== ids.length) throw brokenRule('module_ids', 'DUPLICATE', 'names a module twice');
@@ -53,18 +53,18 @@ export async function reorderModules(
   const battery = await editable(change, before);
   await orderModules(change.tx, { battery_id: id, version: battery.version }, ids);
   record(change, battery, 'battery_modules_reordered', { module_ids: ids });
-  return existingBattery(change.tx, id);
+  return getBatteryOrThrow(change.tx, id);
 }
 
 /** Changes a module; `settings` are merged. @throws 404, 409 BATTERY_RETIRED or STALE, 400, 422 */
 export async function changeModule(
-  change: Change,
+  change: RequestScope,
   id: number,
   moduleId: string,
   given: Omit<GivenModule, 'task' | 'position'>,
   assertIfMatch: Unchanged,
 ): Promise<ModuleOfBattery> {
-  const before = await existingBattery(change.tx, id, true);
+  const before = await getBatteryOrThrow(change.tx, id, true);
   assertIfMatch({ ...before });
   const module = found(before, moduleId);
   if (!isTask(module.task)) throw problem('NOT_FOUND', { detail: 'There is no such module.' });
@@ -86,17 +86,17 @@ export async function changeModule(
     { ...given, ...(settings && { settings }) },
   );
   record(change, battery, 'battery_module_changed', { module_id: module.id, fields: Object.keys(given).sort() });
-  return found(await existingBattery(change.tx, id), module.id);
+  return found(await getBatteryOrThrow(change.tx, id), module.id);
 }
 
 /** @throws 404, 409 BATTERY_RETIRED or STALE */
 export async function removeModule(
-  change: Change,
+  change: RequestScope,
   id: number,
   moduleId: string,
   assertIfMatch: Unchanged,
 ): Promise<void> {
-  const before = await existingBattery(change.tx, id, true);
+  const before = await getBatteryOrThrow(change.tx, id, true);
   assertIfMatch({ ...before });
   const module = found(before, moduleId);
   const battery = await editable(change, before);
@@ -111,7 +111,7 @@ function found(battery: BatteryRecord, moduleId: string): ModuleOfBattery {
 }
 
 function record(
-  { audit, actor, context }: Change,
+  { audit, actor, context }: RequestScope,
   battery: BatteryRecord,
   action: string,
   metadata: Record<string, unknown>,

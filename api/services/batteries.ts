@@ -18,8 +18,8 @@ import { invalid, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import { acceptSettings } from './batteries-settings.js';
-import { existing as existingStudy } from './studies.js';
-import type { Change } from './studies.js';
+import { getStudyOrThrow as existingStudy } from './studies.js';
+import type { RequestScope } from './studies.js';
 
 const unique = { batteries_study_id_code_key: 'BATTERY_CODE_TAKEN' } as const;
 const MAX_MODULES = 100;
@@ -43,7 +43,7 @@ type Unchanged = (record: Record<string, unknown>) => void;
  * 422 no study or bad settings
  */
 export async function createBattery(
-  change: Change,
+  change: RequestScope,
   contextStudy: string | undefined,
   given: Fields & {
     code: string;
@@ -70,7 +70,7 @@ export async function createBattery(
     resource_id: String(id),
     metadata: { code: given.code, modules: accepted.length },
   });
-  const battery = await existingBattery(tx, id);
+  const battery = await getBatteryOrThrow(tx, id);
   return status === 'draft' ? battery : move(change, battery, status);
 }
 
@@ -80,13 +80,13 @@ export async function createBattery(
  * @throws 404, 409 BATTERY_CODE_TAKEN, INVALID_TRANSITION or STALE, 422
  */
 export async function changeBattery(
-  change: Change,
+  change: RequestScope,
   id: number,
   given: Fields & { modules?: GivenModule[]; status?: BatteryRecord['status'] },
   assertIfMatch: Unchanged,
 ): Promise<BatteryRecord> {
   const { tx, audit, actor, context } = change;
-  let battery = await existingBattery(tx, id, true);
+  let battery = await getBatteryOrThrow(tx, id, true);
   assertIfMatch({ ...battery });
   const { status, modules, ...fields } = given;
   const changed = changedFields({ ...battery }, { ...fields });
@@ -109,14 +109,14 @@ export async function changeBattery(
       resource_id: String(id),
       metadata: { version: battery.version, fields: [...changed, ...(modules ? ['modules'] : [])] },
     });
-    battery = await existingBattery(tx, id);
+    battery = await getBatteryOrThrow(tx, id);
   }
   if (status === undefined || status === battery.status) return battery;
   return move(change, battery, status);
 }
 
 async function move(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   battery: BatteryRecord,
   status: BatteryRecord['status'],
 ): Promise<BatteryRecord> {
@@ -137,13 +137,13 @@ async function move(
     resource_id: String(battery.id),
     metadata: { version: battery.version },
   });
-  return existingBattery(tx, battery.id);
+  return getBatteryOrThrow(tx, battery.id);
 }
 
 /**
  * The battery with a version that may be edited: a published one gets a next version first. @throws 409 BATTERY_RETIRED
  */
-export async function editable({ tx }: Change, battery: BatteryRecord): Promise<BatteryRecord> {
+export async function editable({ tx }: RequestScope, battery: BatteryRecord): Promise<BatteryRecord> {
   if (battery.status === 'draft') {
     // Nothing of it is fixed yet; its `updated_at` follows what is done to its modules.
     await updateBattery(tx, battery.id, {});
@@ -158,11 +158,11 @@ export async function editable({ tx }: Change, battery: BatteryRecord): Promise<
 
 /** Deletes a battery that nothing refers to. @throws 404, 409 BATTERY_IN_USE or STALE */
 export async function removeBattery(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   id: number,
   assertIfMatch: Unchanged,
 ): Promise<void> {
-  const battery = await existingBattery(tx, id, true);
+  const battery = await getBatteryOrThrow(tx, id, true);
   assertIfMatch({ ...battery });
   if (await batteryInUse(tx, id)) throw problem('BATTERY_IN_USE');
   await deleteBattery(tx, id);
@@ -178,12 +178,12 @@ export async function removeBattery(
 
 /** A draft with the same modules, in the same or another study. @throws 404, 409 BATTERY_CODE_TAKEN */
 export async function duplicateBattery(
-  change: Change,
+  change: RequestScope,
   id: number,
   given: { study_id: string; code?: string; name?: string },
 ): Promise<BatteryRecord> {
   const { tx, audit, actor, context } = change;
-  const source = await existingBattery(tx, id);
+  const source = await getBatteryOrThrow(tx, id);
   await existingStudy(tx, given.study_id);
   const copy = await mapConstraintErrors(unique, () =>
     insertBattery(tx, {
@@ -206,11 +206,11 @@ export async function duplicateBattery(
     resource_id: String(copy),
     metadata: { from: id, from_study: source.study_id, from_version: source.version },
   });
-  return existingBattery(tx, copy);
+  return getBatteryOrThrow(tx, copy);
 }
 
 export async function batteryVersions(tx: Tx, id: number): Promise<VersionRow[]> {
-  await existingBattery(tx, id);
+  await getBatteryOrThrow(tx, id);
   return listBatteryVersions(tx, id);
 }
 
@@ -258,7 +258,7 @@ function inOrder(given: readonly { position?: number }[]): number[] {
   return order;
 }
 
-export async function existingBattery(tx: Tx, id: number, lock = false): Promise<BatteryRecord> {
+export async function getBatteryOrThrow(tx: Tx, id: number, lock = false): Promise<BatteryRecord> {
   const battery = await batteryById(tx, id, lock);
   if (!battery) throw problem('NOT_FOUND', { detail: 'There is no such battery.' });
   return battery;

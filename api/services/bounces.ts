@@ -1,6 +1,6 @@
 import { sessionSecret } from '../auth/portal.js';
 import { problem } from '../http/errors.js';
-import { subjectOf } from '../../db/signed-links.js';
+import { subjectOfToken } from '../../db/signed-links.js';
 import { isDeadAddress, reportTokens } from '../../workflows/domain/reminders/bounces.js';
 import type { Dependencies } from '../dependencies.js';
 import { readMailInThread } from './bounces/in-thread.js';
@@ -15,7 +15,7 @@ import { noteDeliveryReport } from './delivery-reports.js';
 export async function takeBounce(services: Dependencies, raw: Buffer): Promise<void> {
   const text = raw.toString('latin1');
   const secret = sessionSecret(services.settings);
-  const ours = (token: string) => subjectOf(secret, 'delivery-report', token);
+  const ours = (token: string) => subjectOfToken(secret, 'delivery-report', token);
   const id = reportTokens(text, (base64) => Buffer.from(base64, 'base64').toString('latin1'))
     .map(ours)
     .find((subject) => subject !== undefined);

@@ -2,7 +2,7 @@ import type { AuditTrail } from '../../db/audit.js';
 import type { Tx } from '../../db/knex.js';
 import { dropFeed, feedOf, feedToRead, feedsOf, keepFeed } from '../../db/queries/calendar-feeds.js';
 import type { CalendarFeed, FeedOf } from '../../db/queries/calendar-feeds.js';
-import { signedToken, subjectOf } from '../../db/signed-links.js';
+import { signedToken, subjectOfToken } from '../../db/signed-links.js';
 import { readInScope } from '../../db/transaction.js';
 import { reach } from '../../settings.js';
 import { builtInLanguage } from '../../workflows/domain/reminders/built-in.js';
@@ -81,7 +81,7 @@ const recordOf = (actor: Actor | Participant, context: RequestContext, feed: Cal
 
 /** What a calendar program gets by the secret address, in its reader's language. @throws 404 */
 export async function readFeed({ database, settings }: Dependencies, token: string): Promise<Reply> {
-  const id = subjectOf(sessionSecret(settings), 'calendar-feed', token);
+  const id = subjectOfToken(sessionSecret(settings), 'calendar-feed', token);
   const gone = problem('NOT_FOUND', { detail: 'There is no such calendar feed.' });
   if (!id || !UUID.test(id)) throw gone;
   return readInScope(database, '*', async (tx) => {

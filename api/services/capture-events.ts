@@ -6,7 +6,7 @@ import { presentName } from '../../workflows/domain/capture/known-events.js';
 import type { KnownEvents } from '../../workflows/domain/capture/known-events.js';
 import { Problem } from '../http/errors.js';
 import { askCapture, askingFor } from './capture-query.js';
-import type { Change, Saving, Warning } from './datacapture.js';
+import type { ConfigChangeRequest, Saving, ConfigWarning } from './datacapture.js';
 
 /**
  * A change of the configuration by the events' present names. Where it names other events than before, the capture
@@ -15,16 +15,16 @@ import type { Change, Saving, Warning } from './datacapture.js';
  */
 export async function withPresentEvents(
   saving: Saving,
-  change: Change,
+  change: ConfigChangeRequest,
   seconds: number,
-): Promise<{ change: Change; warnings: Warning[] }> {
+): Promise<{ change: ConfigChangeRequest; warnings: ConfigWarning[] }> {
   const stored = () => readInScope(saving.services.database, saving.studyId, (tx) => findConfig(tx, saving.studyId));
   const before = await stored();
   if (!before || change.api_url !== undefined || change.api_token !== undefined || !namesOthers(before, change))
     return { change, warnings: [] };
   await follow(saving, seconds);
   const known = (await stored())?.known_events ?? {};
-  const warnings: Warning[] = [];
+  const warnings: ConfigWarning[] = [];
   const mapping = change.event_battery_mapping && present(known, change.event_battery_mapping, warnings);
   const event =
     change.enrollment_event && enrollmentEvents(change.enrollment_event).map((name) => presentName(known, name));
@@ -38,7 +38,7 @@ export async function withPresentEvents(
   };
 }
 
-function namesOthers(stored: DatacaptureConfigRow, change: Change): boolean {
+function namesOthers(stored: DatacaptureConfigRow, change: ConfigChangeRequest): boolean {
   const mapped = Object.entries(change.event_battery_mapping ?? {});
   return (
     mapped.some(([name, entry]) => (entry === null) === Object.hasOwn(stored.event_battery_mapping, name)) ||
@@ -59,7 +59,7 @@ async function follow({ services, studyId, actor, context }: Saving, seconds: nu
   }
 }
 
-function present<T>(known: KnownEvents, mapping: Record<string, T>, warnings: Warning[]): Record<string, T> {
+function present<T>(known: KnownEvents, mapping: Record<string, T>, warnings: ConfigWarning[]): Record<string, T> {
   const result = new Map<string, T>();
   for (const [name, entry] of Object.entries(mapping)) {
     const called = presentName(known, name);

@@ -1,19 +1,19 @@
 import type { Tx } from '../../db/knex.js';
 import {
   caregiverInStudy,
-  caresBeyondReach,
+  hasParticipantsElsewhere,
   deleteCaregiver,
   endCare,
   insertCaregiver,
-  keepCare,
-  shutOut,
+  upsertCare,
+  revokeCaregiverAccess,
   updateCaregiver,
 } from '../../db/queries/caregivers.js';
 import type { CaregiverFields, CaregiverRecord } from '../../db/queries/caregivers.js';
 import { participantForUpdate } from '../../db/queries/participants.js';
 import { problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
-import type { Change } from './studies.js';
+import type { RequestScope } from './studies.js';
 
 type Unchanged = (record: Record<string, unknown>) => void;
 export interface CareOf {
@@ -23,7 +23,7 @@ export interface CareOf {
 }
 
 export async function addCaregiver(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   studyId: string,
   given: Partial<CaregiverFields>,
 ): Promise<CaregiverRecord> {
@@ -36,7 +36,7 @@ export async function addCaregiver(
     resource_id: id,
     metadata: { fields: Object.keys(given).sort() },
   });
-  return existingCaregiver(tx, studyId, id);
+  return getCaregiverOrThrow(tx, studyId, id);
 }
 
 /**
@@ -44,7 +44,7 @@ export async function addCaregiver(
  * @throws 404, 409 STALE, 403 SITE_NOT_ASSIGNED where it cares for somebody at another site too
  */
 export async function changeCaregiver(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   studyId: string,
   id: string,
   given: Partial<CaregiverFields>,
@@ -54,7 +54,7 @@ export async function changeCaregiver(
   const changed = changedFields({ ...before }, { ...given });
   if (changed.length === 0) return before;
   await updateCaregiver(tx, studyId, id, given);
-  if (given.status === 'inactive') await shutOut(tx, studyId, id);
+  if (given.status === 'inactive') await revokeCaregiverAccess(tx, studyId, id);
   audit.record({
     ...auditActor(actor, context),
     study_id: studyId,
@@ -63,12 +63,12 @@ export async function changeCaregiver(
     resource_id: id,
     metadata: { fields: changed, ...(given.status && { status: given.status }) },
   });
-  return existingCaregiver(tx, studyId, id);
+  return getCaregiverOrThrow(tx, studyId, id);
 }
 
 /** @throws 404, 409 STALE, 403 SITE_NOT_ASSIGNED as above */
 export async function removeCaregiver(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   studyId: string,
   id: string,
   assertIfMatch: Unchanged,
@@ -90,7 +90,7 @@ export async function removeCaregiver(
  * PARTICIPANT_WITHDRAWN, STALE
  */
 export async function assignCare(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   { study_id, caregiver_id, participant_id }: CareOf,
   relationship: string,
   assertIfMatch: Unchanged,
@@ -102,7 +102,7 @@ export async function assignCare(
     throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   if (participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
   if (
-    await keepCare(tx, {
+    await upsertCare(tx, {
       caregiverId: before.id,
       participantId: participant.id,
       studyId: before.study_id,
@@ -120,12 +120,12 @@ export async function assignCare(
       metadata: { caregiver_id: before.id },
     });
   }
-  return existingCaregiver(tx, study_id, caregiver_id);
+  return getCaregiverOrThrow(tx, study_id, caregiver_id);
 }
 
 /** Ends it: at once nothing of the participant is seen any more. @throws 404, 409 STALE */
 export async function unassignCare(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   { study_id, caregiver_id, participant_id }: CareOf,
   assertIfMatch: Unchanged,
 ): Promise<void> {
@@ -143,7 +143,7 @@ export async function unassignCare(
   });
 }
 
-export async function existingCaregiver(tx: Tx, studyId: string, id: string): Promise<CaregiverRecord> {
+export async function getCaregiverOrThrow(tx: Tx, studyId: string, id: string): Promise<CaregiverRecord> {
   return found(await caregiverInStudy(tx, studyId, id));
 }
 
@@ -157,7 +157,7 @@ async function lockedCaregiver(tx: Tx, studyId: string, id: string): Promise<Car
  */
 async function wholly(tx: Tx, studyId: string, id: string, assertIfMatch: Unchanged): Promise<CaregiverRecord> {
   const before = await lockedCaregiver(tx, studyId, id);
-  if (await caresBeyondReach(tx, before.id))
+  if (await hasParticipantsElsewhere(tx, before.id))
     throw problem('SITE_NOT_ASSIGNED', { detail: 'The caregiver cares for participants of other sites, too.' });
   assertIfMatch({ ...before });
   return before;

@@ -4,8 +4,8 @@ import type { Consent } from '../../db/models/records.js';
 import { consentForUpdate, insertConsent, updateConsent } from '../../db/queries/consents.js';
 import { problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
-import { existing, pastInstant, realInstant, sourcesChanged } from './participants.js';
-import type { Change } from './studies.js';
+import { getParticipantOrThrow, pastInstant, realInstant, announceSourcesChanged } from './participants.js';
+import type { RequestScope } from './studies.js';
 
 type Fields = Partial<Pick<Consent, 'consent_version_id' | 'status' | 'signed_at' | 'revoked_at' | 'purpose'>>;
 
@@ -22,11 +22,11 @@ const next: Record<Consent['status'], readonly Consent['status'][]> = {
  * ahead
  */
 export async function createConsent(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   participantId: string,
   given: Fields,
 ): Promise<Consent> {
-  const participant = await existing(tx, participantId);
+  const participant = await getParticipantOrThrow(tx, participantId);
   const status = given.status ?? 'pending';
   const signed_at = status === 'revoked' && !given.signed_at ? null : signature(status, given.signed_at);
   const consent = await insertConsent(tx, {
@@ -50,19 +50,19 @@ export async function createConsent(
       ...(consent.revoked_at && { revoked_at: consent.revoked_at }),
     },
   });
-  await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
+  await putOutbox(tx, [announceSourcesChanged(participant, actor, context)]);
   return consent;
 }
 
 /** @throws 404, 409 INVALID_TRANSITION or STALE, 400 as `createConsent` */
 export async function changeConsent(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   participantId: string,
   id: string,
   given: Fields,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<Consent> {
-  const participant = await existing(tx, participantId);
+  const participant = await getParticipantOrThrow(tx, participantId);
   const before = await consentForUpdate(tx, participantId, id);
   if (!before) throw problem('NOT_FOUND', { detail: 'There is no such consent.' });
   assertIfMatch({ ...before });
@@ -99,7 +99,7 @@ export async function changeConsent(
       ...(fields.includes('signed_at') && { signed_at_before: before.signed_at, signed_at }),
     },
   });
-  await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
+  await putOutbox(tx, [announceSourcesChanged(participant, actor, context)]);
   return consent;
 }
 

@@ -31,7 +31,7 @@ import { askCapture, askCaptureOrRefuse } from './capture-query.js';
 import { mergeMappings } from './capture-mapping.js';
 import { requireOutgoingUrl } from './outgoing-urls.js';
 
-export type Change = Static<typeof ConfigPatch>;
+export type ConfigChangeRequest = Static<typeof ConfigPatch>;
 export interface Saving {
   services: Dependencies;
   actor: Actor;
@@ -40,7 +40,7 @@ export interface Saving {
   strict: boolean;
   assertIfMatch: (record: Record<string, unknown> | undefined) => void;
 }
-export interface Warning {
+export interface ConfigWarning {
   code: string;
   path?: string;
   message: string;
@@ -94,8 +94,8 @@ export async function requireConfig(tx: Tx, studyId: string): Promise<Datacaptur
  */
 export async function saveConfig(
   saving: Saving,
-  given: Change,
-): Promise<{ created: boolean; row: DatacaptureConfigRow; warnings: Warning[] }> {
+  given: ConfigChangeRequest,
+): Promise<{ created: boolean; row: DatacaptureConfigRow; warnings: ConfigWarning[] }> {
   if (given.api_url !== undefined) requireOutgoingUrl(saving.services.settings, given.api_url, 'api_url');
   const { change, warnings: notices } = await withPresentEvents(saving, given, secondsOfCheck(saving));
   if (saving.strict) await refuseUnknownNames(saving, change);
@@ -157,7 +157,7 @@ function valuesOf(
   services: Dependencies,
   studyId: string,
   stored: DatacaptureConfigRow | undefined,
-  change: Change,
+  change: ConfigChangeRequest,
 ): ConfigChange {
   const { api_token, webhook_secret, participant_field_mapping, event_battery_mapping, data_field_mapping, ...plain } =
     change;
@@ -204,7 +204,7 @@ async function recordChange(
   saving: Saving,
   stored: DatacaptureConfigRow | undefined,
   saved: DatacaptureConfigRow,
-  change: Change,
+  change: ConfigChangeRequest,
   origins: ReturnType<typeof changedOrigin>,
 ): Promise<void> {
   const { actor, context, studyId } = saving;
@@ -252,13 +252,13 @@ const NAMES = [
   'event_battery_mapping',
   'data_field_mapping',
 ] as const;
-const namesIn = (change: Change) => NAMES.some((name) => change[name] !== undefined);
+const namesIn = (change: ConfigChangeRequest) => NAMES.some((name) => change[name] !== undefined);
 
 /**
  * Strict saving: asks before anything is written. The stored connection is asked, since a token is never sent to the
  * worker; who changes both saves the connection first.
  */
-async function refuseUnknownNames(saving: Saving, change: Change): Promise<void> {
+async function refuseUnknownNames(saving: Saving, change: ConfigChangeRequest): Promise<void> {
   if (!namesIn(change) && typeof change.project_id !== 'string') return;
   const stored = await readInScope(saving.services.database, saving.studyId, (tx) => findConfig(tx, saving.studyId));
   if (!stored || change.api_url !== undefined || change.api_token !== undefined) {
@@ -291,8 +291,8 @@ async function refuseUnknownNames(saving: Saving, change: Change): Promise<void>
 /**
  * What is odd about a saved mapping. A capture system that cannot be asked is a warning as well: the change is saved.
  */
-async function checkNames(saving: Saving): Promise<Warning[]> {
-  const unchecked = (reason: string): Warning[] => [
+async function checkNames(saving: Saving): Promise<ConfigWarning[]> {
+  const unchecked = (reason: string): ConfigWarning[] => [
     { code: 'MAPPING_NOT_CHECKED', message: `The names could not be compared with the capture system: ${reason}` },
   ];
   try {
@@ -309,7 +309,7 @@ async function checkNames(saving: Saving): Promise<Warning[]> {
 }
 
 /** Batteries of the entries that a change names. @throws 422 UNKNOWN_BATTERY, each by its path */
-async function requireBatteries(tx: Tx, studyId: string, change: Change, values: ConfigChange): Promise<void> {
+async function requireBatteries(tx: Tx, studyId: string, change: ConfigChangeRequest, values: ConfigChange): Promise<void> {
   const named = Object.keys(change.event_battery_mapping ?? {}).flatMap((event) => {
     const entry = values.event_battery_mapping?.[event];
     return entry ? [{ event, battery: entry.battery_id }] : [];
@@ -335,7 +335,7 @@ async function requireBatteries(tx: Tx, studyId: string, change: Change, values:
 export async function replaceEventMapping(
   saving: Saving,
   mapping: DatacaptureConfigRow['event_battery_mapping'],
-): Promise<{ row: DatacaptureConfigRow; warnings: Warning[] }> {
+): Promise<{ row: DatacaptureConfigRow; warnings: ConfigWarning[] }> {
   const stored = await readInScope(saving.services.database, saving.studyId, (tx) => requireConfig(tx, saving.studyId));
   // As a merge: what the new mapping does not name is taken out.
   const removed = Object.fromEntries(Object.keys(stored.event_battery_mapping).map((event) => [event, null]));

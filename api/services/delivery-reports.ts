@@ -1,6 +1,6 @@
 import { keepDeliveryReport } from '../../db/queries/notifications.js';
 import { insertInstead, markAddressDead } from '../../db/queries/reminders.js';
-import { subjectOf } from '../../db/signed-links.js';
+import { subjectOfToken } from '../../db/signed-links.js';
 import { inScope } from '../../db/transaction.js';
 import { channelInstead } from '../../workflows/domain/reminders/fallback.js';
 import { sessionSecret } from '../auth/portal.js';
@@ -17,7 +17,7 @@ export async function deliveryReport(
   token: string,
   report: { status: 'delivered' | 'undelivered' | 'failed'; error_code?: string | null },
 ): Promise<void> {
-  if (subjectOf(sessionSecret(services.settings), 'delivery-report', token) !== id.toLowerCase())
+  if (subjectOfToken(sessionSecret(services.settings), 'delivery-report', token) !== id.toLowerCase())
     throw problem('NOT_FOUND', { detail: 'There is no such notification.' });
   await noteDeliveryReport(services, id, {
     status: report.status === 'delivered' ? 'delivered' : 'undelivered',

@@ -9,8 +9,8 @@ import type { Actor } from '../http/access.js';
 import { invalidFields, problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { PutEligibility } from '../schemas/facts.js';
-import { existing, realInstant, sourcesChanged } from './participants.js';
-import type { Change } from './studies.js';
+import { getParticipantOrThrow, realInstant, announceSourcesChanged } from './participants.js';
+import type { RequestScope } from './studies.js';
 
 /** Who may say that a person is eligible or not, or approve a waiver: a coordinator prepares the assessment. */
 export const mayConfirm: readonly string[] = ['admin', 'researcher', 'investigator'];
@@ -27,8 +27,8 @@ export async function eligibility(tx: Tx, participantId: string): Promise<Eligib
  * @throws 403 a confirmation or waiver by a role that may not, 400 no instant or without confirmation, 409 STALE (also
  * an If-Match where there is none yet), 422 criteria that hold more than a fact may
  */
-export async function putEligibility(
-  { tx, audit, actor, context }: Change,
+export async function saveEligibility(
+  { tx, audit, actor, context }: RequestScope,
   participantId: string,
   given: Static<typeof PutEligibility>,
   assertIfMatch: (record: Record<string, unknown> | undefined) => void,
@@ -37,7 +37,7 @@ export async function putEligibility(
     boundFaults(criteria, i === 0 ? 'inclusion_criteria' : 'exclusion_criteria', Object.keys(criteria).length),
   );
   if (tooMuch.length > 0) throw invalidFields(tooMuch);
-  const participant = await existing(tx, participantId);
+  const participant = await getParticipantOrThrow(tx, participantId);
   const before = await eligibilityOf(tx, participantId, true);
   assertIfMatch(before && { ...before });
   const status = given.status ?? 'pending';
@@ -90,7 +90,7 @@ export async function putEligibility(
       ...(waived.waiver_approved_by_id !== null && { waiver_approved_by_id: waived.waiver_approved_by_id }),
     },
   });
-  await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
+  await putOutbox(tx, [announceSourcesChanged(participant, actor, context)]);
   return stored;
 }
 

@@ -9,7 +9,7 @@ import { problem } from '../http/errors.js';
  * @param within the object of the body in which they stand
  * @throws 409 PARTICIPANT_ERASED when there are any, and the participant is erased
  */
-export async function requireNotErased(
+export async function assertNotErased(
   tx: Tx,
   participantId: string,
   fields: readonly string[],

@@ -6,8 +6,8 @@ import { eraseIdentity, erasedAt, keptOf, mappedIdentityItems } from '../../db/q
 import { participantForUpdate } from '../../db/queries/participants.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import { existing, withdraw } from './participants.js';
-import type { Change } from './studies.js';
+import { getParticipantOrThrow, withdraw } from './participants.js';
+import type { RequestScope } from './studies.js';
 
 /**
  * Removes what says who the participant is; who still takes part is withdrawn first. Dates, decisions, results and the
@@ -15,8 +15,8 @@ import type { Change } from './studies.js';
  * with the participant and not in the audit log, which holds no free text on persons.
  * @throws 404, 409 PARTICIPANT_ERASED
  */
-export async function erase(
-  change: Change,
+export async function eraseParticipant(
+  change: RequestScope,
   id: string,
   given: { reason: string; replace_code?: boolean; form_items?: string[] },
 ) {
@@ -51,15 +51,15 @@ export async function erase(
     resource_id: id,
     metadata: { ...erased, code_replaced: code !== null },
   });
-  return { participant: await existing(tx, id), erased_at: await erasedAt(tx, id), erased };
+  return { participant: await getParticipantOrThrow(tx, id), erased_at: await erasedAt(tx, id), erased };
 }
 
 /**
  * Everything that is kept of a participant, as one document for the person themself. That it was read is recorded.
  * @throws 404
  */
-export async function dataExport({ tx, audit, actor, context }: Change, id: string) {
-  const participant = await existing(tx, id);
+export async function dataExport({ tx, audit, actor, context }: RequestScope, id: string) {
+  const participant = await getParticipantOrThrow(tx, id);
   const { participant: own, ...parts } = await keptOf(tx, id);
   audit.record({
     ...auditActor(actor, context),

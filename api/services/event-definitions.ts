@@ -11,34 +11,34 @@ import type { EventDefinitionFields, EventDefinitionRecord } from '../../db/quer
 import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
-import type { Change } from './studies.js';
+import type { RequestScope } from './studies.js';
 import { requireBattery } from './windows.js';
 
 const unique = { event_definitions_study_id_event_oid_key: 'EVENT_OID_TAKEN' } as const;
 
 /** @throws 409 EVENT_OID_TAKEN, 400 UNKNOWN_BATTERY */
 export async function createEventDefinition(
-  change: Change,
+  change: RequestScope,
   studyId: string,
   given: EventDefinitionFields,
 ): Promise<EventDefinitionRecord> {
   const { tx } = change;
   await requireBattery(tx, given.battery_id, studyId);
   const id = await mapConstraintErrors(unique, () => insertEventDefinition(tx, studyId, given));
-  const made = await existingEventDefinition(tx, id);
+  const made = await getEventDefinitionOrThrow(tx, id);
   await noteChange(change, made, 'event_definition_created', { target_day: made.target_day });
   return made;
 }
 
 /** @throws 404, 409 EVENT_OID_TAKEN or STALE, 400 UNKNOWN_BATTERY */
 export async function changeEventDefinition(
-  change: Change,
+  change: RequestScope,
   id: string,
   given: EventDefinitionFields,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<EventDefinitionRecord> {
   const { tx } = change;
-  const before = await existingEventDefinition(tx, id, true);
+  const before = await getEventDefinitionOrThrow(tx, id, true);
   assertIfMatch({ ...before });
   await requireBattery(tx, given.battery_id, before.study_id);
   const fields = changedFields({ ...before }, given);
@@ -51,24 +51,24 @@ export async function changeEventDefinition(
     { fields },
     fields.includes('is_baseline') ? 'baseline' : 'events',
   );
-  return existingEventDefinition(tx, id);
+  return getEventDefinitionOrThrow(tx, id);
 }
 
 /** Takes an event out of the protocol. @throws 404, 409 EVENT_IN_USE once an instance of it was completed, STALE */
 export async function removeEventDefinition(
-  change: Change,
+  change: RequestScope,
   id: string,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {
   const { tx } = change;
-  const before = await existingEventDefinition(tx, id, true);
+  const before = await getEventDefinitionOrThrow(tx, id, true);
   assertIfMatch({ ...before });
   if (await eventHasCompletedInstances(tx, id)) throw problem('EVENT_IN_USE');
   await deleteEventDefinition(tx, id);
   await noteChange(change, before, 'event_definition_deleted');
 }
 
-export async function existingEventDefinition(tx: Tx, id: string, lock = false): Promise<EventDefinitionRecord> {
+export async function getEventDefinitionOrThrow(tx: Tx, id: string, lock = false): Promise<EventDefinitionRecord> {
   const event = await eventDefinitionById(tx, id, lock);
   if (!event) throw problem('NOT_FOUND', { detail: 'There is no such event definition.' });
   return event;
@@ -79,7 +79,7 @@ export async function existingEventDefinition(tx: Tx, id: string, lock = false):
  * version; `baseline` has the anchors evaluated.
  */
 async function noteChange(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   event: EventDefinitionRecord,
   action: string,
   more: Record<string, unknown> = {},

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { laterEvents } from '../../db/queries/events.js';
-import type { EventPlace } from '../../db/queries/events.js';
+import type { EventPosition } from '../../db/queries/events.js';
 import { readInScope } from '../../db/transaction.js';
 import { problem } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
@@ -12,8 +12,8 @@ export const MAX_STREAMS = 5;
 
 interface Waiting {
   studyId: string;
-  place: EventPlace;
-  wake: (last: EventPlace | undefined) => void;
+  place: EventPosition;
+  wake: (last: EventPosition | undefined) => void;
 }
 
 /** Looks for new events for all streams of a process at once, for as long as there are any. */
@@ -50,7 +50,7 @@ export class EventReader {
    * Waits for an event after a place, for so long, or until the stream's client has gone.
    * @returns the study's last event; undefined: none came
    */
-  next(studyId: string, place: EventPlace, ms: number, gone: AbortSignal): Promise<EventPlace | undefined> {
+  next(studyId: string, place: EventPosition, ms: number, gone: AbortSignal): Promise<EventPosition | undefined> {
     if (gone.aborted) return Promise.resolve(undefined);
     return new Promise((resolve) => {
       const leave = () => entry.wake(undefined);

@@ -1,7 +1,7 @@
 import type { Caller, CallerRow } from '../../db/request.js';
-import { readAs } from '../../db/request.js';
-import { BEFORE_ALL, eventsAfter, placeOf } from '../../db/queries/events.js';
-import type { EventFilter, EventPlace } from '../../db/queries/events.js';
+import { readAsCaller } from '../../db/request.js';
+import { BEFORE_ALL, eventsAfter, eventPosition } from '../../db/queries/events.js';
+import type { EventFilter, EventPosition } from '../../db/queries/events.js';
 import type { Tx } from '../../db/knex.js';
 import { authorizeUser } from '../http/access.js';
 import type { Access } from '../http/access.js';
@@ -22,7 +22,7 @@ export interface Followed {
   access: Access;
   caller: Caller & { studyId: string };
   filter: EventFilter;
-  start: EventPlace;
+  start: EventPosition;
   /** The client has gone. */
   gone: AbortSignal;
 }
@@ -31,9 +31,9 @@ export interface Followed {
  * Where a stream goes on: after the event that the client saw last, else from the beginning. @throws 422 an id that is
  * not one of the study's events
  */
-export async function startOf(tx: Tx, studyId: string, lastEventId: string | undefined): Promise<EventPlace> {
+export async function resumePosition(tx: Tx, studyId: string, lastEventId: string | undefined): Promise<EventPosition> {
   if (!lastEventId) return BEFORE_ALL;
-  const place = /^[0-9a-f-]{36}$/i.test(lastEventId) ? await placeOf(tx, studyId, lastEventId) : undefined;
+  const place = /^[0-9a-f-]{36}$/i.test(lastEventId) ? await eventPosition(tx, studyId, lastEventId) : undefined;
   if (!place) throw invalid('header.last-event-id', 'UNKNOWN_EVENT', 'is not the id of an event of this study');
   return place;
 }
@@ -54,13 +54,13 @@ export async function* eventStream({
   const { database, draining, log } = services;
   const enter = (row: CallerRow | undefined) => authorizeUser(access, row, caller.studyId);
   let place = start;
-  let last: EventPlace | undefined;
+  let last: EventPosition | undefined;
   let quietSince = performance.now();
   yield `retry: ${RETRY_MS}\n\n`;
   while (!draining.aborted && !gone.aborted) {
     let found: Awaited<ReturnType<typeof eventsAfter>>;
     try {
-      found = await readAs(database, caller, enter, (tx) => eventsAfter(tx, caller.studyId, place, filter, BATCH));
+      found = await readAsCaller(database, caller, enter, (tx) => eventsAfter(tx, caller.studyId, place, filter, BATCH));
     } catch (thrown) {
       const { code, status, message } = toProblem(thrown);
       if (status >= 500) log.warn({ code }, 'an event stream ends: the client comes back');
@@ -84,5 +84,5 @@ export async function* eventStream({
   }
 }
 
-const isAfter = (a: EventPlace, b: EventPlace): boolean =>
+const isAfter = (a: EventPosition, b: EventPosition): boolean =>
   BigInt(a.tx) === BigInt(b.tx) ? Number(a.seq) > Number(b.seq) : BigInt(a.tx) > BigInt(b.tx);

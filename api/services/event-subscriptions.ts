@@ -21,9 +21,9 @@ import type { EventSubscriptionChange, NewEventSubscription } from '../schemas/e
 import { seal } from '../secrets.js';
 import type { Dependencies } from '../dependencies.js';
 import { requireOutgoingUrl } from './outgoing-urls.js';
-import type { Change } from './studies.js';
+import type { RequestScope } from './studies.js';
 
-interface SubscriptionChange extends Change {
+interface SubscriptionChange extends RequestScope {
   services: Dependencies;
 }
 
@@ -60,7 +60,7 @@ export async function createSubscription(
     resource_id: id,
     metadata: { events, ordered, host: new URL(url).host },
   });
-  return { ...(await existingSubscription(tx, studyId, id)), secret };
+  return { ...(await getSubscriptionOrThrow(tx, studyId, id)), secret };
 }
 
 /**
@@ -76,7 +76,7 @@ export async function changeSubscription(
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<EventSubscription & { secret?: string }> {
   const { tx, audit, actor, context, services } = change;
-  const before = await existingSubscription(tx, studyId, id, true);
+  const before = await getSubscriptionOrThrow(tx, studyId, id, true);
   assertIfMatch({ ...before });
   const fields = changedFields({ ...before }, given);
   if (fields.length === 0) return before;
@@ -99,17 +99,17 @@ export async function changeSubscription(
       ...(secret && { host_before: new URL(before.url).host, host: new URL(given.url!).host }),
     },
   });
-  return { ...(await existingSubscription(tx, studyId, id)), ...(secret && { secret }) };
+  return { ...(await getSubscriptionOrThrow(tx, studyId, id)), ...(secret && { secret }) };
 }
 
 /** @throws 404, 409 STALE */
 export async function removeSubscription(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   studyId: string,
   id: string,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {
-  assertIfMatch({ ...(await existingSubscription(tx, studyId, id, true)) });
+  assertIfMatch({ ...(await getSubscriptionOrThrow(tx, studyId, id, true)) });
   await deleteSubscription(tx, id);
   audit.record({
     ...auditActor(actor, context),
@@ -126,7 +126,7 @@ export async function rotateSecret(
   studyId: string,
   id: string,
 ): Promise<{ id: string; secret: string; previous_secret_until: string }> {
-  await existingSubscription(tx, studyId, id, true);
+  await getSubscriptionOrThrow(tx, studyId, id, true);
   const secret = newSecret();
   await replaceSecret(
     tx,
@@ -141,18 +141,18 @@ export async function rotateSecret(
     resource_type: 'event_subscription',
     resource_id: id,
   });
-  const { previous_secret_until } = await existingSubscription(tx, studyId, id);
+  const { previous_secret_until } = await getSubscriptionOrThrow(tx, studyId, id);
   return { id, secret, previous_secret_until: previous_secret_until! };
 }
 
 /** Sends a delivery once more: same id, same body. @throws 404, 409 SUBSCRIPTION_DISABLED */
 export async function redeliverEvent(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   studyId: string,
   subscriptionId: string,
   id: string,
 ): Promise<EventDelivery> {
-  const subscription = await existingSubscription(tx, studyId, subscriptionId);
+  const subscription = await getSubscriptionOrThrow(tx, studyId, subscriptionId);
   const before = await existingDelivery(tx, subscriptionId, id);
   if (subscription.status === 'disabled') throw problem('SUBSCRIPTION_DISABLED');
   await redeliver(tx, id);
@@ -167,7 +167,7 @@ export async function redeliverEvent(
   return existingDelivery(tx, subscriptionId, id);
 }
 
-export async function existingSubscription(
+export async function getSubscriptionOrThrow(
   tx: Tx,
   studyId: string,
   id: string,

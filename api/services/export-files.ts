@@ -11,7 +11,7 @@ import { publicUrl } from '../public-url.js';
 import { attachment } from '../http/file-names.js';
 import { reply } from '../http/route.js';
 import type { Reply } from '../http/route.js';
-import { nameOf } from './exports.js';
+import { exportFileName } from './exports.js';
 
 const downloadPath = (id: string): string => `/api/exports/${id}/download`;
 
@@ -77,7 +77,7 @@ export async function exportDownload(
     'Accept-Ranges': 'bytes',
     ETag: tag,
     'Content-Disposition': attachment(
-      nameOf(found.study_code, { ...found.filters, dataset: found.dataset }),
+      exportFileName(found.study_code, { ...found.filters, dataset: found.dataset }),
       found.format,
       found.completed_at ?? found.created_at,
       id,

@@ -10,9 +10,9 @@ import { contentTypes, writeExport } from '../../db/exports/write.js';
 import type { ExportFormat } from '../../db/exports/write.js';
 import { putOutbox } from '../../db/outbox.js';
 import { ensurePseudonymKey, insertExport } from '../../db/queries/exports.js';
-import { changeAs, readAs } from '../../db/request.js';
+import { writeAsCaller, readAsCaller } from '../../db/request.js';
 import type { Caller } from '../../db/request.js';
-import { unhurried } from '../../db/transaction.js';
+import { withFileLimits } from '../../db/transaction.js';
 import type { Tx } from '../../db/knex.js';
 import { authorizeUser, exporters } from '../http/access.js';
 import type { Actor } from '../http/access.js';
@@ -25,10 +25,10 @@ import type { Reply, RequestContext } from '../http/route.js';
 import type { NewExport } from '../schemas/exports.js';
 import type { Dependencies } from '../dependencies.js';
 import { requireExportQuota } from './quotas.js';
-import { existing } from './studies.js';
+import { getStudyOrThrow } from './studies.js';
 import { streamed } from './streamed.js';
 
-export interface Asked {
+export interface ExportOptions {
   services: Dependencies;
   actor: Actor;
   context: RequestContext;
@@ -42,7 +42,7 @@ export interface Asked {
  * @throws 400 two studies, from after to, a dataset that cannot be de-identified or made wide; 404; 422 no study; 429
  * QUOTA_EXCEEDED
  */
-export async function exportData(asked: Asked, format: ExportFormat, given: Static<typeof NewExport>): Promise<Reply> {
+export async function exportData(asked: ExportOptions, format: ExportFormat, given: Static<typeof NewExport>): Promise<Reply> {
   const {
     services: { database, settings },
     actor,
@@ -52,12 +52,12 @@ export async function exportData(asked: Asked, format: ExportFormat, given: Stat
   const caller: Caller = { userId: actor.id, studyId: request.study_id, siteId: asked.siteId };
   const id = randomUUID();
   const background = given.mode === 'background';
-  const study = await changeAs(
+  const study = await writeAsCaller(
     database,
     caller,
     (row) => authorizeUser(exporters, row, request.study_id),
     async ({ tx, audit }) => {
-      const found = await existing(tx, request.study_id);
+      const found = await getStudyOrThrow(tx, request.study_id);
       // Now, and not when half of the answer is out.
       if (request.layout === 'wide' && (await metricsOf(tx, request)).length > MOST_METRICS)
         throw broken('layout', 'TOO_MANY_COLUMNS', `cannot be wide: there are more than ${MOST_METRICS} metrics`);
@@ -104,7 +104,7 @@ export async function exportData(asked: Asked, format: ExportFormat, given: Stat
   );
   return reply(200, body, {
     'Content-Type': contentTypes[format],
-    'Content-Disposition': attachment(nameOf(study.study_code, request), format, about.exported_at, id),
+    'Content-Disposition': attachment(exportFileName(study.study_code, request), format, about.exported_at, id),
   });
 }
 
@@ -112,13 +112,13 @@ export async function exportData(asked: Asked, format: ExportFormat, given: Stat
  * A read-only transaction with the caller's rights of this moment, at one instant: what columns there are is asked
  * before the rows.
  */
-const asReader = <T>({ services: { database } }: Asked, caller: Caller, work: (tx: Tx) => Promise<T>): Promise<T> =>
-  readAs(
+const asReader = <T>({ services: { database } }: ExportOptions, caller: Caller, work: (tx: Tx) => Promise<T>): Promise<T> =>
+  readAsCaller(
     database,
     caller,
     (row) => authorizeUser(exporters, row, caller.studyId),
     async (tx) => {
-      await unhurried(tx);
+      await withFileLimits(tx);
       return work(tx);
     },
     { snapshot: true },
@@ -150,7 +150,7 @@ const broken = (path: string, code: string, sentence: string) =>
   });
 
 /** What an export's file is called; de-identified without a code that tells where it is from. */
-export const nameOf = (
+export const exportFileName = (
   studyCode: string,
   { dataset, deidentify, layout }: Pick<ExportRequest, 'dataset' | 'deidentify' | 'layout'>,
 ): string[] => [deidentify ? 'deidentified' : safeName(studyCode), dataset, ...(layout === 'wide' ? ['wide'] : [])];

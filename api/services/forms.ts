@@ -7,11 +7,11 @@ import { boundFaults } from '../../workflows/domain/fact-bounds.js';
 import { invalidFields, problem } from '../http/errors.js';
 import { mergePatch } from '../http/merge-patch.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
-import { requireNotErased } from './erased.js';
-import { existing, held, sourcesChanged } from './participants.js';
+import { assertNotErased } from './erased.js';
+import { getParticipantOrThrow, lockForShare, announceSourcesChanged } from './participants.js';
 import { signatureOf } from './signatures.js';
-import type { Signing } from './signatures.js';
-import type { Change } from './studies.js';
+import type { SignatureRequest } from './signatures.js';
+import type { RequestScope } from './studies.js';
 
 type Status = FormInstance['status'];
 /** Where a form may go from where it stands. Complete may be reopened; a signature and a lock are final. */
@@ -31,15 +31,15 @@ export const maySign: readonly string[] = ['admin', 'investigator'];
  * that hold too much for rules
  */
 export async function createForm(
-  change: Change,
+  change: RequestScope,
   participantId: string,
   given: { form_oid: string; status?: Status; items?: Record<string, unknown> },
-  signing: Signing,
+  signing: SignatureRequest,
 ): Promise<FormInstance> {
   const { tx, audit, actor, context } = change;
   requireReadable(given.items ?? {}, Object.keys(given.items ?? {}).length);
   const participant = await participantOf(tx, participantId, given);
-  await requireNotErased(
+  await assertNotErased(
     tx,
     participantId,
     Object.entries(given.items ?? {}).flatMap(([name, value]) => (value === null ? [] : name)),
@@ -69,7 +69,7 @@ export async function createForm(
       ...(marked.signature && { proved_by: marked.signature.proved_by }),
     },
   });
-  await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
+  await putOutbox(tx, [announceSourcesChanged(participant, actor, context)]);
   return form;
 }
 
@@ -78,11 +78,11 @@ export async function createForm(
  * `createForm`
  */
 export async function changeForm(
-  change: Change,
+  change: RequestScope,
   participantId: string,
   id: string,
   given: { status?: Status; items?: Record<string, unknown> },
-  signing: Signing,
+  signing: SignatureRequest,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<FormInstance> {
   const { tx, audit, actor, context } = change;
@@ -105,7 +105,7 @@ export async function changeForm(
     Object.fromEntries(changedItems.flatMap((name) => (name in items ? [[name, items[name]]] : []))),
     changedItems.some((name) => !(name in before.items)) ? Object.keys(items).length : 0,
   );
-  await requireNotErased(tx, participantId, changedItems, 'items');
+  await assertNotErased(tx, participantId, changedItems, 'items');
   if (status === before.status && changedItems.length === 0) return before;
   const marked: Partial<FormInstance> =
     status === before.status ? {} : await marks(change, participant.study_id, status, signing);
@@ -125,7 +125,7 @@ export async function changeForm(
       ...(marked.signature && { proved_by: marked.signature.proved_by }),
     },
   });
-  await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
+  await putOutbox(tx, [announceSourcesChanged(participant, actor, context)]);
   return form;
 }
 
@@ -137,14 +137,14 @@ function requireReadable(items: Record<string, unknown>, inAll: number): void {
 
 /** The participant; where items are written, an erasure comes before this transaction or after it. */
 const participantOf = (tx: Tx, id: string, { items }: { items?: Record<string, unknown> }) =>
-  (items ? held : existing)(tx, id);
+  (items ? lockForShare : getParticipantOrThrow)(tx, id);
 
 /** Who signed, when and how, or when it was locked: stamped with the step that does it. */
 async function marks(
-  { tx, actor }: Change,
+  { tx, actor }: RequestScope,
   studyId: string,
   status: Status,
-  signing: Signing,
+  signing: SignatureRequest,
 ): Promise<Partial<FormInstance>> {
   if (status !== 'signed' && status !== 'locked') return {};
   if (!maySign.includes(actor.role))

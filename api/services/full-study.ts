@@ -14,9 +14,9 @@ import { STUDY_COLUMNS, ofTarget, studyTables } from '../../db/full/tables.js';
 import { tokenPlace } from '../../db/queries/datacapture-configs.js';
 import { IMPORT_ACTION, sealsOf } from '../../db/queries/decisions.js';
 import { updateStudy } from '../../db/queries/studies.js';
-import { changeAs, readAs } from '../../db/request.js';
+import { writeAsCaller, readAsCaller } from '../../db/request.js';
 import type { Caller } from '../../db/request.js';
-import { unhurried } from '../../db/transaction.js';
+import { withFileLimits } from '../../db/transaction.js';
 import { authorizeUser, exporters } from '../http/access.js';
 import { parseJson } from '../http/body/json.js';
 import { problem } from '../http/errors.js';
@@ -27,18 +27,18 @@ import { StudyDocument as DocumentSchema } from '../schemas/full-study.js';
 import { seal } from '../secrets.js';
 import type { Dependencies } from '../dependencies.js';
 import { check } from '../http/validation/validation.js';
-import type { Asked } from './exports.js';
+import type { ExportOptions } from './exports.js';
 import { attachment, safeName } from '../http/file-names.js';
 import { acceptPolicy } from './policy.js';
 import { streamed } from './streamed.js';
-import { createStudy, existing } from './studies.js';
-import type { Change } from './studies.js';
+import { createStudy, getStudyOrThrow } from './studies.js';
+import type { RequestScope } from './studies.js';
 
 /** Everything of a study as one JSON document, streamed; told in the study's audit before it begins. @throws 404 */
-export async function exportStudy({ services, actor, context }: Asked, studyId: string): Promise<Reply> {
+export async function exportFullStudy({ services, actor, context }: ExportOptions, studyId: string): Promise<Reply> {
   const caller: Caller = { userId: actor.id, studyId };
   const enter = (row: Parameters<typeof authorizeUser>[1]) => authorizeUser(exporters, row, studyId);
-  const study = await changeAs(services.database, caller, enter, async ({ tx, audit }) => {
+  const study = await writeAsCaller(services.database, caller, enter, async ({ tx, audit }) => {
     audit.record({
       ...auditActor(actor, context),
       study_id: studyId,
@@ -46,16 +46,16 @@ export async function exportStudy({ services, actor, context }: Asked, studyId: 
       resource_type: 'study',
       resource_id: studyId,
     });
-    return existing(tx, studyId);
+    return getStudyOrThrow(tx, studyId);
   });
   const sink = new PassThrough();
   const body = streamed(services, sink, () =>
-    readAs(
+    readAsCaller(
       services.database,
       caller,
       enter,
       async (tx) => {
-        await unhurried(tx);
+        await withFileLimits(tx);
         return writeStudyDocument(tx, studyId, nowIso(), sink, signerOf(services));
       },
       { snapshot: true },
@@ -76,7 +76,7 @@ const NOT_VERIFIED = {
   message: 'The document does not bear this service’s signature: the signatures of its forms are shown as not verified',
 };
 
-export interface Target {
+export interface ImportTarget {
   study_id?: string | undefined;
   study_code?: string | undefined;
   study_name?: string | undefined;
@@ -89,7 +89,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
  * same content, versions and history with it. All of it commits, or none.
  * @throws 400 another format, 404, 409 STUDY_NOT_EMPTY or STUDY_CODE_TAKEN, 422 no target, or rows that no table takes
  */
-export async function importStudy(change: Change & { services: Dependencies }, bytes: Buffer, named: Target) {
+export async function importFullStudy(change: RequestScope & { services: Dependencies }, bytes: Buffer, named: ImportTarget) {
   const { tx, audit, actor, context, services } = change;
   const { document, target } = opened(bytes, named);
   const policy = acceptPolicy(
@@ -141,7 +141,7 @@ export async function importStudy(change: Change & { services: Dependencies }, b
     },
   });
   await sealDecisions(change, studyId);
-  const { study_code, study_name } = await existing(tx, studyId);
+  const { study_code, study_name } = await getStudyOrThrow(tx, studyId);
   return {
     study_id: studyId,
     study_code,
@@ -159,7 +159,7 @@ export async function importStudy(change: Change & { services: Dependencies }, b
  * With its new ids no decision is what another chain has sealed: this one seals each as it was loaded, so that a
  * snapshot that is changed afterwards is found here too.
  */
-async function sealDecisions({ tx, audit, actor, context }: Change, studyId: string): Promise<void> {
+async function sealDecisions({ tx, audit, actor, context }: RequestScope, studyId: string): Promise<void> {
   const shared = {
     ...auditActor(actor, context),
     study_id: studyId,
@@ -200,7 +200,7 @@ function warningsOf(enabled: boolean, loaded: Record<string, number>, unknownBat
 }
 
 /** The study that is loaded into, locked. */
-async function targetStudy(change: Change, { study_id, study_code, study_name }: Target): Promise<string> {
+async function targetStudy(change: RequestScope, { study_id, study_code, study_name }: ImportTarget): Promise<string> {
   if (study_code !== undefined || study_name !== undefined) {
     if (study_id !== undefined)
       throw problem('CONTEXT_CONFLICT', {
@@ -224,7 +224,7 @@ async function targetStudy(change: Change, { study_id, study_code, study_name }:
       detail: 'study_id is not a valid uuid',
       errors: [{ path: 'study_id', code: 'FORMAT', message: 'study_id is not a valid uuid' }],
     });
-  const { id } = await existing(change.tx, study_id, true);
+  const { id } = await getStudyOrThrow(change.tx, study_id, true);
   if (!(await studyIsEmpty(change.tx, id)))
     throw problem('STUDY_NOT_EMPTY', {
       detail: 'The study is not empty: a document is loaded into an empty one only.',
@@ -241,7 +241,7 @@ const required = (names: readonly string[], sentence: string) =>
 /**
  * The document, and where it is to go: said beside it, in its own top level, or around it as `{study_id, document}`.
  */
-function opened(bytes: Buffer, named: Target): { document: StudyDocument; target: Target } {
+function opened(bytes: Buffer, named: ImportTarget): { document: StudyDocument; target: ImportTarget } {
   const given = parseJson(bytes);
   const outer = (typeof given === 'object' && given !== null ? given : {}) as Record<string, unknown>;
   const inner = (typeof outer.document === 'object' && outer.document !== null ? outer.document : outer) as Record<
@@ -261,7 +261,7 @@ function opened(bytes: Buffer, named: Target): { document: StudyDocument; target
     throw problem('FILE_UNREADABLE', {
       detail: `The document has a table that is not known here: ${strange.slice(0, 60)}.`,
     });
-  const target: Target = {};
+  const target: ImportTarget = {};
   for (const key of KEYS) {
     const said = [named[key], outer[key], inner[key]].filter(
       (value): value is string => typeof value === 'string' && value !== '',

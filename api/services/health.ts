@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { measured } from '../temporal.js';
+import { withMetrics } from '../temporal.js';
 import type { Probe } from '../temporal.js';
 import type { Dependencies } from '../dependencies.js';
 import type { KnownWorkers } from '../../db/queries/worker-signs.js';
@@ -39,7 +39,7 @@ function health(probe: Probe | undefined): Health {
 
 export const checkDatabase = async ({ database }: Dependencies): Promise<Health> =>
   health(
-    await measured(PROBE_MS, async () => {
+    await withMetrics(PROBE_MS, async () => {
       await within(execute(database, 'select 1'), PROBE_MS);
     }),
   );
@@ -47,7 +47,7 @@ export const checkDatabase = async ({ database }: Dependencies): Promise<Health>
 export const checkRedis = async ({ redis }: Dependencies): Promise<Health> =>
   health(
     redis &&
-      (await measured(PROBE_MS, async () => {
+      (await withMetrics(PROBE_MS, async () => {
         await within(redis.ping(), PROBE_MS);
       })),
   );
@@ -58,7 +58,7 @@ async function checkMail({ settings }: Dependencies): Promise<Health> {
   const url = new URL(settings.SMTP_URL);
   const port = Number(url.port || (url.protocol === 'smtps:' ? 465 : 25));
   return health(
-    await measured(
+    await withMetrics(
       PROBE_MS,
       () =>
         new Promise((resolve, reject) => {

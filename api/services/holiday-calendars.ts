@@ -16,7 +16,7 @@ import { brokenRule, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { HolidayCalendarChange, NewHolidayCalendar } from '../schemas/edc.js';
-import type { Change } from './studies.js';
+import type { RequestScope } from './studies.js';
 
 const unique = {
   holiday_calendars_study_id_name_key: 'CALENDAR_NAME_TAKEN',
@@ -36,7 +36,7 @@ const fieldsOf = ({ holidays, ...fields }: Given): HolidayCalendarFields => ({
  * SITE_HAS_CALENDAR, 400
  */
 export async function createCalendar(
-  change: Change,
+  change: RequestScope,
   studyId: string,
   given: Static<typeof NewHolidayCalendar>,
 ): Promise<HolidayCalendarRecord> {
@@ -49,7 +49,7 @@ export async function createCalendar(
   await requireSense(tx, studyId, { ...given, is_default: fields.is_default }, null);
   const former = fields.is_default ? await clearDefault(tx, studyId) : undefined;
   const id = await mapConstraintErrors(unique, () => insertCalendar(tx, studyId, fields));
-  const made = await existingCalendar(tx, id);
+  const made = await getCalendarOrThrow(tx, id);
   await noteChange(change, made, 'holiday_calendar_created', {
     is_default: made.is_default,
     ...(former && { default_before: former }),
@@ -59,13 +59,13 @@ export async function createCalendar(
 
 /** @throws 404, 409 CALENDAR_NAME_TAKEN, SITE_HAS_CALENDAR or STALE, 400 */
 export async function changeCalendar(
-  change: Change,
+  change: RequestScope,
   id: string,
   given: Given,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<HolidayCalendarRecord> {
   const { tx } = change;
-  const before = await existingCalendar(tx, id, true);
+  const before = await getCalendarOrThrow(tx, id, true);
   assertIfMatch({ ...before });
   await requireSense(tx, before.study_id, given, before);
   const wanted = fieldsOf(given);
@@ -74,22 +74,22 @@ export async function changeCalendar(
   const former = given.is_default && !before.is_default ? await clearDefault(tx, before.study_id) : undefined;
   await mapConstraintErrors(unique, () => updateCalendar(tx, id, wanted));
   await noteChange(change, before, 'holiday_calendar_changed', { fields, ...(former && { default_before: former }) });
-  return existingCalendar(tx, id);
+  return getCalendarOrThrow(tx, id);
 }
 
 /** @throws 404, 409 STALE */
 export async function removeCalendar(
-  change: Change,
+  change: RequestScope,
   id: string,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {
-  const before = await existingCalendar(change.tx, id, true);
+  const before = await getCalendarOrThrow(change.tx, id, true);
   assertIfMatch({ ...before });
   await deleteCalendar(change.tx, id);
   await noteChange(change, before, 'holiday_calendar_deleted');
 }
 
-export async function existingCalendar(tx: Tx, id: string, lock = false): Promise<HolidayCalendarRecord> {
+export async function getCalendarOrThrow(tx: Tx, id: string, lock = false): Promise<HolidayCalendarRecord> {
   const calendar = await calendarById(tx, id, lock);
   if (!calendar) throw problem('NOT_FOUND', { detail: 'There is no such holiday calendar.' });
   return calendar;
@@ -127,7 +127,7 @@ async function requireSense(
  * version.
  */
 async function noteChange(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   calendar: HolidayCalendarRecord,
   action: string,
   more: Record<string, unknown> = {},

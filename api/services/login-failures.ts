@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/knex.js';
 import { countFailedLogin, originOf } from '../../db/queries/login-failures.js';
 import type { LoginOrigin } from '../../db/queries/login-failures.js';
-import type { Work } from '../../db/transaction.js';
+import type { WriteTransaction } from '../../db/transaction.js';
 import type { RequestContext } from '../http/route.js';
 import { notifyUser } from './account-notices.js';
 
@@ -11,7 +11,7 @@ export const originIn = (tx: Tx, userId: string, context: RequestContext): Promi
 
 /** Counts a wrong password or code. A lock is an audit record, and the owner is told. */
 export async function countFailure(
-  { tx, audit }: Work,
+  { tx, audit }: WriteTransaction,
   userId: string,
   origin: LoginOrigin,
   context: RequestContext,

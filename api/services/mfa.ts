@@ -1,7 +1,7 @@
 import type { AuditTrail } from '../../db/audit.js';
 import type { Tx } from '../../db/knex.js';
 import {
-  challengeStands,
+  isChallengeValid,
   confirmSecondFactor,
   endChallenge,
   keepPendingFactor,
@@ -9,13 +9,13 @@ import {
   removeSecondFactor,
   replaceRecoveryCodes,
   secondFactor,
-  takeStep,
+  claimTotpStep,
   totpPlace,
   useRecoveryCode,
 } from '../../db/queries/mfa.js';
 import { revokeAllOf, userById, userSecretForUpdate } from '../../db/queries/users.js';
 import { inScope } from '../../db/transaction.js';
-import type { Work } from '../../db/transaction.js';
+import type { WriteTransaction } from '../../db/transaction.js';
 import type { Settings } from '../../settings.js';
 import type { Actor } from '../http/access.js';
 import { newRecoveryCodes, recoveryHash } from '../auth/recovery-codes.js';
@@ -31,11 +31,11 @@ import { signIn } from './auth.js';
 import { countFailure, originIn } from './login-failures.js';
 import { mfaRequired } from './mfa-challenge.js';
 import { requireRecentProof } from './reauthentication.js';
-import type { Proof as Identity } from './reauthentication.js';
-import { stepOf, withBox } from './totp-proof.js';
+import type { ReauthenticationProof as Identity } from './reauthentication.js';
+import { stepOf, secretBox } from './totp-proof.js';
 
 /** What proves the second factor: a code of the authenticator, or a recovery code, each good once. */
-export interface Proof {
+export interface MfaProof {
   code?: string;
   recovery_code?: string;
 }
@@ -80,7 +80,7 @@ export async function setUpMfa(
 ): Promise<{ secret: string; otpauth_url: string; recovery_codes: string[] }> {
   const secret = newTotpSecret();
   const codes = newRecoveryCodes();
-  const sealed = withBox(services.settings, (box) => box.seal(secret, totpPlace(actor.id)));
+  const sealed = secretBox(services.settings, (box) => box.seal(secret, totpPlace(actor.id)));
   await inScope(services.database, [], async ({ tx, audit }) => {
     await requireStanding(tx, actor, credential);
     await requireRecentProof(tx, services.settings, { actor, credential, proof });
@@ -132,14 +132,14 @@ export async function verifyMfa({ services, actor, credential, context }: Own, c
  */
 export async function loginByMfa(
   services: Dependencies,
-  { mfa_token, ...proof }: Proof & { mfa_token: string },
+  { mfa_token, ...proof }: MfaProof & { mfa_token: string },
   context: RequestContext,
 ) {
   const { sub: userId, jti } = verifyToken(services.settings, 'mfa', mfa_token);
   assertAllowed(await services.rateLimits.auth.take(`mfa:${userId}`));
   const entered = await inScope(services.database, [], async (work) => {
     const user = await userSecretForUpdate(work.tx, userId);
-    if (!user || user.status !== 'active' || !(await challengeStands(work.tx, { id: jti, userId, purpose: 'login' })))
+    if (!user || user.status !== 'active' || !(await isChallengeValid(work.tx, { id: jti, userId, purpose: 'login' })))
       throw problem('INVALID_TOKEN', { detail: 'The mfa token was used or has expired: log in again.' });
     const factor = await proven(work, services.settings, userId, proof, context);
     if (!factor) return undefined;
@@ -153,7 +153,7 @@ export async function loginByMfa(
 }
 
 /** New recovery codes; those of before are good no more. @throws 400 WRONG_CODE, 409 MFA_NOT_SET_UP */
-export async function renewRecoveryCodes(own: Own, proof: Proof): Promise<{ recovery_codes: string[] }> {
+export async function renewRecoveryCodes(own: Own, proof: MfaProof): Promise<{ recovery_codes: string[] }> {
   const codes = newRecoveryCodes();
   await proving(own, proof, async ({ tx, audit }) => {
     await replaceRecoveryCodes(tx, own.actor.id, codes.map(recoveryHash));
@@ -166,7 +166,7 @@ export async function renewRecoveryCodes(own: Own, proof: Proof): Promise<{ reco
 /**
  * Turns the second factor off. @throws 400 WRONG_CODE, 403 MFA_REQUIRED where the role must have it, 409 MFA_NOT_SET_UP
  */
-export async function disableMfa(own: Own, proof: Proof): Promise<void> {
+export async function disableMfa(own: Own, proof: MfaProof): Promise<void> {
   if (mfaRequired(own.services.settings, own.actor.role)) throw problem('MFA_REQUIRED');
   await proving(own, proof, async ({ tx, audit }) => {
     await removeSecondFactor(tx, own.actor.id);
@@ -199,8 +199,8 @@ export async function resetMfa(
 /** A change to one's own second factor, which needs a proof of it. */
 async function proving(
   { services, actor, context }: Own,
-  proof: Proof,
-  change: (work: Work) => Promise<void>,
+  proof: MfaProof,
+  change: (work: WriteTransaction) => Promise<void>,
 ): Promise<void> {
   const done = await inScope(services.database, [], async (work) => {
     await userSecretForUpdate(work.tx, actor.id);
@@ -214,10 +214,10 @@ async function proving(
 
 /** Uses the proof up. What is wrong counts towards the lock of where it comes from. @returns by what it was proven */
 async function proven(
-  { tx, audit }: Work,
+  { tx, audit }: WriteTransaction,
   settings: Settings,
   userId: string,
-  { code, recovery_code }: Proof,
+  { code, recovery_code }: MfaProof,
   context: RequestContext,
 ): Promise<'totp' | 'recovery_code' | undefined> {
   const factor = await secondFactor(tx, userId);
@@ -236,7 +236,7 @@ async function proven(
     }
     const step = code === undefined ? undefined : stepOf(settings, userId, factor, code);
     if (step !== undefined) {
-      await takeStep(tx, userId, step);
+      await claimTotpStep(tx, userId, step);
       return 'totp';
     }
   }
@@ -248,6 +248,6 @@ async function proven(
 /** @throws 401 when the caller's mfa token was used or has expired */
 async function requireStanding(tx: Tx, actor: Actor, credential: Credential | undefined): Promise<void> {
   if (credential?.audience !== 'mfa') return;
-  if (!(await challengeStands(tx, { id: credential.jti, userId: actor.id, purpose: 'setup' })))
+  if (!(await isChallengeValid(tx, { id: credential.jti, userId: actor.id, purpose: 'setup' })))
     throw problem('INVALID_TOKEN', { detail: 'The mfa token was used or has expired: log in again.' });
 }

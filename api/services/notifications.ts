@@ -20,18 +20,18 @@ import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
 import { webSubscription, webSubscriptionFault } from '../../workflows/domain/reminders/web-subscription.js';
 import { settingsFaults } from '../../workflows/domain/reminders/settings.js';
 import type { NotificationSettings } from '../../workflows/domain/reminders/settings.js';
-import { valuesOf } from '../../workflows/domain/reminders/values.js';
-import { compose, signed, wordsFor } from '../../workflows/domain/reminders/words.js';
+import { placeholderValues } from '../../workflows/domain/reminders/values.js';
+import { compose, withSignature, wordsFor } from '../../workflows/domain/reminders/words.js';
 import type { Actor, Participant } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
 import type { NewDevice, PreviewRequest } from '../schemas/notifications.js';
 import type { Dependencies } from '../dependencies.js';
-import { existing as existingParticipant } from './participants.js';
+import { getParticipantOrThrow as existingParticipant } from './participants.js';
 import { requireLinkQuota } from './quotas.js';
-import type { Change } from './studies.js';
-import { existingVisit } from './visits.js';
+import type { RequestScope } from './studies.js';
+import { getVisitOrThrow } from './visits.js';
 import { query } from '../../db/query.js';
 
 async function existing(tx: Tx, id: string, actor: Actor, lock = false): Promise<NotificationRecord> {
@@ -45,7 +45,7 @@ async function existing(tx: Tx, id: string, actor: Actor, lock = false): Promise
  * @throws 404
  */
 export async function explainVisit(tx: Tx, visitId: string, maxLatenessHours: number) {
-  const visit = await existingVisit(tx, visitId);
+  const visit = await getVisitOrThrow(tx, visitId);
   const now = nowIso();
   const rows = await remindersOfVisit(tx, visitId);
   const items = rows.map((row) => {
@@ -127,7 +127,7 @@ async function zoneOf(tx: Tx, participantId: string): Promise<string> {
  * @throws 404, 409 NOTIFICATION_PENDING for one that is still to be sent, PARTICIPANT_WITHDRAWN, 429 QUOTA_EXCEEDED
  */
 export async function resend(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   settings: Dependencies['settings'],
   id: string,
 ): Promise<NotificationRecord> {
@@ -161,7 +161,7 @@ export async function resend(
 /**
  * Stops a message that was not sent yet, for good. @throws 404, 409 NOTIFICATION_SETTLED, or NOTIFICATION_BEING_SENT
  */
-export async function cancel({ tx, audit, actor, context }: Change, id: string): Promise<NotificationRecord> {
+export async function cancel({ tx, audit, actor, context }: RequestScope, id: string): Promise<NotificationRecord> {
   const before = await existing(tx, id, actor, true);
   if (before.status === 'cancelled' && before.reason === 'cancelled_by_staff') return before;
   if (before.status !== 'pending')
@@ -184,7 +184,7 @@ export async function cancel({ tx, audit, actor, context }: Change, id: string):
  * @throws 404, 422
  */
 export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, settings: Dependencies['settings']) {
-  const visit = await existingVisit(tx, given.visit_id);
+  const visit = await getVisitOrThrow(tx, given.visit_id);
   if (given.template) {
     const errors = settingsFaults({ languages: { en: { [given.kind]: given.template } } }).map((fault) => ({
       ...fault,
@@ -199,7 +199,7 @@ export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, sett
     ? { ...given.template, language: given.language ?? 'en', own: true }
     : wordsFor(given.kind, given.language ?? participant.preferred_language, study.settings);
   const base = (settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
-  const values = valuesOf(
+  const values = placeholderValues(
     {
       kind: given.kind,
       channel: given.channel ?? 'email',
@@ -228,7 +228,7 @@ export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, sett
     nowIso(),
     words.language,
   );
-  const whole = (given.channel ?? 'email') === 'email' ? signed(words, values) : words;
+  const whole = (given.channel ?? 'email') === 'email' ? withSignature(words, values) : words;
   return { ...compose(whole, values), language: words.language };
 }
 
@@ -300,7 +300,7 @@ export function webPushKey({ settings }: Dependencies): { public_key: string } {
  * @throws 404, 409 PARTICIPANT_WITHDRAWN
  */
 export async function registerDevice(
-  { tx, audit, actor, context }: Omit<Change, 'actor'> & { actor: Actor | Participant },
+  { tx, audit, actor, context }: Omit<RequestScope, 'actor'> & { actor: Actor | Participant },
   given: Static<typeof NewDevice>,
   settings: Dependencies['settings'],
 ) {

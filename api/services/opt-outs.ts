@@ -1,7 +1,7 @@
 import type { AuditTrail } from '../../db/audit.js';
 import type { Tx } from '../../db/knex.js';
 import { optIn, optOut, optOutsOf } from '../../db/queries/notifications.js';
-import { subjectOf } from '../../db/signed-links.js';
+import { subjectOfToken } from '../../db/signed-links.js';
 import { studyShownTo } from '../../db/queries/study-face.js';
 import { inScope, readInScope } from '../../db/transaction.js';
 import type { Participant } from '../http/access.js';
@@ -46,7 +46,7 @@ export async function changePreferences(
 
 /** The participant and channel of an opt-out link. @throws 404 for one that is not ours */
 function meant(services: Dependencies, token: string): { participantId: string; channel: string } {
-  const subject = subjectOf(sessionSecret(services.settings), 'unsubscribe', token);
+  const subject = subjectOfToken(sessionSecret(services.settings), 'unsubscribe', token);
   if (!subject) throw problem('NOT_FOUND', { detail: 'This link is not valid.' });
   const [participantId, channel] = subject.split('.') as [string, string];
   return { participantId, channel };

@@ -3,8 +3,8 @@ import { addSites, externalIdsHeld, insertImported, updateImported } from '../..
 import type { ImportedParticipant } from '../../db/queries/participant-import.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { ImportPlan, PlannedRow } from './participant-import-plan.js';
-import { READ_BY_ANCHOR, sourcesChanged } from './participants.js';
-import type { Change } from './studies.js';
+import { ANCHOR_RELEVANT_FIELDS, announceSourcesChanged } from './participants.js';
+import type { RequestScope } from './studies.js';
 
 /**
  * So many changed participants of a file are looked at again at once; the others give way to what somebody waits for.
@@ -26,7 +26,7 @@ export class ImportWriter {
   private moved = 0;
 
   constructor(
-    private readonly change: Change,
+    private readonly change: RequestScope,
     private readonly studyId: string,
     private readonly rules: Rules,
   ) {}
@@ -58,11 +58,11 @@ export class ImportWriter {
       'participant',
       plan.changed.map(({ known, changes }) => ({ id: known.id, fields: changes })),
     );
-    const moved = plan.changed.filter(({ changes }) => changes.some((field) => READ_BY_ANCHOR.includes(field)));
+    const moved = plan.changed.filter(({ changes }) => changes.some((field) => ANCHOR_RELEVANT_FIELDS.includes(field)));
     if (this.rules.dry_run) return;
     await putOutbox(
       tx,
-      moved.map(({ known }, i) => ({ ...sourcesChanged(known, actor, context), patient: this.moved + i >= AT_ONCE })),
+      moved.map(({ known }, i) => ({ ...announceSourcesChanged(known, actor, context), patient: this.moved + i >= AT_ONCE })),
     );
     this.moved += moved.length;
   }

@@ -1,4 +1,4 @@
-import { keptOpen } from '../../db/kept-open.js';
+import { withKeepAlive } from '../../db/kept-open.js';
 import { completeImport, importById, importedBefore } from '../../db/queries/imports.js';
 import { rehearse } from '../../db/queries/participant-import.js';
 import { FailedRows } from '../import/failed-rows.js';
@@ -11,7 +11,7 @@ import { auditActor } from '../http/audit-actor.js';
 import type { JsonStream } from '../http/json-stream.js';
 import { ImportPlanner } from './participant-import-plan.js';
 import { ImportWriter } from './participant-import-write.js';
-import type { Change } from './studies.js';
+import type { RequestScope } from './studies.js';
 
 export interface ImportOptions {
   skip_duplicates: boolean;
@@ -39,7 +39,7 @@ const PORTION = 1_000;
  * taken
  */
 export async function importParticipants(
-  change: Change,
+  change: RequestScope,
   studyId: string,
   open: () => Promise<Sheet>,
   options: ImportOptions,
@@ -56,7 +56,7 @@ export async function importParticipants(
     throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not create sites.` });
   const before = await importedBefore(tx, studyId, sha256);
   progress.note('reading', 0, null);
-  const sheet = await keptOpen(tx, open);
+  const sheet = await withKeepAlive(tx, open);
   const outline = await outlineOf(sheet);
   const total = outline.rows;
   progress.note('deciding', 0.2, total);

@@ -4,7 +4,7 @@ import { putOutbox } from '../../db/outbox.js';
 import type { OutboxMessage } from '../../db/outbox.js';
 import type { Tx } from '../../db/knex.js';
 import { lockAnchors } from '../../db/queries/anchors.js';
-import { insertTogether } from '../../db/rows.js';
+import { insertMany } from '../../db/rows.js';
 import { IDENTITY, erasedAt } from '../../db/queries/erasure.js';
 import type { Participant } from '../../db/models/records.js';
 import {
@@ -23,8 +23,8 @@ import { brokenRule, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
-import { requireNotErased } from './erased.js';
-import type { Change } from './studies.js';
+import { assertNotErased } from './erased.js';
+import type { RequestScope } from './studies.js';
 
 export interface Fields {
   participant_code?: string;
@@ -43,12 +43,12 @@ const unique = {
   participants_external: 'DUPLICATE_EXTERNAL_ID',
 } as const;
 /** What a decision on the anchor may read of a participant. */
-export const READ_BY_ANCHOR = ['site_id', 'preferred_language', 'date_of_birth', 'arm'];
+export const ANCHOR_RELEVANT_FIELDS = ['site_id', 'preferred_language', 'date_of_birth', 'arm'];
 /** What stays as the erasure left it. */
 const ERASED_FOR_GOOD: readonly string[] = [...IDENTITY, 'participant_code'];
 
 /** The message that a fact of a participant changed: its anchor is evaluated again. */
-export const sourcesChanged = (
+export const announceSourcesChanged = (
   participant: { id: string; study_id: string },
   actor: Actor,
   context: RequestContext,
@@ -63,8 +63,8 @@ export const sourcesChanged = (
  * Enrolls a participant: the record, its anchor (`unset`, version 1) and the start of its workflow commit together.
  * @throws 409 PARTICIPANT_CODE_TAKEN, DUPLICATE_EXTERNAL_ID; 400 unknown site; 403 SITE_NOT_ASSIGNED
  */
-export async function enroll(
-  { tx, audit, actor, context }: Change,
+export async function enrollParticipant(
+  { tx, audit, actor, context }: RequestScope,
   studyId: string,
   given: Fields & { participant_code: string },
 ): Promise<ParticipantRecord> {
@@ -87,12 +87,12 @@ export async function enroll(
     metadata: { fields: Object.keys(given).sort() },
   });
   await putOutbox(tx, [{ topic: 'participant-start', studyId, subject: id, payload: { site_id: siteId ?? null } }]);
-  return existing(tx, id);
+  return getParticipantOrThrow(tx, id);
 }
 
 /** @throws 404, 409 as `enroll`, STALE or PARTICIPANT_ERASED, 400 unknown site, 403 SITE_NOT_ASSIGNED */
 export async function changeParticipant(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   id: string,
   given: Fields,
   assertIfMatch: (record: Record<string, unknown>) => void,
@@ -103,7 +103,7 @@ export async function changeParticipant(
   const change: Partial<Participant> = { ...fields, ...(siteId !== undefined && { site_id: siteId }) };
   const changed = changedFields({ ...before }, { ...change });
   if (changed.length === 0) return before;
-  await requireNotErased(
+  await assertNotErased(
     tx,
     id,
     changed.filter((field) => ERASED_FOR_GOOD.includes(field)),
@@ -118,14 +118,14 @@ export async function changeParticipant(
     resource_id: id,
     metadata: { fields: changed },
   });
-  if (changed.some((field) => READ_BY_ANCHOR.includes(field)))
-    await putOutbox(tx, [sourcesChanged(before, actor, context)]);
-  return existing(tx, id);
+  if (changed.some((field) => ANCHOR_RELEVANT_FIELDS.includes(field)))
+    await putOutbox(tx, [announceSourcesChanged(before, actor, context)]);
+  return getParticipantOrThrow(tx, id);
 }
 
 /** Deletes a participant for whom nothing was recorded. @throws 404, 409 PARTICIPANT_HAS_DATA, STALE */
 export async function removeParticipant(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   id: string,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {
@@ -158,7 +158,7 @@ export async function removeParticipant(
  * PARTICIPANT_WITHDRAWN, 400 a time ahead
  */
 export async function withdraw(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   id: string,
   given: { reason: string; withdrawn_at?: string },
 ): Promise<ParticipantRecord> {
@@ -175,7 +175,7 @@ export async function withdraw(
     resource_id: id,
     metadata: { withdrawn_at: at },
   });
-  await insertTogether(tx, [
+  await insertMany(tx, [
     intoEvents([
       {
         type: 'PARTICIPANT_WITHDRAWN',
@@ -193,7 +193,7 @@ export async function withdraw(
       payload: { actor_user_id: actor.id, request_id: context.requestId },
     },
   ]);
-  return existing(tx, id);
+  return getParticipantOrThrow(tx, id);
 }
 
 /**
@@ -202,7 +202,7 @@ export async function withdraw(
  * @throws 404, 409 NOT_WITHDRAWN or PARTICIPANT_ERASED
  */
 export async function reinstate(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   id: string,
   given: { reason: string },
 ): Promise<ParticipantRecord> {
@@ -226,7 +226,7 @@ export async function reinstate(
     resource_id: id,
     metadata: { reason: given.reason, withdrawn_at },
   });
-  await insertTogether(tx, [
+  await insertMany(tx, [
     intoEvents([
       {
         type: 'PARTICIPANT_REINSTATED',
@@ -244,7 +244,7 @@ export async function reinstate(
       payload: { actor_user_id: actor.id, request_id: context.requestId },
     },
   ]);
-  return existing(tx, id);
+  return getParticipantOrThrow(tx, id);
 }
 
 const actorOf = ({ id }: Actor) => ({ user_id: id, type: 'user' });
@@ -272,7 +272,7 @@ export function realInstant(instant: string, path: string): string {
   throw problem('RULE_VIOLATED', { detail: `${message}.`, errors: [{ path, code: 'NO_INSTANT', message }] });
 }
 
-export async function existing(tx: Tx, id: string): Promise<ParticipantRecord> {
+export async function getParticipantOrThrow(tx: Tx, id: string): Promise<ParticipantRecord> {
   const participant = await participantById(tx, id);
   if (!participant) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   return participant;
@@ -282,14 +282,14 @@ export async function existing(tx: Tx, id: string): Promise<ParticipantRecord> {
  * The participant, whose withdrawal comes before what this transaction does or after it. Who needs its anchor locks
  * that one first.
  */
-export async function held(tx: Tx, id: string): Promise<ParticipantRecord> {
+export async function lockForShare(tx: Tx, id: string): Promise<ParticipantRecord> {
   const participant = await participantForShare(tx, id);
   if (!participant) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   return participant;
 }
 
 /** @throws 409 PARTICIPANT_WITHDRAWN: no visit is planned or moved any more (decisions, section 5) */
-export function requireMovable(participant: ParticipantRecord): void {
+export function assertNotWithdrawn(participant: ParticipantRecord): void {
   if (participant.status === 'withdrawn')
     throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the schedule is frozen.' });
 }

@@ -21,9 +21,9 @@ export const outcomes = [
   'override_required',
   'validation_failed',
 ] as const;
-export type Outcome = (typeof outcomes)[number];
+export type DryRunOutcome = (typeof outcomes)[number];
 
-type Example = Outcome | 'schedules_regenerated' | 'moved_by_earlier_override';
+type Example = DryRunOutcome | 'schedules_regenerated' | 'moved_by_earlier_override';
 
 export interface DryRun {
   dry_run: true;
@@ -33,7 +33,7 @@ export interface DryRun {
   total: number;
   /** Whose anchor would move or change its status. */
   would_change: number;
-  counts: Record<Outcome, number>;
+  counts: Record<DryRunOutcome, number>;
   schedules_regenerated: number;
   /** Of them, those whom an override had left on the former date: all of their visits move. */
   moved_by_earlier_override: number;
@@ -54,7 +54,7 @@ export async function dryRunPolicy(tx: Tx, studyId: string, policy: Policy): Pro
     schedules_regenerated: 0,
     moved_by_earlier_override: 0,
     examples: {},
-    counts: Object.fromEntries(outcomes.map((outcome) => [outcome, 0])) as Record<Outcome, number>,
+    counts: Object.fromEntries(outcomes.map((outcome) => [outcome, 0])) as Record<DryRunOutcome, number>,
   };
   const example = (of: Example, id: string) => {
     const list = (run.examples[of] ??= []);
@@ -95,4 +95,4 @@ export async function dryRunPolicy(tx: Tx, studyId: string, policy: Policy): Pro
   }
 }
 
-const outcomeOf = (result: EvaluationResult): Outcome => (result === 'none' ? 'unchanged' : result);
+const outcomeOf = (result: EvaluationResult): DryRunOutcome => (result === 'none' ? 'unchanged' : result);

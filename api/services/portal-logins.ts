@@ -11,13 +11,13 @@ import {
 import type { PortalTokenRow, Whose } from '../../db/queries/portal-logins.js';
 import { inScope } from '../../db/transaction.js';
 import { portalSession, refreshCookie, refreshTokenIn, sessionSecret } from '../auth/portal.js';
-import type { PortalHolder, PortalSession } from '../auth/portal.js';
+import type { PortalPrincipal, PortalSession } from '../auth/portal.js';
 import { opaqueToken } from '../auth/tokens.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
-import type { Change } from './studies.js';
+import type { RequestScope } from './studies.js';
 
 /** What a login gives: tokens for whoever sends them, cookies for pages. */
 export interface PortalTokens {
@@ -32,7 +32,7 @@ export interface PortalTokens {
 export async function issuePortalTokens(
   { settings }: Dependencies,
   tx: Tx,
-  to: { holder: PortalHolder; study_id: string; family_id?: string; remember: boolean },
+  to: { holder: PortalPrincipal; study_id: string; family_id?: string; remember: boolean },
   context: RequestContext,
 ): Promise<PortalTokens> {
   const refresh = opaqueToken();
@@ -96,7 +96,7 @@ export async function refreshPortal(
             return undefined;
           }
           await markPortalTokenRotated(tx, row.id);
-          const holder: PortalHolder =
+          const holder: PortalPrincipal =
             row.participant_id === null
               ? { kind: 'caregiver', id: row.caregiver_id!, epoch: row.session_epoch! }
               : { kind: 'participant', id: row.participant_id };
@@ -132,14 +132,14 @@ export async function leavePortal(
 }
 
 /** Ends one login of a participant or caregiver, by staff. @throws 404 */
-export async function revokePortalLogin(change: Change, whose: Whose, studyId: string, login: string): Promise<void> {
+export async function revokePortalLogin(change: RequestScope, whose: Whose, studyId: string, login: string): Promise<void> {
   if (!(await portalLoginsOf(change.tx, whose)).some(({ id }) => id === login))
     throw problem('NOT_FOUND', { detail: 'There is no such login.' });
   await revoke(change, whose, studyId, [login]);
 }
 
 /** Ends all of them. */
-export async function revokePortalLogins(change: Change, whose: Whose, studyId: string): Promise<void> {
+export async function revokePortalLogins(change: RequestScope, whose: Whose, studyId: string): Promise<void> {
   await revoke(
     change,
     whose,
@@ -148,7 +148,7 @@ export async function revokePortalLogins(change: Change, whose: Whose, studyId: 
   );
 }
 
-async function revoke({ tx, audit, actor, context }: Change, whose: Whose, study_id: string, logins: string[]) {
+async function revoke({ tx, audit, actor, context }: RequestScope, whose: Whose, study_id: string, logins: string[]) {
   for (const login of logins) await endPortalLogin(tx, login);
   if (logins.length === 0) return;
   const [[column, id]] = Object.entries(whose) as [[string, string]];

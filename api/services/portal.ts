@@ -17,7 +17,7 @@ import type { Settings } from '../../settings.js';
 import type { Sender } from '../../workflows/contract.js';
 import type { Caregiver, Participant } from '../http/access.js';
 import { sessionSecret } from '../auth/portal.js';
-import type { PortalHolder } from '../auth/portal.js';
+import type { PortalPrincipal } from '../auth/portal.js';
 import { invalid, problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
@@ -26,7 +26,7 @@ import { currentPolicy } from './policy.js';
 import { issuePortalTokens } from './portal-logins.js';
 import type { PortalTokens } from './portal-logins.js';
 import { requireLinkQuota } from './quotas.js';
-import type { Change } from './studies.js';
+import type { RequestScope } from './studies.js';
 
 const addresses = { email: 'email', sms: 'phone' } as const;
 
@@ -45,7 +45,7 @@ interface Recipient {
  * recipient, 429 QUOTA_EXCEEDED
  */
 export async function requestLink(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   settings: Settings,
   given: { participant_id?: string; caregiver_id?: string; channel: 'email' | 'sms' },
 ): Promise<void> {
@@ -116,7 +116,7 @@ export async function openSession(
 ): Promise<Pick<PortalTokens, 'cookies'> & { body: PortalTokens['body'] & Record<string, unknown> }> {
   const hash = linkHash(sessionSecret(services.settings), token);
   const opened = await inScope(services.database, '*', async ({ tx, audit }): Promise<Opened | undefined> => {
-    const issue = (holder: PortalHolder, study_id: string) =>
+    const issue = (holder: PortalPrincipal, study_id: string) =>
       issuePortalTokens(services, tx, { holder, study_id, remember }, context);
     const entry = { user_id: null, request_id: context.requestId };
     const participant = await openLink(tx, hash);
@@ -181,7 +181,7 @@ const MOST = 500;
 const withoutCare = ({ relationship: _relationship, ...participant }: CaredFor): PortalParticipant => participant;
 
 /** For whom a portal token may ask: the participant itself, or those whom a caregiver cares for. */
-export async function household(tx: Tx, actor: Participant | Caregiver, range: { skip: number; limit: number }) {
+export async function householdOf(tx: Tx, actor: Participant | Caregiver, range: { skip: number; limit: number }) {
   if (actor.role === 'caregiver') {
     const { id, study_id, name, preferred_language } = actor;
     return { caregiver: { id, study_id, name, preferred_language }, ...(await caredFor(tx, id, range)) };

@@ -4,12 +4,12 @@ import type { Page } from '../../db/queries/paging.js';
 import type { Tx } from '../../db/knex.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import { existingSession } from './sessions.js';
-import type { Change } from './studies.js';
+import { getSessionOrThrow } from './sessions.js';
+import type { RequestScope } from './studies.js';
 
 /** A session's push and its attempts. @throws 404 */
 export async function sessionPushes(tx: Tx, sessionId: string, at: Page) {
-  const session = await existingSession(tx, sessionId);
+  const session = await getSessionOrThrow(tx, sessionId);
   return { ...(await listAttempts(tx, session.id, at)), push: (await pushOfSession(tx, session.id)) ?? null };
 }
 
@@ -19,10 +19,10 @@ export async function sessionPushes(tx: Tx, sessionId: string, at: Page) {
  * @throws 404, 409 SESSION_NOT_COMPLETED
  */
 export async function pushAgain(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   sessionId: string,
 ): Promise<{ status: 'started'; session_id: string }> {
-  const session = await existingSession(tx, sessionId);
+  const session = await getSessionOrThrow(tx, sessionId);
   if (session.status !== 'completed')
     throw problem('SESSION_NOT_COMPLETED', {
       detail: `Only a completed session has results to push; this one is ${session.status}.`,
@@ -41,7 +41,7 @@ export async function pushAgain(
 
 /** Has the failed pushes of a study tried now, all of them or those of the named sessions. */
 export async function retryPushes(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   studyId: string,
   named: readonly string[] | undefined,
 ) {

@@ -5,8 +5,8 @@ import { insertRandomization, randomizationOf } from '../../db/queries/randomiza
 import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor } from '../http/audit-actor.js';
-import { existing, realInstant, sourcesChanged } from './participants.js';
-import type { Change } from './studies.js';
+import { getParticipantOrThrow, realInstant, announceSourcesChanged } from './participants.js';
+import type { RequestScope } from './studies.js';
 
 export async function randomization(tx: Tx, participantId: string): Promise<Randomization> {
   const row = await randomizationOf(tx, participantId);
@@ -16,11 +16,11 @@ export async function randomization(tx: Tx, participantId: string): Promise<Rand
 
 /** Randomizes once; the arm is the participant's from then on. @throws 409 ALREADY_RANDOMIZED, 400 no instant */
 export async function randomize(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   participantId: string,
   given: { arm: string; randomized_at: string; stratum?: string | null },
 ): Promise<Randomization> {
-  const participant = await existing(tx, participantId);
+  const participant = await getParticipantOrThrow(tx, participantId);
   const randomized_at = realInstant(given.randomized_at, 'randomized_at');
   const row = await mapConstraintErrors({ randomizations_participant_id_key: 'ALREADY_RANDOMIZED' }, () =>
     insertRandomization(tx, { ...given, randomized_at, study_id: participant.study_id, participant_id: participantId }),
@@ -33,6 +33,6 @@ export async function randomize(
     resource_id: row.id,
     metadata: { participant_id: participantId, randomized_at: row.randomized_at },
   });
-  await putOutbox(tx, [sourcesChanged(participant, actor, context)]);
+  await putOutbox(tx, [announceSourcesChanged(participant, actor, context)]);
   return row;
 }

@@ -7,7 +7,7 @@ import { problem } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
 import { query } from '../../db/query.js';
 
-export interface Reanchoring extends ReanchoringProgress {
+export interface ReanchoringView extends ReanchoringProgress {
   change_id: string;
   status: 'pending' | 'running' | 'completed' | 'failed';
 }
@@ -19,7 +19,7 @@ const ANSWER_MS = 3_000;
  * @throws 404 where no such change is known (a finished one is forgotten when Temporal's retention ends), 503 when
  * Temporal or the worker is away
  */
-export async function reanchoring(services: Dependencies, studyId: string, changeId: string): Promise<Reanchoring> {
+export async function reanchoring(services: Dependencies, studyId: string, changeId: string): Promise<ReanchoringView> {
   // Between a look at Temporal and one at what waits for it, the change may have been delivered: Temporal has it then.
   const found =
     (await started(services, studyId, changeId)) ??
@@ -30,7 +30,7 @@ export async function reanchoring(services: Dependencies, studyId: string, chang
 }
 
 /** The change as its workflow tells it; null where Temporal knows none. */
-async function started(services: Dependencies, studyId: string, changeId: string): Promise<Reanchoring | null> {
+async function started(services: Dependencies, studyId: string, changeId: string): Promise<ReanchoringView | null> {
   const client = await services.temporal.client();
   const handle = client.workflow.getHandle(studyReanchoringId(studyId, changeId));
   try {
@@ -57,7 +57,7 @@ async function started(services: Dependencies, studyId: string, changeId: string
 }
 
 /** A change that is committed and has not reached Temporal yet; null where none waits. */
-async function waiting(services: Dependencies, studyId: string, changeId: string): Promise<Reanchoring | null> {
+async function waiting(services: Dependencies, studyId: string, changeId: string): Promise<ReanchoringView | null> {
   const row = await readInScope(
     services.database,
     studyId,

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Database, Tx } from '../../db/knex.js';
 import { verifyPassword } from '../../db/passwords.js';
 import { clearProofs, proofsOf } from '../../db/queries/login-failures.js';
-import { secondFactor, takeStep } from '../../db/queries/mfa.js';
+import { secondFactor, claimTotpStep } from '../../db/queries/mfa.js';
 import { loginIsRecent, userSecretForUpdate } from '../../db/queries/users.js';
 import { inScope } from '../../db/transaction.js';
 import type { Settings } from '../../settings.js';
@@ -13,7 +13,7 @@ import { countFailure } from './login-failures.js';
 import { stepOf } from './totp-proof.js';
 
 /** What proves once more who sends a request: the password, or a code of the authenticator. */
-export interface Proof {
+export interface ReauthenticationProof {
   password?: string | undefined;
   code?: string | undefined;
   /** The login that the request belongs to: wrong proofs are counted by it. */
@@ -58,9 +58,9 @@ class WrongProof extends Problem {
  */
 export function proofIn(
   headers: IncomingHttpHeaders,
-  body: Pick<Proof, 'password' | 'code'> | undefined,
+  body: Pick<ReauthenticationProof, 'password' | 'code'> | undefined,
   credential: Credential | undefined,
-): Proof | undefined {
+): ReauthenticationProof | undefined {
   const login = credential?.sid;
   const given = headers['x-reauthentication'];
   if (typeof given === 'string' && given !== '')
@@ -85,7 +85,7 @@ export async function proveAgain(
   tx: Tx,
   settings: Settings,
   { id }: Pick<Actor, 'id'>,
-  proof: Proof | undefined,
+  proof: ReauthenticationProof | undefined,
 ): Promise<ProvedBy | undefined> {
   if (!proof) return undefined;
   const user = await userSecretForUpdate(tx, id);
@@ -100,7 +100,7 @@ export async function proveAgain(
   const factor = await secondFactor(tx, id);
   const step = factor?.verified ? stepOf(settings, id, factor, proof.code) : undefined;
   if (step === undefined) throw new WrongProof(id, login, true);
-  await takeStep(tx, id, step);
+  await claimTotpStep(tx, id, step);
   await clearProofs(tx, id, proofs);
   return 'totp';
 }
@@ -119,7 +119,7 @@ export const reauthenticationRequired = (): Problem =>
 export async function requireRecentProof(
   tx: Tx,
   settings: Settings,
-  { actor, credential, proof }: { actor: Actor; credential: Credential | undefined; proof: Proof | undefined },
+  { actor, credential, proof }: { actor: Actor; credential: Credential | undefined; proof: ReauthenticationProof | undefined },
 ): Promise<void> {
   if (credential?.audience === 'mfa' || (await proveAgain(tx, settings, actor, proof))) return;
   if (!credential?.sid || !(await loginIsRecent(tx, credential.sid, settings.REAUTHENTICATION_MINUTES)))

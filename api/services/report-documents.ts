@@ -15,10 +15,10 @@ import { completion, enrollment, modules, sites, studySummary } from '../../db/q
 import { versionOf } from '../../db/queries/reports/version.js';
 import type { ReportVersion } from '../../db/queries/reports/version.js';
 import { together } from '../../db/one-trip.js';
-import { snapshotAs } from '../../db/request.js';
-import type { Asked, ReportFilter } from '../../db/queries/reports/base.js';
-import { inScope, unhurried } from '../../db/transaction.js';
-import { Turns } from '../pdf/turns.js';
+import { snapshotAsCaller } from '../../db/request.js';
+import type { ReportScope, ReportFilter } from '../../db/queries/reports/base.js';
+import { inScope, withFileLimits } from '../../db/transaction.js';
+import { PrintQueue } from '../pdf/turns.js';
 import { authorizeUser, staff } from '../http/access.js';
 import type { Actor } from '../http/access.js';
 import { attachment } from '../http/file-names.js';
@@ -30,7 +30,7 @@ import type { ReportLanguage } from '../reports/words.js';
 import { reply } from '../http/route.js';
 import type { Reply, RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
-import { asked, participantReport } from './reports.js';
+import { reportFilter, participantReport } from './reports.js';
 import { execute } from '../../db/query.js';
 
 export interface Ordering {
@@ -52,19 +52,19 @@ function snapshot<T>(
   participantId: string | undefined,
   read: Read<T>,
 ): Promise<T> {
-  return snapshotAs(
+  return snapshotAsCaller(
     services.database,
     { userId: actor.id, studyId, siteId, participantId },
     (row) => authorizeUser(staff.read, row, studyId),
     async (tx) => {
-      await unhurried(tx);
+      await withFileLimits(tx);
       return read(tx);
     },
   );
 }
 
 /** One is read at a time, by one process of the database: nobody who only asks for a page waits for it. */
-const reading = new Turns(1);
+const reading = new PrintQueue(1);
 
 const head = async (tx: Tx, studyId: string) => {
   const study = await studyHead(tx, studyId);
@@ -72,7 +72,7 @@ const head = async (tx: Tx, studyId: string) => {
   return { study, audit: await auditHead(tx, studyId) };
 };
 
-const ofStudy = async (tx: Tx, question: Asked): Promise<Omit<StudyData, 'study'>> => ({
+const ofStudy = async (tx: Tx, question: ReportScope): Promise<Omit<StudyData, 'study'>> => ({
   summary: await studySummary(tx, question),
   enrollment: await enrollment(tx, question),
   completion: await completion(tx, question),
@@ -83,7 +83,7 @@ const ofStudy = async (tx: Tx, question: Asked): Promise<Omit<StudyData, 'study'
 
 /** The PDF of a study. @throws 404, 400 FROM_AFTER_TO, 503 BROWSER_UNAVAILABLE */
 export function studyPdf(ordering: Ordering): Promise<Reply> {
-  const question = { ...asked(ordering.studyId, ordering.query), study: ordering.studyId };
+  const question = { ...reportFilter(ordering.studyId, ordering.query), study: ordering.studyId };
   return printed(ordering, undefined, { type: 'study', id: ordering.studyId }, async (tx) => {
     const [[version]] = await together<[ReportVersion]>(tx, [versionOf(ordering.studyId)]);
     const { audit, ...data } = {
@@ -101,7 +101,7 @@ export function participantPdf(ordering: Ordering, participantId: string): Promi
     const { audit, ...data } = {
       ...(await head(tx, ordering.studyId)),
       ...participantReport(await participantRows(tx, participantId, { from, to }), { from, to }),
-      modules: await modules(tx, asked(ordering.studyId, {})),
+      modules: await modules(tx, reportFilter(ordering.studyId, {})),
       signatures: await signaturesOf(tx, participantId),
     };
     return {
@@ -121,7 +121,7 @@ export function sessionPdf(ordering: Ordering, sessionId: string): Promise<Reply
       ...(await head(tx, ordering.studyId)),
       ...(await reportedSession(tx, participantId, sessionId))!,
       tasks: await sessionTasks(tx, sessionId),
-      modules: await modules(tx, asked(ordering.studyId, {})),
+      modules: await modules(tx, reportFilter(ordering.studyId, {})),
     };
     return {
       content: { kind: 'session', data },
@@ -200,7 +200,7 @@ async function printed(
 export async function plot(ordering: Ordering, file: string, participantId: string | undefined): Promise<Reply> {
   const name = file.endsWith('.svg') ? file.slice(0, -4) : '';
   const { studyId, query, services } = ordering;
-  const question = asked(studyId, query);
+  const question = reportFilter(studyId, query);
   const read: Record<string, Read<Plot>> = {
     enrollment: async (tx) => ({ name: 'enrollment', data: await enrollment(tx, question) }),
     completion: async (tx) => ({ name: 'completion', data: await completion(tx, question) }),

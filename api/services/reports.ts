@@ -1,5 +1,5 @@
 import { nowIso } from '../../db/clock.js';
-import type { Asked, ReportFilter } from '../../db/queries/reports/base.js';
+import type { ReportScope, ReportFilter } from '../../db/queries/reports/base.js';
 import { coursesOf, reportedParticipant } from '../../db/queries/reports/participant.js';
 import { problem } from '../http/errors.js';
 
@@ -7,7 +7,7 @@ import { problem } from '../http/errors.js';
  * A report's question from a query.
  * @throws 400 FROM_AFTER_TO
  */
-export function asked(study: string | undefined, query: ReportFilter): Asked {
+export function reportFilter(study: string | undefined, query: ReportFilter): ReportScope {
   const { from, to, site_code, arm } = query;
   if (from !== undefined && to !== undefined && from > to) {
     throw problem('RULE_VIOLATED', {
@@ -32,7 +32,7 @@ export function report<T extends object>({ from, to, site_code, arm }: ReportFil
  * `participantStatements` @throws 404, 400 FROM_AFTER_TO
  */
 export function participantReport(rows: readonly unknown[][], filter: Pick<ReportFilter, 'from' | 'to'>) {
-  asked(undefined, filter);
+  reportFilter(undefined, filter);
   const found = reportedParticipant(rows);
   if (!found) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   return { ...found, metrics: coursesOf(found.sessions) };

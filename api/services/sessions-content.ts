@@ -2,7 +2,7 @@ import { hash as digest } from 'node:crypto';
 import { canonicalJson } from '../../db/canonical-json.js';
 import type { TaskRow } from '../../db/queries/submissions.js';
 import type { TrialsOf } from '../../db/queries/trials.js';
-import { placeOf } from '../../workflows/domain/assessment/modules.js';
+import { modulePath } from '../../workflows/domain/assessment/modules.js';
 import type { ModuleFault } from '../../workflows/domain/assessment/modules.js';
 import { isKnownTask, taskResult } from '../../workflows/domain/assessment/submission.js';
 import type { KnownModules, TaskResult } from '../../workflows/domain/assessment/submission.js';
@@ -11,7 +11,7 @@ import type { FaultEntry } from '../http/errors.js';
 
 const MAX_FAULTS = 100;
 /** A trial of a task that is known. */
-export interface Trial {
+export interface SubmittedTrial {
   trial_index: number;
   rt: number | null;
   correct: boolean | null;
@@ -19,10 +19,10 @@ export interface Trial {
   data?: Record<string, unknown>;
   practice?: boolean;
 }
-export interface RawTrial extends Trial {
+export interface RawTrial extends SubmittedTrial {
   task: string;
 }
-export type Summaries = Record<string, SentSummary>;
+export type SubmittedSummaries = Record<string, SentSummary>;
 /** As it was sent: null is a metric that was not measured. */
 export type SentSummary = Record<string, number | null>;
 const measured = (summary: SentSummary): Record<string, number> =>
@@ -32,7 +32,7 @@ const measured = (summary: SentSummary): Record<string, number> =>
 export interface TaskContent {
   task: string;
   summary: Record<string, number>;
-  trials: readonly Trial[];
+  trials: readonly SubmittedTrial[];
   /** Milliseconds since 1970 of each trial. */ at: number[];
   hash: string;
   /** The module that the client named, and the task by whose rules it is judged. */
@@ -48,7 +48,7 @@ export interface Content {
  * What was sent, by task. The hashes are of the content as it was sent: the same values again are the same content.
  * Each trial is written once for both hashes, and read once for its time: there are thousands of them.
  */
-export function readContent(summaries: Summaries, trials: readonly RawTrial[]): Content {
+export function readContent(summaries: SubmittedSummaries, trials: readonly RawTrial[]): Content {
   const names = new Map<string, string>();
   const texts = trials.map((trial) => {
     let name = names.get(trial.task);
@@ -63,7 +63,7 @@ export function readContent(summaries: Summaries, trials: readonly RawTrial[]): 
 }
 
 /** The same of one task alone, whose trials need not name it. */
-export function readTask(task: string, sent: SentSummary, trials: readonly Trial[]): TaskContent {
+export function readTask(task: string, sent: SentSummary, trials: readonly SubmittedTrial[]): TaskContent {
   const name = JSON.stringify(task);
   return contentOf(
     task,
@@ -76,7 +76,7 @@ export function readTask(task: string, sent: SentSummary, trials: readonly Trial
 const contentOf = (
   task: string,
   summary: Record<string, number>,
-  trials: readonly Trial[],
+  trials: readonly SubmittedTrial[],
   texts: readonly string[],
 ): TaskContent => ({
   task,
@@ -95,7 +95,7 @@ const PLAIN = /^[\w:.+\- ]*$/;
  * As canonicalJson writes it, by the fields that a trial has, which it would sort again for each. `task` is written
  * already.
  */
-function canonicalTrial(trial: Trial, task: string): string {
+function canonicalTrial(trial: SubmittedTrial, task: string): string {
   const data = trial.data === undefined ? '' : `"data":${canonicalJson(trial.data)},`;
   const at = PLAIN.test(trial.timestamp) ? `"${trial.timestamp}"` : JSON.stringify(trial.timestamp);
   const practice = trial.practice === undefined ? '' : `"practice":${trial.practice},`;
@@ -104,7 +104,7 @@ function canonicalTrial(trial: Trial, task: string): string {
 
 /** A task may have a summary, trials, or both; its trials stay in the order that they were sent. */
 function byTask(
-  summaries: Summaries,
+  summaries: SubmittedSummaries,
   trials: readonly RawTrial[],
   texts: readonly string[],
 ): Map<string, { summary: Record<string, number>; trials: RawTrial[]; texts: string[] }> {
@@ -129,14 +129,14 @@ export function ofModule(
   module_id: string,
   modules: KnownModules | null,
 ): TaskContent | ModuleFault {
-  const place = placeOf({ task: content.task, module_id }, modules);
+  const place = modulePath({ task: content.task, module_id }, modules);
   return 'code' in place ? place : { ...content, ...place, module_id: module_id.toLowerCase() };
 }
 
 /** Where in a request a task's name stands, and a trial. */
 export interface Places {
   task: (content: TaskContent) => string;
-  trial: (trial: Trial) => string;
+  trial: (trial: SubmittedTrial) => string;
 }
 
 /** Rules of a trial's time and of a task's name that a schema cannot say. */

@@ -3,7 +3,7 @@ import type { Database } from '../../db/knex.js';
 import { enterStudyOf, lockSession } from '../../db/queries/sessions.js';
 import type { SessionRow } from '../../db/queries/sessions.js';
 import { inScope } from '../../db/transaction.js';
-import type { Work } from '../../db/transaction.js';
+import type { WriteTransaction } from '../../db/transaction.js';
 import { Problem, problem } from '../http/errors.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -29,7 +29,7 @@ export function requireNamed(session: SessionRow, bodyId: string): void {
 export async function inSession<T>(
   database: Database,
   id: string,
-  work: (work: Work, session: SessionRow) => Promise<T>,
+  work: (work: WriteTransaction, session: SessionRow) => Promise<T>,
 ): Promise<T> {
   return inScope(database, '*', async (opened) => {
     if (!(await enterStudyOf(opened.tx, id))) throw problem('SESSION_UNKNOWN');

@@ -3,10 +3,10 @@ import { requestPushes } from '../../db/queries/push-requests.js';
 import { completeSession } from '../../db/queries/sessions.js';
 import type { SessionRow } from '../../db/queries/sessions.js';
 import { completeVisits, liveVisit } from '../../db/queries/sessions-visits.js';
-import type { Work } from '../../db/transaction.js';
+import type { WriteTransaction } from '../../db/transaction.js';
 import { problem } from '../http/errors.js';
 import type { RequestContext } from '../http/route.js';
-import { openedBy } from './sessions-opened.js';
+import { sessionOpener } from './sessions-opened.js';
 
 export interface Ended {
   session_id: string;
@@ -21,7 +21,7 @@ export interface Ended {
  * push of its results starts with the commit.
  * @throws 409 SESSION_ENDED for one that was abandoned
  */
-export async function endSession({ tx, audit }: Work, session: SessionRow, context: RequestContext): Promise<Ended> {
+export async function endAssessmentSession({ tx, audit }: WriteTransaction, session: SessionRow, context: RequestContext): Promise<Ended> {
   if (session.status === 'completed')
     return {
       session_id: session.id,
@@ -39,7 +39,7 @@ export async function endSession({ tx, audit }: Work, session: SessionRow, conte
     action: 'session_completed',
     resource_type: 'session',
     resource_id: session.id,
-    metadata: { participant_id: session.participant_id, visit_id: visitId, ...openedBy(session, context) },
+    metadata: { participant_id: session.participant_id, visit_id: visitId, ...sessionOpener(session, context) },
   });
   if (live && (await completeVisits(tx, [{ id: live.id, session_id: session.id, completed_at }])).length > 0) {
     audit.record({

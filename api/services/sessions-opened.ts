@@ -6,7 +6,7 @@ import type { RequestContext } from '../http/route.js';
  * For the audit record of what is sent by a session's id alone: who opened the session, how, and from which network it
  * is sent. The address itself would be personal, and nothing leaves the audit.
  */
-export const openedBy = (session: SessionRow, { ip }: RequestContext) => ({
+export const sessionOpener = (session: SessionRow, { ip }: RequestContext) => ({
   opened_by_id: session.started_by_id,
   opened_via: session.started_by_id === null ? 'portal' : 'staff',
   opened_at_site_id: session.site_id,

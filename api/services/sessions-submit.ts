@@ -9,15 +9,15 @@ import type { KnownModules } from '../../workflows/domain/assessment/submission.
 import type { Remark } from '../../workflows/domain/assessment/types.js';
 import { invalid, problem } from '../http/errors.js';
 import type { RequestContext } from '../http/route.js';
-import type { Work } from '../../db/transaction.js';
-import { openedBy } from './sessions-opened.js';
+import type { WriteTransaction } from '../../db/transaction.js';
+import { sessionOpener } from './sessions-opened.js';
 import { contentFaults, ofModule, readContent, taskRows } from './sessions-content.js';
-import type { RawTrial, Summaries, TaskContent } from './sessions-content.js';
+import type { RawTrial, SubmittedSummaries, TaskContent } from './sessions-content.js';
 
 export interface SubmissionBody {
   session_id: string;
   module_id?: string;
-  task_summaries: Summaries;
+  task_summaries: SubmittedSummaries;
   raw_trials?: RawTrial[];
 }
 export interface Submitted {
@@ -37,7 +37,7 @@ export interface Submitted {
  * @throws 409 TASK_CONFLICT or SESSION_ENDED, 413 more than 50,000 trials, 422 an unknown task, EMPTY
  */
 export async function submit(
-  { tx, audit }: Work,
+  { tx, audit }: WriteTransaction,
   session: SessionRow,
   context: RequestContext,
   given: SubmissionBody,
@@ -88,7 +88,7 @@ export async function submit(
     resource_id: session.id,
     // The hash of every result stands in the audit chain: what is stored can be held against it for good.
     metadata: {
-      ...openedBy(session, context),
+      ...sessionOpener(session, context),
       tasks: Object.fromEntries(
         fresh.map(({ task, hash, trials: own }) => [task, { trials: own.length, sha256: hash }]),
       ),

@@ -10,7 +10,7 @@ import type { TaskRecord } from '../../db/queries/submissions.js';
 import { severalOpenVisits } from '../../workflows/domain/assessment/sync.js';
 import { brokenRule, invalid, problem } from '../http/errors.js';
 import type { RequestContext } from '../http/route.js';
-import { held } from './participants.js';
+import { lockForShare } from './participants.js';
 import type { Actor } from '../http/access.js';
 import { requireOwn, sessionCallers } from './sessions-caller.js';
 import type { SessionCaller } from './sessions-caller.js';
@@ -57,7 +57,7 @@ export async function startSession(
   const studyId = given.study_id?.toLowerCase() ?? contextStudy;
   const { id: participantId } = await participantOf(tx, given.participant_id, studyId);
   requireOwn(caller, participantId);
-  const participant = await held(tx, participantId);
+  const participant = await lockForShare(tx, participantId);
   if (participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
   const siteId = given.site_id ? await siteOf(tx, given.site_id, participant.study_id) : participant.site_id;
   // Another site than their own is for those who work there: no participant, and no caregiver, chooses one.
@@ -167,7 +167,7 @@ async function batteryOf(
   return battery;
 }
 
-export async function existingSession(tx: Tx, id: string): Promise<SessionRecord> {
+export async function getSessionOrThrow(tx: Tx, id: string): Promise<SessionRecord> {
   const session = await sessionById(tx, id);
   if (!session) throw problem('NOT_FOUND', { detail: 'There is no such session.' });
   return session;
@@ -179,7 +179,7 @@ export async function sessionDetails(
   id: string,
   actor: Actor,
 ): Promise<ShownSession<SessionRecord> & { tasks: TaskRecord[] }> {
-  const session = await existingSession(tx, id);
+  const session = await getSessionOrThrow(tx, id);
   return { ...shownTo(actor, session), tasks: await tasksOfSession(tx, session.id) };
 }
 

@@ -11,7 +11,7 @@ import { Type } from '../schemas/common.js';
 import type { Dependencies } from '../dependencies.js';
 import { check } from '../http/validation/validation.js';
 import { proveAgain, reauthenticationRequired } from './reauthentication.js';
-import type { Proof } from './reauthentication.js';
+import type { ReauthenticationProof } from './reauthentication.js';
 
 const InStudy = Type.Object({
   config: Type.Object({
@@ -26,9 +26,9 @@ export function acceptSignatures(config: Record<string, unknown> | undefined): v
 }
 
 /** What a signer gives beside the record that is signed. */
-export interface Signing {
+export interface SignatureRequest {
   settings: Settings;
-  proof: Proof | undefined;
+  proof: ReauthenticationProof | undefined;
   meaning: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export async function signatureOf(
   tx: Tx,
   studyId: string,
   actor: Actor,
-  { settings, proof, meaning }: Signing,
+  { settings, proof, meaning }: SignatureRequest,
   usual: string,
 ): Promise<Signature> {
   const proved = await proveAgain(tx, settings, actor, proof);
@@ -50,7 +50,7 @@ export async function signatureOf(
 }
 
 /** An approver's decision on one override request. */
-export interface Deciding {
+export interface SignedDecision {
   services: Dependencies;
   actor: Actor;
   studyId: string;
@@ -62,9 +62,9 @@ export interface Deciding {
  * @throws 401 as `signatureOf`
  */
 export async function signDecision(
-  { services, actor, studyId, requestId }: Deciding,
+  { services, actor, studyId, requestId }: SignedDecision,
   decision: Decided,
-  given: Omit<Signing, 'settings'>,
+  given: Omit<SignatureRequest, 'settings'>,
 ): Promise<void> {
   await inScope(services.database, studyId, async ({ tx }) => {
     const signing = { ...given, settings: services.settings };
@@ -75,5 +75,5 @@ export async function signDecision(
 }
 
 /** Takes a signature back whose decision was refused. */
-export const takeDecisionBack = ({ services, actor, studyId, requestId }: Deciding): Promise<void> =>
+export const revokeDecisionSignature = ({ services, actor, studyId, requestId }: SignedDecision): Promise<void> =>
   inScope(services.database, studyId, ({ tx }) => withdrawSignature(tx, requestId, actor.id));

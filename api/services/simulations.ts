@@ -11,7 +11,7 @@ import { isPlotName, plotNames, plotSvg } from '../../workflows/domain/simulatio
 import type { SimulationResult } from '../../workflows/domain/simulation/result.js';
 import { brokenRule, invalid, problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import type { Change } from './studies.js';
+import type { RequestScope } from './studies.js';
 
 const MOST_UNFINISHED = 10;
 /** Planned visits of a simulation: what its time and memory grow with. */
@@ -34,7 +34,7 @@ export const simulationPath = (studyId: string, id: string): string => `/api/stu
  * @throws 404, 409 TOO_MANY_SIMULATIONS, 422 a start out of range, 400 too many visits
  */
 export async function orderSimulation(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   studyId: string,
   order: Ordered,
 ): Promise<{ simulation_id: string; status: string; status_url: string }> {
@@ -90,7 +90,7 @@ function inputsOf(study: SimulatedStudyRow, order: Ordered): SimulationInputs {
   };
 }
 
-export const shown = ({ id, ...record }: SimulationRecord) => ({ simulation_id: id, ...record });
+export const simulationView = ({ id, ...record }: SimulationRecord) => ({ simulation_id: id, ...record });
 
 /** A simulation with its result and the paths of its plots. @throws 404 */
 export async function simulation(tx: Tx, studyId: string, id: string) {
@@ -99,7 +99,7 @@ export async function simulation(tx: Tx, studyId: string, id: string) {
     found.status === 'completed'
       ? plotNames.map((name) => [name, `${simulationPath(studyId, id)}/plots/${name}.svg`])
       : [];
-  return { ...shown(found), plots: Object.fromEntries(plots) as Record<string, string> };
+  return { ...simulationView(found), plots: Object.fromEntries(plots) as Record<string, string> };
 }
 
 /** A plot of a simulation. @throws 404 another name than those in `plots`, 409 while there is no result */

@@ -7,14 +7,14 @@ import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import { withEarlierOverrides } from './earlier-overrides.js';
 import type { WithEarlierOverrides } from './earlier-overrides.js';
-import type { Change } from './studies.js';
+import type { RequestScope } from './studies.js';
 
 type Fields = Partial<Pick<Site, 'site_code' | 'name' | 'timezone' | 'status'>>;
 const unique = { sites_study_id_site_code_key: 'SITE_CODE_TAKEN' } as const;
 
 /** @throws 409 SITE_CODE_TAKEN */
 export async function createSite(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   studyId: string,
   given: Fields & { site_code: string },
 ): Promise<Site> {
@@ -32,12 +32,12 @@ export async function createSite(
 
 /** A changed zone or code is evaluated for every participant of the study. @throws 404, 409 SITE_CODE_TAKEN, STALE */
 export async function changeSite(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   id: string,
   given: Fields,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<WithEarlierOverrides<Site>> {
-  const before = await existingSite(tx, id, true);
+  const before = await getSiteOrThrow(tx, id, true);
   assertIfMatch({ ...before });
   const fields = changedFields({ ...before }, given);
   if (fields.length === 0) return before;
@@ -61,11 +61,11 @@ export async function changeSite(
       },
     ]);
   }
-  const site = await existingSite(tx, id);
+  const site = await getSiteOrThrow(tx, id);
   return replans ? withEarlierOverrides(tx, site.study_id, site) : site;
 }
 
-export async function existingSite(tx: Tx, id: string, lock = false): Promise<Site> {
+export async function getSiteOrThrow(tx: Tx, id: string, lock = false): Promise<Site> {
   const site = await siteById(tx, id, lock);
   if (!site) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
   return site;

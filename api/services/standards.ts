@@ -1,9 +1,9 @@
 import { PassThrough } from 'node:stream';
 import { nowIso } from '../../db/clock.js';
-import { standardStudy, subjectOf } from '../../db/queries/standards.js';
-import { changeAs, readAs } from '../../db/request.js';
+import { standardStudy, standardSubject } from '../../db/queries/standards.js';
+import { writeAsCaller, readAsCaller } from '../../db/request.js';
 import type { Caller, CallerRow } from '../../db/request.js';
-import { unhurried } from '../../db/transaction.js';
+import { withFileLimits } from '../../db/transaction.js';
 import { authorizeUser, exporters } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
@@ -13,19 +13,19 @@ import type { Dependencies } from '../dependencies.js';
 import { fhirBundle } from '../standards/fhir.js';
 import { writeOdm } from '../standards/odm/document.js';
 import { attachment, safeName } from '../http/file-names.js';
-import type { Asked } from './exports.js';
+import type { ExportOptions } from './exports.js';
 import { streamed } from './streamed.js';
-import { existing } from './studies.js';
-import type { Change } from './studies.js';
+import { getStudyOrThrow } from './studies.js';
+import type { RequestScope } from './studies.js';
 
 /** Where codes of ours are from, for who has no address of us. */
 const SYSTEM = 'urn:research-assessment:platform';
 
 /** A study as CDISC ODM, streamed, of one moment; told in the study's audit before it begins. @throws 404 */
-export async function exportOdm({ services, actor, context, siteId }: Asked, studyId: string): Promise<Reply> {
+export async function exportOdm({ services, actor, context, siteId }: ExportOptions, studyId: string): Promise<Reply> {
   const caller: Caller = { userId: actor.id, studyId, siteId };
   const enter = (row: CallerRow | undefined) => authorizeUser(exporters, row, studyId);
-  const study = await changeAs(services.database, caller, enter, async ({ tx, audit }) => {
+  const study = await writeAsCaller(services.database, caller, enter, async ({ tx, audit }) => {
     audit.record({
       ...auditActor(actor, context),
       study_id: studyId,
@@ -34,16 +34,16 @@ export async function exportOdm({ services, actor, context, siteId }: Asked, stu
       resource_id: studyId,
       metadata: { format: 'odm' },
     });
-    return existing(tx, studyId);
+    return getStudyOrThrow(tx, studyId);
   });
   const sink = new PassThrough();
   const body = streamed(services, sink, () =>
-    readAs(
+    readAsCaller(
       services.database,
       caller,
       enter,
       async (tx) => {
-        await unhurried(tx);
+        await withFileLimits(tx);
         return writeOdm(tx, studyId, nowIso(), sink);
       },
       { snapshot: true },
@@ -57,12 +57,12 @@ export async function exportOdm({ services, actor, context, siteId }: Asked, stu
 
 /** A participant as a FHIR R4 bundle; told in the study's audit. @throws 404 */
 export async function exportFhir(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   { PUBLIC_URL }: Dependencies['settings'],
   studyId: string,
   participantId: string,
 ): Promise<Reply> {
-  const [study, subject] = [await standardStudy(tx, studyId), await subjectOf(tx, studyId, participantId)];
+  const [study, subject] = [await standardStudy(tx, studyId), await standardSubject(tx, studyId, participantId)];
   if (!study || !subject) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   audit.record({
     ...auditActor(actor, context),

@@ -27,7 +27,7 @@ import { acceptSchedulingMode } from './scheduling-mode.js';
 import { acceptSignatures } from './signatures.js';
 import type { RequestContext } from '../http/route.js';
 
-export interface Change {
+export interface RequestScope {
   tx: Tx;
   audit: AuditTrail;
   actor: Actor;
@@ -66,7 +66,7 @@ const READ_BY_ANCHORS = ['start_date', 'timezone', 'consent_mode'];
  * STUDY_CODE_TAKEN
  */
 export async function createStudy(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   asked: Given & { study_code: string; study_name: string },
 ): Promise<StudyRecord> {
   const given = fieldsOf(asked);
@@ -89,19 +89,19 @@ export async function createStudy(
     resource_id: id,
     metadata: { fields: Object.keys(given).sort() },
   });
-  return existing(tx, id);
+  return getStudyOrThrow(tx, id);
 }
 
 /** Changes a study; `config` is merged. @throws 404, 409 STUDY_CODE_TAKEN, STALE */
 export async function changeStudy(
-  change: Change,
+  change: RequestScope,
   id: string,
   asked: Given,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<WithEarlierOverrides<StudyRecord>> {
   const given = fieldsOf(asked);
   const { tx, audit, actor, context } = change;
-  const before = await existing(tx, id, true);
+  const before = await getStudyOrThrow(tx, id, true);
   assertIfMatch({ ...before });
   requireOrder({ start_date: before.start_date, end_date: before.end_date, ...given });
   const { config: patch, ...fields } = given;
@@ -149,17 +149,17 @@ export async function changeStudy(
   }
   if (changed.includes('datacapture_enabled'))
     await putOutbox(tx, [{ topic: 'datacapture-poll', studyId: id, subject: id }]);
-  const study = await existing(tx, id);
+  const study = await getStudyOrThrow(tx, id);
   return replans || newPolicy ? withEarlierOverrides(tx, id, study) : study;
 }
 
 /** Deletes a study in which nobody was enrolled. @throws 404, 409 STUDY_NOT_EMPTY, STALE */
 export async function removeStudy(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   id: string,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {
-  assertIfMatch({ ...(await existing(tx, id, true)) });
+  assertIfMatch({ ...(await getStudyOrThrow(tx, id, true)) });
   if (await studyHasData(tx, id)) throw problem('STUDY_NOT_EMPTY');
   await deleteStudy(tx, id);
   await putOutbox(tx, [{ topic: 'datacapture-poll', studyId: id, subject: id }]);
@@ -172,7 +172,7 @@ export async function removeStudy(
   });
 }
 
-export async function existing(tx: Tx, id: string, lock = false): Promise<StudyRecord> {
+export async function getStudyOrThrow(tx: Tx, id: string, lock = false): Promise<StudyRecord> {
   const study = await studyById(tx, id, lock);
   if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   return study;

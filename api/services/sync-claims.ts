@@ -1,7 +1,7 @@
 import type { ParticipantRef } from '../../db/queries/offline.js';
-import type { Decided } from './sync-decide.js';
+import type { DecidedItem } from './sync-decide.js';
 import type { ResponseGiven } from './sync-items.js';
-import { UUID, alone, refOf } from './sync-refs.js';
+import { UUID, isSingle, participantRef } from './sync-refs.js';
 import type { SessionFacts } from './sync-refs.js';
 
 /** Text that may be compared with what the database has. */
@@ -9,12 +9,12 @@ const STORABLE = /^[^\0\p{Surrogate}]+$/u;
 
 /** A session that was refused: the item, beside the one that the server has. */
 export interface Refused {
-  refused: Decided;
+  refused: DecidedItem;
 }
 /** What became of a session item: the session that it is now, the one that it met and was refused for, or neither. */
-export type Outcome =
+export type ClaimOutcome =
   | { kind: 'taken'; session: SessionFacts }
-  | { kind: 'refused'; session: SessionFacts; decided: Decided; same_start: boolean }
+  | { kind: 'refused'; session: SessionFacts; decided: DecidedItem; same_start: boolean }
   | { kind: 'rejected'; session?: undefined };
 
 /**
@@ -29,7 +29,7 @@ export interface Claim {
   /** It names nobody at all. */ nobody: boolean;
   /** Of the item at this place of the call; set when it is decided. */
   index: number;
-  outcome: Outcome;
+  outcome: ClaimOutcome;
 }
 
 /** What session items say of themselves, also those that do not fit their schema. */
@@ -42,7 +42,7 @@ function claimOf(raw: unknown, index: number): Claim | undefined {
   const study = typeof studyId === 'string' && UUID.test(studyId) ? studyId.toLowerCase() : null;
   const person =
     study !== null && typeof participantId === 'string' && STORABLE.test(participantId)
-      ? refOf(study, participantId)
+      ? participantRef(study, participantId)
       : null;
   return {
     local_id: id,
@@ -56,7 +56,7 @@ function claimOf(raw: unknown, index: number): Claim | undefined {
 }
 
 /** Notes what became of the session items of a call, for the responses that came with them. */
-export function noteOutcomes(claims: readonly Claim[], sessions: readonly Decided[]): void {
+export function noteOutcomes(claims: readonly Claim[], sessions: readonly DecidedItem[]): void {
   const at = new Map(claims.map((claim) => [claim.index, claim]));
   for (const decided of sessions) {
     const claim = at.get(decided.item.index);
@@ -83,7 +83,7 @@ export function claimsByLocalId(claims: readonly Claim[], names: ReadonlySet<str
 }
 
 /** Whose a response is that came with these session items, all of one local id. */
-export function ofClaims(
+export function resultOfClaim(
   claims: readonly Claim[],
   given: ResponseGiven,
   sessionOf: (id: string) => SessionFacts | undefined,
@@ -118,5 +118,5 @@ export function ofClaims(
   if (!session && !first) return 'unknown';
   const having = taken.filter(hasIt);
   const all = taken.length === having.length && refused.length === 0 && !rejected;
-  return alone(having, given) ?? (all ? session! : 'ambiguous');
+  return isSingle(having, given) ?? (all ? session! : 'ambiguous');
 }

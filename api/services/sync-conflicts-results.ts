@@ -6,7 +6,7 @@ import type { TaskRecord } from '../../db/queries/submissions.js';
 import { deleteTrials, insertTrials, nextTrials } from '../../db/queries/trials.js';
 import type { StoredTrial } from '../../db/queries/trials.js';
 import { readTask, taskRows } from './sessions-content.js';
-import type { Trial } from './sessions-content.js';
+import type { SubmittedTrial } from './sessions-content.js';
 import { modulesOf } from './sessions-submit.js';
 import type { SessionFacts } from './sync-refs.js';
 
@@ -16,7 +16,7 @@ export interface KeptResponse {
   sessionId: string;
   task: string;
   summary: Record<string, number>;
-  trials: Trial[];
+  trials: SubmittedTrial[];
 }
 
 /**

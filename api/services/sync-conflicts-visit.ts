@@ -6,8 +6,8 @@ import { completeVisits, liveVisit } from '../../db/queries/sessions-visits.js';
 import { statusToday } from '../../db/queries/visit-statuses.js';
 import { updateVisit } from '../../db/queries/visits.js';
 import { auditActor } from '../http/audit-actor.js';
-import { held, sourcesChanged } from './participants.js';
-import type { Change } from './studies.js';
+import { lockForShare, announceSourcesChanged } from './participants.js';
+import type { RequestScope } from './studies.js';
 
 type Told = Pick<SessionRow, 'id' | 'study_id' | 'participant_id'>;
 
@@ -15,7 +15,7 @@ type Told = Pick<SessionRow, 'id' | 'study_id' | 'participant_id'>;
  * A session completes its visit, as one that came without a conflict does. A visit that something else completed stays
  * as it is; one that this session completed before is completed when the session says now.
  */
-export async function tellVisit(change: Change, session: Told, visitId: string, completedAt: string): Promise<void> {
+export async function tellVisit(change: RequestScope, session: Told, visitId: string, completedAt: string): Promise<void> {
   const { tx } = change;
   const live = await liveVisit(tx, visitId);
   if (!live || (live.status === 'completed' && live.session_id !== session.id)) return;
@@ -29,7 +29,7 @@ export async function tellVisit(change: Change, session: Told, visitId: string, 
  * did.
  */
 export async function retell(
-  change: Change,
+  change: RequestScope,
   session: Told,
   visitId: string,
   completedAt: string,
@@ -48,7 +48,7 @@ export async function retell(
  * The session does not count (any more): a visit that it had completed is told by another completed session of it, or
  * is to do again, where the calendar has it. A withdrawn participant's schedule is frozen: there it stays.
  */
-export async function takeBack(change: Change, session: Told): Promise<void> {
+export async function takeBack(change: RequestScope, session: Told): Promise<void> {
   const { tx, audit, actor, context } = change;
   const visit = await visitToldBy(tx, session);
   if (!visit) return;
@@ -57,7 +57,7 @@ export async function takeBack(change: Change, session: Told): Promise<void> {
     await retellVisit(tx, visit.id, other.id);
     return completed(change, { ...session, id: other.id }, { ...visit, status: 'completed' }, other.completed_at);
   }
-  if ((await held(tx, session.participant_id)).status === 'withdrawn') return;
+  if ((await lockForShare(tx, session.participant_id)).status === 'withdrawn') return;
   const status = await statusToday(tx, visit);
   await updateVisit(tx, visit.id, {
     status,
@@ -82,11 +82,11 @@ export async function takeBack(change: Change, session: Told): Promise<void> {
     },
   });
   if (visit.is_baseline)
-    await putOutbox(tx, [sourcesChanged({ id: session.participant_id, study_id: session.study_id }, actor, context)]);
+    await putOutbox(tx, [announceSourcesChanged({ id: session.participant_id, study_id: session.study_id }, actor, context)]);
 }
 
 async function completed(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   session: Told,
   visit: { id: string; status: string; is_baseline: boolean },
   completedAt: string,
@@ -106,6 +106,6 @@ async function completed(
   });
   // The baseline's completion is a prerequisite of the anchor and may be its source.
   if (visit.is_baseline)
-    await putOutbox(tx, [sourcesChanged({ id: session.participant_id, study_id: session.study_id }, actor, context)]);
+    await putOutbox(tx, [announceSourcesChanged({ id: session.participant_id, study_id: session.study_id }, actor, context)]);
   await requestPushes(tx, [session.id]);
 }

@@ -19,11 +19,11 @@ import { countedEnd, timeFlags } from '../../workflows/domain/assessment/times.j
 import { dateAt } from '../../workflows/domain/dates.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import { held } from './participants.js';
-import type { Change } from './studies.js';
+import { lockForShare } from './participants.js';
+import type { RequestScope } from './studies.js';
 import { putAside, writeKept } from './sync-conflicts-results.js';
 import type { KeptResponse } from './sync-conflicts-results.js';
-import { refOf, timesOf } from './sync-refs.js';
+import { participantRef, timesOf } from './sync-refs.js';
 import { retell, takeBack, tellVisit } from './sync-conflicts-visit.js';
 
 export type Keep = 'server' | 'local' | 'both';
@@ -36,18 +36,18 @@ type PutAside = Record<string, unknown> | null;
  * @throws 404, 409 CONFLICT_RESOLVED, 400 where the device's content belongs to another participant
  */
 export async function resolve(
-  change: Change,
+  change: RequestScope,
   studyId: string,
   id: string,
   given: { keep: Keep; reason: string },
 ): Promise<ConflictRecord> {
   const { tx, audit, actor, context } = change;
-  const conflict = await existingConflict(tx, studyId, id, true);
+  const conflict = await getConflictOrThrow(tx, studyId, id, true);
   if (conflict.status === 'resolved')
     throw problem('CONFLICT_RESOLVED', { detail: `The conflict was resolved for ${conflict.keep} already.` });
   // As who makes a schedule and who syncs take them: anchor, participant, session, visit.
   await lockAnchors(tx, [conflict.participant_id]);
-  const participant = await held(tx, conflict.participant_id);
+  const participant = await lockForShare(tx, conflict.participant_id);
   const session = conflict.session_id === null ? undefined : await lockSession(tx, conflict.session_id);
   if (!session) throw problem('NOT_FOUND', { detail: 'The session of the conflict is gone.' });
   const aside = await carryOut(change, { conflict, session, participant }, given.keep);
@@ -70,7 +70,7 @@ export async function resolve(
       reason: given.reason,
     },
   });
-  return existingConflict(tx, studyId, id);
+  return getConflictOrThrow(tx, studyId, id);
 }
 
 interface Case {
@@ -79,7 +79,7 @@ interface Case {
   participant: ParticipantRecord;
 }
 
-function carryOut(change: Change, { conflict, session, participant }: Case, keep: Keep): Promise<PutAside> {
+function carryOut(change: RequestScope, { conflict, session, participant }: Case, keep: Keep): Promise<PutAside> {
   const { tx } = change;
   switch (conflict.conflict_type) {
     case 'duplicate_response':
@@ -175,7 +175,7 @@ const refused = (detail: string, code: string) =>
 /**
  * The device's session takes the place of the server's, whose visit follows it. What the device does not name stays.
  */
-async function replaceWhole(change: Change, { conflict, session, participant }: Case): Promise<PutAside> {
+async function replaceWhole(change: RequestScope, { conflict, session, participant }: Case): Promise<PutAside> {
   const { tx } = change;
   const local = conflict.local_content as unknown as LocalSession;
   // Of the time when a local id was the study's: no such conflict is made any more.
@@ -232,7 +232,7 @@ async function batteryOf(
  * The device's session beside the server's, with the results that came with it. It has the visit that it would have had
  * without the conflict, unless that is the server's own.
  */
-async function besideSession(change: Change, { conflict, session, participant }: Case): Promise<PutAside> {
+async function besideSession(change: RequestScope, { conflict, session, participant }: Case): Promise<PutAside> {
   const { tx } = change;
   const local = conflict.local_content as unknown as LocalSession;
   const found = await visitBeside(tx, local);
@@ -259,7 +259,7 @@ async function besideSession(change: Change, { conflict, session, participant }:
 /** The visit that a session names or, where it names none, the one whose window holds its start. */
 async function visitBeside(tx: Tx, local: LocalSession): Promise<string | null> {
   if (local.visitId !== null) return (await isVisitOf(tx, local.visitId, local.participantId)) ? local.visitId : null;
-  const [person] = await syncParticipants(tx, [refOf(local.studyId, local.participantId)], false);
+  const [person] = await syncParticipants(tx, [participantRef(local.studyId, local.participantId)], false);
   if (!person) return null;
   const local_date = dateAt(Date.parse(local.startedAt), local.timezone ?? person.zone);
   const visit = visitOf({ visit_id: null, local_date }, await syncVisits(tx, [person.id], false));
@@ -267,7 +267,7 @@ async function visitBeside(tx: Tx, local: LocalSession): Promise<string | null> 
 }
 
 /** The visit is told by the device's session from now on. */
-async function countsNow(change: Change, session: SessionRow, conflict: ConflictRecord): Promise<PutAside> {
+async function countsNow(change: RequestScope, session: SessionRow, conflict: ConflictRecord): Promise<PutAside> {
   const before =
     session.visit_id === null || session.completed_at === null
       ? undefined
@@ -276,13 +276,13 @@ async function countsNow(change: Change, session: SessionRow, conflict: Conflict
 }
 
 /** The device's session is kept and does not count. */
-async function setAside(change: Change, session: SessionRow): Promise<PutAside> {
+async function setAside(change: RequestScope, session: SessionRow): Promise<PutAside> {
   await replaceSession(change.tx, session.id, { status: 'abandoned', completed_at: null });
   await takeBack(change, session);
   return { status: session.status, completed_at: session.completed_at };
 }
 
-export async function existingConflict(tx: Tx, studyId: string, id: string, lock = false): Promise<ConflictRecord> {
+export async function getConflictOrThrow(tx: Tx, studyId: string, id: string, lock = false): Promise<ConflictRecord> {
   const conflict = await conflictById(tx, studyId, id, lock);
   if (!conflict) throw problem('NOT_FOUND', { detail: 'There is no such conflict.' });
   return conflict;

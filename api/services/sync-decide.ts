@@ -13,7 +13,7 @@ import {
 import type { LocalSessionRow, SyncParticipantRow } from '../../db/queries/offline.js';
 import { beganBefore } from '../../workflows/domain/assessment/submission.js';
 import type { KnownModules } from '../../workflows/domain/assessment/submission.js';
-import { NOT_OF_START, contentOf, decideSession, sessionKey } from '../../workflows/domain/assessment/sync.js';
+import { NOT_OF_START, sessionContent, decideSession, sessionKey } from '../../workflows/domain/assessment/sync.js';
 import { decideResponse, keptWithSession } from '../../workflows/domain/assessment/sync-responses.js';
 import type { KnownSession, OfflineSession, SyncDecision, SyncState } from '../../workflows/domain/assessment/sync.js';
 import { dateAt } from '../../workflows/domain/dates.js';
@@ -21,16 +21,16 @@ import type { SessionCaller } from './sessions-caller.js';
 import { contentFaults, ofModule } from './sessions-content.js';
 import type { TaskContent } from './sessions-content.js';
 import { modulesOf } from './sessions-submit.js';
-import type { Item, SessionGiven } from './sync-items.js';
+import type { SyncItem, SessionGiven } from './sync-items.js';
 import { noteOutcomes } from './sync-claims.js';
 import type { Claim } from './sync-claims.js';
-import { sessionsNamed } from './sync-named.js';
+import { resolveSessions } from './sync-named.js';
 import type { ResponseItem } from './sync-named.js';
-import { UUID, personOf, refOf, timesOf } from './sync-refs.js';
+import { UUID, resolveParticipant, participantRef, timesOf } from './sync-refs.js';
 import type { SessionFacts } from './sync-refs.js';
 
-export interface Decided {
-  item: Item;
+export interface DecidedItem {
+  item: SyncItem;
   decision: SyncDecision;
   offline?: OfflineSession;
   session?: SessionFacts;
@@ -38,14 +38,14 @@ export interface Decided {
   /** Of a response, under the name that it is kept by. */
   content?: TaskContent;
   /** Of a response that is kept with its session's conflict: that session. */
-  refused?: Decided;
+  refused?: DecidedItem;
 }
 
 /** Of a set of items: what became of its sessions, and its responses, to be decided in their order. */
-export interface Deciding {
-  sessions: Decided[];
+export interface ItemDecisionInput {
+  sessions: DecidedItem[];
   responses: readonly ResponseItem[];
-  decide: (item: ResponseItem) => Decided;
+  decide: (item: ResponseItem) => DecidedItem;
 }
 
 /**
@@ -57,12 +57,12 @@ export interface Deciding {
  */
 export async function decideItems(
   tx: Tx,
-  items: readonly Item[],
+  items: readonly SyncItem[],
   claims: readonly Claim[],
   caller: SessionCaller,
   lock: boolean,
   arrived: number,
-): Promise<Deciding> {
+): Promise<ItemDecisionInput> {
   const now = nowMs();
   const sessions = await decideSessions(
     tx,
@@ -78,26 +78,26 @@ export async function decideItems(
 
 async function decideSessions(
   tx: Tx,
-  items: readonly (Item & { kind: 'session' })[],
+  items: readonly (SyncItem & { kind: 'session' })[],
   caller: SessionCaller,
   now: number,
   lock: boolean,
-): Promise<Decided[]> {
+): Promise<DecidedItem[]> {
   if (items.length === 0) return [];
   const people = (
     await syncParticipants(
       tx,
-      items.map(({ given }) => refOf(given.studyId, given.participantId)),
+      items.map(({ given }) => participantRef(given.studyId, given.participantId)),
       lock,
     )
   ).filter((person) => caller.participantId === null || person.id === caller.participantId);
-  const offline = new Map<Item, OfflineSession>();
+  const offline = new Map<SyncItem, OfflineSession>();
   for (const item of items) {
-    const person = personOf(people, refOf(item.given.studyId, item.given.participantId));
+    const person = resolveParticipant(people, participantRef(item.given.studyId, item.given.participantId));
     if (person) offline.set(item, offlineSession(item.given, person));
   }
   const state = await readState(tx, [...offline.values()], people, lock);
-  const decided = items.map((item): Decided => {
+  const decided = items.map((item): DecidedItem => {
     const session = offline.get(item);
     if (!session)
       return {
@@ -124,8 +124,8 @@ async function decideSessions(
 }
 
 /** What was refused, and is beside the server's since somebody resolved the conflict for both, is known there. */
-async function keptBeside(tx: Tx, decided: readonly Decided[]): Promise<Decided[]> {
-  const refused = ({ decision }: Decided) => decision.status === 'conflict' && decision.write === null;
+async function keptBeside(tx: Tx, decided: readonly DecidedItem[]): Promise<DecidedItem[]> {
+  const refused = ({ decision }: DecidedItem) => decision.status === 'conflict' && decision.write === null;
   const beside = await sessionsKeptBeside(
     tx,
     decided.flatMap((one) => (refused(one) && one.offline ? [one.offline] : [])),
@@ -161,9 +161,9 @@ function offlineSession(given: SessionGiven, person: SyncParticipantRow): Offlin
     completed_ms: base.completed_at === null ? null : Date.parse(base.completed_at),
     // Only needed to find the visit where none is named.
     local_date: base.visit_id === null ? dateAt(started, base.timezone ?? person.zone) : '',
-    content_hash: hashOf(contentOf(base)),
-    start_hash: hashOf({ ...contentOf(base), ...NOT_OF_START }),
-    former_start_hash: hashOf({ ...contentOf(base), status: null, completedAt: null }),
+    content_hash: hashOf(sessionContent(base)),
+    start_hash: hashOf({ ...sessionContent(base), ...NOT_OF_START }),
+    former_start_hash: hashOf({ ...sessionContent(base), status: null, completedAt: null }),
   };
 }
 
@@ -217,19 +217,19 @@ const knownSession = (row: LocalSessionRow): KnownSession => ({
   started_device_id: row.started_device_id,
   content_hash: row.content_hash,
   start_hash: row.start_hash,
-  content: contentOf(row as unknown as OfflineSession),
+  content: sessionContent(row as unknown as OfflineSession),
 });
 
 async function responsesOf(
   tx: Tx,
   items: readonly ResponseItem[],
-  sessions: readonly Decided[],
+  sessions: readonly DecidedItem[],
   claims: readonly Claim[],
   caller: SessionCaller,
   lock: boolean,
   arrived: number,
-): Promise<Deciding['decide']> {
-  const { all, tasks, named } = await sessionsNamed(tx, items, sessions, claims, caller, lock);
+): Promise<ItemDecisionInput['decide']> {
+  const { all, tasks, named } = await resolveSessions(tx, items, sessions, claims, caller, lock);
   const modules = new Map<string, KnownModules | null>();
   const batteryOf = ({ battery_id, battery_version }: SessionFacts) => `${battery_id} ${battery_version}`;
   for (const session of items.length === 0 ? [] : all)

@@ -16,11 +16,11 @@ export interface ItemResult {
   resolution?: string;
   code?: string;
   message?: string;
-  warnings?: Notice[];
-  quality_flags?: Notice[];
+  warnings?: ItemNotice[];
+  quality_flags?: ItemNotice[];
 }
 /** Something that is said of an item that was taken. */
-export interface Notice {
+export interface ItemNotice {
   code: string;
   message: string;
   visit_ids?: string[];
@@ -36,7 +36,7 @@ export interface ResponseGiven {
   readonly content: TaskContent;
 }
 /** An item that fits its schema, at its place among all that were sent. */
-export type Item =
+export type SyncItem =
   { kind: 'session'; index: number; given: SessionGiven } | { kind: 'response'; index: number; given: ResponseGiven };
 
 export const rejection = (
@@ -50,10 +50,10 @@ export const rejection = (
 export function readItems(
   sessions: readonly unknown[],
   responses: readonly unknown[],
-): { items: Item[]; results: ItemResult[] } {
-  const items: Item[] = [];
+): { items: SyncItem[]; results: ItemResult[] } {
+  const items: SyncItem[] = [];
   const results: ItemResult[] = [];
-  const take = (kind: ItemResult['kind'], raw: unknown, read: (index: number) => Item | ItemResult) => {
+  const take = (kind: ItemResult['kind'], raw: unknown, read: (index: number) => SyncItem | ItemResult) => {
     const index = results.length;
     const fault = invalidTextIn(raw) ?? schemaFault(kind === 'session' ? SessionItem : ResponseItem, raw);
     const outcome = fault === undefined ? read(index) : rejection(kind, idOf(raw), 'INVALID_ITEM', fault);
@@ -67,7 +67,7 @@ export function readItems(
 }
 
 /** A leap second fits the schema and is no instant of our calendar. */
-function readSession(given: SessionGiven, index: number): Item | ItemResult {
+function readSession(given: SessionGiven, index: number): SyncItem | ItemResult {
   const bad = [given.startedAt, given.completedAt ?? given.startedAt].find((instant) =>
     Number.isNaN(Date.parse(instant)),
   );
@@ -76,7 +76,7 @@ function readSession(given: SessionGiven, index: number): Item | ItemResult {
     : rejection('session', given.id, 'INVALID_ITEM', `${bad} is no time`);
 }
 
-function readResponse(raw: Static<typeof ResponseItem>, index: number): Item | ItemResult {
+function readResponse(raw: Static<typeof ResponseItem>, index: number): SyncItem | ItemResult {
   const trials = raw.trials ?? [];
   if (trials.length > MAX_TRIALS)
     return rejection(

@@ -4,7 +4,7 @@ import { withdrawalOf } from '../../db/queries/portal.js';
 import { withdrawn } from '../http/access.js';
 import type { SessionCaller } from './sessions-caller.js';
 import { rejection } from './sync-items.js';
-import type { Item, ItemResult } from './sync-items.js';
+import type { SyncItem, ItemResult } from './sync-items.js';
 
 /** How long after a withdrawal its devices may deliver what they recorded before it. */
 const DELIVERY_DAYS = 30;
@@ -13,12 +13,12 @@ const DELIVERY_DAYS = 30;
  * Of items of a participant who has withdrawn, those that were recorded before; the others are answered in `results`.
  * @throws 403 PARTICIPANT_WITHDRAWN 30 days after the withdrawal
  */
-export async function deliverable(
+export async function acceptsLateDelivery(
   tx: Tx,
   { participantId, withdrawn: late }: SessionCaller,
-  items: readonly Item[],
+  items: readonly SyncItem[],
   results: ItemResult[],
-): Promise<readonly Item[]> {
+): Promise<readonly SyncItem[]> {
   if (!late || participantId === null) return items;
   const end = await withdrawalOf(tx, participantId);
   if (end === null || nowMs() > end + DELIVERY_DAYS * 86_400_000) throw withdrawn();
@@ -34,7 +34,7 @@ export async function deliverable(
   });
 }
 
-const timesIn = (item: Item): number[] =>
+const timesIn = (item: SyncItem): number[] =>
   item.kind === 'response'
     ? item.given.content.at
     : [item.given.startedAt, item.given.completedAt ?? item.given.startedAt].map((at) => Date.parse(at));

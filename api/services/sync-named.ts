@@ -4,27 +4,27 @@ import type { LocalIdHolders, ResponseSessionRow } from '../../db/queries/offlin
 import { taskHashes } from '../../db/queries/submissions.js';
 import type { KnownTask } from '../../workflows/domain/assessment/sync-responses.js';
 import type { SessionCaller } from './sessions-caller.js';
-import { claimsByLocalId, ofClaims } from './sync-claims.js';
+import { claimsByLocalId, resultOfClaim } from './sync-claims.js';
 import type { Claim, Refused } from './sync-claims.js';
-import type { Decided } from './sync-decide.js';
-import type { Item, ResponseGiven } from './sync-items.js';
-import { UUID, alone } from './sync-refs.js';
+import type { DecidedItem } from './sync-decide.js';
+import type { SyncItem, ResponseGiven } from './sync-items.js';
+import { UUID, isSingle } from './sync-refs.js';
 import type { SessionFacts } from './sync-refs.js';
 
-export type ResponseItem = Item & { kind: 'response' };
+export type ResponseItem = SyncItem & { kind: 'response' };
 
-export type Candidate = SessionFacts &
+export type SessionCandidate = SessionFacts &
   Partial<Pick<ResponseSessionRow, 'started_by_id' | 'device_id' | 'started_device_id' | 'contested'>> & {
     local_id: string | null;
   };
 type Tasks = Map<string, Map<string, KnownTask>>;
 /** Which session a response is of; `ambiguous`: it may be of several, and is written to none of them. */
-export type Named = SessionFacts | Refused | 'unknown' | 'ambiguous';
+export type ResolvedSession = SessionFacts | Refused | 'unknown' | 'ambiguous';
 
-export interface NamedSessions {
-  all: readonly Candidate[];
+export interface ResolvedSessions {
+  all: readonly SessionCandidate[];
   tasks: Tasks;
-  named: (given: ResponseGiven) => Named;
+  named: (given: ResponseGiven) => ResolvedSession;
 }
 
 /**
@@ -34,14 +34,14 @@ export interface NamedSessions {
  * the one that the caller synced: in the study in which it did so last, where it is one alone. Another person's session
  * is never meant by a local id: devices count alike.
  */
-export async function sessionsNamed(
+export async function resolveSessions(
   tx: Tx,
   items: readonly ResponseItem[],
-  sessions: readonly Decided[],
+  sessions: readonly DecidedItem[],
   claims: readonly Claim[],
   caller: SessionCaller,
   lock: boolean,
-): Promise<NamedSessions> {
+): Promise<ResolvedSessions> {
   if (items.length === 0) return { all: [], tasks: new Map(), named: () => 'unknown' };
   const claimed = claimsByLocalId(claims, new Set(items.map(({ given }) => given.sessionId)));
   const open = items.filter(({ given }) => !claimed.has(given.sessionId));
@@ -64,7 +64,7 @@ export async function sessionsNamed(
     },
     lock,
   );
-  const byId = new Map<string, Candidate>(stored.map((row) => [row.id, row]));
+  const byId = new Map<string, SessionCandidate>(stored.map((row) => [row.id, row]));
   // The row knows the battery of a session that was there before.
   for (const { session, offline } of sessions)
     if (session && offline && !byId.has(session.id)) byId.set(session.id, { ...session, local_id: offline.local_id });
@@ -83,11 +83,11 @@ export async function sessionsNamed(
       .flatMap((id) => byId.get(id) ?? [])
       .filter((session) => session.local_id === given.sessionId && hasIt(given)(session))
       .map((session) => ({ ...session, own: session.started_by_id === caller.userId }));
-  const named = (given: ResponseGiven): Named => {
+  const named = (given: ResponseGiven): ResolvedSession => {
     const itself = byId.get(given.sessionId.toLowerCase());
     if (itself) return itself;
     const came = claimed.get(given.sessionId);
-    if (came) return ofClaims(came, given, (id) => byId.get(id), hasIt(given));
+    if (came) return resultOfClaim(came, given, (id) => byId.get(id), hasIt(given));
     if (own !== null) return ofOwn(stored, given, hasIt(given));
     return ofHolders(
       holders.byLocalId.get(holderKey(given.sessionId, given.deviceId)) ?? [],
@@ -101,10 +101,10 @@ export async function sessionsNamed(
 
 /** Of the participant's sessions under a local id: that of the device which is named, or the only one. */
 function ofOwn(
-  stored: readonly Candidate[],
+  stored: readonly SessionCandidate[],
   given: ResponseGiven,
-  hasIt: (session: Candidate) => boolean,
-): Candidate | 'unknown' | 'ambiguous' {
+  hasIt: (session: SessionCandidate) => boolean,
+): SessionCandidate | 'unknown' | 'ambiguous' {
   const own = stored.filter(({ local_id }) => local_id === given.sessionId);
   const { deviceId } = given;
   const meant =
@@ -113,7 +113,7 @@ function ofOwn(
       : own.filter(({ device_id, started_device_id }) => device_id === deviceId || started_device_id === deviceId);
   const [only, another] = meant;
   if (!only) return 'unknown';
-  return alone(meant.filter(hasIt), given) ?? (another || only.contested ? 'ambiguous' : only);
+  return isSingle(meant.filter(hasIt), given) ?? (another || only.contested ? 'ambiguous' : only);
 }
 
 /** Of local ids that the call itself has no session for, where their sessions are, and which are to be looked at. */
@@ -162,15 +162,15 @@ const count = (rows: readonly LocalIdHolders[]): number => rows.reduce((sum, { s
 /** @param having those that have this very response */
 function ofHolders(
   rows: readonly LocalIdHolders[],
-  byId: ReadonlyMap<string, Candidate>,
+  byId: ReadonlyMap<string, SessionCandidate>,
   given: ResponseGiven,
-  having: readonly (Candidate & { own: boolean })[],
-): Candidate | 'unknown' | 'ambiguous' {
+  having: readonly (SessionCandidate & { own: boolean })[],
+): SessionCandidate | 'unknown' | 'ambiguous' {
   const [latest] = rows;
   if (!latest) return 'unknown';
-  const unless = (session: Candidate | undefined) =>
+  const unless = (session: SessionCandidate | undefined) =>
     session === undefined ? 'unknown' : session.contested ? 'ambiguous' : session;
-  const repeated = alone(having, given);
+  const repeated = isSingle(having, given);
   if (repeated) return repeated;
   if (count(rows) === 1 && latest.own === 0) return 'unknown';
   if (latest.own === 1) return unless(byId.get(latest.own_id!));

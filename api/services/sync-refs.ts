@@ -21,14 +21,14 @@ export const timesOf = (session: { started_at: string; completed_at: string | nu
 });
 
 /** A participant by id or code. */
-export const refOf = (studyId: string, ref: string): ParticipantRef => ({
+export const participantRef = (studyId: string, ref: string): ParticipantRef => ({
   study_id: studyId.toLowerCase(),
   ref,
   as_id: UUID.test(ref) ? ref.toLowerCase() : null,
 });
 
 /** Whom a reference names, of those that were found: by id before by code. */
-export const personOf = (
+export const resolveParticipant = (
   people: readonly SyncParticipantRow[],
   { study_id, ref, as_id }: ParticipantRef,
 ): SyncParticipantRow | undefined => {
@@ -40,5 +40,5 @@ export const personOf = (
  * The one session that has a response already. A summary without trials, whose times are nobody else's, may be
  * another's by chance.
  */
-export const alone = <T extends SessionFacts>(having: readonly T[], given: ResponseGiven): T | undefined =>
+export const isSingle = <T extends SessionFacts>(having: readonly T[], given: ResponseGiven): T | undefined =>
   having.length === 1 && given.content.trials.length > 0 ? having[0] : undefined;

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { nowMs } from '../../db/clock.js';
-import type { AuditEntry, AuditTrail, Written } from '../../db/audit.js';
+import type { AuditEntry, AuditTrail, SealedEntry } from '../../db/audit.js';
 import { hashOf } from '../../db/hashing.js';
 import type { Tx } from '../../db/knex.js';
 import { putOutbox } from '../../db/outbox.js';
-import { portions } from '../../db/portions.js';
+import { chunk } from '../../db/portions.js';
 import { advanceSession, insertConflicts, insertOfflineSessions } from '../../db/queries/offline.js';
 import type { NewConflict } from '../../db/queries/offline.js';
 import { requestPushes } from '../../db/queries/push-requests.js';
@@ -12,14 +12,14 @@ import { completeVisits } from '../../db/queries/sessions-visits.js';
 import { insertTaskValues, taskValues } from '../../db/queries/submissions.js';
 import { insertChunks, trialInserts } from '../../db/queries/trials.js';
 import { modulesWith } from '../../workflows/domain/assessment/modules.js';
-import { contentOf } from '../../workflows/domain/assessment/sync.js';
+import { sessionContent } from '../../workflows/domain/assessment/sync.js';
 import type { SessionWrite } from '../../workflows/domain/assessment/sync.js';
 import type { RequestContext } from '../http/route.js';
 import { sequentialWrites } from './sequential-writes.js';
 import type { SessionCaller } from './sessions-caller.js';
 import { taskRows } from './sessions-content.js';
-import type { Decided, Deciding } from './sync-decide.js';
-import type { ItemResult, Notice, ResponseGiven } from './sync-items.js';
+import type { DecidedItem, ItemDecisionInput } from './sync-decide.js';
+import type { ItemResult, ItemNotice, ResponseGiven } from './sync-items.js';
 
 /**
  * Responses that are written at a time: a statement costs a millisecond or two by itself, and the last is waited for.
@@ -44,19 +44,19 @@ export interface Writing {
  */
 export async function writeDecided(
   tx: Tx,
-  { sessions, responses, decide }: Deciding,
+  { sessions, responses, decide }: ItemDecisionInput,
   writing: Writing,
 ): Promise<Map<number, ItemResult>> {
   const writes = sessions.flatMap(({ decision }) => ('write' in decision && decision.write ? [decision.write] : []));
   const decided = [...sessions];
   const results = new Map<number, ItemResult>();
-  let records: Written[] = [];
+  let records: SealedEntry[] = [];
   const now = nowMs();
   await sequentialWrites(async (add) => {
     add(() => writeSessions(tx, writes, writing));
-    for (const items of portions(responses, PORTION)) {
+    for (const items of chunk(responses, PORTION)) {
       const rows: ReturnType<typeof responseRows> = [];
-      for (const few of portions(items, AT_A_TIME)) {
+      for (const few of chunk(items, AT_A_TIME)) {
         const portion = few.map(decide);
         decided.push(...portion);
         rows.push(...responseRows(portion, now));
@@ -171,7 +171,7 @@ const completions = (writes: readonly SessionWrite[]) =>
  * Sessions that completed a visit, and those that got results: both have something to push, if their visit is of the
  * capture system.
  */
-function finished(writes: readonly SessionWrite[], decided: readonly Decided[]): string[] {
+function finished(writes: readonly SessionWrite[], decided: readonly DecidedItem[]): string[] {
   const completed = writes.filter(({ completes }) => completes !== null).map(({ id }) => id);
   const answered = decided.flatMap(({ item, decision, session }) =>
     item.kind === 'response' && decision.status === 'created' && session ? [session.id] : [],
@@ -179,7 +179,7 @@ function finished(writes: readonly SessionWrite[], decided: readonly Decided[]):
   return [...new Set([...completed, ...answered])];
 }
 
-function responseRows(decided: readonly Decided[], now: number): ReturnType<typeof taskRows>[] {
+function responseRows(decided: readonly DecidedItem[], now: number): ReturnType<typeof taskRows>[] {
   return decided.flatMap(({ item, decision, session, modules, content }) =>
     item.kind === 'response' && decision.status === 'created' && session
       ? [
@@ -195,7 +195,7 @@ function responseRows(decided: readonly Decided[], now: number): ReturnType<type
 }
 
 /** What the server did not take, as it was sent; responses of a refused session with that one. */
-function conflictsOf(decided: readonly Decided[]): NewConflict[] {
+function conflictsOf(decided: readonly DecidedItem[]): NewConflict[] {
   const rows = new Map<string, NewConflict>();
   for (const each of decided)
     for (const row of conflictRows(each)) {
@@ -216,7 +216,7 @@ function withResponses(before: Content, { responses = [] }: Content): Content {
   return more.length === 0 ? before : { ...before, responses: [...known, ...more] };
 }
 
-function conflictRows({ item, decision, session, offline, refused, content }: Decided): NewConflict[] {
+function conflictRows({ item, decision, session, offline, refused, content }: DecidedItem): NewConflict[] {
   if (decision.status !== 'conflict' || !session) return [];
   if (item.kind === 'response' && refused) {
     const response = { ...contentOfResponse(item.given), sha256: item.given.content.hash };
@@ -237,7 +237,7 @@ function conflictRows({ item, decision, session, offline, refused, content }: De
     session_id: session.id,
     task: response?.task ?? null,
     message: conflict.message,
-    local_content: response ?? contentOf(offline!),
+    local_content: response ?? sessionContent(offline!),
     server_content: conflict.server_content,
     content_hash:
       item.kind === 'response' ? hashOf([session.id, item.given.task, item.given.content.hash]) : offline!.content_hash,
@@ -267,7 +267,7 @@ const completionRecords = (writes: readonly SessionWrite[], { caller, context }:
  * One record a study and call: what was taken, by its hash, so that the chain stays short under a device that syncs
  * much.
  */
-function syncRecords(decided: readonly Decided[], { caller, context }: Writing): AuditEntry[] {
+function syncRecords(decided: readonly DecidedItem[], { caller, context }: Writing): AuditEntry[] {
   return [...new Set(decided.flatMap(({ session }) => session?.study_id ?? []))].flatMap((study) => {
     const own = decided.filter(
       ({ session, decision }) =>
@@ -301,7 +301,7 @@ function syncRecords(decided: readonly Decided[], { caller, context }: Writing):
 }
 
 /** What is said of a response that may be of one module or another. */
-const severalModules = ({ item, decision, modules = null }: Decided): Notice[] =>
+const severalModules = ({ item, decision, modules = null }: DecidedItem): ItemNotice[] =>
   item.kind === 'response' &&
   decision.status === 'created' &&
   item.given.moduleId === null &&
@@ -314,7 +314,7 @@ const severalModules = ({ item, decision, modules = null }: Decided): Notice[] =
       ]
     : [];
 
-function resultOf(decided: Decided): ItemResult {
+function resultOf(decided: DecidedItem): ItemResult {
   const { item, decision } = decided;
   const about = { kind: item.kind, local_id: item.given.id };
   if (decision.status === 'rejected')

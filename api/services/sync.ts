@@ -6,16 +6,16 @@ import { problem } from '../http/errors.js';
 import type { RequestContext } from '../http/route.js';
 import type { SessionCaller } from './sessions-caller.js';
 import { decideItems } from './sync-decide.js';
-import { deliverable } from './sync-late.js';
+import { acceptsLateDelivery } from './sync-late.js';
 import { readItems, rejection } from './sync-items.js';
-import type { Item, ItemResult } from './sync-items.js';
+import type { SyncItem, ItemResult } from './sync-items.js';
 import { claimsOf } from './sync-claims.js';
 import type { Claim } from './sync-claims.js';
-import { personOf } from './sync-refs.js';
+import { resolveParticipant } from './sync-refs.js';
 import { writeDecided } from './sync-write.js';
 import type { Writing } from './sync-write.js';
 
-export const MAX_ITEMS = 1_000;
+export const MAX_SYNC_ITEMS = 1_000;
 export interface Syncing {
   tx: Tx;
   audit: AuditTrail;
@@ -37,7 +37,7 @@ export interface Sent {
 export async function sync({ tx, audit, caller, context, minutes }: Syncing, sent: Sent): Promise<ItemResult[]> {
   requireFew(sent);
   const { items: read, results } = readItems(sent.sessions, sent.responses);
-  const items = await deliverable(tx, caller, read, results);
+  const items = await acceptsLateDelivery(tx, caller, read, results);
   const skew = sent.deviceTime === undefined ? NaN : Date.parse(sent.deviceTime) - nowMs();
   const writing: Writing = {
     audit,
@@ -56,7 +56,7 @@ export async function sync({ tx, audit, caller, context, minutes }: Syncing, sen
  */
 async function apply(
   tx: Tx,
-  items: readonly Item[],
+  items: readonly SyncItem[],
   claims: readonly Claim[],
   writing: Writing,
 ): Promise<Map<number, ItemResult>> {
@@ -117,10 +117,10 @@ export async function checkConflicts(
 ): Promise<ConflictReport> {
   requireFew(sent);
   const { items: read, results } = readItems(sent.sessions, sent.responses);
-  const items = await deliverable(tx, caller, read, results);
+  const items = await acceptsLateDelivery(tx, caller, read, results);
   const { sessions, responses, decide } = await decideItems(tx, items, claimsOf(sent.sessions), caller, false, nowMs());
   const decided = [...sessions, ...responses.map(decide)];
-  const found = (kind: Item['kind']): ConflictFound[] =>
+  const found = (kind: SyncItem['kind']): ConflictFound[] =>
     decided
       .filter(({ item }) => item.kind === kind)
       .flatMap(({ item, decision }) =>
@@ -172,7 +172,7 @@ async function conflictsOfUnreadable(
   );
   const named = claims.map((claim) => ({
     ...claim,
-    participant_id: (claim.ref ? personOf(people, claim.ref)?.id : claim.nobody ? caller.participantId : null) ?? null,
+    participant_id: (claim.ref ? resolveParticipant(people, claim.ref)?.id : claim.nobody ? caller.participantId : null) ?? null,
   }));
   const keys = named.flatMap(({ participant_id, local_id }) =>
     participant_id !== null && (caller.participantId ?? participant_id) === participant_id
@@ -201,12 +201,12 @@ async function conflictsOfUnreadable(
 
 function requireFew({ sessions, responses }: Pick<Sent, 'sessions' | 'responses'>): void {
   const count = sessions.length + responses.length;
-  if (count > MAX_ITEMS)
-    throw problem('TOO_LARGE', { detail: `${count} items were sent: at most ${MAX_ITEMS} are taken in one call.` });
+  if (count > MAX_SYNC_ITEMS)
+    throw problem('TOO_LARGE', { detail: `${count} items were sent: at most ${MAX_SYNC_ITEMS} are taken in one call.` });
 }
 
 /** The counts that a bulk answers beside its items. */
-export const counted = (results: readonly ItemResult[]) => {
+export const countResults = (results: readonly ItemResult[]) => {
   const count = (status: ItemResult['status']) => results.filter((result) => result.status === status).length;
   return {
     results,

@@ -9,7 +9,7 @@ import { auditActor } from '../http/audit-actor.js';
 import { changeBattery, createBattery } from './batteries.js';
 import { CAPTURE_DEFAULTS } from './capture-defaults.js';
 import { createStudy } from './studies.js';
-import type { Change } from './studies.js';
+import type { RequestScope } from './studies.js';
 import type { StudyTemplate } from './templates.js';
 import { execute } from '../../db/query.js';
 
@@ -57,7 +57,7 @@ export function previewTemplate(template: StudyTemplate) {
  * @throws 409 STUDY_CODE_TAKEN, 422 where a saved design no longer fits
  */
 export async function applyTemplate(
-  change: Change,
+  change: RequestScope,
   template: StudyTemplate,
   given: { study_code: string; study_name?: string },
 ) {

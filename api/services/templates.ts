@@ -16,8 +16,8 @@ import { TemplateFile } from '../schemas/templates.js';
 import type { Design, SaveTemplate } from '../schemas/templates.js';
 import { check } from '../http/validation/validation.js';
 import { CAPTURE_DEFAULTS } from './capture-defaults.js';
-import { existing as existingStudy } from './studies.js';
-import type { Change } from './studies.js';
+import { getStudyOrThrow as existingStudy } from './studies.js';
+import type { RequestScope } from './studies.js';
 
 export type StudyTemplate = Static<typeof TemplateFile> & { source: 'built_in' | 'study'; study_id: string | null };
 const FOLDER = new URL('../templates/', import.meta.url);
@@ -28,7 +28,7 @@ let files: readonly StudyTemplate[] | undefined;
  * The templates that come with the service, by id, read once.
  * @throws Error naming a file that is no template
  */
-export function builtIn(): readonly StudyTemplate[] {
+export function builtInTemplates(): readonly StudyTemplate[] {
   return (files ??= readdirSync(FOLDER)
     .filter((name) => name.endsWith('.json'))
     .sort()
@@ -55,13 +55,13 @@ const ofSaved = ({ id, study_id, name, category, description, content }: SavedTe
 
 /** Every template that the caller may see: those of the service and those saved from its studies. */
 export const templates = async (tx: Tx): Promise<StudyTemplate[]> => [
-  ...builtIn(),
+  ...builtInTemplates(),
   ...(await savedTemplates(tx)).map(ofSaved),
 ];
 
 /** @throws 404 */
 export async function template(tx: Tx, id: string): Promise<StudyTemplate> {
-  const known = builtIn().find((one) => one.id === id);
+  const known = builtInTemplates().find((one) => one.id === id);
   const saved = known ? undefined : await savedTemplate(tx, id);
   if (!known && !saved) throw problem('NOT_FOUND', { detail: 'There is no such template.' });
   return known ?? ofSaved(saved!);
@@ -106,12 +106,12 @@ const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** Saves a study's design as it stands under a name of its own. @throws 404, 409 TEMPLATE_ID_TAKEN */
 export async function saveTemplate(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   studyId: string,
   given: Static<typeof SaveTemplate>,
 ): Promise<StudyTemplate & { created_at: string }> {
   const study = await existingStudy(tx, studyId);
-  if (builtIn().some(({ id }) => id === given.template_id)) throw problem('TEMPLATE_ID_TAKEN');
+  if (builtInTemplates().some(({ id }) => id === given.template_id)) throw problem('TEMPLATE_ID_TAKEN');
   const { description, timezone, consent_mode } = study;
   const { template_id: _made, [CAPTURE_DEFAULTS]: _mappings, ...config } = study.config;
   const notifications = config.notifications as { languages?: object } | undefined;
@@ -141,7 +141,7 @@ export async function saveTemplate(
 
 /** Removes a saved template. @throws 404 also for one that comes with the service: only saved ones are records */
 export async function removeTemplate(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   id: string,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {

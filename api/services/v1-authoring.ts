@@ -11,7 +11,7 @@ import type { Difference } from './authoring-diff.js';
 import { acceptModules, changeBattery, createBattery } from './batteries.js';
 import type { GivenModule } from './batteries.js';
 import { withEarlierOverrides } from './earlier-overrides.js';
-import type { Change } from './studies.js';
+import type { RequestScope } from './studies.js';
 import { changeWindow, createWindow, requireBattery } from './windows.js';
 
 /** What is to be put where: a record of one study, by its code. */
@@ -47,7 +47,7 @@ export interface WantedWindow {
  * @throws 409 BATTERY_RETIRED or STALE, 422 bad settings, 400 another code than the path's
  */
 export async function putBattery(
-  change: Change,
+  change: RequestScope,
   { studyId, code, dryRun, assertIfMatch }: Target,
   wanted: WantedBattery,
 ): Promise<Reply> {
@@ -100,7 +100,7 @@ const differs = (battery: BatteryRecord, wanted: object): boolean => differences
  * STALE, 400 an unknown battery
  */
 export async function putWindow(
-  change: Change,
+  change: RequestScope,
   { studyId, code, dryRun, assertIfMatch }: Target,
   { battery_code, ...wanted }: WantedWindow,
 ): Promise<Reply> {
@@ -141,7 +141,7 @@ function answered(before: unknown, changes: readonly Difference[], dryRun: boole
 }
 
 function record(
-  { audit, actor, context }: Change,
+  { audit, actor, context }: RequestScope,
   studyId: string,
   type: string,
   id: string,

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Tx } from '../../db/knex.js';
 import { datasetRows, momentOf } from '../../db/queries/datasets.js';
-import type { DatasetName } from '../../db/queries/datasets.js';
+import type { PageDatasetName } from '../../db/queries/datasets.js';
 import { studyById } from '../../db/queries/studies.js';
 import { inScope } from '../../db/transaction.js';
 import type { Actor } from '../http/access.js';
@@ -12,8 +12,8 @@ import type { Dependencies } from '../dependencies.js';
 
 /** The version of the documents' form; a change that a reader must know of raises it. */
 const FORMAT = 1;
-const SNAPSHOT: readonly DatasetName[] = ['sites', 'participants', 'anchors', 'schedules', 'visits', 'sessions'];
-const EXPORT: readonly DatasetName[] = [
+const SNAPSHOT: readonly PageDatasetName[] = ['sites', 'participants', 'anchors', 'schedules', 'visits', 'sessions'];
+const EXPORT: readonly PageDatasetName[] = [
   'sites',
   'participants',
   'anchors',
@@ -22,10 +22,10 @@ const EXPORT: readonly DatasetName[] = [
   'all_visits',
   'sessions',
 ];
-const NAMES: Partial<Record<DatasetName, string>> = { all_visits: 'visits' };
-const nameOf = (set: DatasetName): string => NAMES[set] ?? set;
+const NAMES: Partial<Record<PageDatasetName, string>> = { all_visits: 'visits' };
+const nameOf = (set: PageDatasetName): string => NAMES[set] ?? set;
 
-export interface Asked {
+export interface SnapshotOptions {
   tx: Tx;
   services: Dependencies;
   actor: Actor;
@@ -37,15 +37,15 @@ export interface Asked {
  * A study as it stands at one instant, with the head of its audit chain at that instant. The transaction must be one
  * snapshot.
  */
-export async function snapshot(asked: Asked): Promise<Reply> {
+export async function snapshot(asked: SnapshotOptions): Promise<Reply> {
   await recordRead(asked, 'snapshot_read', {});
   const head = await headOf(asked, 'taken_at');
   return json(Readable.from(document(asked.tx, asked.studyId, head, SNAPSHOT)));
 }
 
 /** Everything of a study, history and superseded visits included; raw trials when they are asked for. */
-export async function exportStudy(
-  asked: Asked,
+export async function exportSnapshot(
+  asked: SnapshotOptions,
   { format = 'json', include }: { format?: 'json' | 'ndjson'; include?: readonly 'raw_trials'[] },
 ): Promise<Reply> {
   const sets = include?.includes('raw_trials') ? [...EXPORT, 'raw_trials' as const] : EXPORT;
@@ -59,7 +59,7 @@ export async function exportStudy(
 
 const json = (body: Readable): Reply => reply(200, body, { 'Content-Type': 'application/json; charset=utf-8' });
 
-async function headOf({ tx, studyId }: Asked, when: string): Promise<Record<string, unknown>> {
+async function headOf({ tx, studyId }: SnapshotOptions, when: string): Promise<Record<string, unknown>> {
   const { at, audit_head } = await momentOf(tx, studyId);
   return { format: FORMAT, [when]: at, audit_head, study: await studyById(tx, studyId) };
 }
@@ -68,7 +68,7 @@ async function* document(
   tx: Tx,
   studyId: string,
   head: Record<string, unknown>,
-  sets: readonly DatasetName[],
+  sets: readonly PageDatasetName[],
 ): AsyncGenerator<string> {
   yield JSON.stringify(head).slice(0, -1);
   for (const set of sets) {
@@ -88,7 +88,7 @@ async function* lines(
   tx: Tx,
   studyId: string,
   head: Record<string, unknown>,
-  sets: readonly DatasetName[],
+  sets: readonly PageDatasetName[],
 ): AsyncGenerator<string> {
   yield `${JSON.stringify({ set: 'head', ...head })}\n`;
   let count = 0;
@@ -103,7 +103,7 @@ async function* lines(
 
 /** A read in bulk is on record before its first byte; the snapshot was taken before and does not see the record. */
 async function recordRead(
-  { services, actor, context, studyId }: Asked,
+  { services, actor, context, studyId }: SnapshotOptions,
   action: string,
   metadata: Record<string, unknown>,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/knex.js';
 import { datasetPage } from '../../db/queries/datasets.js';
-import type { DatasetName } from '../../db/queries/datasets.js';
+import type { PageDatasetName } from '../../db/queries/datasets.js';
 import { jwtSecret } from '../auth/tokens.js';
 import { makeCursor, readCursor } from '../http/cursor.js';
 import { problem } from '../http/errors.js';
@@ -14,7 +14,7 @@ import type { Dependencies } from '../dependencies.js';
 export async function v1Page(
   tx: Tx,
   { settings }: Dependencies,
-  name: DatasetName,
+  name: PageDatasetName,
   studyId: string | undefined,
   query: { cursor?: string; skip?: number; limit?: number },
 ) {

@@ -13,7 +13,7 @@ import type { Credential, RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 import { notifyUser } from './account-notices.js';
 import { requireRecentProof } from './reauthentication.js';
-import type { Proof } from './reauthentication.js';
+import type { ReauthenticationProof } from './reauthentication.js';
 
 interface Change {
   tx: Tx;
@@ -34,7 +34,7 @@ export async function mintToken(
   { tx, audit, actor, context }: Change,
   { settings }: Dependencies,
   given: { name: string; scopes: TokenScope[]; study_ids: string[]; expires_in_days?: number },
-  minting: { credential: Credential | undefined; proof: Proof | undefined },
+  minting: { credential: Credential | undefined; proof: ReauthenticationProof | undefined },
 ): Promise<ApiToken & { token: string }> {
   const scopes = [...new Set(given.scopes)];
   const beyond = scopes.filter((scope) => !rolesOfScope[scope].includes(actor.role));
@@ -77,7 +77,7 @@ export async function mintToken(
 }
 
 /** A token of the caller's own, or for an admin anybody's. @throws 404 */
-export async function existingToken(tx: Tx, actor: Actor, id: string): Promise<ApiToken> {
+export async function getTokenOrThrow(tx: Tx, actor: Actor, id: string): Promise<ApiToken> {
   const token = await apiTokenById(tx, id);
   if (!token || (token.user_id !== actor.id && !actor.isAdmin))
     throw problem('NOT_FOUND', { detail: 'There is no such token.' });
@@ -90,7 +90,7 @@ export async function endToken(
   id: string,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {
-  const token = await existingToken(tx, actor, id);
+  const token = await getTokenOrThrow(tx, actor, id);
   assertIfMatch({ ...token });
   await revokeApiToken(tx, token.id);
   audit.record({

@@ -8,8 +8,8 @@ import { nextVersion } from '../../workflows/domain/regeneration.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { Review } from '../schemas/schedules.js';
-import type { Change } from './studies.js';
-import { existingVisit } from './visits.js';
+import type { RequestScope } from './studies.js';
+import { getVisitOrThrow } from './visits.js';
 
 /**
  * Settles a completed visit that a re-anchoring flagged: it keeps the target that it is reported against, or takes the
@@ -17,12 +17,12 @@ import { existingVisit } from './visits.js';
  * @throws 404, 409 NOTHING_TO_REVIEW or STALE, 400 NO_NEW_TARGET
  */
 export async function reviewVisit(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   id: string,
   given: Static<typeof Review>,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<ScheduledVisit> {
-  const before = await existingVisit(tx, id, true);
+  const before = await getVisitOrThrow(tx, id, true);
   assertIfMatch({ ...before });
   if (!before.needs_review) throw problem('NOTHING_TO_REVIEW');
   const planned = await targetNow(tx, before);
@@ -55,7 +55,7 @@ export async function reviewVisit(
       reporting_target_date: reportingTarget,
     },
   });
-  return existingVisit(tx, id);
+  return getVisitOrThrow(tx, id);
 }
 
 /**

@@ -11,9 +11,9 @@ import { plannedVisit } from '../../workflows/domain/regeneration.js';
 import { contentByHand, daysByHand } from '../../workflows/domain/schedule.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import { requireMovable, sourcesChanged } from './participants.js';
-import type { Change } from './studies.js';
-import { existingVisit, heldVisit } from './visits.js';
+import { assertNotWithdrawn, announceSourcesChanged } from './participants.js';
+import type { RequestScope } from './studies.js';
+import { getVisitOrThrow, lockVisitForShare } from './visits.js';
 
 const REASON_WIDTH = 200;
 
@@ -22,13 +22,13 @@ const REASON_WIDTH = 200;
  * made anew. @throws 404, 409 PARTICIPANT_WITHDRAWN or VISIT_CLOSED
  */
 export async function cancelVisit(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   id: string,
   reason: string,
 ): Promise<VisitRecord> {
   const { visit: before, participant } = await lockedVisit(tx, id);
   if (before.status === 'cancelled') return before;
-  requireMovable(participant);
+  assertNotWithdrawn(participant);
   if (before.status === 'completed' || before.status === 'superseded')
     throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status} and cannot be cancelled.` });
   await updateVisit(tx, id, {
@@ -44,7 +44,7 @@ export async function cancelVisit(
     resource_id: id,
     metadata: { participant_id: before.participant_id, reason, status_before: before.status },
   });
-  return existingVisit(tx, id);
+  return getVisitOrThrow(tx, id);
 }
 
 /**
@@ -55,13 +55,13 @@ export async function cancelVisit(
  * schedule of before
  */
 export async function reopenVisit(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   id: string,
   reason: string,
 ): Promise<VisitRecord> {
   const { visit: before, participant } = await lockedVisit(tx, id);
   if (before.status === 'scheduled' || before.status === 'open') return before;
-  requireMovable(participant);
+  assertNotWithdrawn(participant);
   if (before.status === 'superseded' || !(await mayReopen(tx, id)))
     throw problem('VISIT_CLOSED', { detail: 'The visit was replaced by a later schedule and cannot be reopened.' });
   const planned =
@@ -93,14 +93,14 @@ export async function reopenVisit(
     },
   });
   if (before.is_baseline && before.status === 'completed')
-    await putOutbox(tx, [sourcesChanged({ id: before.participant_id, study_id: before.study_id }, actor, context)]);
-  return existingVisit(tx, id);
+    await putOutbox(tx, [announceSourcesChanged({ id: before.participant_id, study_id: before.study_id }, actor, context)]);
+  return getVisitOrThrow(tx, id);
 }
 
 /** The visit, with its participant's schedule held: who makes the next one sees all of a change here, or nothing. */
 async function lockedVisit(tx: Tx, id: string): Promise<{ visit: VisitRecord; participant: ParticipantRecord }> {
-  await lockAnchors(tx, [(await existingVisit(tx, id)).participant_id]);
-  return heldVisit(tx, id);
+  await lockAnchors(tx, [(await getVisitOrThrow(tx, id)).participant_id]);
+  return lockVisitForShare(tx, id);
 }
 
 /** What the participant's schedule has for a visit now; nothing where it has it no more. */

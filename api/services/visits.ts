@@ -16,9 +16,9 @@ import { CONTENT, windowIdentity } from '../../workflows/domain/schedule.js';
 import { brokenRule, invalid, problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { Completion, NewVisit, VisitChange } from '../schemas/schedules.js';
-import { held, pastInstant, requireMovable, sourcesChanged } from './participants.js';
-import type { Change } from './studies.js';
-import { existingWindow, requireBattery } from './windows.js';
+import { lockForShare, pastInstant, assertNotWithdrawn, announceSourcesChanged } from './participants.js';
+import type { RequestScope } from './studies.js';
+import { getWindowOrThrow, requireBattery } from './windows.js';
 
 /**
  * Schedules a visit by hand: it belongs to no schedule version. The first one of a window is that window's visit: a
@@ -26,16 +26,16 @@ import { existingWindow, requireBattery } from './windows.js';
  * @throws 404, 409 PARTICIPANT_WITHDRAWN, 422
  */
 export async function scheduleVisit(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   given: Static<typeof NewVisit>,
 ): Promise<VisitRecord> {
   // Who makes the schedule holds the anchor: neither sees half of what the other does.
   if (given.visit_window_id) await lockAnchors(tx, [given.participant_id]);
-  const participant = await held(tx, given.participant_id);
+  const participant = await lockForShare(tx, given.participant_id);
   if (given.study_id && given.study_id.toLowerCase() !== participant.study_id)
     throw brokenRule('study_id', 'OTHER_STUDY', 'is not the study of the participant');
-  requireMovable(participant);
-  const window = given.visit_window_id ? await existingWindow(tx, given.visit_window_id) : undefined;
+  assertNotWithdrawn(participant);
+  const window = given.visit_window_id ? await getWindowOrThrow(tx, given.visit_window_id) : undefined;
   if (window && window.study_id !== participant.study_id)
     throw problem('NOT_FOUND', { detail: 'There is no such visit window.' });
   const name = given.name ?? window?.name;
@@ -73,7 +73,7 @@ export async function scheduleVisit(
     resource_id: id,
     metadata: { participant_id: participant.id, ...dates },
   });
-  return existingVisit(tx, id);
+  return getVisitOrThrow(tx, id);
 }
 
 /**
@@ -93,7 +93,7 @@ const SCHEDULE = new Set(['target_date', 'window_open', 'window_close', 'status'
  * PARTICIPANT_WITHDRAWN, VISIT_CLOSED or STALE, 400, 422
  */
 export async function changeVisit(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   id: string,
   given: Static<typeof VisitChange>,
   assertIfMatch: (record: Record<string, unknown>) => void,
@@ -101,13 +101,13 @@ export async function changeVisit(
   // What the participant's next schedule keeps is read under the anchor's lock: a cancellation, another day or battery
   // comes before it or after.
   if (given.status === 'cancelled' || [...DAYS, ...CONTENT].some((field) => given[field] !== undefined))
-    await lockAnchors(tx, [(await existingVisit(tx, id)).participant_id]);
-  const { visit: before, participant } = await heldVisit(tx, id);
+    await lockAnchors(tx, [(await getVisitOrThrow(tx, id)).participant_id]);
+  const { visit: before, participant } = await lockVisitForShare(tx, id);
   assertIfMatch({ ...before });
   const { reason, ...change } = given;
   const fields = changedFields({ ...before }, change);
   if (fields.length === 0) return before;
-  if (fields.some((field) => SCHEDULE.has(field))) requireMovable(participant);
+  if (fields.some((field) => SCHEDULE.has(field))) assertNotWithdrawn(participant);
   requireChangeable(before, fields, reason);
   requireOrder({ ...before, ...change });
   await requireBattery(tx, given.battery_id, before.study_id);
@@ -140,7 +140,7 @@ export async function changeVisit(
   // Its results go where it is now.
   if (before.status === 'completed' && before.session_id !== null && fields.includes('datacapture_event'))
     await requestPushes(tx, [before.session_id]);
-  return existingVisit(tx, id);
+  return getVisitOrThrow(tx, id);
 }
 
 /**
@@ -167,11 +167,11 @@ function requireChangeable({ status }: VisitRecord, fields: readonly string[], r
  * @throws 404, 409 VISIT_CLOSED, 400 a time ahead
  */
 export async function completeVisit(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   id: string,
   given: Static<typeof Completion>,
 ): Promise<VisitRecord> {
-  const before = await existingVisit(tx, id, true);
+  const before = await getVisitOrThrow(tx, id, true);
   if (before.status === 'completed') return before;
   if (before.status === 'superseded' || before.status === 'cancelled')
     throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status} and cannot be completed.` });
@@ -188,20 +188,20 @@ export async function completeVisit(
   // The baseline's completion is a prerequisite and may be a source; and whether data were entered guards a
   // re-anchoring.
   if (before.is_baseline)
-    await putOutbox(tx, [sourcesChanged({ id: before.participant_id, study_id: before.study_id }, actor, context)]);
-  return existingVisit(tx, id);
+    await putOutbox(tx, [announceSourcesChanged({ id: before.participant_id, study_id: before.study_id }, actor, context)]);
+  return getVisitOrThrow(tx, id);
 }
 
-export async function existingVisit(tx: Tx, id: string, lock = false): Promise<VisitRecord> {
+export async function getVisitOrThrow(tx: Tx, id: string, lock = false): Promise<VisitRecord> {
   const visit = await visitById(tx, id, lock);
   if (!visit) throw problem('NOT_FOUND', { detail: 'There is no such visit.' });
   return visit;
 }
 
 /** The visit, locked, and whose it is, held: a withdrawal comes before the change or after it. */
-export async function heldVisit(tx: Tx, id: string): Promise<{ visit: VisitRecord; participant: ParticipantRecord }> {
-  const participant = await held(tx, (await existingVisit(tx, id)).participant_id);
-  return { visit: await existingVisit(tx, id, true), participant };
+export async function lockVisitForShare(tx: Tx, id: string): Promise<{ visit: VisitRecord; participant: ParticipantRecord }> {
+  const participant = await lockForShare(tx, (await getVisitOrThrow(tx, id)).participant_id);
+  return { visit: await getVisitOrThrow(tx, id, true), participant };
 }
 
 /**

@@ -14,7 +14,7 @@ import { assertAllowed } from '../http/middleware/rate-limit.js';
 import type { Dependencies } from '../dependencies.js';
 import { assertAllowedAddress } from './allowed-addresses.js';
 import { parseTrigger } from './trigger-body.js';
-import { isSigned } from './trigger-signature.js';
+import { hasValidSignature } from './trigger-signature.js';
 import type { SignedRequest } from './trigger-signature.js';
 
 export interface IncomingTrigger {
@@ -160,7 +160,7 @@ function signedFor(services: Dependencies, request: SignedRequest, takers: reado
     if (taker.webhook_secret_encrypted === null) continue;
     const secret = secretOf(services, taker, taker.webhook_secret_encrypted);
     if (secret instanceof SecretUnreadable) result.unreadable.push({ taker, fault: secret });
-    else if (isSigned(request, secret, taker.webhook_auth)) result.signed.push(taker);
+    else if (hasValidSignature(request, secret, taker.webhook_auth)) result.signed.push(taker);
   }
   return result;
 }

@@ -12,8 +12,8 @@ import {
 import { brokenRule, invalid, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
-import { existing as existingStudy } from './studies.js';
-import type { Change } from './studies.js';
+import { getStudyOrThrow as existingStudy } from './studies.js';
+import type { RequestScope } from './studies.js';
 
 type Fields = Partial<
   Pick<
@@ -36,7 +36,7 @@ const unique = { visit_windows_study_id_code_key: 'WINDOW_CODE_TAKEN' } as const
  * 422 no study, 400 an unknown battery
  */
 export async function createWindow(
-  change: Change,
+  change: RequestScope,
   contextStudy: string | undefined,
   given: Fields & { code: string; study_id?: string },
 ): Promise<VisitWindow> {
@@ -62,13 +62,13 @@ export async function createWindow(
 
 /** @throws 404, 409 WINDOW_CODE_TAKEN or STALE, 400 an unknown battery */
 export async function changeWindow(
-  change: Change,
+  change: RequestScope,
   id: string,
   given: Fields,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<VisitWindow> {
   const { tx, audit, actor, context } = change;
-  const before = await existingWindow(tx, id, true);
+  const before = await getWindowOrThrow(tx, id, true);
   assertIfMatch({ ...before });
   await requireBattery(tx, given.battery_id, before.study_id);
   const fields = changedFields({ ...before }, given);
@@ -83,17 +83,17 @@ export async function changeWindow(
     metadata: { fields },
   });
   await regenerate(change, before.study_id, fields.includes('is_baseline') ? 'baseline' : 'windows');
-  return existingWindow(tx, id);
+  return getWindowOrThrow(tx, id);
 }
 
 /** Takes a window out of the plan. @throws 404, 409 WINDOW_IN_USE once a visit of it was completed, STALE */
 export async function removeWindow(
-  change: Change,
+  change: RequestScope,
   id: string,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {
   const { tx, audit, actor, context } = change;
-  const before = await existingWindow(tx, id, true);
+  const before = await getWindowOrThrow(tx, id, true);
   assertIfMatch({ ...before });
   if (await windowHasCompletedVisits(tx, id))
     throw problem('WINDOW_IN_USE', { detail: 'A visit of this window was completed: the window cannot be deleted.' });
@@ -109,7 +109,7 @@ export async function removeWindow(
   await regenerate(change, before.study_id);
 }
 
-export async function existingWindow(tx: Tx, id: string, lock = false): Promise<VisitWindow> {
+export async function getWindowOrThrow(tx: Tx, id: string, lock = false): Promise<VisitWindow> {
   const window = await windowById(tx, id, lock);
   if (!window) throw problem('NOT_FOUND', { detail: 'There is no such visit window.' });
   return window;
@@ -120,7 +120,7 @@ export async function existingWindow(tx: Tx, id: string, lock = false): Promise<
  * baseline visit is anchors depend as well: `baseline` has them evaluated.
  */
 async function regenerate(
-  { tx, actor }: Change,
+  { tx, actor }: RequestScope,
   studyId: string,
   kind: 'windows' | 'baseline' = 'windows',
 ): Promise<void> {

@@ -39,30 +39,30 @@ export interface Dataset {
 const column =
   (type: ColumnType) =>
   (name: string, about: string, sql = `t.${name}`): Column => ({ name, type, sql, about });
-export const text = column('text'),
+export const textColumn = column('text'),
   code = column('code'),
   id = column('id'),
   date = column('date'),
   instant = column('instant');
-export const word = column('word'),
+export const wordColumn = column('word'),
   number = column('number'),
   boolean = column('boolean'),
   json = column('json');
 /** A word of a closed list. */
-export const oneOf = (values: readonly string[], name: string, about: string, sql?: string): Column => ({
-  ...word(name, about, sql),
+export const choiceColumn = (values: readonly string[], name: string, about: string, sql?: string): Column => ({
+  ...wordColumn(name, about, sql),
   values,
 });
-export const personal = (one: Column): Column => ({ ...one, personal: true });
+export const personalColumn = (one: Column): Column => ({ ...one, personal: true });
 
 /** Of rows that name persons: what a full import says of them. */
-export const claims = [
+export const claimedColumn = [
   boolean('imported', 'it came with a full import: nobody here has seen who did it'),
   id('imported_by', 'who imported it'),
-  personal(json('original_users', 'whom the imported document names, field by field')),
+  personalColumn(json('original_users', 'whom the imported document names, field by field')),
 ];
 /** Of every row about a participant, in front. */
-export const whose = [
+export const participantFilter = [
   id('participant_id', 'the participant', 'p.id'),
   code('participant_code', 'its code', 'p.participant_code'),
   code('site_code', 'its site', 'st.site_code'),

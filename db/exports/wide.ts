@@ -1,7 +1,7 @@
 import { shownSession, taskSummary } from '../effective.js';
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { code, date, id, instant, text, utcDate, whose } from './columns.js';
+import { code, date, id, instant, textColumn, utcDate, participantFilter } from './columns.js';
 import type { Column, Dataset } from './columns.js';
 
 /** A metric of a task: in a wide export it has a column of its own. */
@@ -27,9 +27,9 @@ export function wideSummaries(metrics: readonly WideMetric[]): Dataset {
     throw new TooManyColumns(`there are ${metrics.length} metrics; a wide export has room for ${MOST_METRICS}`);
   const fixed = [
     id('session_id', 'the session; while it is active its public id', shownSession('t')),
-    ...whose,
+    ...participantFilter,
     id('visit_id', 'its visit'),
-    text('visit_name', 'name of the visit', 'v.name'),
+    textColumn('visit_name', 'name of the visit', 'v.name'),
     code('window_code', 'window of the visit', 'w.code'),
     date('target_date', 'the visit was due on', 'v.target_date'),
     instant('started_at', 'start of the session'),

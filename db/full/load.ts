@@ -1,7 +1,7 @@
 import type { Tx } from '../knex.js';
-import { portions } from '../portions.js';
+import { chunk } from '../portions.js';
 import { carriedTrace } from '../trace-context.js';
-import type { TxWithMark } from '../transaction.js';
+import type { MarkedTransaction } from '../transaction.js';
 import { asClaimed } from './claims.js';
 import type { Importing } from './claims.js';
 import type { StudyDocument } from './document.js';
@@ -76,7 +76,7 @@ export async function loadStudy(
      select 'participant-start', study_id, id::text, jsonb_build_object('site_id', site_id) || $1::jsonb, true from participants where study_id = $2 and status = 'enrolled'`,
     [JSON.stringify(carriedTrace()), studyId],
   );
-  (tx as TxWithMark).wroteOutbox = true;
+  (tx as MarkedTransaction).wroteOutbox = true;
   return { loaded, unknownBatteries: ids.unknownBatteries };
 }
 
@@ -190,5 +190,5 @@ async function inBatches(
   batch: number,
   work: (some: Row[]) => PromiseLike<unknown>,
 ): Promise<void> {
-  for (const some of portions(rows, batch)) await work(some);
+  for (const some of chunk(rows, batch)) await work(some);
 }

@@ -41,7 +41,7 @@ export async function insertNotice(
   return rows[0]?.id;
 }
 
-export interface Notice {
+export interface AccountNotice {
   kind: NoticeKind;
   details: NoticeDetails;
   email: string;
@@ -50,8 +50,8 @@ export interface Notice {
 }
 
 /** A notice that was not sent yet, of an active user. */
-export async function noticeToSend(tx: Tx, id: string): Promise<Notice | undefined> {
-  const rows = await query<Notice>(
+export async function noticeToSend(tx: Tx, id: string): Promise<AccountNotice | undefined> {
+  const rows = await query<AccountNotice>(
     tx,
     `select n.kind, n.details, u.email, to_char(n.created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"') as at
      from account_notices n join users u on u.id = n.user_id where n.id = $1 and n.sent_at is null and u.status = 'active'`,

@@ -1,4 +1,4 @@
-import { AS_HASHED } from '../audit-records.js';
+import { HASHED_COLUMNS } from '../audit-records.js';
 import type { Tx } from '../knex.js';
 import { query } from '../query.js';
 
@@ -56,7 +56,7 @@ export async function listAudit(tx: Tx, filter: AuditFilter): Promise<{ items: u
       'resource_id',
       'audit_metadata',
       'request_id',
-      tx.raw(AS_HASHED),
+      tx.raw(HASHED_COLUMNS),
       'prev_hash',
       'hash',
       'hash_version',

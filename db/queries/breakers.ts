@@ -39,13 +39,13 @@ export interface BreakerLimits {
   cooldownSeconds: number;
 }
 /** Who asks to get through, on which connection (a hash of address and token). */
-export interface Passage {
+export interface BreakerPermit {
   studyId: string;
   connection: string;
   attempt: string;
 }
 
-async function lock(tx: Tx, { studyId, connection }: Omit<Passage, 'attempt'>): Promise<BreakerRow> {
+async function lock(tx: Tx, { studyId, connection }: Omit<BreakerPermit, 'attempt'>): Promise<BreakerRow> {
   await tx('datacapture_breakers').insert({ study_id: studyId, connection }).onConflict().ignore();
   const row = await tx('datacapture_breakers')
     .where({ study_id: studyId })
@@ -72,7 +72,7 @@ const change = (tx: Tx, studyId: string, values: Record<string, unknown>) =>
  * a half-open one was lost. The row's lock makes it one, whatever number of workers ask.
  * @returns null: go; else when it may be tried again
  */
-export async function pass(tx: Tx, passage: Passage, probeSeconds: number): Promise<string | null> {
+export async function acquirePermit(tx: Tx, passage: BreakerPermit, probeSeconds: number): Promise<string | null> {
   const breaker = await lock(tx, passage);
   if (breaker.state === 'closed') return null;
   if (!(breaker.state === 'open' ? breaker.cooled : breaker.probe_lost)) return breaker.retry_at;
@@ -86,12 +86,12 @@ export async function pass(tx: Tx, passage: Passage, probeSeconds: number): Prom
 }
 
 /** Whether nothing stands in the way any more. Locks the breaker: it stays as it is seen until the transaction ends. */
-export async function hasClosed(tx: Tx, passage: Passage): Promise<boolean> {
+export async function isClosed(tx: Tx, passage: BreakerPermit): Promise<boolean> {
   return (await lock(tx, passage)).state === 'closed';
 }
 
 /** The capture system has answered an attempt. @returns whether the breaker was open and is closed now */
-export async function noteAnswered(tx: Tx, passage: Passage): Promise<boolean> {
+export async function recordSuccess(tx: Tx, passage: BreakerPermit): Promise<boolean> {
   const breaker = await lock(tx, passage);
   // An answer to somebody who went through before it opened, while another one probes, is as good as the probe's.
   if (breaker.state !== 'closed' || breaker.consecutive_failures > 0) await change(tx, passage.studyId, { ...CLOSED });
@@ -99,7 +99,7 @@ export async function noteAnswered(tx: Tx, passage: Passage): Promise<boolean> {
 }
 
 /** The capture system has failed an attempt. Opens after so many in a row, or when it was the probe. */
-export async function noteFailed(tx: Tx, passage: Passage, error: string, limits: BreakerLimits): Promise<void> {
+export async function recordFailure(tx: Tx, passage: BreakerPermit, error: string, limits: BreakerLimits): Promise<void> {
   const breaker = await lock(tx, passage);
   const consecutive_failures = breaker.consecutive_failures + 1;
   const values = { consecutive_failures, last_error: error };
@@ -124,7 +124,7 @@ export async function noteFailed(tx: Tx, passage: Passage, error: string, limits
 }
 
 /** The probe ended without having asked the capture system: the next one may. */
-export async function giveBackProbe(tx: Tx, { studyId, attempt }: Omit<Passage, 'connection'>): Promise<void> {
+export async function releaseProbe(tx: Tx, { studyId, attempt }: Omit<BreakerPermit, 'connection'>): Promise<void> {
   await tx('datacapture_breakers')
     .where({ study_id: studyId, state: 'half_open', probe: attempt })
     .update({ state: 'open', probe: null, probe_until: null, next_attempt_at: tx.raw('clock_timestamp()') });

@@ -212,7 +212,7 @@ export interface PolicyOf {
 export const policyStatement = (studyId: string): Statement => ({ sql: POLICY, values: [studyId] });
 
 /** The enrollment policy that holds in the study; null when it has none. */
-export async function currentPolicy(tx: Tx, studyId: string): Promise<unknown> {
+export async function currentPolicyRow(tx: Tx, studyId: string): Promise<unknown> {
   const [row] = await prepared<PolicyOf>(tx, POLICY, [studyId]);
   return row?.policy ?? null;
 }
@@ -229,7 +229,7 @@ export async function participantStarted(tx: Tx, participantId: string): Promise
  * capture system brought another date for a finalized anchor: a mail to each, sent by the message. Told once for each
  * cause: a trigger, or a date that a sync found.
  */
-export async function tellCoordinators(
+export async function notifyCoordinators(
   tx: Tx,
   studyId: string,
   participantId: string,

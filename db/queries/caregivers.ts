@@ -107,7 +107,7 @@ export async function updateCaregiver(
 /**
  * What a caregiver that is not active any more must not open or receive: links, messages that bear one, its devices.
  */
-export async function shutOut(tx: Tx, studyId: string, id: string): Promise<void> {
+export async function revokeCaregiverAccess(tx: Tx, studyId: string, id: string): Promise<void> {
   await tx('portal_links').where({ study_id: studyId, caregiver_id: id }).delete();
   await tx('push_tokens').where({ study_id: studyId, caregiver_id: id }).delete();
   await tx('notifications')
@@ -120,7 +120,7 @@ export async function deleteCaregiver(tx: Tx, studyId: string, id: string): Prom
 }
 
 /** Whether it cares for somebody whom the transaction does not see: who is at another site. */
-export async function caresBeyondReach(tx: Tx, id: string): Promise<boolean> {
+export async function hasParticipantsElsewhere(tx: Tx, id: string): Promise<boolean> {
   const rows = await query<{ beyond: boolean }>(
     tx,
     `select exists (select from caregiver_participants k where k.caregiver_id = $1 and not exists (select from participants p where p.id = k.participant_id)) as beyond`,
@@ -130,7 +130,7 @@ export async function caresBeyondReach(tx: Tx, id: string): Promise<boolean> {
 }
 
 /** @returns whether anything changed */
-export async function keepCare(
+export async function upsertCare(
   tx: Tx,
   care: { caregiverId: string; participantId: string; studyId: string; relationship: string; by: string },
 ): Promise<boolean> {

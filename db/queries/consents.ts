@@ -1,6 +1,6 @@
 import type { Tx } from '../knex.js';
 import { Consent } from '../models/records.js';
-import { inOrder, page } from './paging.js';
+import { orderClause, page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 
 const COLUMNS =
@@ -24,9 +24,9 @@ export async function insertConsent(
   tx: Tx,
   consent: Partial<Consent> & { study_id: string; participant_id: string },
 ): Promise<Consent> {
-  return inOrder(await Consent.query(tx).insert(consent).returning('*'), COLUMNS);
+  return orderClause(await Consent.query(tx).insert(consent).returning('*'), COLUMNS);
 }
 
 export async function updateConsent(tx: Tx, id: string, change: Partial<Consent>): Promise<Consent> {
-  return inOrder(await Consent.query(tx).patchAndFetchById(id, change), COLUMNS);
+  return orderClause(await Consent.query(tx).patchAndFetchById(id, change), COLUMNS);
 }

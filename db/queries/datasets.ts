@@ -23,7 +23,7 @@ const VISIT = `v.id, v.visit_key, v.participant_id, v.visit_window_id, v.schedul
 const VERSION =
   'v.id, v.participant_id, p.participant_code, v.version_number, v.is_current, v.anchor_date_used, v.anchor_version, v.scheduling_mode, v.status, v.visits_generated, v.generated_at';
 
-export const datasets = {
+export const pageDatasets = {
   studies: {
     columns:
       'id, study_code, study_name, description, status, start_date, end_date, timezone, integration_mode, datacapture_enabled, consent_mode, config, created_at, updated_at',
@@ -116,8 +116,8 @@ export const datasets = {
     id: 'x.session_id, x.task, x.seq',
   },
 } as const satisfies Record<string, Dataset>;
-export type DatasetName = keyof typeof datasets;
-export type Row = Record<string, unknown>;
+export type PageDatasetName = keyof typeof pageDatasets;
+export type DatasetRow = Record<string, unknown>;
 
 export interface Window {
   after?: readonly string[] | undefined;
@@ -130,17 +130,17 @@ export interface Window {
  */
 export async function datasetPage(
   tx: Tx,
-  name: DatasetName,
+  name: PageDatasetName,
   studyId: string | undefined,
   { after, skip, limit }: Window,
-): Promise<{ items: Row[]; total: number; last: string[] | undefined }> {
-  const { columns, from, study, at, id, where }: Dataset = datasets[name];
+): Promise<{ items: DatasetRow[]; total: number; last: string[] | undefined }> {
+  const { columns, from, study, at, id, where }: Dataset = pageDatasets[name];
   const values: unknown[] = [];
   const value = (given: unknown) => `$${values.push(given)}`;
   const all = `from ${from} where ${where ?? 'true'}${studyId ? ` and ${study} = ${value(studyId)}` : ''}`;
   const [counted] = await query<{ count: number }>(tx, `select count(*) as count ${all}`, [...values]);
   const behind = after ? ` and (${at}, ${id}) > (${value(after[0])}::timestamptz, ${value(after[1])}::uuid)` : '';
-  const rows = await query<Row & { place_at: string; place_id: string }>(
+  const rows = await query<DatasetRow & { place_at: string; place_id: string }>(
     tx,
     `select ${columns}, ${at} as "place_at", ${id} as "place_id" ${all}${behind} order by ${at}, ${id} offset ${value(skip)} limit ${value(limit + 1)}`,
     values,
@@ -152,15 +152,15 @@ export async function datasetPage(
 }
 
 /** All rows of a set in its order, some hundreds at a time, as the transaction sees them. */
-export async function* datasetRows(tx: Tx, name: DatasetName, studyId: string, batch = 500): AsyncGenerator<Row[]> {
-  const { columns, from, study, at, id, where }: Dataset = datasets[name];
+export async function* datasetRows(tx: Tx, name: PageDatasetName, studyId: string, batch = 500): AsyncGenerator<DatasetRow[]> {
+  const { columns, from, study, at, id, where }: Dataset = pageDatasets[name];
   await execute(
     tx,
     `declare rows_of_${name} no scroll cursor for select ${columns} from ${from} where ${where ?? 'true'} and ${study} = $1 order by ${at}, ${id}`,
     [studyId],
   );
   for (;;) {
-    const rows = await query<Row>(tx, `fetch ${batch} from rows_of_${name}`);
+    const rows = await query<DatasetRow>(tx, `fetch ${batch} from rows_of_${name}`);
     if (rows.length > 0) yield rows;
     if (rows.length < batch) break;
   }

@@ -1,6 +1,6 @@
 import { hashOf } from '../hashing.js';
 import type { Tx } from '../knex.js';
-import { portions } from '../portions.js';
+import { chunk } from '../portions.js';
 import { query } from '../query.js';
 
 /**
@@ -76,7 +76,7 @@ export async function sealsOf(tx: Tx, studyId: string): Promise<DecisionSeals[]>
   const seals: DecisionSeals[] = [];
   let open: DecisionSeals | undefined,
     held = 0;
-  for (const some of portions(entries, READ)) {
+  for (const some of chunk(entries, READ)) {
     const rows = await query<DecisionContent & { history_id: string; participant_id: string }>(
       tx,
       `select h.id as history_id, h.participant_id, ${CONTENT} from ${TABLES} where h.id = any($1::uuid[]) order by h.participant_id, h.seq`,

@@ -1,6 +1,6 @@
 import type { Tx } from '../knex.js';
 import { Eligibility } from '../models/records.js';
-import { inOrder } from './paging.js';
+import { orderClause } from './paging.js';
 
 const COLUMNS = `id, study_id, participant_id, status, inclusion_criteria, exclusion_criteria, confirmed_at, confirmed_by_id, has_waiver,
   waiver_criteria_ids, waiver_reason, waiver_requested_by_id, waiver_approved_by_id, waiver_approved_at, source_documents, imported, imported_by, original_users, created_at, updated_at`;
@@ -17,5 +17,5 @@ export async function putEligibility(
 ): Promise<Eligibility> {
   await Eligibility.query(tx).insert(assessment).onConflict('participant_id').merge();
   const stored = await Eligibility.query(tx).findOne({ participant_id: assessment.participant_id }).throwIfNotFound();
-  return inOrder(stored, COLUMNS);
+  return orderClause(stored, COLUMNS);
 }

@@ -171,7 +171,7 @@ export async function failureOf(tx: Tx, id: string): Promise<string | undefined>
   return row && (row.reason ?? 'no reason was noted');
 }
 
-export async function noteDelivered(tx: Tx, id: string, status: number): Promise<void> {
+export async function recordDelivered(tx: Tx, id: string, status: number): Promise<void> {
   await prepared(
     tx,
     `update event_deliveries set status = 'delivered', attempts = attempts + 1, response_status = $2, last_error = null, last_attempt_at = clock_timestamp(), delivered_at = clock_timestamp(), next_attempt_at = null where id = $1`,
@@ -192,7 +192,7 @@ export interface FailedAttempt {
  * Notes an attempt that failed: the next one is due in `waitSeconds`, unless the time since the first is up.
  * @returns whether there will be a next one
  */
-export async function noteFailed(tx: Tx, id: string, attempt: FailedAttempt): Promise<boolean> {
+export async function recordFailedAttempt(tx: Tx, id: string, attempt: FailedAttempt): Promise<boolean> {
   const [row] = await prepared<{ goes_on: boolean }>(
     tx,
     `update event_deliveries d set attempts = attempts + 1, response_status = $2, last_error = $3, last_attempt_at = clock_timestamp(),

@@ -36,15 +36,15 @@ export function listEvents(tx: Tx, studyId: string, filter: Page & EventFilter):
 }
 
 /** A place in the order of commits. */
-export interface EventPlace {
+export interface EventPosition {
   tx: string;
   seq: number;
 }
-export const BEFORE_ALL: EventPlace = { tx: '0', seq: 0 };
+export const BEFORE_ALL: EventPosition = { tx: '0', seq: 0 };
 
 /** Where an event stands; undefined: the study has no such event. */
-export async function placeOf(tx: Tx, studyId: string, eventId: string): Promise<EventPlace | undefined> {
-  const [row] = await prepared<EventPlace>(
+export async function eventPosition(tx: Tx, studyId: string, eventId: string): Promise<EventPosition | undefined> {
+  const [row] = await prepared<EventPosition>(
     tx,
     `select coalesce(tx, '0')::text as tx, seq from domain_events where study_id = $1 and id = $2`,
     [studyId, eventId],
@@ -59,11 +59,11 @@ export async function placeOf(tx: Tx, studyId: string, eventId: string): Promise
 export async function eventsAfter(
   tx: Tx,
   studyId: string,
-  after: EventPlace,
+  after: EventPosition,
   filter: EventFilter,
   limit: number,
-): Promise<(EventRecord & { place: EventPlace })[]> {
-  const rows = await prepared<EventRecord & EventPlace>(
+): Promise<(EventRecord & { place: EventPosition })[]> {
+  const rows = await prepared<EventRecord & EventPosition>(
     tx,
     `select id, type, study_id, participant_id, occurred_at, data, coalesce(tx, '0')::text as tx, seq from domain_events
      where study_id = $1 and (coalesce(tx, '0'), seq) > ($2::xid8, $3) and coalesce(tx, '0') < pg_snapshot_xmin(pg_current_snapshot())
@@ -90,9 +90,9 @@ export async function eventsAfter(
  */
 export async function laterEvents(
   tx: Tx,
-  streams: readonly { studyId: string; place: EventPlace }[],
-): Promise<{ index: number; place: EventPlace }[]> {
-  const rows = await prepared<{ index: string } & EventPlace>(
+  streams: readonly { studyId: string; place: EventPosition }[],
+): Promise<{ index: number; place: EventPosition }[]> {
+  const rows = await prepared<{ index: string } & EventPosition>(
     tx,
     `select q.index, n.tx, n.seq from unnest($1::uuid[], $2::text[], $3::bigint[]) with ordinality q(study_id, tx, seq, index)
      cross join lateral (

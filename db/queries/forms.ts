@@ -1,6 +1,6 @@
 import type { Tx } from '../knex.js';
 import { FormInstance } from '../models/records.js';
-import { inOrder, page } from './paging.js';
+import { orderClause, page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 
 const COLUMNS =
@@ -28,9 +28,9 @@ export async function insertForm(
   tx: Tx,
   form: Partial<FormInstance> & { study_id: string; participant_id: string; form_oid: string },
 ): Promise<FormInstance> {
-  return inOrder(await FormInstance.query(tx).insert(form).returning('*'), COLUMNS);
+  return orderClause(await FormInstance.query(tx).insert(form).returning('*'), COLUMNS);
 }
 
 export async function updateForm(tx: Tx, id: string, change: Partial<FormInstance>): Promise<FormInstance> {
-  return inOrder(await FormInstance.query(tx).patchAndFetchById(id, change), COLUMNS);
+  return orderClause(await FormInstance.query(tx).patchAndFetchById(id, change), COLUMNS);
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Database, Tx } from '../knex.js';
-import type { Origin } from './users.js';
+import type { TokenOrigin } from './users.js';
 import { execute, query } from '../query.js';
 
 /** After so many failures an origin waits; after so many of unknown devices together all of these do. */
@@ -26,7 +26,7 @@ const digest = (...parts: string[]): string => createHash('sha256').update(JSON.
  * Whether the account knows this address and browser, and whether it may try. A device that logged in before is
  * counted by itself: nobody else's failures lock it.
  */
-export async function originOf(db: Database | Tx, userId: string, { ip, userAgent }: Origin): Promise<LoginOrigin> {
+export async function originOf(db: Database | Tx, userId: string, { ip, userAgent }: TokenOrigin): Promise<LoginOrigin> {
   const device = digest('device', ip ?? '', (userAgent ?? '').replaceAll(/[0-9][0-9._]*/g, ''));
   const address = digest('address', ip ?? '');
   const [origin] = await query<{ known: boolean; used_before: boolean; locked: boolean }>(

@@ -39,7 +39,7 @@ export async function confirmSecondFactor(tx: Tx, userId: string): Promise<void>
     .update({ verified_at: tx.raw('clock_timestamp()') });
 }
 
-export async function takeStep(tx: Tx, userId: string, step: number): Promise<void> {
+export async function claimTotpStep(tx: Tx, userId: string, step: number): Promise<void> {
   await tx('user_mfa').where({ user_id: userId }).update({ last_step: step });
 }
 
@@ -97,7 +97,7 @@ export async function insertChallenge(
 }
 
 /** Whether the challenge still stands; it is locked until the commit. */
-export async function challengeStands(
+export async function isChallengeValid(
   tx: Tx,
   challenge: { id: string; userId: string; purpose: ChallengePurpose },
 ): Promise<boolean> {

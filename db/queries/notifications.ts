@@ -39,13 +39,13 @@ export interface NotificationFilter extends Page {
   status?: string | undefined;
 }
 /** Who reads: messages of no participant are seen by whom they are for, and by admins. */
-export interface Reader {
+export interface NotificationReader {
   id: string;
   isAdmin: boolean;
 }
 
 /** Notifications of the participants and caregivers that the caller may see (isolation by site holds through them). */
-const visible = (tx: Tx, reader: Reader) =>
+const visible = (tx: Tx, reader: NotificationReader) =>
   tx('notifications as n')
     .leftJoin('participants as p', 'p.id', 'n.participant_id')
     .whereRaw(
@@ -56,7 +56,7 @@ const visible = (tx: Tx, reader: Reader) =>
 export function listNotifications(
   tx: Tx,
   filter: NotificationFilter,
-  reader: Reader,
+  reader: NotificationReader,
 ): Promise<Listed<NotificationRecord>> {
   const found = visible(tx, reader).modify((q) => {
     if (filter.studyId) q.where('n.study_id', filter.studyId);
@@ -79,7 +79,7 @@ export function listNotifications(
 export async function notificationById(
   tx: Tx,
   id: string,
-  reader: Reader,
+  reader: NotificationReader,
   lock = false,
 ): Promise<NotificationRecord | undefined> {
   if (lock) await tx('notifications').where({ id }).forUpdate().select('id');

@@ -56,7 +56,7 @@ const MOST = 5_000;
  * removed), simulations, readings of a capture system and changes of studies, the oldest first. What waits in the
  * outbox is not on its way yet. (Polls are not among them: the next run goes on where one stopped.)
  */
-export async function openWork(tx: Tx, olderSeconds: number): Promise<OpenWork[]> {
+export async function pendingWork(tx: Tx, olderSeconds: number): Promise<OpenWork[]> {
   const rows = await query<OpenWork>(
     tx,
     `select w.topic, w.study_id, w.subject, w.key, w.payload from (
@@ -75,7 +75,7 @@ export async function openWork(tx: Tx, olderSeconds: number): Promise<OpenWork[]
 }
 
 /** Has the workflows of this work started again. */
-export const startAgain = (tx: Tx, work: readonly OpenWork[]): Promise<void> =>
+export const requeue = (tx: Tx, work: readonly OpenWork[]): Promise<void> =>
   putOutbox(
     tx,
     work.map(({ topic, study_id, subject, payload }) => ({ topic, studyId: study_id, subject, payload })),

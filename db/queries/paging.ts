@@ -44,7 +44,7 @@ export function orderBy(sort: string, columns: Record<string, string>, tie: stri
 }
 
 /** The columns of a row in their order and nothing else, from a model that a write returned. */
-export function inOrder<T extends object>(row: T, columns: string): T {
+export function orderClause<T extends object>(row: T, columns: string): T {
   const source = row as Record<string, unknown>;
   return Object.fromEntries(
     columns

@@ -1,7 +1,7 @@
 import type { Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
 import { carriedTrace } from '../trace-context.js';
-import type { TxWithMark } from '../transaction.js';
+import type { MarkedTransaction } from '../transaction.js';
 import { execute, query } from '../query.js';
 
 /** A participant as a file brings it; absent fields are null. */
@@ -70,7 +70,7 @@ export async function insertImported(
     ...FIELDS.map((field) => participants.map((one) => one[field])),
     JSON.stringify(carriedTrace()),
   ]);
-  if (rows.length > 0) (tx as TxWithMark).wroteOutbox = true;
+  if (rows.length > 0) (tx as MarkedTransaction).wroteOutbox = true;
   return new Map(rows.map(({ id, participant_code }) => [participant_code, id]));
 }
 

@@ -1,5 +1,5 @@
 import type { Tx } from '../knex.js';
-import type { Origin } from './users.js';
+import type { TokenOrigin } from './users.js';
 import { query } from '../query.js';
 
 /** Whose logins: a participant's, or a caregiver's. */
@@ -37,7 +37,7 @@ export async function insertPortalToken(
     family_id?: string | undefined;
     hash: Buffer;
     days: number;
-    origin: Origin;
+    origin: TokenOrigin;
   },
 ): Promise<string> {
   const { participant_id = null, caregiver_id = null } = token.whose as {

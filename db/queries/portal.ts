@@ -5,7 +5,7 @@ import { openedBy } from '../opening.js';
 import { execute, prepared, query } from '../query.js';
 import type { Statement } from '../query.js';
 import { inScope } from '../transaction.js';
-import type { Work } from '../transaction.js';
+import type { WriteTransaction } from '../transaction.js';
 import { page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 
@@ -83,7 +83,7 @@ export async function changeAsPortal<Row, A, T>(
   database: Database,
   asker: PortalAsker,
   admit: Admit<Row, A>,
-  work: (work: Work, admitted: A) => Promise<T>,
+  work: (work: WriteTransaction, admitted: A) => Promise<T>,
 ): Promise<T> {
   return inScope(database, [], async (opened) => {
     const { sql, values } = callerOf(asker);

@@ -109,7 +109,7 @@ async function wake(tx: Tx, pushes: readonly Asking[]): Promise<void> {
  * The capture system is back: what waits for it is tried now. One look for each push that waits, however often it is
  * back. A message that a relay has taken already may have led to the very attempt that failed, so it does not count.
  */
-export async function wakeWaiting(tx: Tx, studyId: string): Promise<void> {
+export async function requeueWaitingPushes(tx: Tx, studyId: string): Promise<void> {
   const rows = await query<Asking>(
     tx,
     `select p.session_id as id, p.study_id from result_pushes p where p.study_id = $1 and p.status = 'waiting' and p.next_attempt_at > clock_timestamp()
@@ -122,7 +122,7 @@ export async function wakeWaiting(tx: Tx, studyId: string): Promise<void> {
 /**
  * Pushes whose time passed long ago and that nobody works at: their workflows were lost. Wakes them. @returns how many
  */
-export async function wakeOverdue(tx: Tx, overdueSeconds: number): Promise<number> {
+export async function requeueOverduePushes(tx: Tx, overdueSeconds: number): Promise<number> {
   const rows = await query<Asking>(
     tx,
     `select p.session_id as id, p.study_id from result_pushes p

@@ -97,13 +97,13 @@ export async function slotIn(tx: Tx, push: PushRow, milliseconds: number): Promi
 }
 
 /** Where a push writes to. */
-export interface Target {
+export interface PushTarget {
   studyId: string;
   record: string;
   event: string;
 }
 /** Takes a record's event for one attempt. False: another push holds it. */
-export async function takeTarget(tx: Tx, at: Target, owner: string, seconds: number): Promise<boolean> {
+export async function takeTarget(tx: Tx, at: PushTarget, owner: string, seconds: number): Promise<boolean> {
   const rows = await query<unknown>(
     tx,
     `insert into push_targets as t (study_id, record, event, lease_owner, lease_until) values ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 second')
@@ -115,21 +115,21 @@ export async function takeTarget(tx: Tx, at: Target, owner: string, seconds: num
   return rows.length === 1;
 }
 /** Holds it longer. False: the lease ran out and somebody else has it. */
-export async function keepTarget(tx: Tx, at: Target, owner: string, seconds: number): Promise<boolean> {
+export async function keepTarget(tx: Tx, at: PushTarget, owner: string, seconds: number): Promise<boolean> {
   return (
     (await tx('push_targets')
       .where({ study_id: at.studyId, record: at.record, event: at.event, lease_owner: owner })
       .update({ lease_until: tx.raw(`clock_timestamp() + ? * interval '1 second'`, [seconds]) })) === 1
   );
 }
-export async function releaseTarget(tx: Tx, at: Target, owner: string): Promise<void> {
+export async function releaseTarget(tx: Tx, at: PushTarget, owner: string): Promise<void> {
   await tx('push_targets')
     .where({ study_id: at.studyId, record: at.record, event: at.event, lease_owner: owner })
     .update({ lease_owner: null, lease_until: null });
 }
 
 /** How an attempt ended. `status` of the push: `waiting` with the time of the next one, else final. */
-export interface PushEnding {
+export interface PushResult {
   attempt: {
     status: 'success' | 'failed' | 'skipped';
     error_type: string | null;
@@ -151,7 +151,7 @@ export interface PushEnding {
 }
 
 /** Writes an attempt and what it makes of push, session and visit; both say the same. */
-export async function endAttempt(tx: Tx, push: PushRow, visitId: string | null, ending: PushEnding): Promise<void> {
+export async function endAttempt(tx: Tx, push: PushRow, visitId: string | null, ending: PushResult): Promise<void> {
   const { attempt } = ending;
   const { error_type, message } = attempt;
   await tx('push_attempts').insert({

@@ -1,6 +1,6 @@
 import type { Tx } from '../knex.js';
 import { Participant, Randomization } from '../models/records.js';
-import { inOrder } from './paging.js';
+import { orderClause } from './paging.js';
 
 const COLUMNS =
   'id, study_id, participant_id, arm, randomized_at, stratum, imported, imported_by, original_users, created_at';
@@ -16,5 +16,5 @@ export async function insertRandomization(
 ): Promise<Randomization> {
   const inserted = await Randomization.query(tx).insert(row).returning('*');
   await Participant.query(tx).findById(row.participant_id).patch({ arm: row.arm });
-  return inOrder(inserted, COLUMNS);
+  return orderClause(inserted, COLUMNS);
 }

@@ -108,7 +108,7 @@ export async function reminderById(tx: Tx, id: string, by: string | null = null)
 }
 
 /** What came of a claimed reminder. `pending`: to be looked at again at `attempt_at`. */
-export interface Settlement {
+export interface ReminderResult {
   id: string;
   status: 'sent' | 'failed' | 'cancelled' | 'suppressed' | 'pending';
   reason: string | null;
@@ -149,10 +149,10 @@ export async function markAddressDead(tx: Tx, notificationId: string): Promise<v
  * are left out, so that two sets never wait for each other in a circle.
  * @returns those that were written
  */
-export async function settleReminders(
+export async function storeReminderResults(
   tx: Tx,
   by: string,
-  settlements: readonly Settlement[],
+  settlements: readonly ReminderResult[],
 ): Promise<{ id: string; study_id: string; status: string }[]> {
   const rows = await prepared<{ id: string; study_id: string; status: string; next_channel: string | null }>(
     tx,

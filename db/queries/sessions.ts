@@ -165,7 +165,7 @@ export async function completeSession(tx: Tx, id: string, visitId: string | null
 }
 
 /** Marks a batch of sessions whose time is up; those that are being worked on are left to the next sweep. */
-export async function expireSessions(tx: Tx, limit: number): Promise<{ id: string; study_id: string }[]> {
+export async function expireDueSessionRows(tx: Tx, limit: number): Promise<{ id: string; study_id: string }[]> {
   const rows = await query<{ id: string; study_id: string }>(
     tx,
     `with due as materialized (

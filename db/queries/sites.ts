@@ -1,6 +1,6 @@
 import type { Tx } from '../knex.js';
 import { Site } from '../models/records.js';
-import { inOrder, page } from './paging.js';
+import { orderClause, page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 import { query } from '../query.js';
 
@@ -32,7 +32,7 @@ export async function siteByCode(tx: Tx, studyId: string, code: string): Promise
 }
 
 export async function insertSite(tx: Tx, site: Partial<Site> & { study_id: string; site_code: string }): Promise<Site> {
-  return inOrder(await Site.query(tx).insert(site).returning('*'), COLUMNS);
+  return orderClause(await Site.query(tx).insert(site).returning('*'), COLUMNS);
 }
 
 export async function updateSite(tx: Tx, id: string, change: Partial<Site>): Promise<void> {

@@ -99,7 +99,7 @@ from participants p join studies y on y.id = p.study_id left join sites st on st
 where ${where} order by p.participant_code, p.id`;
 
 /** A participant of the study; undefined: none in sight. */
-export async function subjectOf(tx: Tx, studyId: string, participantId: string): Promise<Subject | undefined> {
+export async function standardSubject(tx: Tx, studyId: string, participantId: string): Promise<Subject | undefined> {
   const [row] = await query<{ subject: Subject }>(tx, subjectsSql('p.study_id = $1 and p.id = $2'), [
     studyId,
     participantId,

@@ -1,6 +1,6 @@
 import { summarySource } from '../effective.js';
 import type { Tx } from '../knex.js';
-import { asLines, linesAt } from '../lines.js';
+import { toTextArray, linesAt } from '../lines.js';
 import { prepared } from '../prepared.js';
 
 export interface TaskRow {
@@ -44,7 +44,7 @@ export async function insertTasks(tx: Tx, rows: readonly TaskRow[]): Promise<voi
 /** Rows as the values of their statement, for `insertTaskValues`. */
 export const taskValues = (rows: readonly TaskRow[]): unknown[] =>
   COLUMNS.map((column) =>
-    isJson(column) ? asLines(rows.map((row) => JSON.stringify(row[column]))) : rows.map((row) => row[column]),
+    isJson(column) ? toTextArray(rows.map((row) => JSON.stringify(row[column]))) : rows.map((row) => row[column]),
   );
 
 export const insertTaskValues = (tx: Tx, values: readonly unknown[]): Promise<unknown> => prepared(tx, INSERT, values);

@@ -1,6 +1,6 @@
 import { booleans, doubles, instants, integers } from '../binary-arrays.js';
 import type { Tx } from '../knex.js';
-import { asLines, linesAt } from '../lines.js';
+import { toTextArray, linesAt } from '../lines.js';
 import { prepared } from '../prepared.js';
 
 /** A raw trial as it is stored and read back. */
@@ -88,7 +88,7 @@ function valuesOf(rows: readonly Chunk[]): unknown[] {
     rows.map(({ set }) => set.study_id),
     rows.map(({ trials }) => trials),
     rows.map(({ first }) => first),
-    asLines(data),
+    toTextArray(data),
     integers(all.map(({ trial_index }) => trial_index)),
     doubles(all.map(({ rt }) => rt)),
     booleans(all.map(({ correct }) => correct)),

@@ -146,7 +146,7 @@ export interface RefreshRow {
 }
 
 /** Where a login came from, for the list of one's own logins. */
-export interface Origin {
+export interface TokenOrigin {
   userAgent: string | null;
   ip: string | null;
 }
@@ -154,7 +154,7 @@ export interface Origin {
 /** @returns the family: a new one where none is given */
 export async function insertRefreshToken(
   tx: Tx,
-  token: { userId: string; familyId?: string | undefined; hash: Buffer; days: number; origin: Origin },
+  token: { userId: string; familyId?: string | undefined; hash: Buffer; days: number; origin: TokenOrigin },
 ): Promise<string> {
   const { family_id } = await RefreshToken.query(tx)
     .insert({
@@ -190,7 +190,7 @@ export const markRotated = async (tx: Tx, id: string): Promise<void> => {
 export const revokeFamily = async (tx: Tx, familyId: string): Promise<void> => {
   await tx('refresh_tokens').where({ family_id: familyId }).whereNull('revoked_at').update({ revoked_at: tx.fn.now() });
 };
-export interface SessionRow {
+export interface LoginSessionRow {
   id: string;
   created_at: string;
   last_used_at: string;
@@ -200,8 +200,8 @@ export interface SessionRow {
 }
 
 /** A user's logins that can still be refreshed, the one that was used last first. */
-export async function sessionsOf(tx: Tx, userId: string): Promise<SessionRow[]> {
-  const rows = await query<SessionRow>(
+export async function sessionsOf(tx: Tx, userId: string): Promise<LoginSessionRow[]> {
+  const rows = await query<LoginSessionRow>(
     tx,
     `select t.family_id as id, (select min(f.created_at) from refresh_tokens f where f.family_id = t.family_id) as created_at, t.created_at as last_used_at, t.expires_at, t.user_agent, t.ip_address
      from refresh_tokens t where t.user_id = $1 and t.rotated_at is null and t.revoked_at is null and t.expires_at > now() order by t.created_at desc, t.id`,

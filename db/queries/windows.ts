@@ -1,6 +1,6 @@
 import type { Tx } from '../knex.js';
 import { VisitWindow } from '../models/records.js';
-import { inOrder, page } from './paging.js';
+import { orderClause, page } from './paging.js';
 import type { Listed, Page } from './paging.js';
 
 const COLUMNS = `id, study_id, code, name, battery_id, target_day, window_before, window_after, is_baseline, datacapture_event, sort_order,
@@ -37,7 +37,7 @@ export async function insertWindow(
   tx: Tx,
   window: Partial<VisitWindow> & { study_id: string; code: string },
 ): Promise<VisitWindow> {
-  return inOrder(await VisitWindow.query(tx).insert(window).returning('*'), COLUMNS);
+  return orderClause(await VisitWindow.query(tx).insert(window).returning('*'), COLUMNS);
 }
 
 export async function updateWindow(tx: Tx, id: string, change: Partial<VisitWindow>): Promise<void> {

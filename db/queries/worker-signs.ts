@@ -13,7 +13,7 @@ export interface WorkerPlace {
 }
 
 /** Notes that this worker is alive, and forgets those that ended long ago. */
-export async function showSign(database: Database, { id, taskQueue, host, pid }: WorkerPlace): Promise<void> {
+export async function recordHeartbeat(database: Database, { id, taskQueue, host, pid }: WorkerPlace): Promise<void> {
   await execute(
     database,
     `with forgotten as (delete from worker_signs where seen_at < clock_timestamp() - ${FORGOTTEN} and worker_id <> $1::uuid)
@@ -27,7 +27,7 @@ export async function showSign(database: Database, { id, taskQueue, host, pid }:
  * A worker that ends says so: nobody waits for its next sign. Those of its host that were silent before it began go with
  * it: it had taken their place.
  */
-export async function endSigns(database: Database, workerId: string): Promise<void> {
+export async function removeHeartbeat(database: Database, workerId: string): Promise<void> {
   await execute(
     database,
     `delete from worker_signs one using worker_signs own

@@ -5,7 +5,7 @@ import { NewVisitWindow } from '../../api/schemas/schedules.js';
 import { acceptPolicy } from '../../api/services/policy.js';
 import { check } from '../../api/http/validation/validation.js';
 import { asHoliday } from '../../workflows/domain/edc/calendar.js';
-import type { Calendar } from '../../workflows/domain/edc/calendar.js';
+import type { WorkingCalendar } from '../../workflows/domain/edc/calendar.js';
 import { BehaviourInput } from '../../workflows/domain/simulation/behaviour.js';
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
 import { examplePlan } from './example-plan.js';
@@ -60,7 +60,7 @@ export function readStudyFile(path: string): ReadStudy {
   for (const code of siteCodes)
     if (!file.sites?.some((site) => site.site_code === code))
       throw new Error(`holiday_calendars names the site ${code}, which sites does not.`);
-  const own = (code: string | undefined): Calendar | null => {
+  const own = (code: string | undefined): WorkingCalendar | null => {
     const found = calendars.find((calendar) => calendar.site_code === code);
     return found
       ? { id: found.name, weekend_days: found.weekend_days ?? [6, 7], holidays: (found.holidays ?? []).map(asHoliday) }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { wakeOverdue } from '../../activities/reconcile.js';
+import { requeueOverdue } from '../../activities/reconcile.js';
 import { openDatabase } from '../../db/knex.js';
 import { overrideDecision } from '../../workflows/contract.js';
 import type { Http } from '../support/http.js';
@@ -174,7 +174,7 @@ describe('deadlines of an override request, and lost workflows', function () {
     await stage.handle(person.id).terminate('lost');
     const database = openDatabase({ url: (await service()).database_url, name: 'overdue-test', poolMax: 1 });
     try {
-      await until(async () => (await wakeOverdue(database, 0)) > 0, { what: 'the deadline to pass' });
+      await until(async () => (await requeueOverdue(database, 0)) > 0, { what: 'the deadline to pass' });
     } finally {
       await database.destroy();
     }

@@ -1,5 +1,5 @@
 /** A worker's sweep in a process of its own: the service's activity, database role, mailer and its thread. */
-import { CrowdMailer } from '../../activities/notify/mail-thread/index.js';
+import { BulkMailer } from '../../activities/notify/mail-thread/index.js';
 import { createReminderActivities } from '../../activities/notify/reminders/index.js';
 import { smtpMailer } from '../../activities/notify/smtp.js';
 import { openDatabase } from '../../db/knex.js';
@@ -14,7 +14,7 @@ const own = smtpMailer(BARE_SMTP_URL, 'study@example.org');
 const { sweepReminders } = createReminderActivities({
   database: openDatabase({ url: BARE_DATABASE_URL, name: 'bench-sweeper' }),
   channels: { email: own, sms: null },
-  crowd: { email: new CrowdMailer({ url: BARE_SMTP_URL, from: 'study@example.org', own, log }) },
+  crowd: { email: new BulkMailer({ url: BARE_SMTP_URL, from: 'study@example.org', own, log }) },
   messages: { publicUrl: 'https://study.example.org', secret: 'a secret of the bench, long enough' },
   maxLatenessHours: 12,
   retrySeconds: 30,

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { openDatabase } from '../../db/knex.js';
 import type { Database } from '../../db/knex.js';
-import { takeTurn } from '../../activities/capture/pace.js';
+import { acquireRateSlot } from '../../activities/capture/pace.js';
 import { unique } from '../support/http.js';
 import { service } from '../support/service.js';
 
@@ -21,7 +21,7 @@ describe('The pace of a sync', () => {
       workers.flatMap((worker) =>
         paths.map(async (path) => {
           for (;;) {
-            await takeTurn(worker, path);
+            await acquireRateSlot(worker, path);
             const now = (performance.now() - begun) / 1_000;
             if (now > seconds) return;
             at.push(now);
@@ -46,8 +46,8 @@ describe('The pace of a sync', () => {
     const now = async () =>
       Number((await workers[0]!.raw('select extract(epoch from clock_timestamp()) * 1000 as now')).rows[0].now);
     const before = await now();
-    for (let n = 0; n < 60; n += 1) await takeTurn(workers[0]!, one);
-    for (let n = 0; n < 20; n += 1) await takeTurn(workers[1]!, other);
+    for (let n = 0; n < 60; n += 1) await acquireRateSlot(workers[0]!, one);
+    for (let n = 0; n < 20; n += 1) await acquireRateSlot(workers[1]!, other);
     const { rows } = await workers[2]!.raw('select key, expire from rate_limits where key like ? order by key', [
       `%${host}%`,
     ]);
@@ -62,12 +62,12 @@ describe('The pace of a sync', () => {
 
   it('does not wait for what was written when the clock was another', async () => {
     const host = unique('capture').toLowerCase();
-    await takeTurn(workers[0]!, `https://${host}.example/api/`);
+    await acquireRateSlot(workers[0]!, `https://${host}.example/api/`);
     const moved = await workers[0]!.raw(`update rate_limits set expire = expire + 86400000 where key like ?`, [
       `%${host}%`,
     ]);
     expect(moved.rowCount).to.equal(1);
-    await takeTurn(workers[1]!, `https://${host}.example/api/`);
+    await acquireRateSlot(workers[1]!, `https://${host}.example/api/`);
     const { rows } = await workers[0]!.raw(
       `select expire - extract(epoch from clock_timestamp()) * 1000 as ahead from rate_limits where key like ?`,
       [`%${host}%`],

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { expect } from 'chai';
 import { assertAllowedAddress } from '../../api/services/allowed-addresses.js';
 import { parseTrigger } from '../../api/services/trigger-body.js';
-import { isSigned } from '../../api/services/trigger-signature.js';
+import { hasValidSignature } from '../../api/services/trigger-signature.js';
 
 const hex = (secret: string, text: string) => createHmac('sha256', secret).update(text).digest('hex');
 
@@ -11,7 +11,7 @@ describe('trigger signature (decisions, section 6)', () => {
   const base = { raw, headers: {}, urlSignature: undefined, projectId: '1' };
   const now = 1_700_000_000_000;
   const signed = (headers: Record<string, string>, auth: 'header' | 'url' = 'header', urlSignature?: string) =>
-    isSigned({ ...base, headers, urlSignature }, 's', auth, now);
+    hasValidSignature({ ...base, headers, urlSignature }, 's', auth, now);
   const good = `sha256=${hex('s', raw.toString())}`;
   const stamped = (at: number) => ({
     'x-datacapture-timestamp': String(at),
@@ -24,7 +24,7 @@ describe('trigger signature (decisions, section 6)', () => {
       raw: Buffer.from('Hello, World!'),
       headers: { 'x-datacapture-signature': 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17' },
     };
-    expect(isSigned(vector, "It's a Secret to Everybody", 'header')).to.equal(true);
+    expect(hasValidSignature(vector, "It's a Secret to Everybody", 'header')).to.equal(true);
   });
   const table: [string, boolean, () => boolean][] = [
     ["the body's signature", true, () => signed({ 'x-datacapture-signature': good })],

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { alone } from '../../db/alone.js';
+import { withAdvisoryLock } from '../../db/alone.js';
 import { openDatabase } from '../../db/knex.js';
 import type { Database } from '../../db/knex.js';
 import { unique } from '../support/http.js';
@@ -24,19 +24,19 @@ describe('work that one process at a time is at', function () {
       done += 1;
     };
     expect(
-      await alone(one, name, async () => {
-        meanwhile = await alone(another, name, add);
+      await withAdvisoryLock(one, name, async () => {
+        meanwhile = await withAdvisoryLock(another, name, add);
       }),
     ).to.equal(true);
     expect([meanwhile, done]).to.deep.equal([false, 0]);
     expect(
-      await alone(one, name, () => Promise.reject(new Error('no answer'))).catch((fault: Error) => fault.message),
+      await withAdvisoryLock(one, name, () => Promise.reject(new Error('no answer'))).catch((fault: Error) => fault.message),
     ).to.equal('no answer');
-    expect([await alone(another, name, add), done]).to.deep.equal([true, 1]);
+    expect([await withAdvisoryLock(another, name, add), done]).to.deep.equal([true, 1]);
   });
 
   it('may wait for others for longer than a transaction may idle', async () => {
     await one.raw(`set idle_in_transaction_session_timeout = '12s'`);
-    expect(await alone(one, unique('work'), () => sleep(13_000))).to.equal(true);
+    expect(await withAdvisoryLock(one, unique('work'), () => sleep(13_000))).to.equal(true);
   });
 });

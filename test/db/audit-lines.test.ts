@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { PlainJson } from '../../db/audit-bytes.js';
+import { CanonicalJsonBytes } from '../../db/audit-bytes.js';
 import type { Sealed } from '../../db/audit-lines.js';
-import { eachSealed, eachSealedSlowly } from '../../db/audit-sealed.js';
+import { streamRecords, streamRecordsInPages } from '../../db/audit-sealed.js';
 import { canonicalJson } from '../../db/canonical-json.js';
 import { openDatabase } from '../../db/knex.js';
 import type { Database, Tx } from '../../db/knex.js';
@@ -32,7 +32,7 @@ describe('Audit records read as lines', () => {
   const written = (text: string): string | undefined => {
     const page = { bytes: Buffer.alloc(64 * 1024), at: 0 };
     const line = Buffer.from(`${text}\t`);
-    const end = new PlainJson(page).write(line, 0);
+    const end = new CanonicalJsonBytes(page).write(line, 0);
     return end === line.length - 1 ? page.bytes.toString('utf8', 0, page.at) : undefined;
   };
   const asStored = async (values: readonly unknown[]): Promise<string[]> => {
@@ -86,7 +86,7 @@ describe('Audit records read as lines', () => {
       expect(written(text), text).to.equal(undefined);
   });
 
-  const told = async (read: typeof eachSealed, tx: Tx, chain: string): Promise<Sealed[]> => {
+  const told = async (read: typeof streamRecords, tx: Tx, chain: string): Promise<Sealed[]> => {
     const records: Sealed[] = [];
     await read(tx, chain, 0, Number.MAX_SAFE_INTEGER, (record) => records.push(record) > 0);
     return records;
@@ -129,7 +129,7 @@ describe('Audit records read as lines', () => {
         `update audit_log set created_at = date_trunc('second', created_at) + (seq % 4) * interval '0.1 second' where chain = ? and seq % 2 = 0`,
         [chain],
       );
-      const [lines, rows] = [await told(eachSealed, tx, chain), await told(eachSealedSlowly, tx, chain)];
+      const [lines, rows] = [await told(streamRecords, tx, chain), await told(streamRecordsInPages, tx, chain)];
       expect(lines)
         .to.have.length(RUNS + 1)
         .and.to.deep.equal(rows);
@@ -150,21 +150,21 @@ describe('Audit records read as lines', () => {
     });
     const seen: number[] = [];
     await readInScope(app, '*', async (tx) => {
-      await eachSealed(tx, chain, 0, 400, ({ seq }) => seen.push(seq) < 3);
+      await streamRecords(tx, chain, 0, 400, ({ seq }) => seen.push(seq) < 3);
       expect(seen).to.deep.equal([1, 2, 3]);
-      const fault: unknown = await eachSealed(tx, chain, 0, 400, () => {
+      const fault: unknown = await streamRecords(tx, chain, 0, 400, () => {
         throw new Error('not today');
       }).catch((fault_: unknown) => fault_);
       expect(fault).to.have.property('message', 'not today');
-      expect((await told(eachSealed, tx, chain)).map(({ seq }) => seq)).to.deep.equal(
+      expect((await told(streamRecords, tx, chain)).map(({ seq }) => seq)).to.deep.equal(
         Array.from({ length: 500 }, (_, i) => i + 1),
       );
     });
     const fault: unknown = await readInScope(app, '*', async (tx) => {
       await tx.raw('select 1 / 0').catch((fault_: unknown) => expect(fault_).to.have.property('code', '22012'));
-      await told(eachSealed, tx, chain);
+      await told(streamRecords, tx, chain);
     }).catch((fault_: unknown) => fault_);
     expect(fault).to.have.property('code', '25P02');
-    expect(await readInScope(app, '*', (tx) => told(eachSealed, tx, chain))).to.have.length(500);
+    expect(await readInScope(app, '*', (tx) => told(streamRecords, tx, chain))).to.have.length(500);
   });
 });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { keptOpen } from '../../db/kept-open.js';
+import { withKeepAlive } from '../../db/kept-open.js';
 import { openDatabase } from '../../db/knex.js';
 import type { Database } from '../../db/knex.js';
 import { inScope } from '../../db/transaction.js';
@@ -21,7 +21,7 @@ describe('a transaction that waits for what asks the database nothing', function
     inScope(database, '*', async ({ tx }) => {
       await tx.raw(`set local idle_in_transaction_session_timeout = '12s'`);
       const work = () => sleep(13_000, 'done');
-      const answer = kept ? await keptOpen(tx, work) : await work();
+      const answer = kept ? await withKeepAlive(tx, work) : await work();
       await tx.raw('select 1');
       return answer;
     });
@@ -34,11 +34,11 @@ describe('a transaction that waits for what asks the database nothing', function
 
   it('tells what the work throws, and does not wait for it when the connection is lost meanwhile', async () => {
     const refused = await inScope(database, '*', ({ tx }) =>
-      keptOpen(tx, () => Promise.reject(new Error('unreadable'))),
+      withKeepAlive(tx, () => Promise.reject(new Error('unreadable'))),
     ).catch((fault: Error) => fault.message);
     expect(refused).to.equal('unreadable');
     const ended = inScope(database, '*', ({ tx }) =>
-      keptOpen(tx, async () => {
+      withKeepAlive(tx, async () => {
         const {
           rows: [{ pid }],
         } = (await tx.raw('select pg_backend_pid() as pid')) as { rows: [{ pid: number }] };

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { missingFrom, planPush, valuesOf } from '../../workflows/domain/capture/push-record.js';
+import { missingFrom, planPush, pushValuesOf } from '../../workflows/domain/capture/push-record.js';
 import type { PushSubject } from '../../workflows/domain/capture/push-record.js';
 import { breakerWait, retryWait } from '../../workflows/domain/capture/push-retry.js';
 import { checkValue, outOfRange, round, written } from '../../workflows/domain/capture/push-values.js';
 import type { DictionaryField } from '../../workflows/domain/capture/push-values.js';
-import { withoutValues } from '../../activities/capture/refusal.js';
+import { redactValues } from '../../activities/capture/refusal.js';
 
 const field = (more: Partial<DictionaryField> = {}): DictionaryField => ({
   field_name: 'f',
@@ -161,7 +161,7 @@ describe('what is pushed of a session', () => {
       metrics: [{ field: 'subject_id', value: 1 }],
       instruments: ['gone'],
     };
-    expect(valuesOf(plan, [key, field()])).to.deep.equal({
+    expect(pushValuesOf(plan, [key, field()])).to.deep.equal({
       values: { gone_complete: '2' },
       faults: [{ field: 'subject_id', rule: 'it is the record id' }],
       warnings: [],
@@ -179,7 +179,7 @@ describe('what is pushed of a session', () => {
       ],
       instruments: ['cognition'],
     };
-    expect(valuesOf(plan, [])).to.deep.equal({
+    expect(pushValuesOf(plan, [])).to.deep.equal({
       values: { f: '22', g: '1.24', cognition_complete: '2' },
       faults: [],
       warnings: [],
@@ -214,11 +214,11 @@ describe('a refusal of the capture system', () => {
   it('keeps fields and rules and loses records and values, also where a rule quotes them', () => {
     const said =
       '"A-01/β","age","17 years","The value ""17 years"" of A-01/β is not a number."\n"A-02","age","x","Locked."\n"A-03","age","y","Locked."';
-    expect(withoutValues(said)).to.equal('age: The value ""…"" of … is not a number.; age: Locked.');
-    expect(withoutValues(said.replaceAll('"', '&quot;'))).to.equal(withoutValues(said));
+    expect(redactValues(said)).to.equal('age: The value ""…"" of … is not a number.; age: Locked.');
+    expect(redactValues(said.replaceAll('"', '&quot;'))).to.equal(redactValues(said));
   });
   it('of another kind stays as it is', () => {
-    expect(withoutValues('The following fields were not found in the project as real data fields: x')).to.equal(
+    expect(redactValues('The following fields were not found in the project as real data fields: x')).to.equal(
       'The following fields were not found in the project as real data fields: x',
     );
   });

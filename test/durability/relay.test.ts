@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import pg from 'pg';
 import { pino } from 'pino';
-import { LEASE_SECONDS, WorkflowClaims } from '../../activities/relay/claims.js';
+import { LEASE_SECONDS, WorkflowClaimer } from '../../activities/relay/claims.js';
 import type { OutboxRow } from '../../activities/relay/claims.js';
-import { Lane } from '../../activities/relay/lane.js';
-import { Traffic } from '../../activities/traffic.js';
+import { RelayQueue } from '../../activities/relay/lane.js';
+import { LoadMonitor } from '../../activities/traffic.js';
 import { openDatabase } from '../../db/knex.js';
 import type { Database } from '../../db/knex.js';
 import { migrate } from '../../db/migrate.js';
@@ -33,7 +33,7 @@ describe('Relays that take messages out of one outbox', function () {
   });
 
   const lane = (deliver: (message: OutboxRow) => Promise<void>) =>
-    new Lane({ database, deliver, log: pino({ level: 'silent' }) }, new WorkflowClaims(database, new Traffic()));
+    new RelayQueue({ database, deliver, log: pino({ level: 'silent' }) }, new WorkflowClaimer(database, new LoadMonitor()));
   const left = async () => Number((await database('outbox').count({ n: '*' }).first())!.n);
   const put = (subjects: readonly string[]) =>
     database('outbox').insert(subjects.map((subject) => ({ topic: 'export', subject })));
@@ -86,7 +86,7 @@ describe('Relays that take messages out of one outbox', function () {
   });
 
   it('take of one subject the oldest alone, and pass by what waits behind one that is not due', async () => {
-    const claims = new WorkflowClaims(database, new Traffic());
+    const claims = new WorkflowClaimer(database, new LoadMonitor());
     const taken = async () => (await claims.claim(50)).map(({ id, subject }) => ({ id: Number(id), subject }));
     await put(['held', 'held', 'a', 'a', 'b']);
     await database.raw(
@@ -125,7 +125,7 @@ describe('Relays that take messages out of one outbox', function () {
       const alone = openDatabase({ url: url.toString(), name: 'relay-tests', poolMax: 1, asOwner: true });
       try {
         for (const statement of counted) await alone.raw(statement);
-        const claims = new WorkflowClaims(alone, new Traffic());
+        const claims = new WorkflowClaimer(alone, new LoadMonitor());
         await claims.claim(50);
         await alone.raw(fill('many-'));
         const read = async () => {

@@ -4,7 +4,7 @@ import type { Worker } from 'node:worker_threads';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { SMTPServer } from 'smtp-server';
-import { CrowdMailer } from '../../activities/notify/mail-thread/index.js';
+import { BulkMailer } from '../../activities/notify/mail-thread/index.js';
 import { RefusedMessage } from '../../activities/notify/provider.js';
 import type { Message, Provider } from '../../activities/notify/provider.js';
 import { createReminderActivities } from '../../activities/notify/reminders/index.js';
@@ -38,7 +38,7 @@ describe('Very many mails', function many() {
   this.timeout(60_000);
   let smtp: SMTPServer;
   let url: string;
-  let crowd: CrowdMailer;
+  let crowd: BulkMailer;
   let own: ReturnType<typeof taking>;
   const got: string[] = [];
   const held: (() => void)[] = [];
@@ -89,7 +89,7 @@ describe('Very many mails', function many() {
   const workerOf = () => (crowd as unknown as { thread?: { ready: boolean; worker: Worker } }).thread;
   /** A crowd mailer whose thread is ready. */
   async function ready(idleMs?: number): Promise<void> {
-    crowd = new CrowdMailer({
+    crowd = new BulkMailer({
       url,
       from: 'study@example.org',
       own,

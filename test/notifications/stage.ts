@@ -1,4 +1,4 @@
-import { Pace } from '../../activities/notify/pace.js';
+import { RateLimiter } from '../../activities/notify/pace.js';
 import { pushGateway } from '../../activities/notify/push.js';
 import { createReminderActivities } from '../../activities/notify/reminders/index.js';
 import type { SweepReport } from '../../activities/notify/reminders/index.js';
@@ -126,7 +126,7 @@ export class Desk {
       database,
       channels: { email: null, sms: null, push: pushGateway(of.pushUrl) },
       messages: { publicUrl: 'https://study.example.org', secret: 'a secret of this test, long enough' },
-      pace: new Pace(database, { email: 0, sms: 0, push: of.pushPerMinute }),
+      pace: new RateLimiter(database, { email: 0, sms: 0, push: of.pushPerMinute }),
       maxLatenessHours: 12,
       retrySeconds: 1,
       log: { warn: () => undefined },

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { expect } from 'chai';
-import { deliverTo } from '../../activities/relay/deliver-to.js';
+import { createMessageHandler } from '../../activities/relay/deliver-to.js';
 import type { OutboxRow } from '../../activities/relay/claims.js';
 import type { OutboxTopic } from '../../db/outbox.js';
 import { createAnchorClient } from '../../workflows/client.js';
@@ -127,7 +127,7 @@ describe('What operators see of each workflow', function shown() {
         throw new Error('not a message to a person');
       };
       // The real relay on the real server; nobody takes its work, so that the run stays as it was begun.
-      const deliver = deliverTo({
+      const deliver = createMessageHandler({
         client,
         anchors: createAnchorClient(client, { taskQueue, timeoutSeconds: 10 }),
         taskQueue,

@@ -1,8 +1,8 @@
 import { Temporal } from 'temporal-polyfill';
 import { dueAt } from '../../workflows/domain/reminders/planning.js';
 import type { Rule } from '../../workflows/domain/reminders/planning.js';
-import { judge } from '../../workflows/domain/reminders/standing.js';
-import type { Standing, Verdict } from '../../workflows/domain/reminders/standing.js';
+import { evaluateReminder } from '../../workflows/domain/reminders/standing.js';
+import type { ReminderState, ReminderDecision } from '../../workflows/domain/reminders/standing.js';
 
 const MINUTE = 60_000,
   HOUR = 60 * MINUTE;
@@ -27,8 +27,8 @@ interface Row {
  */
 export class ReminderLife {
   now: number;
-  visit: Standing['visit'] & object = { status: 'scheduled', window_close: '' };
-  participant: Standing['participant'];
+  visit: ReminderState['visit'] & object = { status: 'scheduled', window_close: '' };
+  participant: ReminderState['participant'];
   study_status = 'active';
   /** What was delivered, once for each key that the provider has not seen: when, and for which target date. */
   readonly delivered: { at: number; target: string }[] = [];
@@ -106,7 +106,7 @@ export class ReminderLife {
     if (row?.status !== 'pending' || row.attempt > this.now || (row.claimed && row.claimed.until > this.now)) return;
     row.claimed = { until: this.now + LEASE_MS, due: row.due };
     row.attempt = this.now + LEASE_MS;
-    const verdict = judge(this.standing(), this.iso(this.now), MAX_LATENESS_HOURS);
+    const verdict = evaluateReminder(this.standing(), this.iso(this.now), MAX_LATENESS_HOURS);
     if (verdict.what !== 'send') return this.settle(verdict);
     if (run === 'dies before sending') return;
     if (run === 'provider down') return this.again();
@@ -117,7 +117,7 @@ export class ReminderLife {
     Object.assign(row, { status: 'sent', claimed: null });
   }
 
-  private settle(verdict: Exclude<Verdict, { what: 'send' }>): void {
+  private settle(verdict: Exclude<ReminderDecision, { what: 'send' }>): void {
     const row = this.row!;
     row.claimed = null;
     if (verdict.what === 'wait') row.attempt = Temporal.Instant.from(verdict.until).epochMilliseconds;
@@ -141,7 +141,7 @@ export class ReminderLife {
     this.delivered.push({ at: this.now, target });
   }
 
-  private standing(): Standing {
+  private standing(): ReminderState {
     return {
       kind: 'visit_reminder',
       channel: 'email',

@@ -13,7 +13,7 @@ export interface CalendarEntry {
 }
 
 /** What is said of the calendar as a whole. */
-export interface Calendar {
+export interface CalendarFile {
   name?: string;
   /** Of its texts. */
   language?: string;
@@ -29,7 +29,7 @@ const LINE_OCTETS = 75;
  */
 export function calendarFile(
   entries: readonly CalendarEntry[],
-  { name = 'Study visits', language, hours }: Calendar = {},
+  { name = 'Study visits', language, hours }: CalendarFile = {},
 ): string {
   const lines = [
     'BEGIN:VCALENDAR',

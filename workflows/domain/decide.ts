@@ -4,7 +4,7 @@ import { prerequisites } from './prerequisites.js';
 import type { Policy } from './policy-schema.js';
 import { sameJson } from './same.js';
 import { DecisionContext } from './decision-context.js';
-import { firstValidSource, identityOf, ofDate, sourceFingerprint } from './sources.js';
+import { firstValidSource, sourceIdentity, ofDate, sourceFingerprint } from './sources.js';
 import type {
   AnchorState,
   AnchorStatus,
@@ -300,5 +300,5 @@ const differs = (anchor: AnchorState, to: Candidate) =>
   !sameValue(anchor, to) ||
   anchor.precision !== to.precision ||
   anchor.source_type !== to.source_type ||
-  !sameJson(identityOf(anchor.source_ref), identityOf(to.source_ref));
+  !sameJson(sourceIdentity(anchor.source_ref), sourceIdentity(to.source_ref));
 const after = (anchor: AnchorState, to: Candidate): AnchorState => ({ ...anchor, ...to, status: 'provisional' });

@@ -22,7 +22,7 @@ export const isOverBudget = (): boolean => spent > MAX_STEPS;
  * Charges for a value that an operator, a method or a loop is about to look at. Over budget it is an empty one: a loop
  * catches what its body throws and goes on, but over nothing it ends.
  */
-export function counted(value: unknown): unknown {
+export function withStepCount(value: unknown): unknown {
   spent += sizeOf(value, MAX_STEPS);
   return spent > MAX_STEPS ? emptied(value) : value;
 }

@@ -1,6 +1,6 @@
 import { Environment } from '@marcbachmann/cel-js';
 import type { ASTNode, ParseResult } from '@marcbachmann/cel-js';
-import { COUNTED, MACROS, MAX_STEPS, counted, countedText, isOverBudget, startCounting } from './expression-budget.js';
+import { COUNTED, MACROS, MAX_STEPS, withStepCount, countedText, isOverBudget, startCounting } from './expression-budget.js';
 import { addDays, dateIn, daysBetween, dayOfWeek, isDate } from './dates.js';
 import { chosenConsent } from './consent.js';
 import type { Policy } from './policy-schema.js';
@@ -64,7 +64,7 @@ export const expressionNames = () => environment.getDefinitions();
 /** The same for what is run: a text that counts its steps has more nodes, and is nested deeper, than what was written. */
 const counting = environment
   .clone({ limits: { maxAstNodes: 10_000, maxDepth: 250 } })
-  .registerFunction(`${COUNTED}(dyn): dyn`, counted);
+  .registerFunction(`${COUNTED}(dyn): dyn`, withStepCount);
 
 export type ExpressionKind = 'rule' | 'date';
 export interface ExpressionFault {

@@ -1,5 +1,5 @@
 /** What a form may hold, so that every rule that reads it has room for its steps. */
-export const MAX_ITEMS = 2_000;
+export const MAX_FACT_ITEMS = 2_000;
 const MAX_ENTRIES = 1_000;
 const MAX_CHARACTERS = 20_000;
 const MAX_NESTING = 8;
@@ -45,6 +45,6 @@ const fault = (path: string, code: BoundFault['code'], sentence: string): BoundF
 
 /** The places of named facts that hold too much. `inAll`: how many there are of them. */
 export function boundFaults(facts: Record<string, unknown>, path: string, inAll: number): BoundFault[] {
-  if (inAll > MAX_ITEMS) return [fault(path, 'MAX_PROPERTIES', `has more than ${MAX_ITEMS} items`)];
+  if (inAll > MAX_FACT_ITEMS) return [fault(path, 'MAX_PROPERTIES', `has more than ${MAX_FACT_ITEMS} items`)];
   return Object.entries(facts).flatMap(([name, value]) => boundFault(value, `${path}.${name}`) ?? []);
 }

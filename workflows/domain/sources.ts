@@ -181,7 +181,7 @@ export function firstValidSource(
  * What says which source it is. What a rule saw (today's date, say) may change every day without the source being
  * another.
  */
-export const identityOf = (ref: Record<string, unknown> | null) => ({ ...ref, inputs: undefined });
+export const sourceIdentity = (ref: Record<string, unknown> | null) => ({ ...ref, inputs: undefined });
 
 /** The facts that sources are read from, as one text: what must differ before anything is proposed after a cancel. */
 export function sourceFingerprint(policy: Policy, facts: Facts, context = new DecisionContext(policy, facts)): string {
@@ -191,7 +191,7 @@ export function sourceFingerprint(policy: Policy, facts: Facts, context = new De
       const reading = read(source, facts, policy, context);
       return 'reason' in reading
         ? `${source.type}:-`
-        : `${source.type}:${reading.date}:${reading.datetime ?? ''}:${JSON.stringify(identityOf(reading.source_ref))}`;
+        : `${source.type}:${reading.date}:${reading.datetime ?? ''}:${JSON.stringify(sourceIdentity(reading.source_ref))}`;
     })
     .join('|');
 }

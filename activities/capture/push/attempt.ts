@@ -1,21 +1,21 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { nowMs, nowIso } from '../../../db/clock.js';
-import { pass } from '../../../db/queries/breakers.js';
-import type { Passage } from '../../../db/queries/breakers.js';
+import { acquirePermit } from '../../../db/queries/breakers.js';
+import type { BreakerPermit } from '../../../db/queries/breakers.js';
 import { findConfig, noteConnection, updateConfig } from '../../../db/queries/datacapture-configs.js';
 import type { DatacaptureConfigRow } from '../../../db/queries/datacapture-configs.js';
 import { retryForbidden } from '../../../db/queries/push-requests.js';
 import { keepTarget, lockPush, noteAttempt, pushFacts, slotIn, takeTarget } from '../../../db/queries/pushes.js';
-import type { Target } from '../../../db/queries/pushes.js';
+import type { PushTarget } from '../../../db/queries/pushes.js';
 import { inScope } from '../../../db/transaction.js';
 import type { PushReport, PushResultsStart } from '../../../workflows/contract.js';
 import { planPush } from '../../../workflows/domain/capture/push-record.js';
 import type { PushPlan } from '../../../workflows/domain/capture/push-record.js';
 import { CaptureFailure, recordBusy } from '../failure.js';
 import type { PushDeps } from './deps.js';
-import { endPush } from './end.js';
-import type { Attempt, Outcome } from './end.js';
-import { deliver } from './deliver.js';
+import { completePush } from './end.js';
+import type { PushAttempt, PushOutcome } from './end.js';
+import { pushRecord } from './deliver.js';
 
 /**
  * Longer than one call to the capture system may take; kept up before each, so that an attempt that died frees its
@@ -38,9 +38,9 @@ const NEAR_MS = 20;
 type Begun =
   | { over: PushReport }
   | { turnIn: number }
-  | { attempt: Attempt; outcome: Outcome }
+  | { attempt: PushAttempt; outcome: PushOutcome }
   | {
-      attempt: Attempt & { id: string };
+      attempt: PushAttempt & { id: string };
       plan: Extract<PushPlan, { kind: 'push' }>;
       config: DatacaptureConfigRow;
       unanswered: boolean;
@@ -59,11 +59,11 @@ export async function pushOnce(deps: PushDeps, start: PushResultsStart, early: b
   if ('over' in begun) return begun.over;
   // Waiting is Temporal's, which holds no place of a worker.
   if ('turnIn' in begun) throw recordBusy(begun.turnIn);
-  if ('outcome' in begun) return endPush(deps, start, begun.attempt, begun.outcome);
+  if ('outcome' in begun) return completePush(deps, start, begun.attempt, begun.outcome);
   const { attempt } = begun;
   const target = attempt.target!;
-  const outcome = await deliver(deps, begun, () => keep(deps, target, attempt.id));
-  const report = await endPush(deps, start, attempt, outcome);
+  const outcome = await pushRecord(deps, begun, () => keep(deps, target, attempt.id));
+  const report = await completePush(deps, start, attempt, outcome);
   await noteOutcome(deps, begun.config, begun.forbidden, outcome);
   return report;
 }
@@ -81,7 +81,7 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
     if (!early && left > 100) return { over: { ...report('retry'), error_type: push.error_type, wait_ms: left } };
     const config = await findConfig(tx, studyId);
     const plan = planPush({ ...facts, session_id: sessionId }, config?.data_field_mapping);
-    const attempt: Attempt & { id: string } = {
+    const attempt: PushAttempt & { id: string } = {
       id: randomUUID(),
       startedAt: nowIso(),
       requested: push.requested,
@@ -114,11 +114,11 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
       (60_000 / deps.settings.DATACAPTURE_PUSHES_PER_MINUTE) * (push.unanswered ? 3 : 2),
     );
     if (turnIn > NEAR_MS) return { turnIn };
-    const target: Target = { studyId, record: plan.record, event: plan.event };
+    const target: PushTarget = { studyId, record: plan.record, event: plan.event };
     if (!(await takeTarget(tx, target, attempt.id, leaseSeconds(deps)))) throw recordBusy(300 + Math.random() * 700);
-    const passage: Passage = { studyId, connection: connectionOf(config!), attempt: attempt.id };
+    const passage: BreakerPermit = { studyId, connection: connectionOf(config!), attempt: attempt.id };
     const mine = { ...attempt, target, passage };
-    const retryAt = await pass(tx, passage, probeSeconds(deps));
+    const retryAt = await acquirePermit(tx, passage, probeSeconds(deps));
     await begins(retryAt === null);
     if (retryAt !== null) return { attempt: mine, outcome: { kind: 'circuit_open', retryAt } };
     return { attempt: mine, plan, config: config!, unanswered: push.unanswered, forbidden: push.forbidden };
@@ -133,7 +133,7 @@ async function noteOutcome(
   deps: PushDeps,
   { study_id: studyId, sync_status }: DatacaptureConfigRow,
   wasForbidden: boolean,
-  outcome: Outcome,
+  outcome: PushOutcome,
 ): Promise<void> {
   if (outcome.kind === 'failed' && (outcome.type !== 'rejected' || outcome.forbidden)) {
     await inScope(deps.database, studyId, ({ tx }) => noteConnection(tx, studyId, outcome.message));
@@ -150,7 +150,7 @@ const connectionOf = (config: DatacaptureConfigRow): string =>
   createHash('sha256').update(`${config.api_url}\0${config.api_token_encrypted}`).digest('hex');
 
 /** Before each call. @throws CaptureFailure when the lease ran out and somebody else writes to the record by now */
-async function keep(deps: PushDeps, target: Target, owner: string): Promise<void> {
+async function keep(deps: PushDeps, target: PushTarget, owner: string): Promise<void> {
   if (await inScope(deps.database, target.studyId, ({ tx }) => keepTarget(tx, target, owner, leaseSeconds(deps))))
     return;
   throw new CaptureFailure('timeout', 'The attempt took so long that another push has the record by now.');

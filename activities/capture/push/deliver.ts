@@ -3,18 +3,18 @@ import type { DatacaptureConfigRow } from '../../../db/queries/datacapture-confi
 import { armOf } from '../../../workflows/domain/capture/arms.js';
 import type { KnownEvents } from '../../../workflows/domain/capture/known-events.js';
 import { sameRecord } from '../../../workflows/domain/capture/record.js';
-import { EVENT_FIELD, missingFrom, valuesOf } from '../../../workflows/domain/capture/push-record.js';
-import type { PushPlan, PushWarning, Row } from '../../../workflows/domain/capture/push-record.js';
+import { EVENT_FIELD, missingFrom, pushValuesOf } from '../../../workflows/domain/capture/push-record.js';
+import type { PushPlan, PushWarning, PushRecordRow } from '../../../workflows/domain/capture/push-record.js';
 import type { CaptureClient } from '../client.js';
 import { clientOf, projectFacts, USUAL_KEY } from '../connection.js';
 import { CaptureFailure } from '../failure.js';
-import { without } from '../refusal.js';
+import { redact } from '../refusal.js';
 import type { PushDeps } from './deps.js';
 import { dictionaryOf, forgetDictionary } from './dictionary.js';
-import type { Attempt, Outcome } from './end.js';
+import type { PushAttempt, PushOutcome } from './end.js';
 
 interface Delivery {
-  attempt: Attempt;
+  attempt: PushAttempt;
   plan: Extract<PushPlan, { kind: 'push' }>;
   config: DatacaptureConfigRow;
   unanswered: boolean;
@@ -33,11 +33,11 @@ interface Progress {
  * back, and what stands there is not written again (decisions, section 6, "Push idempotency").
  * @param keep holds the record for one more call
  */
-export async function deliver(
+export async function pushRecord(
   deps: PushDeps,
   { attempt, plan, config, unanswered }: Delivery,
   keep: () => Promise<void>,
-): Promise<Outcome> {
+): Promise<PushOutcome> {
   const progress: Progress = { contacted: false, sent: unanswered ? 'perhaps' : 'no' };
   const connection = attempt.passage!.connection;
   const call = async () => {
@@ -46,7 +46,7 @@ export async function deliver(
   };
   try {
     const client = await clientOf(deps, config);
-    const send = async (row: Checked): Promise<Outcome> => {
+    const send = async (row: Checked): Promise<PushOutcome> => {
       progress.unread = row.unread;
       await keep();
       const { classic } = await projectFacts(deps, { config, client });
@@ -92,7 +92,7 @@ export async function deliver(
       kind: 'failed',
       type: told.errorType,
       forbidden: told.forbidden,
-      message: without(told.message, plan.record),
+      message: redact(told.message, plan.record),
       contacted: progress.contacted && told.errorType !== 'configuration',
       sent,
     };
@@ -104,7 +104,7 @@ const REFUSED_VALUES = 400;
 
 interface Checked {
   primaryKey: string;
-  values: Row;
+  values: PushRecordRow;
   warnings: PushWarning[];
   /** By a dictionary that was read now. */
   fresh: boolean;
@@ -121,13 +121,13 @@ async function checked(
   const need = { forms: plan.instruments, fields: plan.metrics.map(({ field }) => field) };
   let dictionary = await dictionaryOf(client, connection, need, call);
   let { fields } = dictionary;
-  let { values, faults, warnings } = valuesOf(plan, fields);
+  let { values, faults, warnings } = pushValuesOf(plan, fields);
   // What is wrong by what we remember may be right by now.
   if (faults.length > 0 && !dictionary.fresh) {
     forgetDictionary(connection);
     dictionary = await dictionaryOf(client, connection, need, call);
     ({ fields } = dictionary);
-    ({ values, faults, warnings } = valuesOf(plan, fields));
+    ({ values, faults, warnings } = pushValuesOf(plan, fields));
   }
   if (faults.length > 0)
     throw new CaptureFailure(
@@ -201,7 +201,7 @@ async function standing(
   client: CaptureClient,
   { record, event }: Place,
   primaryKey: string,
-  values: Row,
+  values: PushRecordRow,
   call: () => Promise<void>,
 ) {
   await call();

@@ -10,7 +10,7 @@ const known = new Map<string, { fields: readonly DictionaryField[]; until: numbe
 /** Nothing answers there: what is sent next would meet the same. */
 const AWAY = new Set<string>(['connection_error', 'timeout']);
 
-export interface Dictionary {
+export interface PushDictionary {
   /** The primary key first; none where there is no dictionary to be had. */
   fields: readonly DictionaryField[];
   /** Whether they were read now. */
@@ -28,7 +28,7 @@ export async function dictionaryOf(
   connection: string,
   need: Need,
   reading: () => Promise<void>,
-): Promise<Dictionary> {
+): Promise<PushDictionary> {
   const key = [connection, ...new Set(need.forms), ...(need.fields ?? [])].join('\0');
   const found = known.get(key);
   if (found && found.until > performance.now()) return { fields: found.fields, fresh: false };

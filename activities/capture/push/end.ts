@@ -1,11 +1,11 @@
 import { nowMs, nowIso } from '../../../db/clock.js';
 import type { AuditTrail } from '../../../db/audit.js';
 import type { Tx } from '../../../db/knex.js';
-import { giveBackProbe, hasClosed, noteAnswered, noteFailed } from '../../../db/queries/breakers.js';
-import type { Passage } from '../../../db/queries/breakers.js';
-import { wakeWaiting } from '../../../db/queries/push-requests.js';
+import { releaseProbe, isClosed, recordSuccess, recordFailure } from '../../../db/queries/breakers.js';
+import type { BreakerPermit } from '../../../db/queries/breakers.js';
+import { requeueWaitingPushes } from '../../../db/queries/push-requests.js';
 import { endAttempt, lockEnding, releaseTarget } from '../../../db/queries/pushes.js';
-import type { PushEnding, PushRemark, PushRow, Target } from '../../../db/queries/pushes.js';
+import type { PushResult, PushRemark, PushRow, PushTarget } from '../../../db/queries/pushes.js';
 import { inScope } from '../../../db/transaction.js';
 import type { PushReport, PushResultsStart } from '../../../workflows/contract.js';
 import { pushRemedy } from '../../../workflows/domain/capture/push-remedy.js';
@@ -13,16 +13,16 @@ import { breakerWait, retryWait } from '../../../workflows/domain/capture/push-r
 import { isRetried } from './deps.js';
 import type { PushDeps, PushErrorType } from './deps.js';
 
-export interface Attempt {
+export interface PushAttempt {
   /** Null: none was begun, the push as a whole is ended. */
   id: string | null;
   startedAt: string;
   /** What had been asked for when it began; null: whatever was. */
   requested: number | null;
-  target: Target | undefined;
-  passage: Passage | undefined;
+  target: PushTarget | undefined;
+  passage: BreakerPermit | undefined;
 }
-export type Outcome =
+export type PushOutcome =
   | { kind: 'success'; records: number; alreadyThere: boolean; warnings: PushRemark[] }
   | { kind: 'skipped'; message: string }
   /** `retryAt`: when the breaker may be tried. `closed`: it has closed since, and nothing needs to be waited for. */
@@ -44,17 +44,17 @@ const GAVE_UP = 'It was tried for as long as PUSH_RETRY_MAX_DAYS allows. Last: '
  * Writes how an attempt ended: the attempt, the push, the sync status of session and visit together, the breaker, the
  * audit record, in one transaction; and tells the log of what failed (interface, "Errors" 9).
  */
-export async function endPush(
+export async function completePush(
   deps: PushDeps,
   start: PushResultsStart,
-  attempt: Attempt,
-  outcome: Outcome,
+  attempt: PushAttempt,
+  outcome: PushOutcome,
 ): Promise<PushReport> {
   const ended = await inScope(deps.database, start.study_id, async ({ tx, audit }) => {
     const locked = await lockEnding(tx, start.session_id);
     const { push, visitId } = locked ?? {};
     if (!push || visitId === undefined || !isItsEnd(push, attempt)) return undefined;
-    const ending = endingOf(deps, push, attempt, await asItStands(tx, attempt, outcome));
+    const ending = pushResultOf(deps, push, attempt, await withBreakerState(tx, attempt, outcome));
     const firstFailure = ending.attempt.status === 'failed' && push.status !== 'waiting' && push.error_type === null;
     await endAttempt(tx, push, visitId, ending);
     if (attempt.target && attempt.id !== null) await releaseTarget(tx, attempt.target, attempt.id);
@@ -71,13 +71,13 @@ export async function endPush(
  * A breaker that closed between the attempt and its end has woken those that waited then, and this one did not wait
  * yet. The breaker's lock makes it one or the other: closed is seen here, or the one that closes it sees this one wait.
  */
-async function asItStands(tx: Tx, { passage }: Attempt, outcome: Outcome): Promise<Outcome> {
+async function withBreakerState(tx: Tx, { passage }: PushAttempt, outcome: PushOutcome): Promise<PushOutcome> {
   if (outcome.kind !== 'circuit_open' || !passage) return outcome;
-  return { ...outcome, closed: await hasClosed(tx, passage) };
+  return { ...outcome, closed: await isClosed(tx, passage) };
 }
 
 /** An attempt that was given up for dead and comes to its end after all has nothing to say any more. */
-const isItsEnd = (push: PushRow, { id }: Attempt): boolean =>
+const isItsEnd = (push: PushRow, { id }: PushAttempt): boolean =>
   id === null ? push.status === 'pending' || push.status === 'waiting' : push.attempt_id === id;
 
 /** Ends a push that nothing can be made of: a fault inside the service, or a run that was cancelled. */
@@ -86,8 +86,8 @@ export function failPush(
   start: PushResultsStart,
   fault: { type: string; message: string },
 ): Promise<PushReport> {
-  const attempt: Attempt = { id: null, startedAt: nowIso(), requested: null, target: undefined, passage: undefined };
-  return endPush(deps, start, attempt, {
+  const attempt: PushAttempt = { id: null, startedAt: nowIso(), requested: null, target: undefined, passage: undefined };
+  return completePush(deps, start, attempt, {
     kind: 'failed',
     type: 'internal',
     message: `${fault.type}: ${fault.message}`.slice(0, 900),
@@ -96,7 +96,7 @@ export function failPush(
   });
 }
 
-function endingOf(deps: PushDeps, push: PushRow, attempt: Attempt, outcome: Outcome): PushEnding {
+function pushResultOf(deps: PushDeps, push: PushRow, attempt: PushAttempt, outcome: PushOutcome): PushResult {
   const base = {
     error_type: null,
     message: null,
@@ -132,19 +132,19 @@ function endingOf(deps: PushDeps, push: PushRow, attempt: Attempt, outcome: Outc
       };
     case 'circuit_open':
     case 'failed':
-      return failedEnding(deps, push, base, over, outcome);
+      return failedResult(deps, push, base, over, outcome);
   }
 }
 
-type Failed = Extract<Outcome, { kind: 'circuit_open' | 'failed' }>;
+type Failed = Extract<PushOutcome, { kind: 'circuit_open' | 'failed' }>;
 
-function failedEnding(
+function failedResult(
   deps: PushDeps,
   push: PushRow,
-  base: Omit<PushEnding['attempt'], 'status'>,
-  over: Omit<PushEnding['push'], 'status'>,
+  base: Omit<PushResult['attempt'], 'status'>,
+  over: Omit<PushResult['push'], 'status'>,
   outcome: Failed,
-): PushEnding {
+): PushResult {
   const {
     PUSH_RETRY_INITIAL_SECONDS: initial,
     DATACAPTURE_BREAKER_COOLDOWN_SECONDS: cooldown,
@@ -182,17 +182,17 @@ function failedEnding(
 }
 
 /** Only what the capture system itself did counts; a refusal is an answer. */
-async function tellBreaker(deps: PushDeps, tx: Tx, passage: Passage, outcome: Outcome): Promise<void> {
+async function tellBreaker(deps: PushDeps, tx: Tx, passage: BreakerPermit, outcome: PushOutcome): Promise<void> {
   if (outcome.kind === 'circuit_open') return;
   const { DATACAPTURE_BREAKER_FAILURES: failures, DATACAPTURE_BREAKER_COOLDOWN_SECONDS: cooldownSeconds } =
     deps.settings;
   if (outcome.kind === 'failed' && isRetried(outcome.type))
-    return noteFailed(tx, passage, `${outcome.type}: ${outcome.message}`, { failures, cooldownSeconds });
+    return recordFailure(tx, passage, `${outcome.type}: ${outcome.message}`, { failures, cooldownSeconds });
   if (outcome.kind === 'success' || (outcome.kind === 'failed' && outcome.contacted)) {
-    if (await noteAnswered(tx, passage)) await wakeWaiting(tx, passage.studyId);
+    if (await recordSuccess(tx, passage)) await requeueWaitingPushes(tx, passage.studyId);
     return undefined;
   }
-  return giveBackProbe(tx, passage);
+  return releaseProbe(tx, passage);
 }
 
 /** Success, the first failure and the last are records; what is tried in between stands in the attempts. */
@@ -200,7 +200,7 @@ function record(
   audit: AuditTrail,
   start: PushResultsStart,
   visitId: string | null,
-  { attempt, push }: PushEnding,
+  { attempt, push }: PushResult,
   firstFailure: boolean,
 ): void {
   const final = push.status !== 'waiting';
@@ -226,7 +226,7 @@ function record(
 function tell(
   deps: PushDeps,
   start: PushResultsStart,
-  { ending, visitId, firstFailure }: { ending: PushEnding; visitId: string | null; firstFailure: boolean },
+  { ending, visitId, firstFailure }: { ending: PushResult; visitId: string | null; firstFailure: boolean },
 ): void {
   const { attempt, push } = ending;
   if (attempt.status !== 'failed') return;
@@ -246,7 +246,7 @@ function tell(
   else deps.log.warn(facts, 'results were not pushed yet');
 }
 
-function reportOf({ attempt, push }: PushEnding, again: boolean): PushReport {
+function reportOf({ attempt, push }: PushResult, again: boolean): PushReport {
   const common = { error_type: attempt.error_type, records_imported: attempt.records_imported };
   if (push.status === 'waiting')
     return { ...common, status: 'retry', wait_ms: Math.max(1, Date.parse(push.next_attempt_at!) - nowMs()) };

@@ -1,5 +1,5 @@
 import type { PushReport, PushResultsStart } from '../../../workflows/contract.js';
-import { attempt } from '../attempt.js';
+import { withRetryLimits } from '../attempt.js';
 import type { PushDeps } from './deps.js';
 import { failPush } from './end.js';
 import { pushOnce } from './attempt.js';
@@ -15,7 +15,7 @@ export interface PushActivities {
 export function createPushActivities(deps: PushDeps): PushActivities {
   const ids = ({ session_id, study_id }: PushResultsStart) => ({ session_id, study_id });
   return {
-    pushOnce: (start, early) => attempt(deps, ids(start), () => pushOnce(deps, start, early)),
-    failPush: (start, fault) => attempt(deps, ids(start), () => failPush(deps, start, fault)),
+    pushOnce: (start, early) => withRetryLimits(deps, ids(start), () => pushOnce(deps, start, early)),
+    failPush: (start, fault) => withRetryLimits(deps, ids(start), () => failPush(deps, start, fault)),
   };
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Message, Provider } from '../provider.js';
-import { MailThread } from './mail-thread.js';
+import { MailWorker } from './mail-thread.js';
 
 /** Two for each of its connections: what comes while it has so many is sooner sent by the worker itself. */
 const ENOUGH = 16;
@@ -8,7 +8,7 @@ const IDLE_MS = 60_000;
 /** After the thread was lost, so long the worker sends by itself before another is begun. */
 const AGAIN_MS = 10_000;
 
-export interface CrowdMailerDeps {
+export interface BulkMailerDeps {
   /** SMTP_URL. */
   url: string;
   /** MAIL_FROM. */
@@ -25,13 +25,13 @@ export interface CrowdMailerDeps {
  * database: what is claimed, judged and noted stays with the sweep, so that a thread that dies is no more than a mail
  * server whose answer was lost.
  */
-export class CrowdMailer implements Provider {
-  private thread: MailThread | undefined;
+export class BulkMailer implements Provider {
+  private thread: MailWorker | undefined;
   private idle: NodeJS.Timeout | undefined;
   private notBefore = 0;
   private closed = false;
 
-  constructor(private readonly deps: CrowdMailerDeps) {}
+  constructor(private readonly deps: BulkMailerDeps) {}
 
   /** @throws as the mailer does */
   async send(message: Message): Promise<void> {
@@ -45,13 +45,13 @@ export class CrowdMailer implements Provider {
     this.rest();
   }
 
-  private begun(): MailThread | undefined {
+  private begun(): MailWorker | undefined {
     if (this.closed || performance.now() < this.notBefore) return this.thread;
     this.idle ??= setTimeout(() => {
       this.rest();
     }, this.deps.idleMs ?? IDLE_MS).unref();
     this.idle.refresh();
-    return (this.thread ??= new MailThread({ url: this.deps.url, from: this.deps.from }, (fault) => {
+    return (this.thread ??= new MailWorker({ url: this.deps.url, from: this.deps.from }, (fault) => {
       this.thread = undefined;
       this.notBefore = performance.now() + AGAIN_MS;
       // Its code or name only: a fault inside a library may quote what it was given.

@@ -1,9 +1,9 @@
 import type { Worker } from 'node:worker_threads';
-import { threadOf } from '../../../db/thread-of.js';
+import { startThread } from '../../../db/thread-of.js';
 import { RefusedMessage } from '../provider.js';
 import type { Message } from '../provider.js';
 import { Gathered } from './protocol.js';
-import type { Answer, Fault, MailThreadData, Order } from './protocol.js';
+import type { SendAnswer, SendFault, MailWorkerData, SendRequest } from './protocol.js';
 
 /** It holds a few mails at a time; one that needs more than this has a fault, and must not take the worker with it. */
 const MEMORY_MB = 64;
@@ -14,26 +14,26 @@ interface Waiting {
 }
 
 /** The thread that sends mails, as those see it who give it some. */
-export class MailThread {
+export class MailWorker {
   /** Whether it takes mails: it has begun, and neither ended nor been told to. */
   ready = false;
   private last = 0;
   private ending = false;
   private readonly waiting = new Map<number, Waiting>();
   private readonly worker: Worker;
-  private readonly orders = new Gathered<Order>((all) => {
+  private readonly orders = new Gathered<SendRequest>((all) => {
     this.worker.postMessage(all);
   });
 
   /** @param onLost is called once, when it ends without having been told to */
-  constructor(data: MailThreadData, onLost: (fault: unknown) => void) {
-    this.worker = threadOf('./thread', import.meta.url, {
+  constructor(data: MailWorkerData, onLost: (fault: unknown) => void) {
+    this.worker = startThread('./thread', import.meta.url, {
       workerData: data,
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
     });
     // It does not hold a process that is done.
     this.worker.unref();
-    this.worker.on('message', (answers: Answer[]) => {
+    this.worker.on('message', (answers: SendAnswer[]) => {
       for (const answer of answers) this.hear(answer);
     });
     let fault: unknown;
@@ -68,7 +68,7 @@ export class MailThread {
     if (this.busy === 0) void this.worker.terminate();
   }
 
-  private hear(answer: Answer): void {
+  private hear(answer: SendAnswer): void {
     if (answer === 'ready') {
       this.ready = !this.ending;
       return;
@@ -81,7 +81,7 @@ export class MailThread {
   }
 }
 
-const asError = (fault: Fault): Error =>
+const asError = (fault: SendFault): Error =>
   fault.kind === 'refused'
     ? new RefusedMessage(fault.message, fault.addressIsGone)
     : Object.assign(new Error(fault.message), { code: fault.code });

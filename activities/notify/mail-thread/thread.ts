@@ -3,15 +3,15 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { RefusedMessage } from '../provider.js';
 import { smtpMailer } from '../smtp.js';
 import { Gathered } from './protocol.js';
-import type { Answer, Fault, MailThreadData, Order } from './protocol.js';
+import type { SendAnswer, SendFault, MailWorkerData, SendRequest } from './protocol.js';
 
-const { url, from } = workerData as MailThreadData;
+const { url, from } = workerData as MailWorkerData;
 const mailer = smtpMailer(url, from);
-const answers = new Gathered<Answer>((all) => {
+const answers = new Gathered<SendAnswer>((all) => {
   parentPort!.postMessage(all);
 });
 
-parentPort!.on('message', (orders: Order[]) => {
+parentPort!.on('message', (orders: SendRequest[]) => {
   for (const { n, message } of orders)
     mailer.send(message).then(
       () => {
@@ -25,7 +25,7 @@ parentPort!.on('message', (orders: Order[]) => {
 answers.add('ready');
 
 /** What is told of a fault is what the mailer tells, which names no address. */
-function asData(fault: unknown): Fault {
+function asData(fault: unknown): SendFault {
   if (fault instanceof RefusedMessage)
     return { kind: 'refused', message: fault.message, addressIsGone: fault.addressIsGone };
   const { message, code } = fault as Error & { code?: string };

@@ -2,21 +2,21 @@ import type { Logger } from 'pino';
 import { nowMs, nowIso } from '../../../db/clock.js';
 import type { Database } from '../../../db/knex.js';
 import { reminderById } from '../../../db/queries/reminders.js';
-import type { ReminderRow, Settlement } from '../../../db/queries/reminders.js';
+import type { ReminderRow, ReminderResult } from '../../../db/queries/reminders.js';
 import { readInScope } from '../../../db/transaction.js';
 import { OF_THE_CHANNEL, channelInstead } from '../../../workflows/domain/reminders/fallback.js';
-import { judge, standingOf } from '../../../workflows/domain/reminders/standing.js';
+import { evaluateReminder, reminderStateOf } from '../../../workflows/domain/reminders/standing.js';
 import { RefusedMessage } from '../provider.js';
 import type { Channels } from '../provider.js';
-import { deliver } from './deliver.js';
+import { sendReminder } from './deliver.js';
 import type { MessageSettings } from './message.js';
-import type { Claimed } from './supply.js';
+import type { ClaimedReminder } from './supply.js';
 
 /** What was read longer ago than this is read again before it is sent by. */
 const FRESH_MS = 1_000;
 const MOST_WAIT_SECONDS = 900;
 
-export interface CarryOutDeps {
+export interface ReminderDeps {
   database: Database;
   channels: Channels;
   messages: MessageSettings;
@@ -28,7 +28,7 @@ export interface CarryOutDeps {
 }
 
 /** Lets a reminder go that nothing was tried with. */
-export const putOff = (row: ReminderRow, attempt_at: string | null): Settlement => ({
+export const postpone = (row: ReminderRow, attempt_at: string | null): ReminderResult => ({
   id: row.id,
   due_at: row.due_at,
   target_date: row.target_date ?? row.visit?.target_date ?? null,
@@ -42,30 +42,30 @@ export const putOff = (row: ReminderRow, attempt_at: string | null): Settlement 
 });
 
 /** Judges and sends one claimed reminder. Undefined: the claim was lost meanwhile. */
-export async function carryOut(deps: CarryOutDeps, claimed: Claimed, by: string): Promise<Settlement | undefined> {
+export async function processReminder(deps: ReminderDeps, claimed: ClaimedReminder, by: string): Promise<ReminderResult | undefined> {
   const fresh = performance.now() - claimed.readAt < FRESH_MS;
   const row = fresh ? claimed.row : await readInScope(deps.database, '*', (tx) => reminderById(tx, claimed.row.id, by));
   if (!row) return undefined;
   const now = nowIso();
   // Stopped since it was claimed: it stays as it was stopped.
-  if (row.status !== 'pending') return putOff(row, null);
-  const verdict = judge(standingOf(row), now, deps.maxLatenessHours);
-  if (verdict.what === 'wait') return putOff(row, verdict.until);
+  if (row.status !== 'pending') return postpone(row, null);
+  const verdict = evaluateReminder(reminderStateOf(row), now, deps.maxLatenessHours);
+  if (verdict.what === 'wait') return postpone(row, verdict.until);
   if (verdict.what !== 'send') {
     return {
-      ...putOff(row, null),
+      ...postpone(row, null),
       status: verdict.what,
       reason: verdict.reason,
       fallback: OF_THE_CHANNEL.includes(verdict.reason) ? channelInstead(row) : null,
     };
   }
   try {
-    await deliver(deps, row, now);
-    return { ...putOff(row, null), status: 'sent', attempted: true };
+    await sendReminder(deps, row, now);
+    return { ...postpone(row, null), status: 'sent', attempted: true };
   } catch (fault) {
     if (fault instanceof RefusedMessage) {
       return {
-        ...putOff(row, null),
+        ...postpone(row, null),
         status: 'failed',
         attempted: true,
         reason: 'refused',
@@ -81,7 +81,7 @@ export async function carryOut(deps: CarryOutDeps, claimed: Claimed, by: string)
       'a reminder was not taken, it is tried again',
     );
     const wait = Math.max(waitMs(deps.retrySeconds, row.attempts), retryAfterSeconds * 1_000);
-    return { ...putOff(row, new Date(nowMs() + wait).toISOString()), attempted: true, last_error: code.slice(0, 500) };
+    return { ...postpone(row, new Date(nowMs() + wait).toISOString()), attempted: true, last_error: code.slice(0, 500) };
   }
 }
 

@@ -14,7 +14,7 @@ import type { MessageSettings } from './message.js';
  * is enough.
  * @throws RefusedMessage for good; another Error: try again
  */
-export async function deliver(
+export async function sendReminder(
   deps: { database: Database; channels: Channels; messages: MessageSettings },
   row: ReminderRow,
   now: string,

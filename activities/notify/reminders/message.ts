@@ -2,8 +2,8 @@ import { signedToken } from '../../../db/signed-links.js';
 import type { ReminderRow } from '../../../db/queries/reminders.js';
 import { calendarFile } from '../../../workflows/domain/calendar-file.js';
 import type { NotificationSettings } from '../../../workflows/domain/reminders/settings.js';
-import { valuesOf } from '../../../workflows/domain/reminders/values.js';
-import { compose, footer, signed, wordsFor } from '../../../workflows/domain/reminders/words.js';
+import { placeholderValues } from '../../../workflows/domain/reminders/values.js';
+import { compose, footer, withSignature, wordsFor } from '../../../workflows/domain/reminders/words.js';
 import { visitTitle } from '../../../workflows/domain/visit-title.js';
 import { line, mailPage, paragraphs } from '../html.js';
 import type { Message } from '../provider.js';
@@ -32,7 +32,7 @@ const keyOf = ({ id, resend_of, first_id, target_date, visit }: ReminderRow): st
 /** The message of a reminder for its channel, in the participant's language. `to` is left to who sends it. */
 export function reminderMessage(row: ReminderRow, settings: MessageSettings, now: string): Omit<Message, 'to'> {
   const words = wordsFor(row.kind, row.preferred_language, row.settings as NotificationSettings);
-  const values = valuesOf(
+  const values = placeholderValues(
     row,
     {
       portal_url: `${settings.publicUrl.replace(/\/+$/, '')}/portal`,
@@ -41,7 +41,7 @@ export function reminderMessage(row: ReminderRow, settings: MessageSettings, now
     now,
     words.language,
   );
-  const { subject, body } = compose(row.channel === 'email' ? signed(words, values) : words, values);
+  const { subject, body } = compose(row.channel === 'email' ? withSignature(words, values) : words, values);
   const message = { id: row.id, key: keyOf(row), subject, text: body };
   if (row.channel !== 'email')
     return row.channel === 'sms' ? { ...message, reportUrl: reportUrl(settings, row.id) } : message;

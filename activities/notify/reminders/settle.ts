@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../../db/knex.js';
-import { settleReminders } from '../../../db/queries/reminders.js';
-import type { Settlement } from '../../../db/queries/reminders.js';
+import { storeReminderResults } from '../../../db/queries/reminders.js';
+import type { ReminderResult } from '../../../db/queries/reminders.js';
 import { inScope } from '../../../db/transaction.js';
 
 const PAUSE_MS = 25,
@@ -18,8 +18,8 @@ const GATHER_MS = 20,
  * with the next. So between a message that was taken and the note of it lies one commit, and a worker that dies leaves
  * few in doubt.
  */
-export class Settler {
-  private waiting: Settlement[] = [];
+export class ResultWriter {
+  private waiting: ReminderResult[] = [];
   private running: Promise<void> | undefined;
   private fault: unknown;
   private enough: (() => void) | undefined;
@@ -28,7 +28,7 @@ export class Settler {
     private readonly by: string,
   ) {}
 
-  add(settlement: Settlement): void {
+  add(settlement: ReminderResult): void {
     if (this.fault !== undefined) throw this.fault;
     this.waiting.push(settlement);
     if (this.waiting.length >= ENOUGH) this.enough?.();
@@ -77,9 +77,9 @@ export class Settler {
     });
   }
 
-  private write(settlements: readonly Settlement[]) {
+  private write(settlements: readonly ReminderResult[]) {
     return inScope(this.database, '*', async ({ tx, audit }) => {
-      const rows = await settleReminders(tx, this.by, settlements);
+      const rows = await storeReminderResults(tx, this.by, settlements);
       const studies = new Map<string, Record<string, string[]>>();
       for (const { id, study_id, status } of rows) {
         const of = studies.get(study_id) ?? {};
@@ -99,7 +99,7 @@ export class Settler {
     });
   }
 
-  private async stillOurs(left: readonly Settlement[]): Promise<Settlement[]> {
+  private async stillOurs(left: readonly ReminderResult[]): Promise<ReminderResult[]> {
     const ids: string[] = await inScope(this.database, '*', ({ tx }) =>
       tx('notifications')
         .whereRaw('id = any(?)', [left.map(({ id }) => id)])

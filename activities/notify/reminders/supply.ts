@@ -5,7 +5,7 @@ import { claimReminders } from '../../../db/queries/reminders.js';
 import type { ReminderRow } from '../../../db/queries/reminders.js';
 import { inScope } from '../../../db/transaction.js';
 import type { Channel } from '../../../workflows/domain/reminders/settings.js';
-import type { Pace } from '../pace.js';
+import type { RateLimiter } from '../pace.js';
 
 /** Of one claim. Small enough that a worker that dies holds little back until its lease is over. */
 const BATCH = 100;
@@ -19,14 +19,14 @@ const PACE_AHEAD_MS = 10_000;
 const BEGIN_BEFORE_MS = 20_000;
 
 /** A claimed reminder as it was read, and when it may go to its provider. */
-export interface Claimed {
+export interface ClaimedReminder {
   row: ReminderRow;
   readAt: number;
   notBefore: number;
 }
-export interface SupplyDeps {
+export interface ReminderSourceDeps {
   database: Database;
-  pace: Pace | undefined;
+  pace: RateLimiter | undefined;
   by: string;
   leaseSeconds: number;
   /** Nothing more is claimed after this moment (performance.now()). */
@@ -36,8 +36,8 @@ export interface SupplyDeps {
 }
 
 /** Reminders that are due, claimed a few at a time and ahead of those who send them. */
-export class Supply {
-  private readonly rows: Claimed[] = [];
+export class ReminderSource {
+  private readonly rows: ClaimedReminder[] = [];
   private claiming: Promise<void> | undefined;
   private dry = false;
   private fault: unknown;
@@ -45,7 +45,7 @@ export class Supply {
   /** When those that had to wait for their provider's pace are due again. */
   private resumeAt = 0;
 
-  constructor(private readonly deps: SupplyDeps) {}
+  constructor(private readonly deps: ReminderSourceDeps) {}
 
   /** Whether very many are due. */
   get crowded(): boolean {
@@ -53,7 +53,7 @@ export class Supply {
   }
 
   /** The next one to send; undefined: nothing is due. @throws what the database said */
-  async next(): Promise<Claimed | undefined> {
+  async next(): Promise<ClaimedReminder | undefined> {
     for (;;) {
       if (this.rows.length <= AHEAD && !this.dry)
         this.claiming ??= this.claim()

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { anyReminderDue } from '../../../db/queries/reminders.js';
-import type { Settlement } from '../../../db/queries/reminders.js';
-import type { Pace } from '../pace.js';
+import type { ReminderResult } from '../../../db/queries/reminders.js';
+import type { RateLimiter } from '../pace.js';
 import type { Channels } from '../provider.js';
-import { carryOut, putOff } from './carry-out.js';
-import type { CarryOutDeps } from './carry-out.js';
-import { Settler } from './settle.js';
-import { Supply } from './supply.js';
+import { processReminder, postpone } from './carry-out.js';
+import type { ReminderDeps } from './carry-out.js';
+import { ResultWriter } from './settle.js';
+import { ReminderSource } from './supply.js';
 
 const CONCURRENCY = 16;
 /** Where very many are due and somebody helps: so many more keep both busy. */
@@ -17,9 +17,9 @@ const HEARTBEAT_MS = 3_000;
 /** A run ends in time for the next; what is left is due then. */
 const LONGEST_MS = 15 * 60_000;
 
-export interface SweepDeps extends CarryOutDeps {
+export interface SweepDeps extends ReminderDeps {
   /** What the providers take in a minute; left out: no limits. */
-  pace?: Pace | undefined;
+  pace?: RateLimiter | undefined;
   /** What takes a channel's messages where very many are due; left out: the same as otherwise. */
   crowd?: Partial<Channels>;
   heartbeat: (details: unknown) => void;
@@ -58,20 +58,20 @@ export const sweepReminders = (deps: SweepDeps) => async (): Promise<SweepReport
 
 /** @returns whether more became due by what was sent */
 async function sendAll(deps: SweepDeps, by: string, report: SweepReport, until: number): Promise<boolean> {
-  const settler = new Settler(deps.database, by);
+  const settler = new ResultWriter(deps.database, by);
   let more = false;
-  const settle = (settlement: Settlement) => {
+  const settle = (settlement: ReminderResult) => {
     settler.add(settlement);
     more ||= settlement.fallback !== null;
     report[settlement.status === 'pending' ? 'put_off' : settlement.status]++;
   };
-  const supply = new Supply({
+  const supply = new ReminderSource({
     database: deps.database,
     pace: deps.pace,
     by,
     leaseSeconds: deps.leaseSeconds ?? LEASE_SECONDS,
     until,
-    letGo: (row, moment) => settle(putOff(row, moment)),
+    letGo: (row, moment) => settle(postpone(row, moment)),
   });
   const inCrowd = { ...deps, channels: { ...deps.channels, ...deps.crowd } };
   let failed: { fault: unknown } | undefined;
@@ -88,7 +88,7 @@ async function sendAll(deps: SweepDeps, by: string, report: SweepReport, until: 
     for (let claimed = await supply.next(); claimed && !failed; claimed = await supply.next()) {
       const crowded = deps.crowd !== undefined && supply.crowded;
       if (crowded && senders.length === CONCURRENCY) begin(MORE_IN_A_CROWD);
-      const settlement = await carryOut(crowded ? inCrowd : deps, claimed, by);
+      const settlement = await processReminder(crowded ? inCrowd : deps, claimed, by);
       if (settlement) settle(settlement);
       await settler.room(CONCURRENCY);
     }

@@ -1,6 +1,6 @@
 import type { Database } from '../../../db/knex.js';
 import { queueDailySummaries, readDailySummary } from '../../../db/queries/daily-summary.js';
-import { readAs } from '../../../db/request.js';
+import { readAsCaller } from '../../../db/request.js';
 import { inScope } from '../../../db/transaction.js';
 import { summaryMessage } from './message.js';
 
@@ -29,7 +29,7 @@ export const createSummaryActivities = ({ database }: { database: Database }): S
 
 /** What a user is told of a study: what that user may see of it. Undefined: nothing any more. */
 export async function dailySummaryFor(database: Database, userId: string, studyId: string) {
-  const summary = await readAs(
+  const summary = await readAsCaller(
     database,
     { userId, studyId },
     (row) => row?.status === 'active' && row.study_seen,

@@ -1,6 +1,6 @@
 import { LATELY_DAYS, SOON_DAYS, SUMMARY_GROUPS } from '../../../db/queries/daily-summary.js';
 import type { DailySummary, SummaryGroup, SummaryVisit } from '../../../db/queries/daily-summary.js';
-import { escaped, mailPage } from '../html.js';
+import { escapeMailHtml, mailPage } from '../html.js';
 
 const titles: Record<SummaryGroup, string> = {
   due_today: 'Today: visits due',
@@ -42,7 +42,7 @@ export function summaryMessage(of: DailySummary): { subject: string; text: strin
     'en',
     subject,
     [
-      `<h1 style="font-size:1.2em">${escaped(of.study_name)} (${escaped(of.study_code)}), ${of.today}</h1>`,
+      `<h1 style="font-size:1.2em">${escapeMailHtml(of.study_name)} (${escapeMailHtml(of.study_code)}), ${of.today}</h1>`,
       `<table style="border-collapse:collapse">${figures(of)
         .map(
           ([label, n]) =>
@@ -67,7 +67,7 @@ const listText = (title: string, { first: visits, total }: Group): string[] =>
 const listHtml = (title: string, { first: visits, total }: Group): string =>
   visits.length === 0
     ? ''
-    : `<h2 style="font-size:1em">${title}</h2><ul>${[...visits.map(told), ...more(visits.length, total)].map((one) => `<li>${escaped(one)}</li>`).join('')}</ul>`;
+    : `<h2 style="font-size:1em">${title}</h2><ul>${[...visits.map(told), ...more(visits.length, total)].map((one) => `<li>${escapeMailHtml(one)}</li>`).join('')}</ul>`;
 
 /** Bars of table cells: mail programs draw neither scripts nor SVG. */
 function plot(days: DailySummary['completed_by_day']): string {

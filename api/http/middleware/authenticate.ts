@@ -1,4 +1,4 @@
-import { noteUse } from '../../auth/last-use.js';
+import { recordLastUse } from '../../auth/last-use.js';
 import { principalOf } from '../../auth/principal.js';
 import type { Principal } from '../../auth/principal.js';
 import { isOnThisMachine } from '../../auth/this-machine.js';
@@ -25,6 +25,6 @@ export function authenticate({ access }: Route, dependencies: Dependencies): Rou
     if (principal.kind === 'user' || principal.kind === 'token') ctx.state.userId = principal.userId;
     if (principal.kind !== 'token') return next();
     await next();
-    await noteUse(dependencies, principal.id);
+    await recordLastUse(dependencies, principal.id);
   };
 }

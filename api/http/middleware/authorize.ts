@@ -1,5 +1,5 @@
 import type { Statement } from '../../../db/one-trip.js';
-import { inScope, readInScope, unhurried } from '../../../db/transaction.js';
+import { inScope, readInScope, withFileLimits } from '../../../db/transaction.js';
 import type { Dependencies } from '../../dependencies.js';
 import { inSession, sessionIdOf } from '../../services/sessions-credential.js';
 import { participantContext, siteContext, studyContext } from '../context.js';
@@ -89,7 +89,7 @@ async function run(
     if (!snapshot) return work(await transactions.load(), {});
     return streamInTransaction(async (streamed) =>
       snapshot(async (actor, opened) => {
-        await unhurried(opened.tx!);
+        await withFileLimits(opened.tx!);
         await work(actor, opened);
         await streamed(ctx.state.reply!);
       }),
@@ -100,7 +100,7 @@ async function run(
   if (kind === 'list' && statements?.[0] && transactions.list) return transactions.list(work, statements[0]);
   if (kind === 'change')
     return transactions.change(async (actor, opened) => {
-      if (ctx.state.upload) await unhurried(opened.tx!);
+      if (ctx.state.upload) await withFileLimits(opened.tx!);
       return work(actor, opened);
     }, statements);
   return transactions.read(work, statements);

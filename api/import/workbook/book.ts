@@ -1,5 +1,5 @@
 import { normalize } from 'node:path/posix';
-import { contentOf } from './archive.js';
+import { partContent } from './archive.js';
 import type { Part } from './archive.js';
 import { unreadable } from './unreadable.js';
 import { prefixed, readXml } from './xml.js';
@@ -31,7 +31,7 @@ const FOLDER = 'xl/';
 export async function openBook(parts: Map<string, Part>): Promise<Book> {
   const sheets: { name: string; id: string | undefined; hidden: boolean }[] = [];
   let date1904 = false;
-  await readXml(contentOf(parts.get(`${FOLDER}workbook.xml`)!), {
+  await readXml(partContent(parts.get(`${FOLDER}workbook.xml`)!), {
     open: (name, attributes) => {
       if (name === 'sheet')
         sheets.push({
@@ -67,7 +67,7 @@ export async function openBook(parts: Map<string, Part>): Promise<Book> {
 async function relationshipsOf(part: Part | undefined): Promise<Relationship[]> {
   const found: Relationship[] = [];
   if (!part) return found;
-  await readXml(contentOf(part), {
+  await readXml(partContent(part), {
     open: (name, { Id, Type, Target }) => {
       if (name === 'Relationship' && Id !== undefined && Type !== undefined && Target !== undefined)
         found.push({ id: Id, kind: Type.slice(Type.lastIndexOf('/') + 1).toLowerCase(), target: partNamed(Target) });

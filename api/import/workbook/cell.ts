@@ -19,7 +19,7 @@ const ZERO_1900 = -25_569,
  * A cell as the person sees it: dates without a zone, numbers with the zeros of their format, the results of formulas.
  * @param type what the sheet says of the value, which is a number where it says nothing
  */
-export function shown(
+export function cellText(
   value: string,
   type: string | undefined,
   format: Format | undefined,

@@ -1,7 +1,7 @@
 import { problem } from '../../http/errors.js';
-import { Turns } from '../../pdf/turns.js';
-import { threadOf } from '../../../db/thread-of.js';
-import type { ThreadData, ThreadMessage } from '../reading-thread.js';
+import { PrintQueue } from '../../pdf/turns.js';
+import { startThread } from '../../../db/thread-of.js';
+import type { ImportThreadData, ImportThreadMessage } from '../reading-thread.js';
 import type { SheetRead } from './read.js';
 import { unreadable } from './unreadable.js';
 
@@ -11,7 +11,7 @@ export interface Contents<Found> {
   pieces: Uint8Array[];
 }
 
-export interface Reading {
+export interface WorkbookReading {
   /** What it is called in a refusal. */
   what?: 'workbook' | 'file';
   /** Nobody waits for it any more. */
@@ -26,7 +26,7 @@ const LIMIT_MS = 60_000;
 /** One on a processor of its own leaves the others to those who import nothing. */
 const AT_ONCE = 2,
   MOST_WAITING = 10;
-const turns = new Turns(AT_ONCE);
+const turns = new PrintQueue(AT_ONCE);
 let inLine = 0;
 /**
  * What is read is bounded piece by piece, so that no thread comes near it: one that runs out of memory ends, but may
@@ -38,7 +38,7 @@ const MEMORY = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 4 };
  * Reads a workbook, or another file of rows, in a thread of its own, which ends with it; two at a time.
  * @throws 400 FILE_UNREADABLE, 503 where too many wait, or where the thread was lost
  */
-export async function readInThread<Found = SheetRead>(bytes: Buffer, reading: Reading): Promise<Contents<Found>> {
+export async function readInThread<Found = SheetRead>(bytes: Buffer, reading: WorkbookReading): Promise<Contents<Found>> {
   if (inLine >= AT_ONCE + MOST_WAITING)
     throw problem('UNAVAILABLE', {
       detail: 'Too many files are being read: try again.',
@@ -54,11 +54,11 @@ export async function readInThread<Found = SheetRead>(bytes: Buffer, reading: Re
 
 async function read<Found>(
   bytes: Buffer,
-  { what = 'workbook', gone, limitMs = LIMIT_MS, program = ['./thread', import.meta.url] }: Reading,
+  { what = 'workbook', gone, limitMs = LIMIT_MS, program = ['./thread', import.meta.url] }: WorkbookReading,
 ): Promise<Contents<Found>> {
   if (gone.aborted) throw left(what);
-  const workerData: ThreadData = { bytes };
-  const thread = threadOf(...program, { workerData, resourceLimits: MEMORY });
+  const workerData: ImportThreadData = { bytes };
+  const thread = startThread(...program, { workerData, resourceLimits: MEMORY });
   const pieces: Uint8Array[] = [];
   let late: NodeJS.Timeout | undefined;
   let leave = () => {};
@@ -71,7 +71,7 @@ async function read<Found>(
         reject(left(what));
       };
       gone.addEventListener('abort', leave);
-      thread.on('message', (message: ThreadMessage<Found>) => {
+      thread.on('message', (message: ImportThreadMessage<Found>) => {
         if ('piece' in message) pieces.push(message.piece);
         else if ('sheet' in message) resolve({ sheet: message.sheet, pieces });
         else if ('refused' in message)

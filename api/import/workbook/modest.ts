@@ -1,4 +1,4 @@
-import { contentOf } from './archive.js';
+import { partContent } from './archive.js';
 import type { Part } from './archive.js';
 import { MAX_UNPACKED, unreadable } from './unreadable.js';
 
@@ -23,12 +23,12 @@ export interface Merge {
  * it names them behind its rows.
  * @throws 400 FILE_UNREADABLE
  */
-export async function requireModest(parts: Iterable<Part>): Promise<Map<Part, Merge[]>> {
+export async function assertSizeLimits(parts: Iterable<Part>): Promise<Map<Part, Merge[]>> {
   const merges = new Map<Part, Merge[]>();
   let left = MAX_UNPACKED;
   for (const part of parts) {
     const counts = new Counts();
-    for await (const piece of contentOf(part, left)) {
+    for await (const piece of partContent(part, left)) {
       left -= piece.length;
       if (part.name.startsWith('xl/')) counts.add(piece);
     }

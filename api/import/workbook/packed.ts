@@ -52,7 +52,7 @@ export class Packing {
 const inflate = promisify(inflateRaw);
 
 /** The rows of packed pieces, unpacked one piece at a time. */
-export async function* unpacked(pieces: readonly Uint8Array[]): AsyncGenerator<SheetRow> {
+export async function* decompress(pieces: readonly Uint8Array[]): AsyncGenerator<SheetRow> {
   for (const piece of pieces) {
     for (const [row, width, cells] of JSON.parse((await inflate(piece)).toString()) as Packed[]) {
       while (cells.length < width) cells.push('');

@@ -1,7 +1,7 @@
-import { contentOf, partsOf } from './archive.js';
+import { partContent, partsOf } from './archive.js';
 import { openBook } from './book.js';
 import { Merged } from './merged.js';
-import { requireModest } from './modest.js';
+import { assertSizeLimits } from './modest.js';
 import { Packing } from './packed.js';
 import { Rows } from './rows.js';
 import { SharedStrings } from './strings.js';
@@ -24,12 +24,12 @@ export interface SheetRead {
  */
 export async function readWorkbook(bytes: Buffer, send: (piece: Uint8Array<ArrayBuffer>) => void): Promise<SheetRead> {
   const parts = partsOf(bytes);
-  const merges = await requireModest(parts.values());
+  const merges = await assertSizeLimits(parts.values());
   const { sheet, name, sheets, hidden, date1904, strings, styles } = await openBook(parts);
   const meaning = { strings: await SharedStrings.of(strings), formats: await formatsOf(styles), date1904 };
   const packing = new Packing(send);
   const rows = new Rows(meaning, new Merged(merges.get(sheet) ?? []), (row, cells) => packing.add(row, cells));
-  await readXml(contentOf(sheet), rows);
+  await readXml(partContent(sheet), rows);
   rows.end();
   packing.end();
   return { name, sheets, hidden };

@@ -1,11 +1,11 @@
-import { shown } from './cell.js';
+import { cellText } from './cell.js';
 import type { Meaning } from './cell.js';
 import { NOT_CALCULATED } from '../sheet.js';
 import type { Merged } from './merged.js';
 import { columnOf } from './modest.js';
 import { Text } from './text.js';
 import { MAX_ROW_TEXT, damaged, unreadable } from './unreadable.js';
-import type { Attributes, Reader } from './xml.js';
+import type { Attributes, XmlReader } from './xml.js';
 
 const LAST_ROW = 1_048_576,
   LAST_COLUMN = 16_384;
@@ -13,7 +13,7 @@ const LAST_ROW = 1_048_576,
 const MAX_CELLS = 2_000;
 
 /** Reads a sheet's rows as their elements come, and hands each on that has something in it. */
-export class Rows implements Reader {
+export class Rows implements XmlReader {
   private within = false;
   private row = 0;
   private column = 0;
@@ -94,7 +94,7 @@ export class Rows implements Reader {
     const text =
       this.formula && value === '' && t !== 'str'
         ? NOT_CALCULATED
-        : shown(value, t, this.meaning.formats[Number(s ?? 0)], this.meaning);
+        : cellText(value, t, this.meaning.formats[Number(s ?? 0)], this.meaning);
     this.merged.note(this.row, this.column, text);
     const filled = value !== '' || this.formula;
     // A cell that is only coloured counts as one, though it is empty.

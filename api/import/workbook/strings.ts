@@ -1,7 +1,7 @@
-import { contentOf } from './archive.js';
+import { partContent } from './archive.js';
 import type { Part } from './archive.js';
 import { Text, unescaped } from './text.js';
-import { MAX_UNPACKED, tooMuch } from './unreadable.js';
+import { MAX_UNPACKED, tooLarge } from './unreadable.js';
 import { readXml } from './xml.js';
 
 const BLOCK = 1024 * 1024;
@@ -23,7 +23,7 @@ export class SharedStrings {
     const strings = new SharedStrings();
     if (!part) return strings;
     const text = new Text(['t']);
-    await readXml(contentOf(part), {
+    await readXml(partContent(part), {
       open: (name) => {
         if (name === 'si') text.begin();
         text.open(name);
@@ -50,7 +50,7 @@ export class SharedStrings {
     const encoding = NARROW.test(text) ? 'latin1' : 'utf16le';
     const size = Buffer.byteLength(text, encoding);
     if (this.used + HEAD + size > BLOCK) {
-      if (this.blocks.length * BLOCK >= 2 * MAX_UNPACKED) throw tooMuch();
+      if (this.blocks.length * BLOCK >= 2 * MAX_UNPACKED) throw tooLarge();
       this.blocks.push(Buffer.alloc(BLOCK));
       this.used = 0;
     }

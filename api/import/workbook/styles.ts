@@ -1,4 +1,4 @@
-import { contentOf } from './archive.js';
+import { partContent } from './archive.js';
 import type { Part } from './archive.js';
 import { damaged } from './unreadable.js';
 import { readXml } from './xml.js';
@@ -31,7 +31,7 @@ export async function formatsOf(part: Part | undefined): Promise<Format[]> {
   const styles: string[] = [];
   let within: string | undefined;
   if (part) {
-    await readXml(contentOf(part), {
+    await readXml(partContent(part), {
       open: (name, { numFmtId = '0', formatCode = '' }) => {
         if (name === 'numFmts' || name === 'cellXfs') within = name;
         else if (name === 'numFmt' && within === 'numFmts') codes.set(numFmtId, formatCode);

@@ -8,7 +8,7 @@ export const damaged = (cause?: unknown): Problem => unreadable('The workbook is
 
 /** Unpacked, of all parts together: half a million cells and more. A workbook of 20 MiB may unpack to 20 GB. */
 export const MAX_UNPACKED = 48 * 1024 * 1024;
-export const tooMuch = (): Problem =>
+export const tooLarge = (): Problem =>
   unreadable(`The workbook is larger than ${MAX_UNPACKED / 1024 / 1024} MiB unpacked.`);
 
 /** Characters of one row, as of a CSV file's: no text of a cell is longer either. */

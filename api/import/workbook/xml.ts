@@ -10,7 +10,7 @@ const MAX_SILENCE = 1024 * 1024;
 
 export type Attributes = Record<string, string | undefined>;
 /** What is told of a document: names without their prefix. */
-export interface Reader {
+export interface XmlReader {
   open(name: string, attributes: Attributes): void;
   close?(name: string): void;
   text?(text: string): void;
@@ -22,7 +22,7 @@ export interface Reader {
  * @throws 400 FILE_UNREADABLE what is no XML; what it would unfold by definitions of its own is not known, and none
  * either
  */
-export async function readXml(content: AsyncIterable<Buffer>, reader: Reader): Promise<void> {
+export async function readXml(content: AsyncIterable<Buffer>, reader: XmlReader): Promise<void> {
   const parser = new SaxesParser({ position: false });
   const decoder = new StringDecoder('utf8');
   let depth = 0,

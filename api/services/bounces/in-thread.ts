@@ -1,13 +1,13 @@
-import { threadOf } from '../../../db/thread-of.js';
+import { startThread } from '../../../db/thread-of.js';
 import type { Bounce } from '../../../workflows/domain/reminders/bounces.js';
 import { problem } from '../../http/errors.js';
-import { Turns } from '../../pdf/turns.js';
+import { PrintQueue } from '../../pdf/turns.js';
 import type { MailRead } from './thread.js';
 
 const LIMIT_MS = 10_000;
 const MAX_WAITING = 20;
 const MEMORY = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 };
-const turns = new Turns(1);
+const turns = new PrintQueue(1);
 let inLine = 0;
 
 /**
@@ -30,7 +30,7 @@ export async function readMailInThread(raw: Buffer): Promise<Bounce | undefined>
 }
 
 async function read(raw: Buffer): Promise<Bounce | undefined> {
-  const thread = threadOf('./thread', import.meta.url, { workerData: raw, resourceLimits: MEMORY });
+  const thread = startThread('./thread', import.meta.url, { workerData: raw, resourceLimits: MEMORY });
   let late: NodeJS.Timeout | undefined;
   const unreadable = (why: string, cause?: Error) =>
     problem('NO_DELIVERY_REPORT', { detail: `The body is no mail: ${why}.`, ...(cause && { cause }) });

@@ -4,7 +4,7 @@ export type DataType = 'text' | 'integer' | 'float' | 'date' | 'datetime' | 'boo
 /**
  * `key`: under which its value stands; names are what people wrote, and may be that of one of the service's own items.
  */
-export interface Item {
+export interface OdmItem {
   oid: string;
   name: string;
   key: string;
@@ -12,16 +12,16 @@ export interface Item {
   length?: number;
   codes?: readonly string[];
 }
-export interface Form {
+export interface OdmForm {
   oid: string;
   name: string;
   repeating: boolean;
-  items: readonly Item[];
+  items: readonly OdmItem[];
 }
-export type Values = Record<string, unknown>;
+export type OdmValues = Record<string, unknown>;
 
 type Given = readonly [name: string, type: DataType, more?: number | readonly string[]];
-const form = (code: string, name: string, repeating: boolean, items: readonly Given[]): Form => ({
+const form = (code: string, name: string, repeating: boolean, items: readonly Given[]): OdmForm => ({
   oid: `F.${code}`,
   name,
   repeating,
@@ -92,10 +92,10 @@ const OF_FORM: readonly Given[] = [
 
 export const COMMON = [SUBJECT, RANDOMIZATION, ELIGIBILITY, CONSENT] as const;
 
-export const measured = (metric: string): string => `metric ${metric}`;
+export const measuredValue = (metric: string): string => `metric ${metric}`;
 export const filledIn = (item: string): string => `item ${item}`;
 /** Values under the keys of their items. */
-export const keyed = (values: Values, key: (name: string) => string): Values =>
+export const itemsByKey = (values: OdmValues, key: (name: string) => string): OdmValues =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [key(name), value]));
 
 /** The narrowest type that all of an item's values have. */
@@ -115,7 +115,7 @@ const groups = <T>(rows: readonly T[], key: (row: T) => string): Map<string, T[]
 };
 
 /** A study's own forms and tasks, by what was filled in and measured; what the service adds to each stands first. */
-export function formsOf(shape: StudyShape): { tasks: Map<string, Form>; forms: Map<string, Form> } {
+export function formsOf(shape: StudyShape): { tasks: Map<string, OdmForm>; forms: Map<string, OdmForm> } {
   const tasks = [...groups(shape.metrics, ({ task }) => task)].map(([task, metrics]) => {
     const base = form(`TASK.${task}`, task, true, OF_SESSION);
     return [
@@ -124,10 +124,10 @@ export function formsOf(shape: StudyShape): { tasks: Map<string, Form>; forms: M
         ...base,
         items: [
           ...base.items,
-          ...metrics.map(({ metric, kinds, length }): Item => ({
+          ...metrics.map(({ metric, kinds, length }): OdmItem => ({
             oid: `I.TASK.${task}.METRIC.${metric}`,
             name: metric,
-            key: measured(metric),
+            key: measuredValue(metric),
             type: typeOf(kinds),
             ...lengthOf(typeOf(kinds), length),
           })),
@@ -143,7 +143,7 @@ export function formsOf(shape: StudyShape): { tasks: Map<string, Form>; forms: M
         ...base,
         items: [
           ...base.items,
-          ...items.map(({ item_oid, kinds, length }): Item => ({
+          ...items.map(({ item_oid, kinds, length }): OdmItem => ({
             oid: `I.FORM.${oid}.ITEM.${item_oid}`,
             name: item_oid,
             key: filledIn(item_oid),
@@ -165,7 +165,7 @@ export const subjectValues = ({
   enrollment_date,
   withdrawn_at,
   anchor,
-}: Subject): Values => ({
+}: Subject): OdmValues => ({
   status,
   arm,
   preferred_language,

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { StandardStudy, StudyShape } from '../../../db/queries/standards.js';
 import { COMMON, VISIT, formsOf } from './forms.js';
-import type { Form, Item } from './forms.js';
+import type { OdmForm, OdmItem } from './forms.js';
 import { element, textElement } from './xml.js';
 
 /** Everything that a document's clinical data refer to. */
 export interface Metadata {
   studyOid: string;
   versionOid: string;
-  tasks: ReadonlyMap<string, Form>;
-  forms: ReadonlyMap<string, Form>;
+  tasks: ReadonlyMap<string, OdmForm>;
+  forms: ReadonlyMap<string, OdmForm>;
   events: ReadonlySet<string>;
   study: string;
   admin: string;
@@ -124,11 +124,11 @@ export function metadataOf(study: StandardStudy, shape: StudyShape): Metadata {
   };
 }
 
-export const groupOid = (form: Form): string => form.oid.replace(/^F\./, 'IG.');
+export const groupOid = (form: OdmForm): string => form.oid.replace(/^F\./, 'IG.');
 const yes = (is: boolean): string => (is ? 'Yes' : 'No');
 const listOid = (codes: readonly string[]): string => `CL.${codes.join('.')}`;
 
-const itemDef = ({ oid, name, type, length, codes }: Item): string =>
+const itemDef = ({ oid, name, type, length, codes }: OdmItem): string =>
   element(
     'ItemDef',
     { OID: oid, Name: name, DataType: type, Length: type === 'text' || type === 'integer' ? length : undefined },
@@ -136,7 +136,7 @@ const itemDef = ({ oid, name, type, length, codes }: Item): string =>
   );
 
 /** Each list once, however many items use it. */
-function codeLists(items: readonly Item[]): string[] {
+function codeLists(items: readonly OdmItem[]): string[] {
   const lists = new Map(items.flatMap(({ codes }) => (codes ? [[listOid(codes), codes] as const] : [])));
   return [...lists].map(([oid, codes]) =>
     element(

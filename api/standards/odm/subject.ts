@@ -7,19 +7,19 @@ import {
   SUBJECT,
   VISIT,
   filledIn,
-  keyed,
-  measured,
+  itemsByKey,
+  measuredValue,
   subjectValues,
 } from './forms.js';
-import type { Form, Values } from './forms.js';
+import type { OdmForm, OdmValues } from './forms.js';
 import { COMMON_EVENT, UNSCHEDULED_EVENT, eventOid, groupOid, locationOid } from './metadata.js';
 import type { Metadata } from './metadata.js';
 import { element } from './xml.js';
 
 type Session = Subject['sessions'][number];
 interface Filled {
-  form: Form;
-  values: Values;
+  form: OdmForm;
+  values: OdmValues;
 }
 
 /**
@@ -42,7 +42,7 @@ export function subjectData(subject: Subject, metadata: Metadata): string {
             {
               form,
               values: {
-                ...keyed(items, filledIn),
+                ...itemsByKey(items, filledIn),
                 form_status: status,
                 signed_at,
                 ...(signature && signedBy(signature)),
@@ -86,7 +86,7 @@ const tasksOf = (sessions: readonly Session[], { tasks }: Metadata): Filled[] =>
     Object.entries(done).flatMap(([task, summary]) => {
       const form = tasks.get(task);
       return form
-        ? [{ form, values: { ...session, ...keyed(summary, measured), session_id: id, session_status: status } }]
+        ? [{ form, values: { ...session, ...itemsByKey(summary, measuredValue), session_id: id, session_status: status } }]
         : [];
     }),
   );
@@ -117,7 +117,7 @@ function formData(filled: readonly Filled[]): string[] {
 }
 
 /** What the signature of a form says. */
-const signedBy = ({ name, meaning, proved_by }: Signature): Values => ({
+const signedBy = ({ name, meaning, proved_by }: Signature): OdmValues => ({
   signer_name: name,
   signature_meaning: meaning,
   signature_proved_by: proved_by,

@@ -12,10 +12,10 @@ const ESCAPES: Record<string, string> = {
 const written = (text: string): string =>
   text.replaceAll(UNWRITABLE, '\u{FFFD}').replaceAll(/[&<>"\t\n\r]/g, (c) => ESCAPES[c]!);
 
-export type Attributes = Record<string, string | number | null | undefined>;
+export type XmlAttributes = Record<string, string | number | null | undefined>;
 
 /** An element; attributes without a value are left out, content is markup already. */
-export function element(name: string, attributes: Attributes, content: readonly string[] | string = ''): string {
+export function element(name: string, attributes: XmlAttributes, content: readonly string[] | string = ''): string {
   const open = `<${name}${Object.entries(attributes)
     .map(([key, value]) => (value === null || value === undefined ? '' : ` ${key}="${written(String(value))}"`))
     .join('')}`;
@@ -24,5 +24,5 @@ export function element(name: string, attributes: Attributes, content: readonly 
 }
 
 /** An element that holds text. */
-export const textElement = (name: string, text: string, attributes: Attributes = {}): string =>
+export const textElement = (name: string, text: string, attributes: XmlAttributes = {}): string =>
   element(name, attributes, written(text));

@@ -1,7 +1,7 @@
 import { summarySource, taskSummary } from '../../effective.js';
 import type { Tx } from '../../knex.js';
 import { DUE, ask } from './base.js';
-import type { Asked } from './base.js';
+import type { ReportScope } from './base.js';
 import { query } from '../../query.js';
 
 export interface AdherenceCell {
@@ -13,7 +13,7 @@ export interface AdherenceCell {
 }
 
 /** Adherence of each site in each window of the plan, for a map of both. */
-export function adherenceMap(tx: Tx, asked: Asked): Promise<AdherenceCell[]> {
+export function adherenceMap(tx: Tx, asked: ReportScope): Promise<AdherenceCell[]> {
   return ask<AdherenceCell>(
     tx,
     asked,

@@ -5,7 +5,7 @@ import type { Statement } from '../../one-trip.js';
 import { anchorStatement } from '../anchors.js';
 import type { AnchorResponse } from '../anchors.js';
 import { question } from './base.js';
-import type { Asked, ReportFilter } from './base.js';
+import type { ReportScope, ReportFilter } from './base.js';
 import { visitsOfOne } from './visits.js';
 import type { ReportedVisit } from './visits.js';
 
@@ -46,7 +46,7 @@ export interface ReportedSession {
 }
 
 /** A participant's sessions with what their tasks say, oldest first; or one of them. */
-function sessionsOf(asked: Asked, sessionId?: string): Statement {
+function sessionsOf(asked: ReportScope, sessionId?: string): Statement {
   return question(
     asked,
     ['people', 'sessions'],
@@ -111,7 +111,7 @@ export function participantStatements(
   id: string,
   { from, to }: Pick<ReportFilter, 'from' | 'to'>,
 ): readonly Statement[] {
-  const asked: Asked = { study: null, participant: id, from, to };
+  const asked: ReportScope = { study: null, participant: id, from, to };
   return [personOf(id), anchorStatement(id), scheduleOf(id), visitsOfOne(asked), sessionsOf(asked)];
 }
 

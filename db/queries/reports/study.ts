@@ -1,9 +1,9 @@
-import { PLAUSIBLE_LIMIT, taskSummary } from '../../effective.js';
+import { PLAUSIBLE_LIMIT_SQL, taskSummary } from '../../effective.js';
 import type { Tx } from '../../knex.js';
 import { together } from '../../one-trip.js';
 import type { Statement } from '../../one-trip.js';
-import { DUE, ask, counted, isUnfiltered, numberOf, question } from './base.js';
-import type { Asked } from './base.js';
+import { DUE, ask, countNumber, isUnfiltered, numberOf, question } from './base.js';
+import type { ReportScope } from './base.js';
 
 export interface Totals {
   studies: number;
@@ -13,7 +13,7 @@ export interface Totals {
 }
 
 /** Of all studies that the transaction sees, or of the one asked for: one row. */
-export function totals(asked: Asked): Statement {
+export function totals(asked: ReportScope): Statement {
   const sessions = numberOf('assessment_sessions', asked, 't.started_at'),
     visits = numberOf('scheduled_visits', asked, 't.target_date');
   const counts = (participants: string, sessions: string, visits: string) =>
@@ -54,7 +54,7 @@ export interface StudySummary {
 const countOf = (word: string) => `'${word}', count(*) filter (where status = '${word}')`;
 
 /** Statuses and adherence are both of this moment's calendar (see base.ts). */
-export async function studySummary(tx: Tx, asked: Asked): Promise<StudySummary> {
+export async function studySummary(tx: Tx, asked: ReportScope): Promise<StudySummary> {
   const [row] = await ask<StudySummary>(
     tx,
     asked,
@@ -73,7 +73,7 @@ export async function studySummary(tx: Tx, asked: Asked): Promise<StudySummary> 
   return row!;
 }
 
-export interface Enrollment {
+export interface EnrollmentCurve {
   total: number;
   without_date: number;
   by_month: { month: string; enrolled: number; cumulative: number }[];
@@ -85,7 +85,7 @@ export interface Enrollment {
  * anybody are left in. The people are gone through once: what is told of them is told of the days and sites that they
  * share.
  */
-export async function enrollment(tx: Tx, asked: Asked): Promise<Enrollment> {
+export async function enrollment(tx: Tx, asked: ReportScope): Promise<EnrollmentCurve> {
   const names = ['enrolled'] as const;
   const select = `, days as materialized (
       select enrollment_date as day, site_id, count(*)::integer as enrolled from enrolled group by enrollment_date, site_id
@@ -102,8 +102,8 @@ export async function enrollment(tx: Tx, asked: Asked): Promise<Enrollment> {
     from days`;
   // A quarter of its time is planning it; with a filter in it, it is planned for that.
   const [row] = isUnfiltered(asked)
-    ? (await together<[Enrollment]>(tx, [question(asked, names, select)]))[0]
-    : await ask<Enrollment>(tx, asked, names, select);
+    ? (await together<[EnrollmentCurve]>(tx, [question(asked, names, select)]))[0]
+    : await ask<EnrollmentCurve>(tx, asked, names, select);
   return row!;
 }
 
@@ -122,7 +122,7 @@ export interface WindowCompletion {
  * Each window of the plan, in its order, also one of which nothing is due yet; events of the mode `edc` likewise.
  * Visits that belong to none (unscheduled ones, or of a window taken away since) come last, with code null.
  */
-export function completion(tx: Tx, asked: Asked): Promise<WindowCompletion[]> {
+export function completion(tx: Tx, asked: ReportScope): Promise<WindowCompletion[]> {
   return ask<WindowCompletion>(
     tx,
     asked,
@@ -168,9 +168,9 @@ export interface TaskReport {
  * Tasks of the sessions that are counted; where those are all of the study, no session is looked up. Two branches, of
  * which one is run: with `or` between them the sessions would be looked through task by task in a study of very many.
  */
-function tasksOf(asked: Asked): string {
+function tasksOf(asked: ReportScope): string {
   const tasks = `select k.task, ${taskSummary('k')} as summary from session_tasks k where k.study_id = :study`;
-  const ofSessions = `k.session_id in (select t.id from assessment_sessions t where ${counted(asked, 't.started_at')})`;
+  const ofSessions = `k.session_id in (select t.id from assessment_sessions t where ${countNumber(asked, 't.started_at')})`;
   return isUnfiltered(asked)
     ? `${tasks} and (select app_all_sites()) union all ${tasks} and not (select app_all_sites()) and ${ofSessions}`
     : `${tasks} and ${ofSessions}`;
@@ -188,14 +188,14 @@ const exact = (sum: string): string =>
  * The tasks are not materialized: keeping 4 MB of summaries aside takes longer than reading their names again by an
  * index.
  */
-export function modules(tx: Tx, asked: Asked): Promise<TaskReport[]> {
+export function modules(tx: Tx, asked: ReportScope): Promise<TaskReport[]> {
   return ask<TaskReport>(
     tx,
     asked,
     [],
     `with tasks as not materialized (${tasksOf(asked)}
     ), metrics as (
-      select t.task, m.key as metric, case when abs(m.value::numeric) <= ${PLAUSIBLE_LIMIT} then m.value::float8 end as value from tasks t cross join lateral jsonb_each(t.summary) m where jsonb_typeof(m.value) = 'number'
+      select t.task, m.key as metric, case when abs(m.value::numeric) <= ${PLAUSIBLE_LIMIT_SQL} then m.value::float8 end as value from tasks t cross join lateral jsonb_each(t.summary) m where jsonb_typeof(m.value) = 'number'
     ), distributions as (
       select task, metric, jsonb_build_object('n', count(value), 'excluded', count(*) - count(value), 'mean', ${exact('avg(value)')}, 'sd', ${exact('stddev_samp(value)')},
         'median', percentile_cont(0.5) within group (order by value), 'p25', percentile_cont(0.25) within group (order by value),
@@ -220,7 +220,7 @@ export interface SiteReport {
  * Every site of the study that is in reach, also an empty one; participants without a site under null. Sessions and
  * visits count for the participant's site.
  */
-export function sites(tx: Tx, asked: Asked): Promise<SiteReport[]> {
+export function sites(tx: Tx, asked: ReportScope): Promise<SiteReport[]> {
   return ask<SiteReport>(
     tx,
     asked,

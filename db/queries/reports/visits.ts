@@ -1,9 +1,9 @@
 import type { Tx } from '../../knex.js';
 import type { Statement } from '../../one-trip.js';
 import { ask, listed, question } from './base.js';
-import type { Asked } from './base.js';
+import type { ReportScope } from './base.js';
 
-export type Adherence = 'early' | 'in_window' | 'late' | 'missed' | 'pending' | 'cancelled';
+export type AdherenceCounts = 'early' | 'in_window' | 'late' | 'missed' | 'pending' | 'cancelled';
 export interface ReportedVisit {
   id: string;
   participant_id: string;
@@ -17,7 +17,7 @@ export interface ReportedVisit {
   window_close: string;
   status: string;
   completed_at: string | null;
-  adherence: Adherence;
+  adherence: AdherenceCounts;
   days_off_target: number | null;
 }
 
@@ -29,8 +29,8 @@ const NAMED =
 /** Visits with their adherence, by target date. Superseded rows are not among them: another row stands for each. */
 export async function reportedVisits(
   tx: Tx,
-  asked: Asked,
-  at: { skip: number; limit: number; adherence?: Adherence | undefined },
+  asked: ReportScope,
+  at: { skip: number; limit: number; adherence?: AdherenceCounts | undefined },
 ): Promise<{ items: ReportedVisit[]; total: number }> {
   if (at.adherence === undefined) return pageOfAll(tx, asked, { skip: at.skip, limit: at.limit });
   const which = `j.status <> 'superseded' and j.adherence = :adherence`;
@@ -58,7 +58,7 @@ export async function reportedVisits(
 }
 
 /** All visits of the participant who is asked about. */
-export const visitsOfOne = (asked: Asked): Statement =>
+export const visitsOfOne = (asked: ReportScope): Statement =>
   question(
     asked,
     ['people', 'judged'],
@@ -67,7 +67,7 @@ export const visitsOfOne = (asked: Asked): Statement =>
 
 async function pageOfAll(
   tx: Tx,
-  asked: Asked,
+  asked: ReportScope,
   at: { skip: number; limit: number },
 ): Promise<{ items: ReportedVisit[]; total: number }> {
   const [row] = await ask<{ total: number }>(tx, asked, [], `select count(*) as total from ${listed(asked)}`);

@@ -27,7 +27,7 @@ const LONGEST = 64;
  * Under what the results of a module are kept, and by the rules of which task. Where the task is in one module alone
  * that is the task as it was sent, else the module's name or, where that tells nothing apart, the task with its number.
  */
-export function placeOf(
+export function modulePath(
   sent: { task: string; module_id: string },
   modules: KnownModules | null,
 ): { task: string; kind: string } | ModuleFault {

@@ -186,7 +186,7 @@ export function decideSession(given: OfflineSession, state: SyncState, now: numb
     started_device_id,
     content_hash: session.content_hash,
     start_hash: session.start_hash,
-    content: contentOf(session),
+    content: sessionContent(session),
   };
   if (server) state.serverSessions.set(id, next);
   else state.sessions.set(key, [...others.filter((other) => other !== known), next]);
@@ -355,7 +355,7 @@ export const NOT_OF_START = {
 } as const;
 
 /** What a device says of a session; `syncStatus` and `syncAttempts` are not content. */
-export const contentOf = (
+export const sessionContent = (
   session: Omit<
     OfflineSession,
     'content_hash' | 'start_hash' | 'former_start_hash' | 'started_ms' | 'completed_ms' | 'local_date'

@@ -25,7 +25,7 @@ export function changedDates(
 }
 
 /** What an evaluation found, as far as it tells whether a changed date was held back. */
-export interface Held {
+export interface ExistingDates {
   result: string;
   final: { date: string; zone: string } | null;
 }
@@ -35,7 +35,7 @@ export interface Held {
  * section 6): the mapped date is another one than the anchor's, whatever source the anchor has, or what was read makes
  * the sources give another one. A date that stood there before asks for nothing again.
  */
-export function asksForOverride(dates: ChangedDates, { result, final }: Held): boolean {
+export function requiresOverride(dates: ChangedDates, { result, final }: ExistingDates): boolean {
   if (!dates.any) return false;
   if (result === 'override_required') return true;
   if (final === null || dates.mapped === null) return false;

@@ -22,7 +22,7 @@ export interface ReadingHashes {
 }
 
 /** So many digits of a content hash say what was asked for. */
-export const ASKED_FOR = 8;
+export const MANUAL_RETRY = 8;
 
 /**
  * Whether a record holds what it held when it was last read. A sync reads no more than the service takes, and a trigger
@@ -30,6 +30,6 @@ export const ASKED_FOR = 8;
  * can be compared.
  */
 export function isUnchanged(before: ReadingHashes, now: { content_hash: string; reading_hash: string }): boolean {
-  const comparable = before.content_hash?.slice(0, ASKED_FOR) === now.content_hash.slice(0, ASKED_FOR);
+  const comparable = before.content_hash?.slice(0, MANUAL_RETRY) === now.content_hash.slice(0, MANUAL_RETRY);
   return comparable ? before.content_hash === now.content_hash : before.reading_hash === now.reading_hash;
 }

@@ -153,7 +153,7 @@ export function renamedKeys<T>(
 }
 
 /** What a mapping's entry is known by, where it is another name than its own. */
-export function identityOf(known: KnownEvents, name: string): string | undefined {
+export function eventIdentity(known: KnownEvents, name: string): string | undefined {
   const event = Object.values(known).find((each) => each.name === name);
   return event && event.identity !== name ? event.identity : undefined;
 }

@@ -12,9 +12,9 @@ export interface PushSubject {
   visit_status: string | null;
   visit_event: string | null;
   visit_session_id: string | null;
-  summaries: Summaries | null;
+  summaries: TaskSummaries | null;
 }
-export type Summaries = Record<string, Record<string, number>>;
+export type TaskSummaries = Record<string, Record<string, number>>;
 export type DataFieldMapping = Record<string, { datacapture_instrument: string; fields: Record<string, string> }>;
 
 /** `later`: nothing to push yet; `skip`: never; `configuration`: something that somebody must mend first. */
@@ -57,7 +57,7 @@ export function planPush(subject: PushSubject, mapping: DataFieldMapping | undef
 }
 
 /** Each mapped metric that is there; an instrument is complete when the session has its task. */
-function contentOf(summaries: Summaries, mapping: DataFieldMapping): { metrics: Metric[]; instruments: string[] } {
+function contentOf(summaries: TaskSummaries, mapping: DataFieldMapping): { metrics: Metric[]; instruments: string[] } {
   const done = Object.entries(mapping).filter(([task]) => Object.hasOwn(summaries, task));
   const metrics = done.flatMap(([task, { fields }]) =>
     Object.entries(fields).flatMap(([metric, field]) => {
@@ -79,7 +79,7 @@ export interface PushWarning {
   field: string;
   message: string;
 }
-export type Row = Record<string, string>;
+export type PushRecordRow = Record<string, string>;
 export const EVENT_FIELD = 'redcap_event_name';
 
 /**
@@ -87,12 +87,12 @@ export const EVENT_FIELD = 'redcap_event_name';
  * What the dictionary does not list the capture system itself is to judge.
  * @returns the row without key and event, every field that does not take its value, and what is worth telling
  */
-export function valuesOf(
+export function pushValuesOf(
   plan: Extract<PushPlan, { kind: 'push' }>,
   dictionary: readonly DictionaryField[],
-): { values: Row; faults: FieldFault[]; warnings: PushWarning[] } {
+): { values: PushRecordRow; faults: FieldFault[]; warnings: PushWarning[] } {
   const fields = new Map(dictionary.map((field) => [field.field_name, field]));
-  const values: Row = {};
+  const values: PushRecordRow = {};
   const faults: FieldFault[] = [];
   const warnings: PushWarning[] = [];
   for (const { field, value } of plan.metrics) {
@@ -111,7 +111,7 @@ export function valuesOf(
 }
 
 /** Of the values those that do not stand in the record yet; `standing` are the rows of its export. */
-export function missingFrom(values: Row, standing: readonly Record<string, unknown>[]): Row {
+export function missingFrom(values: PushRecordRow, standing: readonly Record<string, unknown>[]): PushRecordRow {
   const text = (value: unknown) =>
     typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '';
   // A repeating event is written to in its first instance; rows of repeating forms hold other values.

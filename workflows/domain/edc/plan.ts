@@ -1,7 +1,7 @@
 import { addDays } from '../dates.js';
 import type { Plan, PlannedVisit } from '../schedule.js';
 import { dayOff, nextWorkingDay } from './calendar.js';
-import type { Calendar } from './calendar.js';
+import type { WorkingCalendar } from './calendar.js';
 
 /** An event of the study's protocol. Days count from the anchor date; a repeating one comes `count` times in all. */
 export interface EventDefinition {
@@ -21,7 +21,7 @@ export interface EventDefinition {
 /** What `edc` mode makes a participant's schedule from; the calendar is the site's, else the study's default. */
 export interface EdcSources {
   events: readonly EventDefinition[];
-  calendar: Calendar | null;
+  calendar: WorkingCalendar | null;
 }
 
 /** What an instance is, whatever its date: its event and which time of it. */
@@ -72,7 +72,7 @@ function place(
   label: string,
   named: string,
   last: string,
-  calendar: Calendar | null,
+  calendar: WorkingCalendar | null,
 ): { target: string; warning?: string } {
   const off = calendar && dayOff(calendar, named);
   if (!off) return { target: named };

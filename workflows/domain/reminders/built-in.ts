@@ -17,7 +17,7 @@ export const builtInLanguage = (
   [language, default_language].map((one) => primary(one ?? '')).find((one) => hasBuiltIn(one)) ?? 'en';
 
 /** The built-in words of each message to a participant, without a closing line on whom to ask. */
-export const builtIn: Record<BuiltInLanguage, Record<ParticipantMessage, Words>> = {
+export const builtInWords: Record<BuiltInLanguage, Record<ParticipantMessage, Words>> = {
   en: {
     visit_reminder: {
       subject: 'Reminder: {{visit_name}} on {{target_date}}',

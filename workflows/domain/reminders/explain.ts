@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { OF_THE_CHANNEL, channelInstead } from './fallback.js';
 import type { NotificationSettings } from './settings.js';
-import { judge, standingOf } from './standing.js';
+import { evaluateReminder, reminderStateOf } from './standing.js';
 import type { ReminderFacts } from './standing.js';
 
 export interface ExplainedRow extends ReminderFacts {
@@ -67,8 +67,8 @@ export function explain(of: ExplainedRow, now: string, maxLatenessHours: number)
   if (of.status !== 'pending')
     return { outcome: 'will_not_be_sent', ...told, why: `It is not sent: ${wordsOf(of.reason, maxLatenessHours)}.` };
   // What the next run will find. Of one that is still to come: what it would find if it were time.
-  const verdict = judge(
-    standingOf(of),
+  const verdict = evaluateReminder(
+    reminderStateOf(of),
     Temporal.Instant.compare(now, of.due_at) < 0 ? of.due_at : now,
     maxLatenessHours,
   );

@@ -5,7 +5,7 @@ import type { Channel, NotificationSettings } from './settings.js';
 import type { Worded } from './words.js';
 
 /** What a reminder is judged by at the moment when it would be sent. */
-export interface Standing {
+export interface ReminderState {
   kind: Worded;
   channel: Channel;
   due_at: string;
@@ -51,7 +51,7 @@ export const addressesOf = (of: ReminderFacts): readonly string[] =>
       );
 
 /** What a reminder is judged by. */
-export const standingOf = (of: ReminderFacts): Standing => ({
+export const reminderStateOf = (of: ReminderFacts): ReminderState => ({
   kind: of.kind,
   channel: of.channel,
   due_at: of.due_at,
@@ -67,18 +67,18 @@ export const standingOf = (of: ReminderFacts): Standing => ({
   quiet_hours: (of.settings as NotificationSettings).quiet_hours ?? null,
 });
 
-export type Verdict =
+export type ReminderDecision =
   | { what: 'send' }
   | { what: 'wait'; until: string; reason: 'not_due' | 'quiet_hours' }
   | { what: 'cancelled' | 'suppressed'; reason: string };
 
-const stop = (what: 'cancelled' | 'suppressed', reason: string): Verdict => ({ what, reason });
+const stop = (what: 'cancelled' | 'suppressed', reason: string): ReminderDecision => ({ what, reason });
 
 /**
  * Whether a reminder is still true at `now`: what is over is cancelled, what nobody is to be told any more (or not on
  * this channel, or not this late) is suppressed. Pure: the sweep sends by it, `explain` tells by it.
  */
-export function judge(of: Standing, now: string, maxLatenessHours: number): Verdict {
+export function evaluateReminder(of: ReminderState, now: string, maxLatenessHours: number): ReminderDecision {
   const { visit, participant } = of;
   if (participant.status === 'withdrawn') return stop('cancelled', 'withdrawn');
   if (!visit) return stop('cancelled', 'superseded');

@@ -5,7 +5,7 @@ import { faceValues } from './study-face.js';
 import type { Values } from './words.js';
 
 /** What the variables of a template stand for in a reminder that is written at `now` in a language; its visit must be there. */
-export function valuesOf(
+export function placeholderValues(
   of: ReminderFacts,
   urls: { portal_url: string; unsubscribe_url: string },
   now: string,

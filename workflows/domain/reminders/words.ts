@@ -1,4 +1,4 @@
-import { around, builtIn, hasBuiltIn, primary, shortLink } from './built-in.js';
+import { around, builtInWords, hasBuiltIn, primary, shortLink } from './built-in.js';
 
 /** The kinds of message about a visit, which a study may word itself, as it may that of a link to the portal. */
 export const WORDED = ['visit_reminder', 'visit_missed'] as const;
@@ -6,7 +6,7 @@ export type Worded = (typeof WORDED)[number];
 /** The kinds of message that a participant gets. */
 export type ParticipantMessage = Worded | 'magic_link';
 /** The kinds of message of which a study's settings may speak; those to staff keep their built-in words. */
-export type MessageKind = ParticipantMessage | 'daily_summary' | 'override_pending' | 'trigger_override_required';
+export type ReminderMessageKind = ParticipantMessage | 'daily_summary' | 'override_pending' | 'trigger_override_required';
 
 /** What each template may name of the study: its name for participants, and whom they may ask. */
 const FACE = ['public_name', 'contact', 'contact_name', 'contact_email', 'contact_phone'] as const;
@@ -50,7 +50,7 @@ export interface Words {
   body: string;
 }
 /** A study's own words by language. */
-export type Languages = Record<string, { [K in MessageKind]?: Words | undefined }>;
+export type Languages = Record<string, { [K in ReminderMessageKind]?: Words | undefined }>;
 /** What a study's `config.notifications` says of words. */
 export interface StudyWords {
   languages?: Languages | undefined;
@@ -80,7 +80,7 @@ const filled = (template: string, values: Readonly<Record<string, string>>): str
 const tag = (language: string): string => language.toLowerCase().replaceAll('_', '-');
 
 /** A study's own words in a language: for the language itself, without its region, then for another region of it. */
-function ownWords(kind: ParticipantMessage, language: string, languages: Languages): Found | undefined {
+function ownWords(kind: ParticipantMessage, language: string, languages: Languages): MatchedWords | undefined {
   const own = Object.entries(languages).flatMap(([code, kinds]) =>
     kinds[kind] ? [{ language: code, own: true, ...kinds[kind] }] : [],
   );
@@ -93,7 +93,7 @@ function ownWords(kind: ParticipantMessage, language: string, languages: Languag
 }
 
 /** Words, their language, and whether the study wrote them. */
-export type Found = Words & { language: string; own: boolean };
+export type MatchedWords = Words & { language: string; own: boolean };
 
 /**
  * The words of a message: in the reader's language, else in the study's default language, else in English. In each
@@ -103,15 +103,15 @@ export function wordsFor(
   kind: ParticipantMessage,
   language: string | null,
   { languages = {}, default_language }: StudyWords,
-): Found {
+): MatchedWords {
   for (const wanted of [language, default_language, 'en']) {
     if (!wanted) continue;
     const found = ownWords(kind, wanted, languages);
     if (found) return found;
     const code = primary(wanted);
-    if (hasBuiltIn(code)) return { language: code, own: false, ...builtIn[code][kind] };
+    if (hasBuiltIn(code)) return { language: code, own: false, ...builtInWords[code][kind] };
   }
-  return { language: 'en', own: false, ...builtIn.en[kind] };
+  return { language: 'en', own: false, ...builtInWords.en[kind] };
 }
 
 const speech = (language: string) => {
@@ -124,7 +124,7 @@ export const footer = (language: string, url: string): string => speech(language
 export const openWord = (language: string): string => speech(language).open;
 
 /** Built-in words say at their end whom to ask, where the study names somebody; a study's own say what they like. */
-export const signed = (words: Found, { contact }: { contact: string }): Found =>
+export const withSignature = (words: MatchedWords, { contact }: { contact: string }): MatchedWords =>
   words.own || contact === ''
     ? words
     : { ...words, body: `${words.body}\n\n${speech(words.language).questions.replace('%', '{{contact}}')}` };
@@ -133,7 +133,7 @@ export const signed = (words: Found, { contact }: { contact: string }): Found =>
  * The words of a message with a link to the portal. A study's own that do not name the link have it below them; the
  * built-in ones of a text message are short.
  */
-export function linkWords(channel: string, language: string | null, study: StudyWords): Found {
+export function linkWords(channel: string, language: string | null, study: StudyWords): MatchedWords {
   const words = wordsFor('magic_link', language, study);
   if (!words.own)
     return channel === 'sms' ? { ...words, body: shortLink[words.language as keyof typeof shortLink] } : words;

@@ -2,7 +2,7 @@ import { Temporal } from 'temporal-polyfill';
 import { addDays, dayOfWeek, daysBetween } from '../dates.js';
 
 /** The simulated days by number, 0 being the first. Dates before and after are numbered on. */
-export class Days {
+export class SimulatedDays {
   readonly count: number;
   private readonly dates: string[] = [];
   private readonly numbers = new Map<string, number>();

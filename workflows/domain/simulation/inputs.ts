@@ -1,4 +1,4 @@
-import type { Calendar } from '../edc/calendar.js';
+import type { WorkingCalendar } from '../edc/calendar.js';
 import type { EventDefinition } from '../edc/plan.js';
 import type { Policy } from '../policy-schema.js';
 import type { EventMapping, WindowDefinition } from '../schedule.js';
@@ -7,7 +7,7 @@ import type { BehaviourInput } from './behaviour.js';
 export interface SimulatedSite {
   site_code: string;
   timezone: string | null;
-  calendar: Calendar | null;
+  calendar: WorkingCalendar | null;
 }
 
 /**
@@ -28,7 +28,7 @@ export interface SimulationInputs {
   mapping: Readonly<Record<string, EventMapping>>;
   events: readonly EventDefinition[];
   /** The study's default calendar. In `legacy` mode it moves nothing, but clashes with it are counted. */
-  calendar: Calendar | null;
+  calendar: WorkingCalendar | null;
   /** Participants are spread over these evenly; none: all live in the study's zone. */
   sites: readonly SimulatedSite[];
 }

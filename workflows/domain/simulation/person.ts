@@ -11,7 +11,7 @@ import { Random } from './random.js';
 import { Visits } from './visits.js';
 import type { SimulatedVisit } from './visits.js';
 import { workingDayNear } from './world.js';
-import type { Site, World } from './world.js';
+import type { SimulatedClinic, World } from './world.js';
 
 /** The first and the last minute of a day at which anything happens. */
 const MORNING = 7 * 60,
@@ -21,9 +21,9 @@ const MORNING = 7 * 60,
  * A simulated participant: facts come in as behaviour has it, and the anchor, the schedule and the visits follow by the
  * service's own functions. Nothing here decides; it only lives.
  */
-export class Person {
+export class SimulatedPerson {
   readonly visits: Visits;
-  readonly site: Site;
+  readonly site: SimulatedClinic;
   arrivedDay: number | null = null;
   finalDay: number | null = null;
   withdrawnDay: number | null = null;
@@ -333,7 +333,7 @@ export class Person {
   }
 }
 
-const emptyFacts = ({ inputs }: World, site: Site): StoredFacts => ({
+const emptyFacts = ({ inputs }: World, site: SimulatedClinic): StoredFacts => ({
   now: '',
   policy: inputs.policy,
   study: inputs.study,

@@ -2,7 +2,7 @@ import { Counts } from './tally.js';
 import { clockChanges } from './days.js';
 import { dayOff } from '../edc/calendar.js';
 import type { Holiday } from '../edc/calendar.js';
-import type { Person } from './person.js';
+import type { SimulatedPerson } from './person.js';
 import { planLabel } from './labels.js';
 import type { SimulatedVisit } from './visits.js';
 import type { World } from './world.js';
@@ -12,7 +12,7 @@ const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Satur
 export const rate = (part: number, whole: number): number | null =>
   whole === 0 ? null : Math.round((part / whole) * 1e6) / 1e6;
 
-export type Fate = 'in_window' | 'early' | 'late' | 'missed' | 'frozen' | 'pending';
+export type SimulatedOutcome = 'in_window' | 'early' | 'late' | 'missed' | 'frozen' | 'pending';
 export interface Adherence {
   due: number;
   completed: number;
@@ -23,7 +23,7 @@ export interface Adherence {
 }
 
 /** What became of a visit that no later version replaced. A withdrawn participant's open visits are frozen. */
-function fateOf(visit: SimulatedVisit, person: Person): Fate {
+function fateOf(visit: SimulatedVisit, person: SimulatedPerson): SimulatedOutcome {
   if (visit.completedDay !== null)
     return visit.completedDay > visit.closeDay ? 'late' : visit.completedDay < visit.openDay ? 'early' : 'in_window';
   if (visit.status === 'missed') return 'missed';
@@ -32,12 +32,12 @@ function fateOf(visit: SimulatedVisit, person: Person): Fate {
 
 interface Standing {
   visit: SimulatedVisit;
-  person: Person;
-  fate: Fate;
+  person: SimulatedPerson;
+  fate: SimulatedOutcome;
 }
 
 /** Reads the result off a simulation that has run to its end. */
-export function resultOf(world: World, people: readonly Person[]) {
+export function resultOf(world: World, people: readonly SimulatedPerson[]) {
   const { inputs, days, tally, behaviour } = world;
   const rows = people.flatMap((person) => person.visits.all.map((visit) => ({ visit, person })));
   const standing: Standing[] = rows
@@ -133,7 +133,7 @@ export type SimulationResult = ReturnType<typeof resultOf>;
 
 /** Adherence of visits that are over: completed, or their window passed without. */
 function adherenceOf(standing: readonly Standing[]): Adherence {
-  const count = (fate: Fate) => standing.reduce((sum, s) => sum + (s.fate === fate ? 1 : 0), 0);
+  const count = (fate: SimulatedOutcome) => standing.reduce((sum, s) => sum + (s.fate === fate ? 1 : 0), 0);
   const [inWindow, early, late, missed] = [count('in_window'), count('early'), count('late'), count('missed')];
   const due = inWindow + early + late + missed;
   return { due, completed: inWindow + early + late, in_window: inWindow, late, missed, rate: rate(inWindow, due) };
@@ -242,7 +242,7 @@ function clashes({ days, tally }: World, standing: readonly Standing[]) {
   };
 }
 
-function time({ days, sites }: World, people: readonly Person[], standing: readonly Standing[]) {
+function time({ days, sites }: World, people: readonly SimulatedPerson[], standing: readonly Standing[]) {
   const zones = [...new Set(sites.map((site) => site.zone))].sort();
   const changes = new Map(zones.map((zone) => [zone, clockChanges(zone, days.first, days.last)]));
   return {

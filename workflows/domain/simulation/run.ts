@@ -1,5 +1,5 @@
 import type { SimulationInputs } from './inputs.js';
-import { Person } from './person.js';
+import { SimulatedPerson } from './person.js';
 import { resultOf } from './result.js';
 import type { SimulationResult } from './result.js';
 import { createWorld } from './world.js';
@@ -11,7 +11,7 @@ import { createWorld } from './world.js';
  */
 export function* simulate(inputs: SimulationInputs): Generator<number, SimulationResult, void> {
   const world = createWorld(inputs);
-  const people = Array.from({ length: inputs.participants }, (_, index) => new Person(world, index));
+  const people = Array.from({ length: inputs.participants }, (_, index) => new SimulatedPerson(world, index));
   for (let day = 0; day < world.days.count; day++) {
     world.agenda.live(day);
     yield (day + 1) / world.days.count;

@@ -4,7 +4,7 @@ import type { ScheduleInputs } from '../regeneration.js';
 import type { KeyedVisit, StandingVisit } from '../schedule.js';
 import type { Random } from './random.js';
 import { workingDayNear } from './world.js';
-import type { Site, World } from './world.js';
+import type { SimulatedClinic, World } from './world.js';
 
 /** A row as the service would keep it, with what its day numbers are and when it was done. */
 export interface SimulatedVisit extends StandingVisit {
@@ -26,7 +26,7 @@ export class Visits {
 
   constructor(
     private readonly world: World,
-    private readonly site: Site,
+    private readonly site: SimulatedClinic,
     private readonly random: Random,
     private readonly owner: { index: number; frozen: () => boolean; completed: (visit: SimulatedVisit) => void },
   ) {}

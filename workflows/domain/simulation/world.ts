@@ -1,30 +1,30 @@
 import { commonWeekend, dayOff, nextWorkingDay } from '../edc/calendar.js';
-import type { Calendar } from '../edc/calendar.js';
+import type { WorkingCalendar } from '../edc/calendar.js';
 import { formItemsOf } from '../expressions.js';
 import { expressionsOf, sourcesInOrder } from '../policy.js';
 import { Agenda } from './agenda.js';
 import { completeBehaviour } from './behaviour.js';
 import type { Behaviour } from './behaviour.js';
-import { Days } from './days.js';
+import { SimulatedDays } from './days.js';
 import type { SimulationInputs } from './inputs.js';
 import { Tally } from './tally.js';
 
-export interface Site {
+export interface SimulatedClinic {
   site_code: string | null;
   zone: string;
   site_timezone: string | null;
-  calendar: Calendar | null;
-  daysOff: Calendar;
+  calendar: WorkingCalendar | null;
+  daysOff: WorkingCalendar;
 }
 
 /** What all participants of a simulation share. */
 export interface World {
   inputs: SimulationInputs;
   behaviour: Required<Behaviour>;
-  days: Days;
+  days: SimulatedDays;
   agenda: Agenda;
   tally: Tally;
-  sites: readonly Site[];
+  sites: readonly SimulatedClinic[];
   /** The forms with the items that the policy reads. */
   forms: ReadonlyMap<string, readonly string[]>;
   /** The policy takes dates by hand. */
@@ -32,8 +32,8 @@ export interface World {
 }
 
 export function createWorld(inputs: SimulationInputs): World {
-  const days = new Days(inputs.start_date, inputs.months);
-  const site = (site_code: string | null, site_timezone: string | null, own: Calendar | null): Site => {
+  const days = new SimulatedDays(inputs.start_date, inputs.months);
+  const site = (site_code: string | null, site_timezone: string | null, own: WorkingCalendar | null): SimulatedClinic => {
     const calendar = own ?? inputs.calendar;
     return {
       site_code,
@@ -75,7 +75,7 @@ function formsRead({ policy }: SimulationInputs): Map<string, string[]> {
  * none.
  */
 export function workingDayNear(
-  calendar: Calendar,
+  calendar: WorkingCalendar,
   date: string,
   window: { first: string; last: string },
 ): string | null {
