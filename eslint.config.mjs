@@ -118,11 +118,11 @@ export default tseslint.config(
         'error',
         {
           selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
-          message: 'the time is nowMs() of db/clock.ts; what is only measured, performance.now()',
+          message: 'the time is nowMs() of db/client/clock.ts; what is only measured, performance.now()',
         },
         {
           selector: "NewExpression[callee.name='Date'][arguments.length=0]",
-          message: 'the time is nowIso() of db/clock.ts',
+          message: 'the time is nowIso() of db/client/clock.ts',
         },
       ],
     },

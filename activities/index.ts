@@ -1,12 +1,12 @@
 import { log } from '@temporalio/activity';
-import type { Database } from '../db/knex.js';
-import { readInScope } from '../db/transaction.js';
+import type { Database } from '../db/client/knex.js';
+import { readInScope } from '../db/client/transaction.js';
 import { applyAnchorCommand } from './anchor/apply.js';
 import type { UnsignedMessages } from './anchor/authorization.js';
 import type { LabelOptions } from './anchor/labels.js';
 import { reanchorBatch } from './anchor/reanchor.js';
-import { givenUpAfterOverruns } from './overruns.js';
-import type { WorkerPayloads } from '../workflows/payloads.js';
+import { givenUpAfterOverruns } from './operations/overruns.js';
+import type { WorkerPayloads } from '../workflows/util/payload-codec.js';
 
 /**
  * `heartbeat`: tells Temporal that an activity of a whole study lives. `unsigned`: what becomes of messages that claim a

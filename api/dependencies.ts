@@ -2,15 +2,15 @@ import type { WorkflowClientInterceptor } from '@temporalio/client';
 import type { Redis } from 'ioredis';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
-import type { Database } from '../db/knex.js';
+import type { Database } from '../db/client/knex.js';
 import type { Settings } from '../settings.js';
 import type { AnchorClient } from '../workflows/client.js';
-import type { RequestMetrics } from './metrics/requests.js';
-import type { Printer } from './pdf/printer.js';
+import type { RequestMetrics } from './operations/metrics/requests.js';
+import type { Printer } from './reports/pdf/printer.js';
 import type { RateLimits } from './http/rate-limits.js';
-import type { ReportCache } from './reports/cache.js';
-import type { Drawing } from './reports/drawing.js';
-import type { MessageSigning } from './services/message-signing.js';
+import type { ReportCache } from './reports/document/cache.js';
+import type { Drawing } from './reports/document/drawing.js';
+import type { MessageSigning } from './anchor/message-signing.js';
 import type { Temporal } from './temporal.js';
 
 /** A span around each request, and what passes the trace on to Temporal. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SchemaError, assertLatestRevision } from '../db/migrate.js';
 import { SettingsError } from '../settings.js';
-import { checkDatabase, checkRedis } from './services/health.js';
+import { checkDatabase, checkRedis } from './operations/health.service.js';
 import type { Dependencies } from './dependencies.js';
 
 /**

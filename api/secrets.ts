@@ -1,4 +1,4 @@
-import { SecretBox, SecretUnreadable } from '../db/crypto.js';
+import { SecretBox, SecretUnreadable } from '../db/client/crypto.js';
 import { encryptionKeyBytes } from '../settings.js';
 import { problem } from './http/errors.js';
 import type { Dependencies } from './dependencies.js';

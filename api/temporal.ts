@@ -1,10 +1,10 @@
 import { Client, Connection } from '@temporalio/client';
 import type { WorkflowClientInterceptor } from '@temporalio/client';
-import { nowMs } from '../db/clock.js';
+import { nowMs } from '../db/client/clock.js';
 import { payloadKeys } from '../settings.js';
 import type { Settings } from '../settings.js';
 import { deadlineIn } from '../workflows/client.js';
-import { dataConverterOf } from '../workflows/payloads.js';
+import { dataConverterOf } from '../workflows/util/payload-codec.js';
 import { disableWhenUnused } from './call-context.js';
 import { problem } from './http/errors.js';
 

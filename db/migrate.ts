@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
-import { openDatabase } from './knex.js';
+import { openDatabase } from './client/knex.js';
 import { latestRevision, migrations } from './migrations/index.js';
 import type { SqlMigration } from './migrations/index.js';
 

@@ -2,15 +2,15 @@
  * Verifies every audit chain of the database, and holds it against the checkpoints in the database and in the folder
  * outside; a fault is named by record and ends with exit code 1.
  */
-import { CheckpointFolder } from '../db/audit-folder.js';
-import { isOfDatabase, keysBesideCheckpoints, trustedKeys } from '../db/audit-outside.js';
-import type { TrustedCheckpoint } from '../db/audit-outside.js';
-import { auditSigner } from '../db/audit-signing.js';
-import { allChains, verifyChain } from '../db/audit-verify.js';
-import type { CheckpointTrust } from '../db/audit-verify.js';
-import { openDatabase } from '../db/knex.js';
-import type { Tx } from '../db/knex.js';
-import { snapshotInScope } from '../db/transaction.js';
+import { CheckpointFolder } from '../db/audit/audit-folder.js';
+import { isOfDatabase, keysBesideCheckpoints, trustedKeys } from '../db/audit/checkpoint-trust.js';
+import type { TrustedCheckpoint } from '../db/audit/checkpoint-trust.js';
+import { auditSigner } from '../db/audit/audit-signing.js';
+import { allChains, verifyChain } from '../db/audit/audit-verify.js';
+import type { CheckpointTrust } from '../db/audit/audit-verify.js';
+import { openDatabase } from '../db/client/knex.js';
+import type { Tx } from '../db/client/knex.js';
+import { snapshotInScope } from '../db/client/transaction.js';
 import { checkpointFolder, definitions, readSettings } from '../settings.js';
 import { databaseUrlOf } from './runtime/database-url.js';
 

@@ -7,10 +7,10 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { parseArgs } from 'node:util';
-import { throughCodec } from '../api/services/payload-codec.js';
-import type { SentPayloads } from '../api/services/payload-codec.js';
+import { throughCodec } from '../api/operations/payload-codec.service.js';
+import type { SentPayloads } from '../api/operations/payload-codec.service.js';
 import { reach, readSettings } from '../settings.js';
-import { EncryptionCodec } from '../workflows/payloads.js';
+import { EncryptionCodec } from '../workflows/util/payload-codec.js';
 import { runningOn } from './runtime/database-url.js';
 import { payloadKeysOf } from './runtime/keys.js';
 

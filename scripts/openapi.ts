@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { openapi } from '../api/http/openapi/document.js';
 import { permissionsTable } from '../api/http/openapi/permissions.js';
-import { described } from '../api/routes/index.js';
+import { described } from '../api/routes.js';
 import { dependenciesText } from './dependencies/document.js';
 import { mapText } from './map/document.js';
 

@@ -1,7 +1,7 @@
 /** Writes docs/PERMISSIONS.md and prints it: who may call what, as the routes declare it. */
 import { writeFileSync } from 'node:fs';
 import { permissionsTable } from '../api/http/openapi/permissions.js';
-import { described } from '../api/routes/index.js';
+import { described } from '../api/routes.js';
 
 const text = permissionsTable(described);
 writeFileSync('docs/PERMISSIONS.md', text);

@@ -11,7 +11,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { encryptionKeyBytes } from '../settings.js';
 import { cleanUp, startService } from '../test/support/service.js';
 import { opened, payloadKeyOf } from '../test/support/temporal.js';
-import { EncryptionCodec } from '../workflows/payloads.js';
+import { EncryptionCodec } from '../workflows/util/payload-codec.js';
 
 const { OtherRecording, QUICK } = await import('../test/replay/recording-others.js');
 const service = await startService(QUICK);

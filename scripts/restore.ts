@@ -6,9 +6,9 @@
 import { chownSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { CheckpointFolder } from '../db/audit-folder.js';
-import { openDatabase } from '../db/knex.js';
-import { readInScope } from '../db/transaction.js';
+import { CheckpointFolder } from '../db/audit/audit-folder.js';
+import { openDatabase } from '../db/client/knex.js';
+import { readInScope } from '../db/client/transaction.js';
 import { readSettings } from '../settings.js';
 import { copyHashed } from './backup/base-copy.js';
 import { backupFolder, baseBackups } from './backup/folder.js';

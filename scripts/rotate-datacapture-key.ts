@@ -6,12 +6,12 @@
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { SecretBox, SecretUnreadable } from '../db/crypto.js';
-import { openDatabase } from '../db/knex.js';
-import { renew, rotateSecrets } from '../db/queries/datacapture-configs.js';
-import { rotateFactors } from '../db/queries/mfa.js';
-import { rotateSubscriptionSecrets } from '../db/queries/event-subscriptions.js';
-import { inScope } from '../db/transaction.js';
+import { SecretBox, SecretUnreadable } from '../db/client/crypto.js';
+import { openDatabase } from '../db/client/knex.js';
+import { renew, rotateSecrets } from '../db/capture/datacapture-configs.queries.js';
+import { rotateFactors } from '../db/identity/mfa.queries.js';
+import { rotateSubscriptionSecrets } from '../db/events/event-subscriptions.queries.js';
+import { inScope } from '../db/client/transaction.js';
 import { encryptionKeyBytes, readSettings } from '../settings.js';
 
 function fail(sentence: string): never {

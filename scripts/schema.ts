@@ -1,6 +1,6 @@
 /** Writes db/schema.sql from the database that DATABASE_URL or DATA_DIR/run.json names. */
 import { writeFileSync } from 'node:fs';
-import { openDatabase } from '../db/knex.js';
+import { openDatabase } from '../db/client/knex.js';
 import { dumpSchema } from '../db/schema-dump.js';
 import { readSettings } from '../settings.js';
 import { databaseUrlOf } from './runtime/database-url.js';

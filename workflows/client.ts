@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { ApplicationFailure, defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import * as contract from './contract.js';
 import type { AnchorOutcome, Evaluate, ParticipantAnchorStart, Sender } from './contract.js';
-import { ConcurrencyLimiter, QueueTimeoutError } from './concurrency-limiter.js';
+import { ConcurrencyLimiter, QueueTimeoutError } from './util/concurrency-limiter.js';
 
 const studyId = defineSearchAttributeKey('StudyId', SearchAttributeType.KEYWORD);
 const siteId = defineSearchAttributeKey('SiteId', SearchAttributeType.KEYWORD);

@@ -3,7 +3,7 @@
  * from the Temporal UI and CLI as well, so their fields are named as the REST API names them.
  */
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { AnchorStatus, EvaluationResult, Fault } from './domain/types.js';
+import type { AnchorStatus, EvaluationResult, Fault } from './domain/util/types.js';
 
 // --- ids: nothing that identifies a person in them
 

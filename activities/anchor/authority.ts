@@ -1,17 +1,17 @@
-import { nowMs } from '../../db/clock.js';
-import type { Tx } from '../../db/knex.js';
+import { nowMs } from '../../db/client/clock.js';
+import type { Tx } from '../../db/client/knex.js';
 import type { Signature } from '../../db/models/records.js';
-import type { OverrideRequest } from '../../db/queries/override-request-writes.js';
-import { signaturesAskAgain } from '../../db/queries/studies.js';
-import { loadPermissions } from '../../db/queries/user-permissions.js';
-import type { UserPermissions } from '../../db/queries/user-permissions.js';
+import type { OverrideRequest } from '../../db/anchor/override-request-writes.queries.js';
+import { signaturesAskAgain } from '../../db/studies/studies.queries.js';
+import { loadPermissions } from '../../db/identity/user-permissions.queries.js';
+import type { UserPermissions } from '../../db/identity/user-permissions.queries.js';
 import type { OverrideDecision } from '../../workflows/contract.js';
-import { approverRoles } from '../../workflows/domain/approvers.js';
-import type { Policy } from '../../workflows/domain/policy-schema.js';
-import { SENDER_REQUIRED } from './commands.js';
-import type { AnchorCommand } from './commands.js';
-import { rejected } from './outcome.js';
-import type { CommandOutcome } from './outcome.js';
+import { approverRoles } from '../../workflows/domain/anchor/approvers.js';
+import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
+import { SENDER_REQUIRED } from './commands/commands.js';
+import type { AnchorCommand } from './commands/commands.js';
+import { rejected } from './commands/outcome.js';
+import type { CommandOutcome } from './commands/outcome.js';
 import type { AnchorSnapshot } from './snapshot.js';
 
 /** What an authorized sender brings along. */

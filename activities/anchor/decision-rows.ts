@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { DomainEvent } from '../../db/events.js';
-import type { AnchorWrite, HistoryWrite } from '../../db/queries/anchors.js';
-import type { Transition } from '../../workflows/domain/types.js';
-import type { AnchorDecision } from './outcome.js';
+import type { DomainEvent } from '../../db/events/events.js';
+import type { AnchorWrite, HistoryWrite } from '../../db/anchor/anchors.queries.js';
+import type { Transition } from '../../workflows/domain/util/types.js';
+import type { AnchorDecision } from './commands/outcome.js';
 
 /** An entry that only says something was asked or denied leaves the anchor and its version alone. */
 export const changesAnchor = (t: Transition) =>

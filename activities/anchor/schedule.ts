@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import type { Tx } from '../../db/knex.js';
-import { stopSuperseded } from '../../db/queries/reminders.js';
+import type { Tx } from '../../db/client/knex.js';
+import { stopSuperseded } from '../../db/notifications/reminders.queries.js';
 import {
   insertVersions,
   reconcileCompleted,
   supersedeVersions,
   unpointAnchors,
-} from '../../db/queries/schedule-writes.js';
-import type { CompletedWrite, VersionWrite, VisitWrite } from '../../db/queries/schedule-writes.js';
-import type { Policy } from '../../workflows/domain/policy-schema.js';
-import type { NextVersion, ScheduleInputs } from '../../workflows/domain/regeneration.js';
-import { anchorMoved, nextVersion } from '../../workflows/domain/regeneration.js';
-import type { Regeneration } from '../../workflows/domain/schedule.js';
+} from '../../db/scheduling/schedule-writes.queries.js';
+import type { CompletedWrite, VersionWrite, VisitWrite } from '../../db/scheduling/schedule-writes.queries.js';
+import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
+import type { NextVersion, ScheduleInputs } from '../../workflows/domain/anchor/regeneration.js';
+import { anchorMoved, nextVersion } from '../../workflows/domain/anchor/regeneration.js';
+import type { Regeneration } from '../../workflows/domain/scheduling/schedule.js';
 import type { AnchorSnapshot } from './snapshot.js';
 
 /** What is to become of a participant's schedule. */

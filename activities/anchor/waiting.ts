@@ -1,8 +1,8 @@
 import type { WaitingState } from '../../workflows/contract.js';
-import { epochOf, startOfDay } from '../../workflows/domain/dates.js';
-import { dateAhead, evaluate, isReopenedAndUnchanged } from '../../workflows/domain/decide.js';
-import type { Policy } from '../../workflows/domain/policy-schema.js';
-import type { Decision, Fault } from '../../workflows/domain/types.js';
+import { epochOf, startOfDay } from '../../workflows/domain/util/dates.js';
+import { dateAhead, evaluate, isReopenedAndUnchanged } from '../../workflows/domain/anchor/decide.js';
+import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
+import type { Decision, Fault } from '../../workflows/domain/util/types.js';
 import type { AnchorSnapshot } from './snapshot.js';
 
 /**

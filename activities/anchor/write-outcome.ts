@@ -1,15 +1,15 @@
-import { replaceManualEntry } from '../../db/queries/anchors.js';
+import { replaceManualEntry } from '../../db/anchor/anchors.queries.js';
 import {
   endOverrideRequest,
   insertApproverNotices,
   insertOverrideRequest,
   markReminded,
-} from '../../db/queries/override-request-writes.js';
-import { putOutbox } from '../../db/outbox.js';
-import type { Tx } from '../../db/knex.js';
-import type { WriteTransaction } from '../../db/transaction.js';
-import { approverRoles } from '../../workflows/domain/approvers.js';
-import type { ApproverNotice, CommandOutcome, OverrideRequestChange } from './outcome.js';
+} from '../../db/anchor/override-request-writes.queries.js';
+import { putOutbox } from '../../db/outbox/outbox.js';
+import type { Tx } from '../../db/client/knex.js';
+import type { WriteTransaction } from '../../db/client/transaction.js';
+import { approverRoles } from '../../workflows/domain/anchor/approvers.js';
+import type { ApproverNotice, CommandOutcome, OverrideRequestChange } from './commands/outcome.js';
 import type { AnchorSnapshot } from './snapshot.js';
 import { writeDecisions } from './write.js';
 

@@ -1,13 +1,13 @@
-import type { AuditTrail } from '../../db/audit.js';
-import { intoEvents } from '../../db/events.js';
-import type { DomainEvent } from '../../db/events.js';
-import type { Tx } from '../../db/knex.js';
-import { insertMany } from '../../db/rows.js';
-import { intoDecisions, intoHistory, writeAnchors } from '../../db/queries/anchors.js';
-import type { DecisionWrite, HistoryWrite } from '../../db/queries/anchors.js';
-import { decisionHash } from '../../db/queries/decisions.js';
+import type { AuditTrail } from '../../db/audit/audit.js';
+import { intoEvents } from '../../db/events/events.js';
+import type { DomainEvent } from '../../db/events/events.js';
+import type { Tx } from '../../db/client/knex.js';
+import { insertMany } from '../../db/client/sets/bulk-insert.js';
+import { intoDecisions, intoHistory, writeAnchors } from '../../db/anchor/anchors.queries.js';
+import type { DecisionWrite, HistoryWrite } from '../../db/anchor/anchors.queries.js';
+import { decisionHash } from '../../db/anchor/decisions.queries.js';
 import { anchorOf, changesAnchor, entriesOf, eventsOf, versionAfter } from './decision-rows.js';
-import type { AnchorDecision } from './outcome.js';
+import type { AnchorDecision } from './commands/outcome.js';
 import { writeSchedules } from './schedule.js';
 
 /**

@@ -1,20 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
-import { takeAsker } from '../../db/queries/capture-questions.js';
-import { findConfig, updateConfig } from '../../db/queries/datacapture-configs.js';
-import type { ConfigChange, DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
-import { pushesAtEvents, renameEvents } from '../../db/queries/known-events.js';
-import { requestPushesAgain } from '../../db/queries/push-requests.js';
-import { putOutbox } from '../../db/outbox.js';
-import { inScope } from '../../db/transaction.js';
+import { takeAsker } from '../../db/capture/capture-questions.queries.js';
+import { findConfig, updateConfig } from '../../db/capture/datacapture-configs.queries.js';
+import type { ConfigChange, DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
+import { pushesAtEvents, renameEvents } from '../../db/capture/known-events.queries.js';
+import { requestPushesAgain } from '../../db/capture/push-requests.queries.js';
+import { putOutbox } from '../../db/outbox/outbox.js';
+import { inScope } from '../../db/client/transaction.js';
 import { enrollmentEvents } from '../../workflows/domain/capture/enrollment.js';
 import { followEvents, renamed, renamedKeys } from '../../workflows/domain/capture/known-events.js';
 import type { EventRename, ListedEvent } from '../../workflows/domain/capture/known-events.js';
 import type { CaptureEvent } from '../../workflows/domain/capture/query.js';
-import type { CaptureRow } from './client.js';
-import { openConnection } from './connection.js';
-import type { CaptureConnection } from './connection.js';
+import type { CaptureRow } from './client/client.js';
+import { openConnection } from './client/connection.js';
+import type { CaptureConnection } from './client/connection.js';
 import type { CaptureDeps } from './deps.js';
-import { CaptureFailure } from './failure.js';
+import { CaptureFailure } from './client/failure.js';
 
 /**
  * Takes note of the events that the capture system lists. One that was renamed there is renamed here: in windows,

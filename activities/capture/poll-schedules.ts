@@ -1,9 +1,9 @@
 import { ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
 import type { Client, ScheduleOptions } from '@temporalio/client';
-import { nowMs } from '../../db/clock.js';
-import type { Database } from '../../db/knex.js';
-import { polledStudies } from '../../db/queries/datacapture-syncs.js';
-import { readInScope } from '../../db/transaction.js';
+import { nowMs } from '../../db/client/clock.js';
+import type { Database } from '../../db/client/knex.js';
+import { polledStudies } from '../../db/capture/datacapture-syncs.queries.js';
+import { readInScope } from '../../db/client/transaction.js';
 import { workflowMetadata } from '../../workflows/client.js';
 import { datacapturePollId, workflowTypes } from '../../workflows/contract.js';
 

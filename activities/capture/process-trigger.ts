@@ -1,21 +1,21 @@
-import type { Tx } from '../../db/knex.js';
-import { policyStatement, recordHasParticipant } from '../../db/queries/captured-participants.js';
-import type { PolicyOf } from '../../db/queries/captured-participants.js';
-import { configStatement, noteConnection } from '../../db/queries/datacapture-configs.js';
-import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
-import { retryForbidden } from '../../db/queries/push-requests.js';
-import { claimRecord, releaseRecord, storeReading } from '../../db/queries/datacapture-records.js';
-import type { RecordClaim } from '../../db/queries/datacapture-records.js';
+import type { Tx } from '../../db/client/knex.js';
+import { policyStatement, recordHasParticipant } from '../../db/capture/captured-participants.queries.js';
+import type { PolicyOf } from '../../db/capture/captured-participants.queries.js';
+import { configStatement, noteConnection } from '../../db/capture/datacapture-configs.queries.js';
+import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
+import { retryForbidden } from '../../db/capture/push-requests.queries.js';
+import { claimRecord, releaseRecord, storeReading } from '../../db/capture/datacapture-records.queries.js';
+import type { RecordClaim } from '../../db/capture/datacapture-records.queries.js';
 import {
   earlierTrigger,
   endWebhookEvent,
   eventStatement,
   noteProgress,
   openTriggersBefore,
-} from '../../db/queries/webhook-events.js';
-import type { WebhookEventRow } from '../../db/queries/webhook-events.js';
-import { inScope, readInScope, writeInScope } from '../../db/transaction.js';
-import type { WriteTransaction } from '../../db/transaction.js';
+} from '../../db/capture/webhook-events.queries.js';
+import type { WebhookEventRow } from '../../db/capture/webhook-events.queries.js';
+import { inScope, readInScope, writeInScope } from '../../db/client/transaction.js';
+import type { WriteTransaction } from '../../db/client/transaction.js';
 import type { DatacaptureTriggerStart } from '../../workflows/contract.js';
 import { enrollmentArm } from '../../workflows/domain/capture/arms.js';
 import { requiresOverride } from '../../workflows/domain/capture/changed-dates.js';
@@ -33,13 +33,13 @@ import { readingOf } from '../../workflows/domain/capture/reading.js';
 import { recordOf, rowsOfRecord } from '../../workflows/domain/capture/record.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
 import { decideBatch, wouldChange } from '../anchor/decide-batch.js';
-import { clientOf, dictionaryRows, primaryKeyOf, projectFacts } from './connection.js';
+import { clientOf, dictionaryRows, primaryKeyOf, projectFacts } from './client/connection.js';
 import type { CaptureDeps } from './deps.js';
-import { completeTrigger, finishTrigger } from './end-trigger.js';
-import type { TriggerReport, CompletedTrigger } from './end-trigger.js';
-import { recordBusy, TriggerRefused } from './failure.js';
+import { completeTrigger, finishTrigger } from './complete-trigger.js';
+import type { TriggerReport, CompletedTrigger } from './complete-trigger.js';
+import { recordBusy, TriggerRefused } from './client/failure.js';
 import { withPresentNames } from './follow-events.js';
-import { contentHashOf, readingHashOf } from './hashes.js';
+import { contentHashOf, readingHashOf } from './client/hashes.js';
 import { writeParticipants } from './write-participants.js';
 import type { WrittenParticipant } from './write-participants.js';
 

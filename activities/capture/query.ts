@@ -1,11 +1,11 @@
-import { findConfig, noteConnection, updateConfig } from '../../db/queries/datacapture-configs.js';
-import type { DatacaptureConfigRow } from '../../db/queries/datacapture-configs.js';
-import { takeAsker } from '../../db/queries/capture-questions.js';
-import { retryForbidden } from '../../db/queries/push-requests.js';
-import { tasksOfBatteries } from '../../db/queries/battery-tasks.js';
-import type { AuditEntry } from '../../db/audit.js';
-import type { Tx } from '../../db/knex.js';
-import { inScope, readInScope } from '../../db/transaction.js';
+import { findConfig, noteConnection, updateConfig } from '../../db/capture/datacapture-configs.queries.js';
+import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
+import { takeAsker } from '../../db/capture/capture-questions.queries.js';
+import { retryForbidden } from '../../db/capture/push-requests.queries.js';
+import { tasksOfBatteries } from '../../db/assessment/battery-tasks.queries.js';
+import type { AuditEntry } from '../../db/audit/audit.js';
+import type { Tx } from '../../db/client/knex.js';
+import { inScope, readInScope } from '../../db/client/transaction.js';
 import { checkMapping } from '../../workflows/domain/capture/mapping-check.js';
 import type { Dictionary, MappingFields, MappingWarning } from '../../workflows/domain/capture/mapping-check.js';
 import { QUERY_SECONDS } from '../../workflows/domain/capture/query.js';
@@ -16,12 +16,12 @@ import type {
   ConnectionReport,
   Instrument,
 } from '../../workflows/domain/capture/query.js';
-import type { CaptureClient, CaptureRow } from './client.js';
-import { openConnection } from './connection.js';
+import type { CaptureClient, CaptureRow } from './client/client.js';
+import { openConnection } from './client/connection.js';
 import type { CaptureDeps } from './deps.js';
 import type { FormPlace } from '../../workflows/domain/capture/results-check.js';
-import { readDictionary } from './dictionary.js';
-import { CaptureFailure } from './failure.js';
+import { readDictionary } from './client/dictionary.js';
+import { CaptureFailure } from './client/failure.js';
 import { eventOf, noteEvents } from './follow-events.js';
 
 /** Answers a question to a study's capture system. Its faults are answers too, in words that may be shown. */

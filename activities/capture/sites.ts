@@ -1,9 +1,9 @@
-import { makeSite, sitesOf } from '../../db/queries/captured-participants.js';
-import type { SiteRow } from '../../db/queries/captured-participants.js';
-import type { WriteTransaction } from '../../db/transaction.js';
+import { makeSite, sitesOf } from '../../db/capture/captured-participants.queries.js';
+import type { SiteRow } from '../../db/capture/captured-participants.queries.js';
+import type { WriteTransaction } from '../../db/client/transaction.js';
 import { matchesGroup } from '../../workflows/domain/capture/participant.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
-import { sortBy } from './in-order.js';
+import { sortBy } from './client/sort-by.js';
 import type { TriggerNotice } from './notice.js';
 
 const LONGEST_CODE = 64;

@@ -1,20 +1,20 @@
-import * as captured from '../../db/queries/captured-participants.js';
+import * as captured from '../../db/capture/captured-participants.queries.js';
 import type {
   CapturedColumns,
   CapturedRow,
   CaptureFormWrite,
   NewCaptured,
-} from '../../db/queries/captured-participants.js';
-import { putOutbox } from '../../db/outbox.js';
-import type { WriteTransaction } from '../../db/transaction.js';
+} from '../../db/capture/captured-participants.queries.js';
+import { putOutbox } from '../../db/outbox/outbox.js';
+import type { WriteTransaction } from '../../db/client/transaction.js';
 import { changedDates, noDates } from '../../workflows/domain/capture/changed-dates.js';
 import type { ChangedDates } from '../../workflows/domain/capture/changed-dates.js';
 import { isParticipantCode } from '../../workflows/domain/capture/participant.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
-import { recordBusy, TriggerRefused } from './failure.js';
+import { recordBusy, TriggerRefused } from './client/failure.js';
 import type { TriggerNotice } from './notice.js';
 import { Sites } from './sites.js';
-import { sortBy } from './in-order.js';
+import { sortBy } from './client/sort-by.js';
 
 /** As long as `participants.external_id` is. */
 const LONGEST_RECORD = 200;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { anySubscription, claimDeliveries } from '../../db/queries/event-deliveries.js';
-import type { ClaimedDelivery } from '../../db/queries/event-deliveries.js';
-import { inScope } from '../../db/transaction.js';
-import { WakeableTimer } from '../pause.js';
+import { anySubscription, claimDeliveries } from '../../db/events/event-deliveries.queries.js';
+import type { ClaimedDelivery } from '../../db/events/event-deliveries.queries.js';
+import { inScope } from '../../db/client/transaction.js';
+import { WakeableTimer } from '../util/wakeable-timer.js';
 import { sendDelivery, leaseSeconds } from './attempt.js';
 import type { EventDeps } from './attempt.js';
 

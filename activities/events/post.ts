@@ -1,8 +1,8 @@
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { nowMs } from '../../db/clock.js';
+import { nowMs } from '../../db/client/clock.js';
 import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
-import { publicAddresses } from '../public-addresses.js';
+import { publicAddresses } from '../util/public-addresses.js';
 
 /** What came of one request: the answer's status, or why there was none. */
 export interface Posted {

@@ -1,4 +1,4 @@
-import { startThread } from '../../db/thread-of.js';
+import { startThread } from '../../db/client/start-thread.js';
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
 import type { SimulationThreadMessage } from './thread.js';
 

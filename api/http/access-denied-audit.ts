@@ -1,5 +1,5 @@
-import type { Database } from '../../db/knex.js';
-import { inScope } from '../../db/transaction.js';
+import type { Database } from '../../db/client/knex.js';
+import { inScope } from '../../db/client/transaction.js';
 import type { Problem } from './errors.js';
 import type { Route } from './route.js';
 import type { RouteState } from './state.js';

@@ -1,6 +1,6 @@
-import type { CaregiverCallerRow, PortalCallerRow, PortalCaregiver } from '../../db/queries/portal.js';
-import type { CallerRow } from '../../db/request.js';
-import type { Scope } from '../../db/transaction.js';
+import type { CaregiverCallerRow, PortalCallerRow, PortalCaregiver } from '../../db/portal/portal.queries.js';
+import type { CallerRow } from '../../db/client/request.js';
+import type { Scope } from '../../db/client/transaction.js';
 import { problem, problemOf } from './errors.js';
 import type { Problem } from './errors.js';
 

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../db/audit.js';
+import type { AuditEntry } from '../../db/audit/audit.js';
 import type { Actor } from './access.js';
 import type { RequestContext } from './route.js';
 

@@ -1,4 +1,4 @@
-import type { Database } from '../../db/knex.js';
+import type { Database } from '../../db/client/knex.js';
 import type { RequestContext } from './route.js';
 
 /**

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import { nowMs } from '../../db/clock.js';
-import type { Database } from '../../db/knex.js';
-import { takePoints } from '../../db/queries/rate-limits.js';
+import { nowMs } from '../../db/client/clock.js';
+import type { Database } from '../../db/client/knex.js';
+import { takePoints } from '../../db/operations/rate-limits.queries.js';
 import type { Settings } from '../../settings.js';
 
 const WINDOW_SECONDS = 60;

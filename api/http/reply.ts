@@ -1,4 +1,4 @@
-import { contentTag } from './etag.js';
+import { contentTag } from './conventions/etag.js';
 
 /** An answer that is more than a body. */
 export class Reply {

@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Static, TSchema } from 'typebox';
 import { Type } from 'typebox';
-import type { AuditTrail } from '../../db/audit.js';
-import type { Tx } from '../../db/knex.js';
-import type { Statement } from '../../db/one-trip.js';
-import type { SessionRow } from '../../db/queries/sessions.js';
+import type { AuditTrail } from '../../db/audit/audit.js';
+import type { Tx } from '../../db/client/knex.js';
+import type { Statement } from '../../db/client/one-trip.js';
+import type { SessionRow } from '../../db/assessment/sessions.queries.js';
 import type { Dependencies } from '../dependencies.js';
-import { body } from '../schemas/common.js';
+import { body } from './common.schemas.js';
 import type { Access, CallerOf, TokenKind } from './access.js';
 import type { PerItemFields } from './body/json.js';
 

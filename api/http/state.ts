@@ -1,11 +1,11 @@
 import type { Next, ParameterizedContext } from 'koa';
-import type { AuditTrail } from '../../db/audit.js';
-import type { Tx } from '../../db/knex.js';
-import type { SessionRow } from '../../db/queries/sessions.js';
-import type { Principal } from '../auth/principal.js';
+import type { AuditTrail } from '../../db/audit/audit.js';
+import type { Tx } from '../../db/client/knex.js';
+import type { SessionRow } from '../../db/assessment/sessions.queries.js';
+import type { Principal } from '../identity/credentials/principal.js';
 import type { AnyCaller } from './access.js';
 import type { Upload } from './body/upload.js';
-import type { IdempotencyKey } from './idempotency-keys.js';
+import type { IdempotencyKey } from './conventions/idempotency-keys.js';
 import type { Reply, RequestContext } from './route.js';
 
 /** What every request has, whether a route answers it or not. */

@@ -9,7 +9,7 @@ let open = 0;
 
 /**
  * Answers from a transaction that stays open until a streamed body has been read, or given up. A client that does not
- * read for half a minute loses it (db/knex.ts).
+ * read for half a minute loses it (db/client/knex.ts).
  * @param transaction calls `streamed` with the answer as its last step, and waits for it before it ends
  * @returns when the answer can be sent, which is before the transaction ends
  * @throws 503 when four are open already

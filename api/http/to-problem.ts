@@ -1,4 +1,4 @@
-import { CONNECTION_ERROR } from '../../db/away.js';
+import { CONNECTION_ERROR } from '../../db/client/connection-errors.js';
 import { Problem, problem } from './errors.js';
 import type { ErrorCode } from './errors.js';
 

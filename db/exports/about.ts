@@ -1,4 +1,4 @@
-import { csvText } from '../formula-text.js';
+import { csvText } from './formula-text.js';
 import type { Column, Dataset } from './columns.js';
 import { columnsOf } from './statement.js';
 import type { ExportRequest } from './statement.js';

@@ -1,4 +1,4 @@
-import { shownSession, taskSummary } from '../effective.js';
+import { shownSession, taskSummary } from '../scheduling/effective-status.js';
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { code, date, id, instant, textColumn, utcDate, participantFilter } from './columns.js';

@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Tx } from '../knex.js';
-import { pseudonymKey, pseudonymOf } from '../queries/exports.js';
+import type { Tx } from '../client/knex.js';
+import { pseudonymKey, pseudonymOf } from './exports.queries.js';
 import type { Dataset } from './columns.js';
 import { columnsOf, copySql, shapeOf } from './statement.js';
 import type { ExportRequest } from './statement.js';
@@ -10,7 +10,7 @@ import { commas, copyOut, unwrapped } from './stream.js';
 import { csvHeader, dictionaryCsv, readme } from './about.js';
 import type { About } from './about.js';
 import { writeSheet } from './sheet.js';
-import { execute } from '../query.js';
+import { execute } from '../client/query.js';
 
 export const exportFormats = ['csv', 'json', 'ndjson', 'xlsx', 'zip'] as const;
 export type ExportFormat = (typeof exportFormats)[number];

@@ -123,7 +123,7 @@ create table outbox (
 );
 create index outbox_due on outbox (available_at, id);
 -- No trigger says NOTIFY: within a transaction it takes a lock of the whole server until the commit, and the
--- commits of a burst would wait for each other. The writer nudges the relay after its commit (db/outbox.ts).
+-- commits of a burst would wait for each other. The writer nudges the relay after its commit (db/outbox/outbox.ts).
 grant select, insert, update, delete on outbox to research_app;
 
 create table notifications (

@@ -33,7 +33,7 @@ end $$;
 alter policy site_isolation on participants using (
   (select app_all_sites()) or study_id <> all ((select app_site_studies())::uuid[]) or site_id = any ((select app_sites())::uuid[]));
 
--- A page is now one text of several statements (db/request.ts), its list planned once.
+-- A page is now one text of several statements (db/client/request.ts), its list planned once.
 drop function page_as(uuid, uuid, uuid, text, text[]);
 drop function iso_utc(timestamptz);
 `;

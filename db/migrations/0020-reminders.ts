@@ -69,7 +69,7 @@ create function clock_time(p text) returns time language sql immutable as $$
   select case when p ~ '^([01][0-9]|2[0-3]):[0-5][0-9]$' then p::time end
 $$;
 
--- The rule of workflows/domain/reminders/planning.ts for sets (a property test holds the two together): at p_send on that
+-- The rule of workflows/domain/notifications/planning.ts for sets (a property test holds the two together): at p_send on that
 -- day, or where that lies within quiet hours, at their end. A local time that a clock change skips is taken as if the
 -- clock had not changed yet (02:30 becomes 03:30); of one that comes twice the second counts.
 create function reminder_due(p_day date, p_send time, p_from time, p_to time, p_zone text) returns timestamptz language sql immutable as $$

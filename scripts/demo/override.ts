@@ -1,6 +1,6 @@
 import { overrideDecision } from '../../workflows/contract.js';
 import type { OverrideDecision } from '../../workflows/contract.js';
-import { addDays } from '../../workflows/domain/dates.js';
+import { addDays } from '../../workflows/domain/util/dates.js';
 import { eventually } from './api.js';
 import { scheduleOf } from './enroll.js';
 import type { Enrolled } from './enroll.js';

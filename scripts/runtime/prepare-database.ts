@@ -1,9 +1,9 @@
-import { SecretBox } from '../../db/crypto.js';
-import { ensureFirstAdmin } from '../../db/first-admin.js';
-import { openDatabase } from '../../db/knex.js';
-import { verifyPassword } from '../../db/passwords.js';
+import { SecretBox } from '../../db/client/crypto.js';
+import { ensureFirstAdmin } from '../../db/identity/first-admin.js';
+import { openDatabase } from '../../db/client/knex.js';
+import { verifyPassword } from '../../db/identity/passwords.js';
 import { migrate } from '../../db/migrate.js';
-import { readInScope } from '../../db/transaction.js';
+import { readInScope } from '../../db/client/transaction.js';
 import { encryptionKeyBytes } from '../../settings.js';
 import { StartError } from './start-error.js';
 

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { Type, body, text } from '../../api/schemas/common.js';
-import { NewEventDefinition, NewHolidayCalendar } from '../../api/schemas/edc.js';
-import { NewVisitWindow } from '../../api/schemas/schedules.js';
-import { acceptPolicy } from '../../api/services/policy.js';
+import { Type, body, text } from '../../api/http/common.schemas.js';
+import { NewEventDefinition, NewHolidayCalendar } from '../../api/scheduling/edc.schemas.js';
+import { NewVisitWindow } from '../../api/scheduling/schedules.schemas.js';
+import { acceptPolicy } from '../../api/studies/policy.service.js';
 import { check } from '../../api/http/validation/validation.js';
-import { asHoliday } from '../../workflows/domain/edc/calendar.js';
-import type { WorkingCalendar } from '../../workflows/domain/edc/calendar.js';
+import { asHoliday } from '../../workflows/domain/scheduling/events/calendar.js';
+import type { WorkingCalendar } from '../../workflows/domain/scheduling/events/calendar.js';
 import { BehaviourInput } from '../../workflows/domain/simulation/behaviour.js';
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
 import { examplePlan } from './example-plan.js';

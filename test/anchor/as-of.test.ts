@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { inScope } from '../../db/transaction.js';
-import { openDatabase } from '../../db/knex.js';
+import { inScope } from '../../db/client/transaction.js';
+import { openDatabase } from '../../db/client/knex.js';
 import type { Loose } from '../support/http.js';
 import { until } from '../support/service.js';
 import { DAY, Stage } from './stage.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { overrideDecision, sourcesChanged } from '../../workflows/contract.js';
-import { addDays } from '../../workflows/domain/dates.js';
+import { addDays } from '../../workflows/domain/util/dates.js';
 import { until } from '../support/service.js';
 import { brokenInvariants } from './invariants.js';
 import { DAY, Stage } from './stage.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { anchorState, cancelProposal, participantAnchorId, setEnrollmentDate } from '../../workflows/contract.js';
-import { addDays } from '../../workflows/domain/dates.js';
+import { addDays } from '../../workflows/domain/util/dates.js';
 import { until } from '../support/service.js';
 import { brokenInvariants } from './invariants.js';
 import { withSmallRuns } from './small-runs.js';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Temporal } from 'temporal-polyfill';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { anchorState } from '../../workflows/contract.js';
-import { openDatabase } from '../../db/knex.js';
+import { openDatabase } from '../../db/client/knex.js';
 import { until } from '../support/service.js';
 import { unique } from '../support/http.js';
 import { withSmallRuns } from './small-runs.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { requeueOverdue } from '../../activities/reconcile.js';
-import { openDatabase } from '../../db/knex.js';
+import { requeueOverdue } from '../../activities/operations/reconcile.js';
+import { openDatabase } from '../../db/client/knex.js';
 import { overrideDecision } from '../../workflows/contract.js';
 import type { Http } from '../support/http.js';
 import { service, until } from '../support/service.js';

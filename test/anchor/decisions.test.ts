@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { StudyDocument } from '../../db/full/document.js';
+import type { StudyDocument } from '../../db/exports/full-study/document.js';
 import { unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { until } from '../support/service.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { addDays, dateIn } from '../../workflows/domain/dates.js';
+import { addDays, dateIn } from '../../workflows/domain/util/dates.js';
 import { DAY, Stage } from './stage.js';
 import type { AnchorStudy, Person } from './stage.js';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { addDays, dateIn } from '../../workflows/domain/dates.js';
+import { addDays, dateIn } from '../../workflows/domain/util/dates.js';
 import { until } from '../support/service.js';
 import type { Loose } from '../support/http.js';
 import { DAY, Stage } from './stage.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { pipelined } from '../../activities/pipelined.js';
+import { pipelined } from '../../activities/util/pipelined.js';
 
 /** A gate that is opened by hand. */
 function gate() {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { anchorState } from '../../workflows/contract.js';
-import { addDays } from '../../workflows/domain/dates.js';
+import { addDays } from '../../workflows/domain/util/dates.js';
 import { unique } from '../support/http.js';
 import { until } from '../support/until.js';
 import { Stage } from './stage.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { completePolicy } from '../../workflows/domain/policy.js';
-import type { PolicyInput } from '../../workflows/domain/policy-schema.js';
+import { completePolicy } from '../../workflows/domain/anchor/policy.js';
+import type { PolicyInput } from '../../workflows/domain/anchor/policy-schema.js';
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
 import type { SimulationResult } from '../../workflows/domain/simulation/result.js';
 import { simulateAtOnce } from '../../workflows/domain/simulation/run.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { addDays } from '../../workflows/domain/dates.js';
-import type { PolicyInput } from '../../workflows/domain/policy-schema.js';
+import { addDays } from '../../workflows/domain/util/dates.js';
+import type { PolicyInput } from '../../workflows/domain/anchor/policy-schema.js';
 import { plotNames, plotSvg } from '../../workflows/domain/simulation/plots.js';
 import { Random } from '../../workflows/domain/simulation/random.js';
 import { allHold, event, exact, run, text, window } from './simulated.js';

@@ -1,6 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
-import { openDatabase } from '../../db/knex.js';
-import type { Database } from '../../db/knex.js';
+import { openDatabase } from '../../db/client/knex.js';
+import type { Database } from '../../db/client/knex.js';
 import { cancelProposal, participantAnchorId } from '../../workflows/contract.js';
 import { admin, login, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Answer, Http, Loose, Options, Role } from '../support/http.js';

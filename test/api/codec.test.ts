@@ -3,7 +3,7 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import type { Payload } from '@temporalio/common';
 import { expect } from 'chai';
 import { encryptionKeyBytes } from '../../settings.js';
-import { EncryptionCodec } from '../../workflows/payloads.js';
+import { EncryptionCodec } from '../../workflows/util/payload-codec.js';
 import { startApi } from '../support/api-process.js';
 import { Http, login, user } from '../support/http.js';
 import { service } from '../support/service.js';

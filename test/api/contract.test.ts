@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openapi } from '../../api/http/openapi/document.js';
-import { described } from '../../api/routes/index.js';
+import { described } from '../../api/routes.js';
 import { document } from '../support/contract.js';
 import { startApi } from '../support/api-process.js';
 import { root } from '../support/environment.js';

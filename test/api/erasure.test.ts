@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import pg from 'pg';
 import { exportFile } from '../../db/exports/files.js';
-import { exportedTables } from '../../db/queries/erasure.js';
+import { exportedTables } from '../../db/participants/erasure.queries.js';
 import { Http, admin, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { service } from '../support/service.js';

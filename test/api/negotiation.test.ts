@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { deprecation } from '../../api/http/deprecation.js';
+import { deprecation } from '../../api/http/conventions/deprecation.js';
 import { startApi } from '../support/api-process.js';
 import { Http, admin } from '../support/http.js';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { permissionsTable } from '../../api/http/openapi/permissions.js';
-import { described } from '../../api/routes/index.js';
+import { described } from '../../api/routes.js';
 import { root } from '../support/environment.js';
 
 describe('The table of permissions', () => {

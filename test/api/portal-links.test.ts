@@ -1,8 +1,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Provider } from '../../activities/notify/provider.js';
-import { sendNotification } from '../../activities/notify/send.js';
+import type { Provider } from '../../activities/notifications/provider.js';
+import { sendNotification } from '../../activities/notifications/send.js';
 import type { Person } from '../anchor/stage.js';
 import { Http, unique } from '../support/http.js';
 import type { Answer, Loose, Role } from '../support/http.js';

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import puppeteer from 'puppeteer-core';
 import type { Browser, Page } from 'puppeteer-core';
-import { findChromium } from '../../api/pdf/chromium.js';
+import { findChromium } from '../../api/reports/pdf/chromium.js';
 import { Http, unique } from '../support/http.js';
 import { PushBrowser } from '../support/push-sink.js';
 import { until } from '../support/until.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { linkHash } from '../../db/queries/portal.js';
+import { linkHash } from '../../db/portal/portal.queries.js';
 import { DAY } from '../anchor/stage.js';
 import type { Person, SetView } from '../anchor/stage.js';
 import { startApi } from '../support/api-process.js';

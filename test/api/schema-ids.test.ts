@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Type } from '../../api/schemas/common.js';
+import { Type } from '../../api/http/common.schemas.js';
 import { check } from '../../api/http/validation/validation.js';
 
 describe('a schema with an $id', () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { Instant, IsoDate, Moment, Type } from '../../api/schemas/common.js';
+import { Instant, IsoDate, Moment, Type } from '../../api/http/common.schemas.js';
 import { faultsIn } from '../../api/http/validation/validation.js';
 import { root } from '../support/environment.js';
 import { admin, newParticipant, newStudy, unique } from '../support/http.js';

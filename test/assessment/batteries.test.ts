@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
-import { canonicalJson } from '../../db/canonical-json.js';
-import { openDatabase } from '../../db/knex.js';
+import { canonicalJson } from '../../db/audit/canonical-json.js';
+import { openDatabase } from '../../db/client/knex.js';
 import { Http, newStudy, unique, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { enterPortal } from '../support/portal.js';

@@ -3,13 +3,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { auditSigner, signedText } from '../../db/audit-signing.js';
-import type { Checkpoint } from '../../db/audit-signing.js';
+import { auditSigner, signedText } from '../../db/audit/audit-signing.js';
+import type { Checkpoint } from '../../db/audit/audit-signing.js';
 import { Http, admin, newParticipant, newStudy, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
-import { Checkpointer } from '../../activities/checkpoints.js';
+import { Checkpointer } from '../../activities/audit/checkpoints.js';
 import { Ledger, offline, signer } from './ledger.js';
 
 interface Shown {

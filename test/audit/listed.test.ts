@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
-import { canonicalJson } from '../../db/canonical-json.js';
+import { canonicalJson } from '../../db/audit/canonical-json.js';
 import { admin, newStudy } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { recordHash } from '../../db/audit-records.js';
-import type { AuditRow } from '../../db/audit-records.js';
-import type { Tx } from '../../db/knex.js';
+import { recordHash } from '../../db/audit/audit-records.js';
+import type { AuditRow } from '../../db/audit/audit-records.js';
+import type { Tx } from '../../db/client/knex.js';
 import { Ledger } from './ledger.js';
 
 const ROW = `seq, chain, study_id, user_id, action, resource_type, resource_id, audit_metadata, request_id,

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readStudyFile } from '../../scripts/simulate/study-file.js';
-import { evaluate } from '../../workflows/domain/decide.js';
-import { completePolicy } from '../../workflows/domain/policy.js';
-import type { PolicyInput } from '../../workflows/domain/policy-schema.js';
+import { evaluate } from '../../workflows/domain/anchor/decide.js';
+import { completePolicy } from '../../workflows/domain/anchor/policy.js';
+import type { PolicyInput } from '../../workflows/domain/anchor/policy-schema.js';
 import { simulateAtOnce } from '../../workflows/domain/simulation/run.js';
-import type { Facts } from '../../workflows/domain/types.js';
+import type { Facts } from '../../workflows/domain/util/types.js';
 import { median, ofLimit } from './figure.js';
 import type { Figure } from './figure.js';
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { reminderMessage } from '../../activities/notify/reminders/message.js';
-import type { SweepReport } from '../../activities/notify/reminders/index.js';
-import { openDatabase } from '../../db/knex.js';
-import { reminderById } from '../../db/queries/reminders.js';
-import { readInScope } from '../../db/transaction.js';
+import { reminderMessage } from '../../activities/notifications/reminders/message.js';
+import type { SweepReport } from '../../activities/notifications/reminders/reminders.activities.js';
+import { openDatabase } from '../../db/client/knex.js';
+import { reminderById } from '../../db/notifications/reminders.queries.js';
+import { readInScope } from '../../db/client/transaction.js';
 import type { BossOrder, BossRun } from './bare/boss.js';
 import { startChild } from './child.js';
 import type { Child } from './child.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { visitKey } from '../../db/hashing.js';
+import { visitKey } from '../../db/audit/hashing.js';
 import type { Stage } from './stage.js';
 
 export const FIRST_DATE = '2024-03-10',

@@ -1,8 +1,8 @@
 /** A worker's sweep in a process of its own: the service's activity, database role, mailer and its thread. */
-import { BulkMailer } from '../../activities/notify/mail-thread/index.js';
-import { createReminderActivities } from '../../activities/notify/reminders/index.js';
-import { smtpMailer } from '../../activities/notify/smtp.js';
-import { openDatabase } from '../../db/knex.js';
+import { BulkMailer } from '../../activities/notifications/mail-thread/index.js';
+import { createReminderActivities } from '../../activities/notifications/reminders/reminders.activities.js';
+import { smtpMailer } from '../../activities/notifications/smtp.js';
+import { openDatabase } from '../../db/client/knex.js';
 import { answer } from './child.js';
 
 const { BARE_DATABASE_URL, BARE_SMTP_URL, BARE_LEASE_SECONDS } = process.env;

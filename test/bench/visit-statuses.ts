@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
-import { createVisitActivities } from '../../activities/visits/index.js';
-import { openDatabase } from '../../db/knex.js';
-import type { Database } from '../../db/knex.js';
+import { createVisitActivities } from '../../activities/scheduling/scheduling.activities.js';
+import { openDatabase } from '../../db/client/knex.js';
+import type { Database } from '../../db/client/knex.js';
 import { scheduleIds } from '../../workflows/contract.js';
 import { median, ofLimit } from './figure.js';
 import type { Figure } from './figure.js';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Stage } from './support.js';
 import type { CaptureStudy } from './support.js';
 
-/** More than the relay takes for a burst (activities/relay/claims.ts). */
+/** More than the relay takes for a burst (activities/outbox/claimer.ts). */
 const TRIGGERS = 120;
 
 describe('a burst of triggers', function () {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { SecretBox, SecretUnreadable } from '../../db/crypto.js';
-import { rotateSecrets } from '../../db/queries/datacapture-configs.js';
-import { inScope } from '../../db/transaction.js';
+import { SecretBox, SecretUnreadable } from '../../db/client/crypto.js';
+import { rotateSecrets } from '../../db/capture/datacapture-configs.queries.js';
+import { inScope } from '../../db/client/transaction.js';
 import { Stage } from './support.js';
 
 describe('capture-system secrets (AES-256-GCM)', () => {

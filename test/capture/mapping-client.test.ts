@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { CaptureClient } from '../../activities/capture/client.js';
-import { CaptureFailure } from '../../activities/capture/failure.js';
+import { CaptureClient } from '../../activities/capture/client/client.js';
+import { CaptureFailure } from '../../activities/capture/client/failure.js';
 
 describe('capture client: nothing that the capture system says is trusted', function () {
   const token = 'ABCDEF0123456789ABCDEF0123456789';

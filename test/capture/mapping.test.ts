@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { mergeMappings } from '../../api/services/capture-mapping.js';
+import { mergeMappings } from '../../api/capture/capture-mapping.service.js';
 import { captureUrlFault, isPublicAddress } from '../../workflows/domain/capture/addresses.js';
 import { isCalendarDate, isDateLike } from '../../workflows/domain/capture/dates.js';
 import { duplicateOf, isUnchanged } from '../../workflows/domain/capture/duplicates.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { openDatabase } from '../../db/knex.js';
-import type { Database } from '../../db/knex.js';
-import { acquireRateSlot } from '../../activities/capture/pace.js';
+import { openDatabase } from '../../db/client/knex.js';
+import type { Database } from '../../db/client/knex.js';
+import { acquireRateSlot } from '../../activities/capture/client/rate-limit.js';
 import { unique } from '../support/http.js';
 import { service } from '../support/service.js';
 

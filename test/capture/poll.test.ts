@@ -1,6 +1,6 @@
 import { ScheduleNotFoundError } from '@temporalio/client';
 import { expect } from 'chai';
-import { rangeBegin } from '../../activities/capture/export.js';
+import { rangeBegin } from '../../activities/capture/client/export.js';
 import { datacapturePollId } from '../../workflows/contract.js';
 import { until } from '../support/service.js';
 import { temporalOf } from '../support/temporal.js';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { openDatabase } from '../../db/knex.js';
-import type { Database, Tx } from '../../db/knex.js';
+import { openDatabase } from '../../db/client/knex.js';
+import type { Database, Tx } from '../../db/client/knex.js';
 import { until } from '../support/until.js';
 import { PushStage, QUICK } from './push-stage.js';
 import type { AttemptView, Ended, PushStudy, StatusView } from './push-stage.js';

@@ -1,7 +1,7 @@
 import { createHmac, randomInt, randomUUID } from 'node:crypto';
-import { openDatabase } from '../../db/knex.js';
-import type { Database } from '../../db/knex.js';
-import { inScope } from '../../db/transaction.js';
+import { openDatabase } from '../../db/client/knex.js';
+import type { Database } from '../../db/client/knex.js';
+import { inScope } from '../../db/client/transaction.js';
 import { startSimulator } from '../capture-simulator/server.js';
 import type { Simulator } from '../capture-simulator/server.js';
 import { service, until } from '../support/service.js';

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { expect } from 'chai';
-import { assertAllowedAddress } from '../../api/services/allowed-addresses.js';
-import { parseTrigger } from '../../api/services/trigger-body.js';
-import { hasValidSignature } from '../../api/services/trigger-signature.js';
+import { assertAllowedAddress } from '../../api/capture/triggers/allowed-addresses.js';
+import { parseTrigger } from '../../api/capture/triggers/trigger-body.js';
+import { hasValidSignature } from '../../api/capture/triggers/trigger-signature.js';
 
 const hex = (secret: string, text: string) => createHmac('sha256', secret).update(text).digest('hex');
 

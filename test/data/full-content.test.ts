@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { contentHash } from '../../db/full/content.js';
-import type { StudyDocument } from '../../db/full/document.js';
+import { contentHash } from '../../db/exports/full-study/content.js';
+import type { StudyDocument } from '../../db/exports/full-study/document.js';
 
 describe('The hash of a study’s content', () => {
   /** Two sessions whose trials are the same to the millisecond; each row where its id puts it, as in an export. */

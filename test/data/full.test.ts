@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { contentHash } from '../../db/full/content.js';
-import type { StudyDocument } from '../../db/full/document.js';
+import { contentHash } from '../../db/exports/full-study/content.js';
+import type { StudyDocument } from '../../db/exports/full-study/document.js';
 import { admin, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { until } from '../support/until.js';

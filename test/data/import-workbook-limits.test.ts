@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { expect } from 'chai';
-import { readXlsx } from '../../api/import/xlsx.js';
+import { readXlsx } from '../../api/imports/files/xlsx.js';
 import { residentMb } from '../bench/memory.js';
 import { admin, newStudy } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import pg from 'pg';
-import { contentHash } from '../../db/full/content.js';
-import type { StudyDocument } from '../../db/full/document.js';
+import { contentHash } from '../../db/exports/full-study/content.js';
+import type { StudyDocument } from '../../db/exports/full-study/document.js';
 import { Site, trials } from '../assessment/stage.js';
 import { admin, unique } from '../support/http.js';
 import type { Http } from '../support/http.js';

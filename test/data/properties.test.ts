@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { contentHash } from '../../db/full/content.js';
-import type { StudyDocument } from '../../db/full/document.js';
+import { contentHash } from '../../db/exports/full-study/content.js';
+import type { StudyDocument } from '../../db/exports/full-study/document.js';
 import { unique } from '../support/http.js';
 import { World, people } from '../reports/world.js';
 import type { PersonGiven } from '../reports/world.js';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { withAdvisoryLock } from '../../db/alone.js';
-import { openDatabase } from '../../db/knex.js';
-import type { Database } from '../../db/knex.js';
+import { withAdvisoryLock } from '../../db/client/advisory-lock.js';
+import { openDatabase } from '../../db/client/knex.js';
+import type { Database } from '../../db/client/knex.js';
 import { unique } from '../support/http.js';
 import { service } from '../support/service.js';
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { verifyChain } from '../../db/audit-verify.js';
-import { openDatabase } from '../../db/knex.js';
-import type { Database, Tx } from '../../db/knex.js';
-import { inScope } from '../../db/transaction.js';
+import { verifyChain } from '../../db/audit/audit-verify.js';
+import { openDatabase } from '../../db/client/knex.js';
+import type { Database, Tx } from '../../db/client/knex.js';
+import { inScope } from '../../db/client/transaction.js';
 import { service } from '../support/service.js';
 
 /**

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { CanonicalJsonBytes } from '../../db/audit-bytes.js';
-import type { Sealed } from '../../db/audit-lines.js';
-import { streamRecords, streamRecordsInPages } from '../../db/audit-sealed.js';
-import { canonicalJson } from '../../db/canonical-json.js';
-import { openDatabase } from '../../db/knex.js';
-import type { Database, Tx } from '../../db/knex.js';
-import { inScope, readInScope } from '../../db/transaction.js';
+import { CanonicalJsonBytes } from '../../db/audit/canonical-json-bytes.js';
+import type { Sealed } from '../../db/audit/audit-lines.js';
+import { streamRecords, streamRecordsInPages } from '../../db/audit/record-stream.js';
+import { canonicalJson } from '../../db/audit/canonical-json.js';
+import { openDatabase } from '../../db/client/knex.js';
+import type { Database, Tx } from '../../db/client/knex.js';
+import { inScope, readInScope } from '../../db/client/transaction.js';
 import { service } from '../support/service.js';
 
 const RUNS = 400;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { openDatabase } from '../../db/knex.js';
-import type { Database, Tx } from '../../db/knex.js';
-import { inScope } from '../../db/transaction.js';
+import { openDatabase } from '../../db/client/knex.js';
+import type { Database, Tx } from '../../db/client/knex.js';
+import { inScope } from '../../db/client/transaction.js';
 import { service } from '../support/service.js';
 
 /**

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { chunk } from '../../db/portions.js';
+import { chunk } from '../../db/client/sets/chunk.js';
 
 describe('portions of a list', () => {
   it('are the list, in order, each of the size but the last', () => {

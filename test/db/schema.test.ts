@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { openDatabase } from '../../db/knex.js';
-import type { Database } from '../../db/knex.js';
+import { openDatabase } from '../../db/client/knex.js';
+import type { Database } from '../../db/client/knex.js';
 import { SchemaError, assertLatestRevision, migrate } from '../../db/migrate.js';
 import { dumpSchema } from '../../db/schema-dump.js';
 import { root } from '../support/environment.js';

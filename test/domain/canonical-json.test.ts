@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { canonicalJson } from '../../db/canonical-json.js';
+import { canonicalJson } from '../../db/audit/canonical-json.js';
 
 /** RFC 8785 as it reads, piece by piece. */
 function asItReads(value: unknown): string {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { chooseConsent } from '../../workflows/domain/consent.js';
-import { evaluate } from '../../workflows/domain/decide.js';
-import { completePolicy } from '../../workflows/domain/policy.js';
-import type { Facts } from '../../workflows/domain/types.js';
+import { chooseConsent } from '../../workflows/domain/anchor/consent.js';
+import { evaluate } from '../../workflows/domain/anchor/decide.js';
+import { completePolicy } from '../../workflows/domain/anchor/policy.js';
+import type { Facts } from '../../workflows/domain/util/types.js';
 import { emptyFacts } from '../property/model.js';
 
 const signed = (id: string, day: string, consent_version_id: string | null = null) => ({

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { evaluate } from '../../workflows/domain/decide.js';
+import { evaluate } from '../../workflows/domain/anchor/decide.js';
 import {
   checkExpression,
   expressionContext,
@@ -9,10 +9,10 @@ import {
   fieldsOf,
   formItemsOf,
   runExpression,
-} from '../../workflows/domain/expressions.js';
-import type { ExpressionKind } from '../../workflows/domain/expressions.js';
-import { completePolicy } from '../../workflows/domain/policy.js';
-import type { Facts } from '../../workflows/domain/types.js';
+} from '../../workflows/domain/expressions/expressions.js';
+import type { ExpressionKind } from '../../workflows/domain/expressions/expressions.js';
+import { completePolicy } from '../../workflows/domain/anchor/policy.js';
+import type { Facts } from '../../workflows/domain/util/types.js';
 import { emptyFacts } from '../property/model.js';
 import { root } from '../support/environment.js';
 

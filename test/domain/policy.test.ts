@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { completePolicy, defaultPolicy, sourcesInOrder } from '../../workflows/domain/policy.js';
-import { policyFaults } from '../../workflows/domain/policy-check.js';
-import type { PolicyInput } from '../../workflows/domain/policy-schema.js';
+import { completePolicy, defaultPolicy, sourcesInOrder } from '../../workflows/domain/anchor/policy.js';
+import { policyFaults } from '../../workflows/domain/anchor/policy-check.js';
+import type { PolicyInput } from '../../workflows/domain/anchor/policy-schema.js';
 import { Stage } from '../anchor/stage.js';
 
 const form = (form_oid: string, item_oid = 'DAY') =>

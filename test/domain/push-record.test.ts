@@ -5,7 +5,7 @@ import type { PushSubject } from '../../workflows/domain/capture/push-record.js'
 import { breakerWait, retryWait } from '../../workflows/domain/capture/push-retry.js';
 import { checkValue, outOfRange, round, written } from '../../workflows/domain/capture/push-values.js';
 import type { DictionaryField } from '../../workflows/domain/capture/push-values.js';
-import { redactValues } from '../../activities/capture/refusal.js';
+import { redactValues } from '../../activities/capture/client/redact.js';
 
 const field = (more: Partial<DictionaryField> = {}): DictionaryField => ({
   field_name: 'f',

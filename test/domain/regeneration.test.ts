@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { nextVersion } from '../../workflows/domain/regeneration.js';
-import { windowIdentity } from '../../workflows/domain/schedule.js';
-import type { StandingVisit, VisitStatus } from '../../workflows/domain/schedule.js';
+import { nextVersion } from '../../workflows/domain/anchor/regeneration.js';
+import { windowIdentity } from '../../workflows/domain/scheduling/schedule.js';
+import type { StandingVisit, VisitStatus } from '../../workflows/domain/scheduling/schedule.js';
 
 const keyOf = (identity: string) => `p/${identity}`;
 const window = (id: string, target_day: number) => ({

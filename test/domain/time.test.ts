@@ -8,12 +8,12 @@ import {
   isZone,
   readDateItem,
   yearsBetween,
-} from '../../workflows/domain/dates.js';
-import type { PartialHandling } from '../../workflows/domain/dates.js';
-import { evaluate } from '../../workflows/domain/decide.js';
-import { policyZone } from '../../workflows/domain/facts.js';
-import { completePolicy } from '../../workflows/domain/policy.js';
-import { planVisits } from '../../workflows/domain/schedule.js';
+} from '../../workflows/domain/util/dates.js';
+import type { PartialHandling } from '../../workflows/domain/util/dates.js';
+import { evaluate } from '../../workflows/domain/anchor/decide.js';
+import { policyZone } from '../../workflows/domain/anchor/facts.js';
+import { completePolicy } from '../../workflows/domain/anchor/policy.js';
+import { planVisits } from '../../workflows/domain/scheduling/schedule.js';
 import { emptyFacts, windowOn } from '../property/model.js';
 
 describe('dates of the anchor', () => {

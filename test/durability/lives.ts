@@ -1,6 +1,6 @@
 import { trials } from '../assessment/stage.js';
 import { dayIn } from '../notifications/stage.js';
-import { addDays } from '../../workflows/domain/dates.js';
+import { addDays } from '../../workflows/domain/util/dates.js';
 import type { Loose } from '../support/http.js';
 import { Random } from '../support/random.js';
 import { until } from '../support/until.js';

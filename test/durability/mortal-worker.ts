@@ -5,9 +5,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { createAnchorActivities } from '../../activities/index.js';
-import { openDatabase } from '../../db/knex.js';
+import { openDatabase } from '../../db/client/knex.js';
 import { encryptionKeyBytes } from '../../settings.js';
-import { dataConverterOf } from '../../workflows/payloads.js';
+import { dataConverterOf } from '../../workflows/util/payload-codec.js';
 import '../support/quiet-runtime.js';
 
 /** With the time that its task has had already: longer than a task may take. */

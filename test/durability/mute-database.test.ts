@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { expect } from 'chai';
-import { attemptFailure } from '../../activities/capture/failure.js';
+import { attemptFailure } from '../../activities/capture/client/failure.js';
 import { toProblem } from '../../api/http/to-problem.js';
-import { openDatabase } from '../../db/knex.js';
-import type { Database } from '../../db/knex.js';
+import { openDatabase } from '../../db/client/knex.js';
+import type { Database } from '../../db/client/knex.js';
 import { Link } from '../support/link.js';
 import { service } from '../support/service.js';
 

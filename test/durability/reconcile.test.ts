@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { reconcileParticipants } from '../../activities/reconcile.js';
+import { reconcileParticipants } from '../../activities/operations/reconcile.js';
 import { Stage } from '../anchor/stage.js';
 import type { AnchorStudy } from '../anchor/stage.js';
 import { until } from '../support/until.js';

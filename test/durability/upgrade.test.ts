@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import pg from 'pg';
-import { openDatabase } from '../../db/knex.js';
-import type { Database } from '../../db/knex.js';
+import { openDatabase } from '../../db/client/knex.js';
+import type { Database } from '../../db/client/knex.js';
 import { migrate } from '../../db/migrate.js';
-import { hashPassword } from '../../db/passwords.js';
-import { inScope, readInScope } from '../../db/transaction.js';
+import { hashPassword } from '../../db/identity/passwords.js';
+import { inScope, readInScope } from '../../db/client/transaction.js';
 import { startApi } from '../support/api-process.js';
 import { goodPassword, login } from '../support/http.js';
 import type { Loose } from '../support/http.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { AnchorStudy, Stage } from '../anchor/stage.js';
-import { openDatabase } from '../../db/knex.js';
+import { openDatabase } from '../../db/client/knex.js';
 import { Http } from '../support/http.js';
 import { until } from '../support/until.js';
 import { FINAL_AT_ONCE, emitted, follow, setDate } from './stage.js';

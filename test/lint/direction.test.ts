@@ -3,23 +3,23 @@ import { ESLint } from 'eslint';
 
 /** Each line: a file that must not be able to import another. The rule is tried on text, so nothing is written. */
 const refused: [file: string, imports: string][] = [
-  ['db/knex.ts', '../api/errors.js'],
-  ['db/knex.ts', '../workflows/contract.js'],
-  ['db/knex.ts', '../activities/index.js'],
+  ['db/client/knex.ts', '../api/errors.js'],
+  ['db/client/knex.ts', '../workflows/contract.js'],
+  ['db/client/knex.ts', '../activities/index.js'],
   ['activities/index.ts', '../api/errors.js'],
   ['activities/index.ts', '../workflows/participant-anchor.js'],
   ['api/app.ts', '../activities/index.js'],
   ['api/app.ts', '../workflows/participant-anchor.js'],
-  ['workflows/participant-anchor.ts', '../db/knex.js'],
-  ['workflows/participant-anchor.ts', '../api/errors.js'],
-  ['workflows/participant-anchor.ts', '../activities/index.js'],
-  ['workflows/domain/decide.ts', '../contract.js'],
-  ['workflows/domain/decide.ts', '@temporalio/workflow'],
+  ['workflows/anchor/participant-anchor.workflow.ts', '../db/knex.js'],
+  ['workflows/anchor/participant-anchor.workflow.ts', '../api/errors.js'],
+  ['workflows/anchor/participant-anchor.workflow.ts', '../activities/index.js'],
+  ['workflows/domain/anchor/decide.ts', '../contract.js'],
+  ['workflows/domain/anchor/decide.ts', '@temporalio/workflow'],
   ['settings.ts', './db/knex.js'],
 ];
 const allowed: [file: string, statement: string][] = [
   [
-    'workflows/participant-anchor.ts',
+    'workflows/anchor/participant-anchor.workflow.ts',
     `import type { AnchorActivities } from '../activities/index.js';\nexport type A = AnchorActivities;`,
   ],
   [
@@ -27,8 +27,8 @@ const allowed: [file: string, statement: string][] = [
     `import { participantAnchorId } from '../workflows/contract.js';\nexport const a = participantAnchorId('x');`,
   ],
   [
-    'activities/relay/index.ts',
-    `import { evaluate } from '../../workflows/domain/decide.js';\nexport const a = evaluate;`,
+    'activities/outbox/outbox-relay.ts',
+    `import { evaluate } from '../../workflows/domain/anchor/decide.js';\nexport const a = evaluate;`,
   ],
 ];
 
@@ -49,7 +49,7 @@ describe('lint keeps the direction of imports', function () {
   it('a circle of imports is found', async () => {
     expect(
       await faultsOf(
-        'db/canonical-json.ts',
+        'db/audit/canonical-json.ts',
         `import { checkpointHash } from './audit-signing.js';\nexport const canonicalJson = checkpointHash;\n`,
       ),
     ).to.deep.equal(['import-x/no-cycle']);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { postEvent } from '../../activities/events/post.js';
-import { postBytes } from '../../activities/notify/post-bytes.js';
+import { postBytes } from '../../activities/notifications/post-bytes.js';
 import { Receiver } from '../support/receiver.js';
 import type { AnchorStudy } from '../anchor/stage.js';
 import { unique } from '../support/http.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { dueAt, quietUntil } from '../../workflows/domain/reminders/planning.js';
+import { dueAt, quietUntil } from '../../workflows/domain/notifications/planning.js';
 import { Desk } from './stage.js';
 
 const ZONES = [

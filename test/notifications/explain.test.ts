@@ -146,10 +146,10 @@ describe('Explaining a reminder', function explaining() {
     const files = [
       ...checkoutFiles('activities/notify/reminders'),
       ...checkoutFiles('workflows/domain/reminders'),
-      'activities/notify/send.ts',
+      'activities/notifications/send.ts',
       'db/schema.sql',
-      'db/queries/notifications.ts',
-      'db/queries/reminders.ts',
+      'db/notifications/notifications.queries.ts',
+      'db/notifications/reminders.queries.ts',
     ];
     for (const file of files) {
       const text = readFileSync(file, 'utf8');

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createReminderActivities } from '../../activities/notify/reminders/index.js';
-import { openDatabase } from '../../db/knex.js';
-import type { Database } from '../../db/knex.js';
+import { createReminderActivities } from '../../activities/notifications/reminders/reminders.activities.js';
+import { openDatabase } from '../../db/client/knex.js';
+import type { Database } from '../../db/client/knex.js';
 import { Desk } from './stage.js';
 
 interface Connection {

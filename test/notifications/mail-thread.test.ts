@@ -4,10 +4,10 @@ import type { Worker } from 'node:worker_threads';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { SMTPServer } from 'smtp-server';
-import { BulkMailer } from '../../activities/notify/mail-thread/index.js';
-import { RefusedMessage } from '../../activities/notify/provider.js';
-import type { Message, Provider } from '../../activities/notify/provider.js';
-import { createReminderActivities } from '../../activities/notify/reminders/index.js';
+import { BulkMailer } from '../../activities/notifications/mail-thread/index.js';
+import { RefusedMessage } from '../../activities/notifications/provider.js';
+import type { Message, Provider } from '../../activities/notifications/provider.js';
+import { createReminderActivities } from '../../activities/notifications/reminders/reminders.activities.js';
 import { until } from '../support/until.js';
 import { Desk, clockIn, daytimeZone } from './stage.js';
 

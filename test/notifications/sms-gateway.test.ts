@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { smsGateway } from '../../activities/notify/sms.js';
+import { smsGateway } from '../../activities/notifications/sms.js';
 
 describe('A gateway for text messages', () => {
   const message = { id: 'n1', to: '+491701234567', subject: '', text: 'secret words' };

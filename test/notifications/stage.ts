@@ -1,7 +1,7 @@
-import { RateLimiter } from '../../activities/notify/pace.js';
-import { pushGateway } from '../../activities/notify/push.js';
-import { createReminderActivities } from '../../activities/notify/reminders/index.js';
-import type { SweepReport } from '../../activities/notify/reminders/index.js';
+import { RateLimiter } from '../../activities/notifications/rate-limiter.js';
+import { pushGateway } from '../../activities/notifications/push.js';
+import { createReminderActivities } from '../../activities/notifications/reminders/reminders.activities.js';
+import type { SweepReport } from '../../activities/notifications/reminders/reminders.activities.js';
 import { AnchorStudy, Stage } from '../anchor/stage.js';
 import type { Person } from '../anchor/stage.js';
 import { runSchedule } from '../assessment/stage.js';

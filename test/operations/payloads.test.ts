@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import { encryptionKeyBytes } from '../../settings.js';
 import { anchorState, participantAnchorId } from '../../workflows/contract.js';
 import type { WaitingState } from '../../workflows/contract.js';
-import { dataConverterOf, EncryptionCodec, payloadKeyId } from '../../workflows/payloads.js';
+import { dataConverterOf, EncryptionCodec, payloadKeyId } from '../../workflows/util/payload-codec.js';
 import { Stage } from '../anchor/stage.js';
 import { root, testEnvironment } from '../support/environment.js';
 import { ran } from '../support/program.js';

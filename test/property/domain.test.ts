@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { addDays } from '../../workflows/domain/dates.js';
-import { evaluate } from '../../workflows/domain/decide.js';
-import { nextVersion } from '../../workflows/domain/regeneration.js';
-import type { PolicyInput } from '../../workflows/domain/policy-schema.js';
+import { addDays } from '../../workflows/domain/util/dates.js';
+import { evaluate } from '../../workflows/domain/anchor/decide.js';
+import { nextVersion } from '../../workflows/domain/anchor/regeneration.js';
+import type { PolicyInput } from '../../workflows/domain/anchor/policy-schema.js';
 import { Participant, dayNumber, windowOn } from './model.js';
 
 const RUNS = Number(process.env.PROPERTY_RUNS ?? 2500);

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { visitKey } from '../../db/hashing.js';
-import { addDays, dateIn } from '../../workflows/domain/dates.js';
-import { cancelTransition, evaluate, judgeOverride, judgeOverrideBack } from '../../workflows/domain/decide.js';
-import { completePolicy } from '../../workflows/domain/policy.js';
-import type { Policy, PolicyInput } from '../../workflows/domain/policy-schema.js';
-import { nextVersion } from '../../workflows/domain/regeneration.js';
-import type { ScheduleInputs } from '../../workflows/domain/regeneration.js';
-import type { StandingVisit, WindowDefinition } from '../../workflows/domain/schedule.js';
-import { sourceFingerprint } from '../../workflows/domain/sources.js';
-import type { Facts, Transition } from '../../workflows/domain/types.js';
+import { visitKey } from '../../db/audit/hashing.js';
+import { addDays, dateIn } from '../../workflows/domain/util/dates.js';
+import { cancelTransition, evaluate, judgeOverride, judgeOverrideBack } from '../../workflows/domain/anchor/decide.js';
+import { completePolicy } from '../../workflows/domain/anchor/policy.js';
+import type { Policy, PolicyInput } from '../../workflows/domain/anchor/policy-schema.js';
+import { nextVersion } from '../../workflows/domain/anchor/regeneration.js';
+import type { ScheduleInputs } from '../../workflows/domain/anchor/regeneration.js';
+import type { StandingVisit, WindowDefinition } from '../../workflows/domain/scheduling/schedule.js';
+import { sourceFingerprint } from '../../workflows/domain/anchor/sources.js';
+import type { Facts, Transition } from '../../workflows/domain/util/types.js';
 
 export interface Row extends StandingVisit {
   completed_on: string | null;

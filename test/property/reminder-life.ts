@@ -1,8 +1,8 @@
 import { Temporal } from 'temporal-polyfill';
-import { dueAt } from '../../workflows/domain/reminders/planning.js';
-import type { Rule } from '../../workflows/domain/reminders/planning.js';
-import { evaluateReminder } from '../../workflows/domain/reminders/standing.js';
-import type { ReminderState, ReminderDecision } from '../../workflows/domain/reminders/standing.js';
+import { dueAt } from '../../workflows/domain/notifications/planning.js';
+import type { Rule } from '../../workflows/domain/notifications/planning.js';
+import { evaluateReminder } from '../../workflows/domain/notifications/reminder-state.js';
+import type { ReminderState, ReminderDecision } from '../../workflows/domain/notifications/reminder-state.js';
 
 const MINUTE = 60_000,
   HOUR = 60 * MINUTE;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { quietUntil } from '../../workflows/domain/reminders/planning.js';
+import { quietUntil } from '../../workflows/domain/notifications/planning.js';
 import { MAX_LATENESS_HOURS, ReminderLife } from './reminder-life.js';
 import type { Run } from './reminder-life.js';
 

@@ -1,7 +1,7 @@
 /** The workflows with deliberate breaks, for the test that a replay finds such a thing. All others are as they are. */
 import { sleep } from '@temporalio/workflow';
-import * as present from '../../workflows/participant-anchor.js';
-import * as push from '../../workflows/push-results.js';
+import * as present from '../../workflows/anchor/participant-anchor.workflow.js';
+import * as push from '../../workflows/capture/push-results.workflow.js';
 import type { ParticipantAnchorStart, PushReport, PushResultsStart, WaitingState } from '../../workflows/contract.js';
 
 // What is declared here stands before what is only passed on.

@@ -8,7 +8,7 @@ import {
   sourcesChanged,
   workflowTypes,
 } from '../../workflows/contract.js';
-import { addDays } from '../../workflows/domain/dates.js';
+import { addDays } from '../../workflows/domain/util/dates.js';
 import { withSmallRuns } from '../anchor/small-runs.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy, Person } from '../anchor/stage.js';

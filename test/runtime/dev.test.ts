@@ -12,7 +12,7 @@ import { until } from '../support/until.js';
 
 const COPIED = ['package.json', 'package-lock.json', 'tsconfig.json', 'settings.ts'];
 const COPIED_FOLDERS = ['api', 'workflows', 'activities', 'db', 'scripts', 'dist'];
-const ANSWER = 'api/routes/health.ts';
+const ANSWER = 'api/operations/health.routes.ts';
 
 /** The sources and what was built of them, without the tests; packages and the Temporal command are the checkout's. */
 function copyCheckout(to: string): void {
@@ -129,8 +129,8 @@ describe('npm run dev', function () {
   it('restarts the worker alone for an activity, and looks at the migrations for a change to them', async () => {
     const { pids } = current();
     const from = output.length;
-    save('activities/pause.ts', `${readFileSync(join(checkout, 'activities/pause.ts'), 'utf8')}\n// saved\n`);
-    await said('activities/pause.ts: worker restarted in', from);
+    save('activities/util/wakeable-timer.ts', `${readFileSync(join(checkout, 'activities/util/wakeable-timer.ts'), 'utf8')}\n// saved\n`);
+    await said('activities/util/wakeable-timer.ts: worker restarted in', from);
     expect(current().pids.worker).not.to.equal(pids.worker);
     expect(current().pids.api).to.equal(pids.api);
     const index = 'db/migrations/index.ts';

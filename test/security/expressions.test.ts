@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { expect } from 'chai';
-import { givenUpAfterOverruns } from '../../activities/overruns.js';
+import { givenUpAfterOverruns } from '../../activities/operations/overruns.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy, SetView } from '../anchor/stage.js';
 import type { Loose } from '../support/http.js';

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { encryptionKeyBytes } from '../../settings.js';
-import { EncryptionCodec } from '../../workflows/payloads.js';
+import { EncryptionCodec } from '../../workflows/util/payload-codec.js';
 import { Stage } from '../anchor/stage.js';
 import { Stage as Capture } from '../capture/support.js';
 import { clockIn, dayIn, daytimeZone } from '../notifications/stage.js';

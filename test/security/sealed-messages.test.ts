@@ -11,7 +11,7 @@ import {
   workflowTypes,
 } from '../../workflows/contract.js';
 import type { WaitingState } from '../../workflows/contract.js';
-import { dataConverterOf } from '../../workflows/payloads.js';
+import { dataConverterOf } from '../../workflows/util/payload-codec.js';
 import { encryptionKeyBytes } from '../../settings.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy, Person } from '../anchor/stage.js';

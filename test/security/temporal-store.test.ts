@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { encryptionKeyBytes } from '../../settings.js';
-import { EncryptionCodec } from '../../workflows/payloads.js';
+import { EncryptionCodec } from '../../workflows/util/payload-codec.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy, Person } from '../anchor/stage.js';
 import { enterPortalOf } from '../support/portal.js';

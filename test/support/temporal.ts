@@ -4,7 +4,7 @@ import type { ClientOptions } from '@temporalio/client';
 import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
 import { readIfThere } from '../../scripts/runtime/files.js';
 import { encryptionKeyBytes } from '../../settings.js';
-import { dataConverterOf } from '../../workflows/payloads.js';
+import { dataConverterOf } from '../../workflows/util/payload-codec.js';
 import type { RunJson } from './service.js';
 
 export interface TemporalAccess {

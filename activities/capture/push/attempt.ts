@@ -1,21 +1,21 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { nowMs, nowIso } from '../../../db/clock.js';
-import { acquirePermit } from '../../../db/queries/breakers.js';
-import type { BreakerPermit } from '../../../db/queries/breakers.js';
-import { findConfig, noteConnection, updateConfig } from '../../../db/queries/datacapture-configs.js';
-import type { DatacaptureConfigRow } from '../../../db/queries/datacapture-configs.js';
-import { retryForbidden } from '../../../db/queries/push-requests.js';
-import { keepTarget, lockPush, noteAttempt, pushFacts, slotIn, takeTarget } from '../../../db/queries/pushes.js';
-import type { PushTarget } from '../../../db/queries/pushes.js';
-import { inScope } from '../../../db/transaction.js';
+import { nowMs, nowIso } from '../../../db/client/clock.js';
+import { acquirePermit } from '../../../db/capture/breakers.queries.js';
+import type { BreakerPermit } from '../../../db/capture/breakers.queries.js';
+import { findConfig, noteConnection, updateConfig } from '../../../db/capture/datacapture-configs.queries.js';
+import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
+import { retryForbidden } from '../../../db/capture/push-requests.queries.js';
+import { keepTarget, lockPush, noteAttempt, pushFacts, slotIn, takeTarget } from '../../../db/capture/pushes.queries.js';
+import type { PushTarget } from '../../../db/capture/pushes.queries.js';
+import { inScope } from '../../../db/client/transaction.js';
 import type { PushReport, PushResultsStart } from '../../../workflows/contract.js';
 import { planPush } from '../../../workflows/domain/capture/push-record.js';
 import type { PushPlan } from '../../../workflows/domain/capture/push-record.js';
-import { CaptureFailure, recordBusy } from '../failure.js';
+import { CaptureFailure, recordBusy } from '../client/failure.js';
 import type { PushDeps } from './deps.js';
-import { completePush } from './end.js';
-import type { PushAttempt, PushOutcome } from './end.js';
-import { pushRecord } from './deliver.js';
+import { completePush } from './complete-push.js';
+import type { PushAttempt, PushOutcome } from './complete-push.js';
+import { pushRecord } from './push-record.js';
 
 /**
  * Longer than one call to the capture system may take; kept up before each, so that an attempt that died frees its

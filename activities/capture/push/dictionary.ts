@@ -1,8 +1,8 @@
 import type { DictionaryField } from '../../../workflows/domain/capture/push-values.js';
-import type { CaptureClient, CaptureRow } from '../client.js';
-import { readDictionary } from '../dictionary.js';
-import type { Need } from '../dictionary.js';
-import { CaptureFailure } from '../failure.js';
+import type { CaptureClient, CaptureRow } from '../client/client.js';
+import { readDictionary } from '../client/dictionary.js';
+import type { Need } from '../client/dictionary.js';
+import { CaptureFailure } from '../client/failure.js';
 
 const FRESH_MS = 10 * 60_000;
 const known = new Map<string, { fields: readonly DictionaryField[]; until: number }>();

@@ -1,9 +1,9 @@
 import type { Context } from 'koa';
 import type { Dependencies } from '../../dependencies.js';
 import { largestBody } from '../body/limit.js';
-import { deprecation } from '../deprecation.js';
+import { deprecation } from '../conventions/deprecation.js';
 import { problem } from '../errors.js';
-import { isAcceptable } from '../negotiation.js';
+import { isAcceptable } from '../conventions/negotiation.js';
 import type { Route } from '../route.js';
 import type { RouteMiddleware } from '../state.js';
 import { countRequest } from './rate-limit.js';

@@ -1,7 +1,7 @@
 import type { Dependencies } from '../../dependencies.js';
 import { problem } from '../errors.js';
-import { contentTag, etagOf, matchesEtag } from '../etag.js';
-import { requestKeyOf } from '../idempotency-keys.js';
+import { contentTag, etagOf, matchesEtag } from '../conventions/etag.js';
+import { requestKeyOf } from '../conventions/idempotency-keys.js';
 import { Reply } from '../route.js';
 import type { Route } from '../route.js';
 import type { RouteContext, RouteMiddleware } from '../state.js';

@@ -1,15 +1,15 @@
-import type { Database, Tx } from '../../../db/knex.js';
-import { jwtSecret } from '../../auth/tokens.js';
+import type { Database, Tx } from '../../../db/client/knex.js';
+import { jwtSecret } from '../../identity/credentials/tokens.js';
 import type { Dependencies } from '../../dependencies.js';
-import { sessionIdOf } from '../../services/sessions-credential.js';
+import { sessionIdOf } from '../../assessment/sessions/sessions-credential.service.js';
 import {
   claimCommitted,
   claimInTransaction,
   idempotencyKeyOf,
   releaseKey,
   storeResponse,
-} from '../idempotency-keys.js';
-import type { IdempotencyKey } from '../idempotency-keys.js';
+} from '../conventions/idempotency-keys.js';
+import type { IdempotencyKey } from '../conventions/idempotency-keys.js';
 import type { Reply, Route } from '../route.js';
 import type { RouteContext, RouteMiddleware } from '../state.js';
 

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { nowMs } from '../../../db/clock.js';
+import { nowMs } from '../../../db/client/clock.js';
 import type { Dependencies } from '../../dependencies.js';
 import { problem } from '../errors.js';
 import type { Allowance, RateLimit } from '../rate-limits.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, Next } from 'koa';
 import type { Logger } from 'pino';
-import { nowMs } from '../../../db/clock.js';
+import { nowMs } from '../../../db/client/clock.js';
 import { toProblem } from '../to-problem.js';
 import { drainRequestBody } from '../body/drain.js';
 import type { RequestState } from '../state.js';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Next } from 'koa';
-import { etagOf, matchesEtag } from '../etag.js';
+import { etagOf, matchesEtag } from '../conventions/etag.js';
 import { JsonStream, JsonReadable } from '../json-stream.js';
 import type { Reply } from '../route.js';
 import type { RouteContext } from '../state.js';

@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox';
 import type { Access } from '../access.js';
-import { CSRF_HEADER, PORTAL_COOKIE } from '../../auth/portal.js';
+import { CSRF_HEADER, PORTAL_COOKIE } from '../../identity/credentials/portal.js';
 import { registered } from '../errors.js';
-import { describesTagged } from '../etag.js';
-import { answersJsonOnly } from '../negotiation.js';
+import { describesTagged } from '../conventions/etag.js';
+import { answersJsonOnly } from '../conventions/negotiation.js';
 import {
   IfMatch,
   bodySchema,
@@ -15,9 +15,9 @@ import {
   takesKey,
 } from '../route.js';
 import type { Route } from '../route.js';
-import { ErrorBody } from '../../schemas/common.js';
-import { Event, eventCatalogue } from '../../schemas/events.js';
-import { version } from '../../services/health.js';
+import { ErrorBody } from '../common.schemas.js';
+import { Event, eventCatalogue } from '../../events/events.schemas.js';
+import { version } from '../../operations/health.service.js';
 import { tagDescriptions } from './tags.js';
 
 type Json = Record<string, unknown>;

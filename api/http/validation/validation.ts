@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
-import { zoneName } from '../../../workflows/domain/dates.js';
+import { zoneName } from '../../../workflows/domain/util/dates.js';
 import { problem } from '../errors.js';
 import type { FaultEntry } from '../errors.js';
 import { suggestion } from './suggestion.js';

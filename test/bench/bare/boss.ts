@@ -1,7 +1,7 @@
 /** pg-boss with the same mails: written beforehand, sent by the same mailer, as many at a time. */
 import PgBoss from 'pg-boss';
-import type { Message } from '../../../activities/notify/provider.js';
-import { smtpMailer } from '../../../activities/notify/smtp.js';
+import type { Message } from '../../../activities/notifications/provider.js';
+import { smtpMailer } from '../../../activities/notifications/smtp.js';
 import { answer } from '../child.js';
 
 export interface BossOrder {

@@ -10,7 +10,7 @@ import { DBOS } from '@dbos-inc/dbos-sdk';
 import Koa from 'koa';
 import { koaBody } from 'koa-body';
 import { createAnchorActivities } from '../../../activities/index.js';
-import { openDatabase } from '../../../db/knex.js';
+import { openDatabase } from '../../../db/client/knex.js';
 import { answer } from '../child.js';
 
 const { BARE_DATABASE_URL, BARE_DBOS_URL, BARE_ADMIN } = process.env;

@@ -1,4 +1,4 @@
-import { readDateItem } from '../dates.js';
+import { readDateItem } from '../util/dates.js';
 import { isDateLike } from './dates.js';
 import type { RecordValues } from './record.js';
 

@@ -1,5 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
-import { addDays, dayOfWeek, daysBetween } from '../dates.js';
+import { addDays, dayOfWeek, daysBetween } from '../util/dates.js';
 
 /** The simulated days by number, 0 being the first. Dates before and after are numbered on. */
 export class SimulatedDays {

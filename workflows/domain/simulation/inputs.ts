@@ -1,7 +1,7 @@
-import type { WorkingCalendar } from '../edc/calendar.js';
-import type { EventDefinition } from '../edc/plan.js';
-import type { Policy } from '../policy-schema.js';
-import type { EventMapping, WindowDefinition } from '../schedule.js';
+import type { WorkingCalendar } from '../scheduling/events/calendar.js';
+import type { EventDefinition } from '../scheduling/events/plan.js';
+import type { Policy } from '../anchor/policy-schema.js';
+import type { EventMapping, WindowDefinition } from '../scheduling/schedule.js';
 import type { BehaviourInput } from './behaviour.js';
 
 export interface SimulatedSite {

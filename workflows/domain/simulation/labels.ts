@@ -1,4 +1,4 @@
-import { instanceIdentity } from '../edc/plan.js';
+import { instanceIdentity } from '../scheduling/events/plan.js';
 import type { SimulationInputs } from './inputs.js';
 
 const known = new WeakMap<SimulationInputs, Map<string, { code: string; day: number }>>();

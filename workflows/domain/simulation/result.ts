@@ -1,7 +1,7 @@
 import { Counts } from './tally.js';
 import { clockChanges } from './days.js';
-import { dayOff } from '../edc/calendar.js';
-import type { Holiday } from '../edc/calendar.js';
+import { dayOff } from '../scheduling/events/calendar.js';
+import type { Holiday } from '../scheduling/events/calendar.js';
 import type { SimulatedPerson } from './person.js';
 import { planLabel } from './labels.js';
 import type { SimulatedVisit } from './visits.js';

@@ -1,7 +1,7 @@
-import { addDays } from '../dates.js';
-import { nextVersion } from '../regeneration.js';
-import type { ScheduleInputs } from '../regeneration.js';
-import type { KeyedVisit, StandingVisit } from '../schedule.js';
+import { addDays } from '../util/dates.js';
+import { nextVersion } from '../anchor/regeneration.js';
+import type { ScheduleInputs } from '../anchor/regeneration.js';
+import type { KeyedVisit, StandingVisit } from '../scheduling/schedule.js';
 import type { Random } from './random.js';
 import { workingDayNear } from './world.js';
 import type { SimulatedClinic, World } from './world.js';

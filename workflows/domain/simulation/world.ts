@@ -1,7 +1,7 @@
-import { commonWeekend, dayOff, nextWorkingDay } from '../edc/calendar.js';
-import type { WorkingCalendar } from '../edc/calendar.js';
-import { formItemsOf } from '../expressions.js';
-import { expressionsOf, sourcesInOrder } from '../policy.js';
+import { commonWeekend, dayOff, nextWorkingDay } from '../scheduling/events/calendar.js';
+import type { WorkingCalendar } from '../scheduling/events/calendar.js';
+import { formItemsOf } from '../expressions/expressions.js';
+import { expressionsOf, sourcesInOrder } from '../anchor/policy.js';
 import { Agenda } from './agenda.js';
 import { completeBehaviour } from './behaviour.js';
 import type { Behaviour } from './behaviour.js';

@@ -1,0 +1,178 @@
+import type { Evaluate, Sender } from '../../../workflows/contract.js';
+import { evaluate, isReopenedAndUnchanged } from '../../../workflows/domain/anchor/decide.js';
+import { nextVersion, scheduleFollows } from '../../../workflows/domain/anchor/regeneration.js';
+import type { DecisionCommand } from '../../../workflows/domain/anchor/rederive.js';
+import type { Decision } from '../../../workflows/domain/util/types.js';
+import type { CommandContext } from './command-context.js';
+import { scheduleAfter } from '../decide-batch.js';
+import { noTrace } from './outcome.js';
+import type { CommandOutcome, CommandResult, NeedsSchedule } from './outcome.js';
+
+/** Evaluates all sources, since one of them has changed. */
+export function reevaluate({ snapshot, newIds }: CommandContext, sender: Sender): CommandOutcome | NeedsSchedule {
+  const decision = evaluate(snapshot.policy, snapshot.facts);
+  return evaluated({ snapshot, newIds }, decision, {
+    sender: { ...sender, actor_type: 'workflow' },
+    command: { kind: 'evaluate' },
+    reason: null,
+  });
+}
+
+/**
+ * A withdrawal was taken back: the sources are evaluated, for they may have changed meanwhile, and the schedule goes on
+ * as a new version, the same plan included.
+ */
+export function reinstate({ snapshot, newIds }: CommandContext, sender: Sender): NeedsSchedule {
+  const { row, policy, facts } = snapshot;
+  const evaluatedNow = evaluate(policy, facts);
+  const decision = isReopenedAndUnchanged(policy, facts) ? { ...evaluatedNow, transitions: [] } : evaluatedNow;
+  const hasCurrent = row.anchor.current_schedule_version_id !== null;
+  return {
+    withSchedule: (inputs) => {
+      const date = decision.transitions.at(-1)?.value?.date ?? facts.anchor.date ?? inputs.current_date;
+      const follows = date !== null && (hasCurrent || scheduleFollows(decision, policy, hasCurrent));
+      return {
+        result: {
+          result: 'reinstated',
+          errors: decision.errors,
+          warnings: decision.warnings,
+          schedule_version_id: follows ? newIds.scheduleVersion : null,
+        },
+        decision: {
+          snapshot,
+          transitions: decision.transitions,
+          trace: decision.trace,
+          command: { kind: 'evaluate' },
+          sender: { ...sender, actor_type: 'workflow' },
+          reason: null,
+          ...(follows && { schedule: { id: newIds.scheduleVersion, inputs, date, reason: 'reinstated' } }),
+        },
+      };
+    },
+  };
+}
+
+/** As asked for: what a person's evaluation changes is that person's doing. */
+export function evaluateAsked({ snapshot, newIds }: CommandContext, message: Evaluate): CommandOutcome | NeedsSchedule {
+  const { row } = snapshot;
+  const decision = evaluate(snapshot.policy, snapshot.facts);
+  // Without an entry of the history nothing else keeps what somebody asked for and was told.
+  const failed = [...decision.errors, ...decision.warnings].filter(({ code }) => code === 'RULE_ERROR');
+  return evaluated(
+    { snapshot, newIds },
+    decision,
+    {
+      sender: message.actor_user_id ? message : { ...message, actor_type: 'workflow' as const },
+      command: { kind: 'evaluate' },
+      reason: message.reason?.trim() ? message.reason : null,
+      ensureSchedule: message.ensure_schedule ?? false,
+    },
+    message.actor_user_id && failed.length > 0
+      ? {
+          auditEntries: [
+            {
+              study_id: row.study_id,
+              user_id: message.actor_user_id,
+              action: 'anchor_rule_failed',
+              resource_type: 'participant',
+              resource_id: row.participant_id,
+              request_id: message.request_id?.slice(0, 36) ?? null,
+              metadata: { result: decision.result, rules: failed.map(({ rule }) => rule), trace: decision.trace },
+            },
+          ],
+        }
+      : {},
+  );
+}
+
+type Evaluated = Pick<CommandContext, 'snapshot' | 'newIds'>;
+interface Asked {
+  sender: Sender;
+  command: DecisionCommand;
+  reason: string | null;
+  ensureSchedule?: boolean;
+}
+
+/** What an evaluation comes to: its transitions, and the schedule that follows from them (rule 7). */
+export function evaluated(
+  { snapshot, newIds }: Evaluated,
+  decision: Decision,
+  asked: Asked,
+  more: Pick<CommandOutcome, 'auditEntries' | 'manualEntry'> = {},
+): CommandOutcome | NeedsSchedule {
+  const { row, policy, facts } = snapshot;
+  const { sender, command, reason, ensureSchedule = false } = asked;
+  const result: CommandResult = {
+    result: decision.result,
+    errors: decision.errors,
+    warnings: decision.warnings,
+    source_type: decision.candidate?.source_type ?? null,
+    trace: decision.trace,
+    facts,
+  };
+  const last = decision.transitions.at(-1);
+  if (!last) return followSite({ snapshot, newIds }, { result, ...more }, asked);
+
+  const current = row.anchor.current_schedule_version_id;
+  const outcome = (schedule?: ReturnType<typeof scheduleAfter>): CommandOutcome => {
+    const made = schedule ? newIds.scheduleVersion : null;
+    return {
+      ...more,
+      result: {
+        ...result,
+        schedule_version_id: made,
+        ...(last.status_after === 'finalized' && {
+          final: {
+            version: facts.anchor.version + decision.transitions.length,
+            enrollment_date_value: last.value!.date,
+            current_schedule_version_id: made ?? current,
+          },
+        }),
+      },
+      decision: {
+        snapshot,
+        transitions: decision.transitions,
+        trace: decision.trace,
+        command,
+        sender,
+        reason,
+        ...(schedule && { schedule: { id: newIds.scheduleVersion, ...schedule } }),
+      },
+    };
+  };
+  return ensureSchedule || scheduleFollows(decision, policy, current !== null)
+    ? { withSchedule: (inputs) => outcome(scheduleAfter(snapshot, decision, inputs, ensureSchedule)) }
+    : outcome();
+}
+
+/**
+ * In `edc` mode a participant who has moved to another site goes by that site's calendar. The date that the schedule
+ * was made from stays.
+ */
+function followSite(
+  { snapshot, newIds }: Evaluated,
+  outcome: CommandOutcome,
+  { sender, command }: Asked,
+): CommandOutcome | NeedsSchedule {
+  const { row, keyOf } = snapshot;
+  if (row.study.scheduling_mode !== 'edc' || row.anchor.current_schedule_version_id === null) return outcome;
+  return {
+    withSchedule: (inputs) => {
+      const date = inputs.current_date;
+      if (date === null || !nextVersion(date, inputs, keyOf).change.changes) return outcome;
+      return {
+        ...outcome,
+        result: { ...outcome.result, schedule_version_id: newIds.scheduleVersion },
+        decision: {
+          snapshot,
+          transitions: [],
+          trace: noTrace,
+          command,
+          sender,
+          reason: null,
+          schedule: { id: newIds.scheduleVersion, inputs, date, reason: 'site_changed' },
+        },
+      };
+    },
+  };
+}

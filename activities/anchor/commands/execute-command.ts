@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import type { Tx } from '../../../db/client/knex.js';
+import { lockOverrideRequest, lockPendingRequest } from '../../../db/anchor/override-request-writes.queries.js';
+import type { OverrideRequest } from '../../../db/anchor/override-request-writes.queries.js';
+import { readScheduleInputs } from '../../../db/scheduling/schedules.queries.js';
+import { isReopenedAndUnchanged } from '../../../workflows/domain/anchor/decide.js';
+import type { ScheduleInputs } from '../../../workflows/domain/anchor/regeneration.js';
+import { authorize } from '../authority.js';
+import type { CommandContext } from './command-context.js';
+import type { AnchorCommand } from './commands.js';
+import { evaluateAsked, reevaluate, reinstate } from './evaluations.js';
+import { cancel, setDate } from './manual-dates.js';
+import { rejected } from './outcome.js';
+import type { CommandOutcome, NeedsSchedule } from './outcome.js';
+import { decideOverride, expireOverride, remindApprovers } from './override-decisions.js';
+import { overrideBack, requestOverride } from './overrides.js';
+import type { AnchorSnapshot } from '../snapshot.js';
+
+/**
+ * Works one command out, without writing anything: the request that it is about is locked, the sender's permission is
+ * checked, then the handler of its kind decides.
+ * @param signaturesAskAgain whether decisions need a fresh proof of identity where the study does not say
+ */
+export async function executeCommand(
+  tx: Tx,
+  snapshot: AnchorSnapshot,
+  command: AnchorCommand,
+  signaturesAskAgain: boolean,
+): Promise<CommandOutcome> {
+  const refusal = refusalByState(snapshot, command);
+  if (refusal) return refusal;
+  const request = await lockedRequest(tx, snapshot, command);
+  const authorized = await authorize(tx, snapshot, command, request, signaturesAskAgain);
+  if ('rejection' in authorized) return authorized.rejection;
+  const decided = decide(
+    {
+      snapshot,
+      request,
+      signature: authorized.signature,
+      newIds: { overrideRequest: randomUUID(), scheduleVersion: randomUUID() },
+    },
+    command,
+  );
+  return 'withSchedule' in decided ? decided.withSchedule(await scheduleInputs(tx, snapshot)) : decided;
+}
+
+const isWithdrawn = ({ row }: AnchorSnapshot): boolean => row.participant.status === 'withdrawn';
+
+/** What the state alone refuses, whoever asks: another version than the sender saw, a participant who has withdrawn. */
+function refusalByState(snapshot: AnchorSnapshot, { kind, message }: AnchorCommand): CommandOutcome | null {
+  const { version } = snapshot.row.anchor;
+  if ('expected_version' in message && message.expected_version != null && message.expected_version !== version)
+    return rejected(409, 'STALE_VERSION', `the anchor is at version ${version}`);
+  const moves = ['evaluate', 'set', 'override', 'cancel', 'override_back'].includes(kind);
+  return moves && isWithdrawn(snapshot)
+    ? rejected(409, 'PARTICIPANT_WITHDRAWN', 'the participant has withdrawn: the anchor stays as it is')
+    : null;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+async function lockedRequest(
+  tx: Tx,
+  { row: { participant_id } }: AnchorSnapshot,
+  { kind, message }: AnchorCommand,
+): Promise<OverrideRequest | undefined> {
+  if (kind === 'remind' || kind === 'expire') return lockPendingRequest(tx, participant_id);
+  if (kind !== 'decide_override') return undefined;
+  const { request_id } = message;
+  return typeof request_id === 'string' && UUID.test(request_id)
+    ? lockOverrideRequest(tx, participant_id, request_id)
+    : undefined;
+}
+
+const scheduleInputs = async (tx: Tx, { row }: AnchorSnapshot): Promise<ScheduleInputs> =>
+  (await readScheduleInputs(tx, row.study_id, [row.participant_id])).get(row.participant_id)!;
+
+/** The only place that knows which command does what. */
+function decide(context: CommandContext, command: AnchorCommand): CommandOutcome | NeedsSchedule {
+  const { snapshot } = context;
+  switch (command.kind) {
+    case 'withdrawn':
+      return isWithdrawn(snapshot)
+        ? { result: { result: 'withdrawn', errors: [], warnings: [] } }
+        : reevaluate(context, command.message);
+    case 'resume':
+      return isWithdrawn(snapshot) || snapshot.facts.anchor.reopened ? unchanged : reevaluate(context, command.message);
+    case 'sources_changed':
+    case 'day_came':
+      return isWithdrawn(snapshot) || isReopenedAndUnchanged(snapshot.policy, snapshot.facts)
+        ? unchanged
+        : reevaluate(context, command.message);
+    case 'reinstated':
+      return isWithdrawn(snapshot) ? unchanged : reinstate(context, command.message);
+    case 'evaluate':
+      return evaluateAsked(context, command.message);
+    case 'remind':
+      return remindApprovers(context);
+    case 'expire':
+      return expireOverride(context);
+    case 'decide_override':
+      return decideOverride(context, command.message);
+    case 'set':
+      return setDate(context, command.message);
+    case 'override':
+      return requestOverride(context, command.message);
+    case 'cancel':
+      return cancel(context, command.message);
+    case 'override_back':
+      return overrideBack(context, command.message);
+  }
+}
+
+const unchanged: CommandOutcome = { result: { result: 'unchanged', errors: [], warnings: [] } };

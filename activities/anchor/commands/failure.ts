@@ -1,0 +1,30 @@
+import { log } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { StaleAnchor } from '../../../db/anchor/anchors.queries.js';
+
+/**
+ * A race lost to another writer or a database that is away is tried again; the text of a fault never carries row
+ * values.
+ */
+export function asFailure(fault: unknown): ApplicationFailure {
+  if (fault instanceof ApplicationFailure) return fault;
+  const code = (fault as { code?: string }).code ?? (fault instanceof Error ? fault.constructor.name : 'Error');
+  const expected = fault instanceof StaleAnchor || code === '23505' || code === '40P01' || code === '40001';
+  if (!expected)
+    log.warn('anchor command failed', {
+      code,
+      where:
+        fault instanceof Error
+          ? fault.stack
+              ?.split('\n')
+              .find((line) => line.includes('at '))
+              ?.trim()
+          : undefined,
+    });
+  // What the database refuses for its content (classes 22, 23, 42) it refuses every time.
+  return ApplicationFailure.create({
+    type: expected ? 'LostRace' : 'DatabaseFault',
+    message: `the write was not made (${code})`,
+    nonRetryable: !expected && /^(22|23|42)/.test(code),
+  });
+}

@@ -1,0 +1,115 @@
+import { hashOf } from '../../../db/audit/hashing.js';
+import type { Sender } from '../../../workflows/contract.js';
+import { judgeOverride } from '../../../workflows/domain/anchor/decide.js';
+import type { OverrideJudgement } from '../../../workflows/domain/anchor/decide.js';
+import type { Impact } from '../../../workflows/domain/anchor/preview.js';
+import type { DecisionCommand } from '../../../workflows/domain/anchor/rederive.js';
+import { previewBasis, previewOf } from '../../../workflows/domain/anchor/regeneration.js';
+import type { ScheduleInputs } from '../../../workflows/domain/anchor/regeneration.js';
+import type { Fault } from '../../../workflows/domain/util/types.js';
+import type { CommandContext } from './command-context.js';
+import { rejectedByRules } from './outcome.js';
+import type { CommandOutcome, NeedsSchedule } from './outcome.js';
+import type { AnchorSnapshot } from '../snapshot.js';
+import { mayFollowConsent } from '../waiting.js';
+
+/** An override as it would be carried out now. */
+export interface Judged {
+  date: string;
+  regenerate: boolean;
+  judgement: OverrideJudgement;
+  inputs: ScheduleInputs;
+  impact: Impact & { preview_hash: string };
+}
+
+/**
+ * Judges an override as the facts are now; one that may be granted is worked out with what it would do to the visits.
+ * A preview that shows anything else than that is refused.
+ */
+export function judged(
+  { row, policy, facts, keyOf }: AnchorSnapshot,
+  { date, regenerate, requestedBy }: { date: string; regenerate: boolean; requestedBy: string },
+  previewHash: string | null | undefined,
+  outcome: (judged: Judged) => CommandOutcome,
+): CommandOutcome | NeedsSchedule {
+  const judgement = judgeOverride(policy, facts, date, requestedBy);
+  const { errors, warnings } = judgement;
+  if (errors.length > 0) return rejectedByRules(errors, warnings);
+  return {
+    withSchedule: (inputs) => {
+      const preview = previewOf(date, inputs, keyOf, {
+        today: facts.today,
+        warnings: warnings.map((w) => `${w.code}: ${w.message}`),
+        regenerate,
+      });
+      const basis = { policy_version: row.policy_version, anchor_version: row.anchor.version, date, regenerate };
+      const impact = { ...preview, preview_hash: hashOf(previewBasis(inputs, basis)) };
+      return previewHash && previewHash !== impact.preview_hash
+        ? stalePreview(impact)
+        : outcome({ date, regenerate, judgement, inputs, impact });
+    },
+  };
+}
+
+const stalePreview = (preview: Judged['impact']): CommandOutcome => ({
+  result: {
+    result: 'refused',
+    errors: [],
+    warnings: [],
+    refused: { status: 409, code: 'PREVIEW_STALE', detail: 'what the preview showed has changed since', preview },
+  },
+});
+
+/** What deserves a look: the same of an override that is applied and of one that waits for its approval. */
+export const warningsOf = ({ judgement, regenerate }: Judged): Fault[] =>
+  regenerate
+    ? judgement.warnings
+    : [
+        ...judgement.warnings,
+        { code: 'SCHEDULE_NOT_REGENERATED', message: 'the schedule still follows the former date' },
+      ];
+
+/** The outcome of an override that is granted: the date moves, and its schedule where that was asked for. */
+export function grant(
+  { snapshot, newIds }: CommandContext,
+  override: Judged,
+  sender: Sender,
+  granted: {
+    reason: string | null;
+    who: { requested_by: string; approved_by: string | null };
+    command: DecisionCommand;
+  },
+): CommandOutcome {
+  const { date, regenerate, judgement, inputs, impact } = override;
+  const { row, policy, facts } = snapshot;
+  const made = regenerate ? newIds.scheduleVersion : null;
+  return {
+    result: {
+      result: 'applied',
+      errors: [],
+      facts,
+      impact,
+      schedule_version_id: made,
+      warnings: warningsOf(override),
+      // Where a later consent may move a final date, its sources are looked at again.
+      ...(!mayFollowConsent(policy) && {
+        final: {
+          version: facts.anchor.version + 1,
+          enrollment_date_value: date,
+          current_schedule_version_id: made ?? row.anchor.current_schedule_version_id,
+        },
+      }),
+    },
+    decision: {
+      snapshot,
+      transitions: [judgement.transition],
+      trace: judgement.trace,
+      sender,
+      reason: granted.reason,
+      override: granted.who,
+      approver: granted.who.approved_by,
+      command: granted.command,
+      ...(regenerate && { schedule: { id: newIds.scheduleVersion, inputs, date, reason: 'override' } }),
+    },
+  };
+}

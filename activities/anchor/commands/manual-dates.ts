@@ -1,0 +1,97 @@
+import type { CancelProposal, SetEnrollmentDate } from '../../../workflows/contract.js';
+import { isDate } from '../../../workflows/domain/util/dates.js';
+import { cancelTransition, evaluate, reopenedGuards } from '../../../workflows/domain/anchor/decide.js';
+import type { ScheduleInputs } from '../../../workflows/domain/anchor/regeneration.js';
+import { ofDate, sourceFingerprint } from '../../../workflows/domain/anchor/sources.js';
+import type { Facts } from '../../../workflows/domain/util/types.js';
+import { validate } from '../../../workflows/domain/anchor/validation.js';
+import type { CommandContext } from './command-context.js';
+import { evaluated } from './evaluations.js';
+import { noTrace, rejected, rejectedByRules } from './outcome.js';
+import type { CommandOutcome, NeedsSchedule } from './outcome.js';
+
+/** A date entered by hand: kept as a source, then all sources are evaluated with it. */
+export function setDate(
+  { snapshot, newIds }: CommandContext,
+  message: SetEnrollmentDate,
+): CommandOutcome | NeedsSchedule {
+  const { policy, row } = snapshot;
+  if (typeof message.enrollment_date !== 'string' || !isDate(message.enrollment_date))
+    return rejected(422, 'INVALID_DATE', 'enrollment_date must be a date, YYYY-MM-DD');
+  const manual = { enrollment_date: message.enrollment_date, entered_by_user_id: message.actor_user_id ?? null };
+  const facts: Facts = { ...snapshot.facts, manual };
+  const candidate = {
+    ...ofDate(manual.enrollment_date, facts),
+    source_type: 'manual_entry' as const,
+    source_ref: { entered_by_user_id: manual.entered_by_user_id },
+  };
+  if (facts.anchor.status === 'finalized' && facts.anchor.date !== manual.enrollment_date) {
+    return rejected(
+      409,
+      'OVERRIDE_REQUIRED',
+      `the enrollment date is final (${facts.anchor.date}): a change needs an override`,
+    );
+  }
+  const faults = validate(candidate, policy, facts);
+  if (faults.errors.length > 0)
+    return rejected(400, 'VALIDATION_FAILED', 'the enrollment date breaks a rule of the policy', faults);
+  const decision = evaluate(policy, facts);
+  if (decision.result === 'override_required') {
+    return rejected(
+      409,
+      'OVERRIDE_REQUIRED',
+      `the enrollment date is final (${facts.anchor.date}) and its sources now say ${decision.candidate!.date}: a change needs an override`,
+    );
+  }
+  // The date that was posted is the one that may not be taken: it is refused as by an override, and not kept.
+  const guarded =
+    decision.candidate?.source_type === 'manual_entry' && decision.errors.length > 0 && facts.anchor.reopened;
+  if (guarded) return rejectedByRules(decision.errors);
+  const reason = message.reason ?? null;
+  return evaluated(
+    { snapshot: { ...snapshot, facts }, newIds },
+    decision,
+    { sender: message, command: { kind: 'set', enrollment_date: manual.enrollment_date }, reason },
+    {
+      auditEntries: [
+        {
+          study_id: row.study_id,
+          user_id: manual.entered_by_user_id,
+          action: 'manual_date_entered',
+          resource_type: 'participant',
+          resource_id: row.participant_id,
+          request_id: message.request_id?.slice(0, 36) ?? null,
+          metadata: { value: manual.enrollment_date },
+        },
+      ],
+      manualEntry: {
+        replaces: snapshot.facts.manual !== null,
+        entry: { study_id: row.study_id, reason, ...manual },
+      },
+    },
+  );
+}
+
+/** Takes a proposal back, with the date entered by hand that it may have come from. */
+export function cancel({ snapshot }: CommandContext, message: CancelProposal): CommandOutcome | NeedsSchedule {
+  const { policy, row, facts } = snapshot;
+  if (facts.anchor.status !== 'provisional')
+    return rejected(409, 'NOT_PROVISIONAL', `only a proposal is cancelled; the anchor is ${facts.anchor.status}`);
+  const guarded = reopenedGuards(policy, facts);
+  if (guarded.length > 0) return rejectedByRules(guarded);
+  const cancelled = (inputs?: ScheduleInputs): CommandOutcome => ({
+    result: { result: 'cancelled', errors: [], warnings: [] },
+    manualEntry: { replaces: facts.manual !== null, entry: null },
+    decision: {
+      snapshot,
+      transitions: [cancelTransition(facts.anchor)],
+      trace: noTrace,
+      command: { kind: 'cancel' },
+      sender: message,
+      reason: message.reason ?? null,
+      cancelledFacts: sourceFingerprint(policy, { ...facts, manual: null }),
+      ...(inputs && { schedule: { inputs, date: null, reason: 'cancelled' } }),
+    },
+  });
+  return row.anchor.current_schedule_version_id === null ? cancelled() : { withSchedule: cancelled };
+}

@@ -1,0 +1,114 @@
+import type { OverrideRequest } from '../../../db/anchor/override-request-writes.queries.js';
+import type { OverrideDecision, Sender } from '../../../workflows/contract.js';
+import { noTransition } from '../../../workflows/domain/anchor/decide.js';
+import type { CommandContext } from './command-context.js';
+import { grant, judged } from './judged-override.js';
+import { noTrace, rejected } from './outcome.js';
+import type { CommandOutcome, NeedsSchedule } from './outcome.js';
+import type { AnchorSnapshot } from '../snapshot.js';
+
+/**
+ * An approver's decision, whoever sent it. One that fails a check changes nothing and is an audit record of the study
+ * with the user and the request (decisions, section 5).
+ */
+export function decideOverride(context: CommandContext, message: OverrideDecision): CommandOutcome | NeedsSchedule {
+  const { snapshot, signature } = context;
+  const { row, facts } = snapshot;
+  // Without a request nobody is authorized to decide it.
+  const request = context.request!;
+  const sender: Sender = {
+    actor_user_id: message.approver_user_id,
+    actor_type: 'user',
+    request_id: message.http_request_id ?? null,
+    ip_address: message.ip_address ?? null,
+    user_agent: message.user_agent ?? null,
+  };
+  if (request.status !== 'pending' || request.expires_at <= facts.now)
+    return rejected(409, 'NOT_PENDING', `the request is ${request.status === 'pending' ? 'expired' : request.status}`);
+  const reason = message.reason?.trim() ? message.reason : null;
+  const decidedBy = message.approver_user_id;
+  if (message.decision === 'deny')
+    return reason === null
+      ? rejected(400, 'REASON_REQUIRED', 'a denial needs a reason')
+      : deny(snapshot, request, { decidedBy, reason, sender, signature });
+  if (row.participant.status === 'withdrawn')
+    return rejected(409, 'PARTICIPANT_WITHDRAWN', 'the participant has withdrawn: the anchor stays as it is');
+  return judged(
+    snapshot,
+    {
+      date: request.new_enrollment_date,
+      regenerate: request.regenerate_schedule,
+      requestedBy: request.requested_by_id,
+    },
+    message.preview_hash,
+    (override) => {
+      const outcome = grant(context, override, sender, {
+        reason: request.reason,
+        who: { requested_by: request.requested_by_id, approved_by: decidedBy },
+        command: {
+          kind: 'decide_override',
+          decision: 'approve',
+          override_request_id: request.id,
+          new_enrollment_date: override.date,
+          regenerate_schedule: override.regenerate,
+          requested_by: request.requested_by_id,
+        },
+      });
+      return {
+        ...outcome,
+        result: { ...outcome.result, override_request_id: request.id },
+        overrideRequest: { kind: 'end', id: request.id, end: { status: 'approved', decidedBy, reason, signature } },
+      };
+    },
+  );
+}
+
+function deny(
+  snapshot: AnchorSnapshot,
+  request: OverrideRequest,
+  { sender, ...by }: Pick<CommandContext, 'signature'> & { decidedBy: string | null; reason: string; sender: Sender },
+): CommandOutcome {
+  return {
+    result: { result: 'denied', errors: [], warnings: [], override_request_id: request.id },
+    overrideRequest: { kind: 'end', id: request.id, end: { status: 'denied', ...by } },
+    decision: {
+      snapshot,
+      transitions: [noTransition(snapshot.facts.anchor, 'OVERRIDE_DENIED')],
+      trace: noTrace,
+      sender,
+      reason: by.reason,
+      denialReason: by.reason,
+      approver: by.decidedBy,
+      command: {
+        kind: 'decide_override',
+        decision: 'deny',
+        override_request_id: request.id,
+        new_enrollment_date: request.new_enrollment_date,
+      },
+    },
+  };
+}
+
+/** The deadline passed, or the participant left: the request is denied with its reason. */
+export function expireOverride({ snapshot, request }: CommandContext): CommandOutcome {
+  const withdrawn = snapshot.row.participant.status === 'withdrawn';
+  if (!request || (!withdrawn && request.expires_at > snapshot.facts.now))
+    return { result: { result: 'unchanged', errors: [], warnings: [] } };
+  return deny(snapshot, request, {
+    decidedBy: null,
+    reason: withdrawn ? 'withdrawn' : 'expired',
+    sender: { actor_type: 'system' },
+    signature: undefined,
+  });
+}
+
+/** Half of the time is over: the approvers are reminded once. */
+export function remindApprovers({ request }: CommandContext): CommandOutcome {
+  return {
+    result: { result: 'unchanged', errors: [], warnings: [] },
+    ...(request && {
+      overrideRequest: { kind: 'reminded', id: request.id },
+      approverNotice: { requestId: request.id, requestedBy: request.requested_by_id, occasion: 'reminded' },
+    }),
+  };
+}

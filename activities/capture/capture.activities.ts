@@ -1,0 +1,26 @@
+import type { DatacaptureTriggerStart } from '../../workflows/contract.js';
+import type { CaptureAnswer, CaptureQuestion } from '../../workflows/domain/capture/query.js';
+import { withRetryLimits } from './retry-limits.js';
+import type { CaptureDeps } from './deps.js';
+import { failTrigger } from './complete-trigger.js';
+import type { TriggerFault, TriggerReport } from './complete-trigger.js';
+import { processTrigger } from './process-trigger.js';
+import { queryCapture } from './query.js';
+
+export type { AnchorEvaluation, CaptureDeps } from './deps.js';
+
+/** The activities of the capture system's path in; each may be repeated at any point. */
+export interface CaptureActivities {
+  processTrigger(start: DatacaptureTriggerStart): Promise<TriggerReport>;
+  failTrigger(start: DatacaptureTriggerStart, fault: TriggerFault): Promise<TriggerReport>;
+  queryCapture(question: CaptureQuestion): Promise<CaptureAnswer>;
+}
+
+export function createCaptureActivities(deps: CaptureDeps): CaptureActivities {
+  const ids = (start: DatacaptureTriggerStart) => ({ event_id: start.event_id, study_id: start.study_id });
+  return {
+    processTrigger: (start) => withRetryLimits(deps, ids(start), () => processTrigger(deps, start)),
+    failTrigger: (start, fault) => withRetryLimits(deps, ids(start), () => failTrigger(deps, start, fault)),
+    queryCapture: (question) => withRetryLimits(deps, { study_id: question.study_id }, () => queryCapture(deps, question)),
+  };
+}

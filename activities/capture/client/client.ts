@@ -1,0 +1,185 @@
+import { CaptureFailure } from './failure.js';
+import { postForm } from './http.js';
+import { redactValues } from './redact.js';
+import type { HttpAnswer, PostOptions } from './http.js';
+
+export interface CaptureAccess {
+  apiUrl: string;
+  token: string;
+  allowPrivate: boolean;
+}
+export type CaptureRow = Record<string, unknown>;
+
+export interface RecordFilter {
+  records?: readonly string[];
+  fields?: readonly string[];
+  forms?: readonly string[];
+  events?: readonly string[];
+  /** `YYYY-MM-DD HH:MM:SS` in the capture system's local time. */
+  dateRangeBegin?: string;
+  dateRangeEnd?: string;
+}
+
+const LIMITS = { timeoutMs: 60_000, maxBytes: 64 * 1024 * 1024 } satisfies Omit<PostOptions, 'allowPrivate'>;
+export interface ClientLimits {
+  /** For one call. */
+  timeoutMs?: number;
+  maxBytes?: number;
+  /** For all calls together: when somebody waits no longer, milliseconds of the clock. */
+  until?: number;
+}
+type Value = string | readonly string[] | undefined;
+
+/**
+ * A project of a REDCap-like capture system, by its API. Nothing that it says is trusted; every failure is a
+ * CaptureFailure.
+ */
+export class CaptureClient {
+  constructor(
+    private readonly access: CaptureAccess,
+    private readonly limits: ClientLimits = {},
+  ) {}
+
+  /** Rows of records, flat and raw; every value as text. Record ids are text of any kind. */
+  exportRecords(filter: RecordFilter): Promise<CaptureRow[]> {
+    return this.rows('record', {
+      type: 'flat',
+      rawOrLabel: 'raw',
+      rawOrLabelHeaders: 'raw',
+      exportCheckboxLabel: 'false',
+      exportSurveyFields: 'false',
+      exportDataAccessGroups: 'true',
+      ...filter,
+    });
+  }
+
+  /** Writes rows. @returns how many distinct records they belong to. */
+  async importRecords(
+    rows: readonly CaptureRow[],
+    options: { overwriteBehavior?: 'normal' | 'overwrite' } = {},
+  ): Promise<number> {
+    const answer = await this.call('record', {
+      type: 'flat',
+      overwriteBehavior: options.overwriteBehavior ?? 'normal',
+      returnContent: 'count',
+      dateFormat: 'YMD',
+      forceAutoNumber: 'false',
+      data: JSON.stringify(rows),
+    });
+    const count = typeof answer === 'object' && answer !== null ? Number((answer as { count?: unknown }).count) : NaN;
+    if (!Number.isInteger(count))
+      throw new CaptureFailure('invalid_response', 'The capture system did not say how many records it imported.');
+    return count;
+  }
+
+  /** The dictionary, or its fields on some forms. */
+  metadata(forms?: readonly string[]): Promise<CaptureRow[]> {
+    return this.rows('metadata', forms ? { forms } : {});
+  }
+  instruments(): Promise<CaptureRow[]> {
+    return this.rows('instrument', {});
+  }
+  /** Events of a longitudinal project; a classic one answers with a refusal. */
+  events(): Promise<CaptureRow[]> {
+    return this.rows('event', {});
+  }
+
+  /** Which instruments stand in which events. */
+  formEventMapping(): Promise<CaptureRow[]> {
+    return this.rows('formEventMapping', {});
+  }
+  /** Instruments and events that repeat; a project without any answers with a refusal. */
+  repeatingFormsEvents(): Promise<CaptureRow[]> {
+    return this.rows('repeatingFormsEvents', {});
+  }
+
+  async project(): Promise<CaptureRow> {
+    const answer = await this.call('project', {});
+    if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
+      throw new CaptureFailure('invalid_response', 'The capture system did not describe its project.');
+    }
+    return answer as CaptureRow;
+  }
+
+  private async rows(content: string, parameters: Record<string, Value>): Promise<CaptureRow[]> {
+    const answer = await this.call(content, parameters);
+    if (!Array.isArray(answer) || answer.some((row) => typeof row !== 'object' || row === null || Array.isArray(row))) {
+      throw new CaptureFailure('invalid_response', `The capture system did not answer with a list (${content}).`);
+    }
+    return answer as CaptureRow[];
+  }
+
+  private async call(content: string, parameters: Record<string, Value>): Promise<unknown> {
+    const form = new URLSearchParams({ token: this.access.token, content, format: 'json', returnFormat: 'json' });
+    for (const [name, value] of Object.entries(parameters)) {
+      if (typeof value === 'string') form.set(name, value);
+      else value?.forEach((item, index) => form.set(`${name}[${index}]`, item));
+    }
+    const { until = Infinity, timeoutMs = LIMITS.timeoutMs, maxBytes = LIMITS.maxBytes } = this.limits;
+    const answer = await postForm(this.access.apiUrl, form, {
+      maxBytes,
+      timeoutMs: Math.max(1, Math.min(timeoutMs, until - performance.now())),
+      allowPrivate: this.access.allowPrivate,
+    });
+    return this.read(answer);
+  }
+
+  /** The JSON of an answer. @throws CaptureFailure for everything else that capture systems send on bad days */
+  private read(answer: HttpAnswer): unknown {
+    const { status } = answer;
+    if (status >= 300 && status < 400)
+      throw new CaptureFailure(
+        'invalid_response',
+        `The capture system redirects elsewhere (${status}): check api_url.`,
+      );
+    if (status === 408) throw new CaptureFailure('timeout', 'The capture system gave up on the request (408).');
+    if (status >= 500) throw new CaptureFailure('http_error', `The capture system answered ${status}.`);
+    const parsed = parseJson(answer.body);
+    if (status >= 400)
+      throw new CaptureFailure(
+        'rejected',
+        `The capture system refused (${status})${this.words(parsed ?? answer.body)}`,
+        { status },
+      );
+    if (status !== 200) throw new CaptureFailure('invalid_response', `The capture system answered ${status}.`);
+    if (parsed === undefined) throw new CaptureFailure('invalid_response', notJson(answer));
+    // 200 and {"error": …}: it broke down after its first byte was sent, so it is not a considered refusal.
+    if (hasError(parsed))
+      throw new CaptureFailure('invalid_response', `The capture system answered with an error${this.words(parsed)}`);
+    return parsed;
+  }
+
+  /** What the capture system said, short and without what looks like a token, a record or a value of one. */
+  private words(said: unknown): string {
+    if (!hasError(said)) return '.';
+    const clean = redactValues(said.error)
+      .replaceAll(this.access.token, '…')
+      .replace(/\b[0-9A-Fa-f]{32,}\b/g, '…')
+      .replace(/<[^>]*>/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim();
+    return `: ${clean.length > 300 ? `${clean.slice(0, 300)}…` : clean}`;
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    // A byte order mark is no part of the JSON.
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch {
+    return undefined;
+  }
+}
+
+const hasError = (value: unknown): value is { error: string } =>
+  typeof value === 'object' && value !== null && typeof (value as { error?: unknown }).error === 'string';
+
+function notJson(answer: HttpAnswer): string {
+  const start = answer.body.trimStart().slice(0, 200).toLowerCase();
+  if (/^<(!doctype html|html|head|body|div|br|b>|p>)/.test(start) || answer.contentType.includes('text/html')) {
+    return 'The capture system answered with a web page instead of JSON (maintenance?).';
+  }
+  if (start.startsWith('<')) return 'The capture system answered with XML instead of JSON.';
+  if (start === '') return 'The capture system gave an empty answer.';
+  return 'The capture system did not answer with JSON, or broke off in the middle of it.';
+}

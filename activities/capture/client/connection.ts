@@ -1,0 +1,125 @@
+import { SecretBox, SecretUnreadable } from '../../../db/client/crypto.js';
+import { findConfig, noteConnection, tokenPlace } from '../../../db/capture/datacapture-configs.queries.js';
+import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
+import { inScope, readInScope } from '../../../db/client/transaction.js';
+import { encryptionKeyBytes } from '../../../settings.js';
+import { missingDataCodes } from '../../../workflows/domain/capture/missing-codes.js';
+import { CaptureClient } from './client.js';
+import type { ClientLimits } from './client.js';
+import type { CaptureDeps } from '../deps.js';
+import { readDictionary } from './dictionary.js';
+import type { Need } from './dictionary.js';
+import { CaptureFailure } from './failure.js';
+
+export interface CaptureConnection {
+  config: DatacaptureConfigRow;
+  client: CaptureClient;
+}
+
+/**
+ * Opens a study's capture system. @throws CaptureFailure `configuration` when there is none or its token cannot be read
+ */
+export async function openConnection(
+  deps: CaptureDeps,
+  studyId: string,
+  limits: ClientLimits = {},
+): Promise<CaptureConnection> {
+  const config = await readInScope(deps.database, studyId, (tx) => findConfig(tx, studyId));
+  if (!config) throw new CaptureFailure('configuration', 'The study has no capture-system configuration.');
+  return { config, client: await clientOf(deps, config, limits) };
+}
+
+/** The client of a configuration; a token that no longer decrypts is noted on it, so that its status says so. */
+export async function clientOf(
+  deps: CaptureDeps,
+  config: DatacaptureConfigRow,
+  limits: ClientLimits = {},
+): Promise<CaptureClient> {
+  const { settings } = deps;
+  const key =
+    settings.DATACAPTURE_ENCRYPTION_KEY === undefined
+      ? undefined
+      : encryptionKeyBytes(settings.DATACAPTURE_ENCRYPTION_KEY);
+  try {
+    const token = new SecretBox(key).open(config.api_token_encrypted, tokenPlace(config.study_id));
+    return new CaptureClient(
+      { apiUrl: config.api_url, token, allowPrivate: settings.ALLOW_PRIVATE_URLS ?? !settings.production },
+      { timeoutMs: settings.DATACAPTURE_TIMEOUT_SECONDS * 1000, ...limits },
+    );
+  } catch (fault) {
+    if (!(fault instanceof SecretUnreadable)) throw fault;
+    await inScope(deps.database, config.study_id, ({ tx }) => noteConnection(tx, config.study_id, fault.message));
+    throw new CaptureFailure('configuration', fault.message, { cause: fault, forbidden: true });
+  }
+}
+
+/** What the capture system names its records by unless it was told otherwise. */
+export const USUAL_KEY = 'record_id';
+
+/**
+ * The first field of the dictionary; the usual one where the capture system does not tell. @throws CaptureFailure when
+ * it does not answer at all
+ */
+export async function primaryKeyOf(client: CaptureClient): Promise<string> {
+  try {
+    const name = (await readDictionary(client, { forms: [] })).rows[0]?.['field_name'];
+    return typeof name === 'string' && name.trim() !== '' ? name.trim() : USUAL_KEY;
+  } catch (failure) {
+    if (failure instanceof CaptureFailure && failure.errorType === 'rejected') return USUAL_KEY;
+    throw failure;
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');
+
+/** The fields of the dictionary that are needed, in its order, each with its form and type. */
+export async function dictionaryRows(
+  client: CaptureClient,
+  need: Need,
+): Promise<{ field_name: string; form_name: string; field_type: string }[]> {
+  return (await readDictionary(client, need)).rows.map((row) => ({
+    field_name: textOf(row['field_name']),
+    form_name: textOf(row['form_name']),
+    field_type: textOf(row['field_type']),
+  }));
+}
+
+const FRESH_MS = 10 * 60_000;
+/** What a project says of itself, as far as records are read and written by it. */
+export interface ProjectFacts {
+  missing: ReadonlySet<string>;
+  /** It has no events. */
+  classic: boolean;
+}
+const projects = new Map<string, { facts: ProjectFacts; until: number }>();
+
+/** How long a project that could not be read is not asked again. */
+const SOON_MS = 30_000;
+
+/**
+ * The project's missing-data codes and whether it has events, asked for once in ten minutes. Where the project cannot be
+ * read (the token may not, or the capture system does not tell) there is what was known, or a project with events and
+ * without codes: records are read all the same.
+ */
+export async function projectFacts(deps: CaptureDeps, { config, client }: CaptureConnection): Promise<ProjectFacts> {
+  // Another URL or token may be another project.
+  const key = `${config.api_url}\0${config.api_token_encrypted}`;
+  const known = projects.get(key);
+  if (known && known.until > performance.now()) return known.facts;
+  let facts: ProjectFacts = known?.facts ?? { missing: new Set(), classic: false };
+  let fresh = FRESH_MS;
+  try {
+    const project = await client.project();
+    facts = {
+      missing: missingDataCodes(project['missing_data_codes']),
+      classic: ['0', 'false'].includes(String(project['is_longitudinal'])),
+    };
+  } catch (failure) {
+    if (!(failure instanceof CaptureFailure)) throw failure;
+    if (failure.errorType !== 'rejected') fresh = SOON_MS;
+    deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'the project cannot be read');
+  }
+  if (projects.size >= 1_000) projects.clear();
+  projects.set(key, { facts, until: performance.now() + fresh });
+  return facts;
+}

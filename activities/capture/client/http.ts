@@ -1,0 +1,117 @@
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { captureUrlFault } from '../../../workflows/domain/capture/addresses.js';
+import { publicAddresses } from '../../util/public-addresses.js';
+import { CaptureFailure } from './failure.js';
+
+export interface PostOptions {
+  allowPrivate: boolean;
+  /** From the call to the last byte of the answer. */
+  timeoutMs: number;
+  maxBytes: number;
+}
+export interface HttpAnswer {
+  status: number;
+  contentType: string;
+  location: string | undefined;
+  body: string;
+}
+
+const publicLookup = publicAddresses(
+  () =>
+    new CaptureFailure('configuration', 'api_url points to a private address, which ALLOW_PRIVATE_URLS forbids here.'),
+);
+
+const agentOptions = { keepAlive: true, maxSockets: 8, timeout: 60_000 };
+const agents = { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(agentOptions) };
+
+/**
+ * POSTs a form and reads the answer as text, whatever its status; redirects are not followed.
+ * @throws CaptureFailure connection_error, timeout, invalid_response (too large, broken off), configuration (the URL)
+ */
+export function postForm(target: string, form: URLSearchParams, options: PostOptions): Promise<HttpAnswer> {
+  const fault = captureUrlFault(target, options.allowPrivate);
+  if (fault) return Promise.reject(new CaptureFailure('configuration', `${fault}.`));
+  const url = new URL(target);
+  const body = Buffer.from(form.toString());
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    let late: CaptureFailure | undefined;
+    const request = send(
+      url,
+      {
+        method: 'POST',
+        agent: agents[url.protocol as keyof typeof agents],
+        ...(!options.allowPrivate && { lookup: publicLookup }),
+        headers: {
+          'Content-Type': 'application/x-www-form-urlencoded',
+          'Content-Length': body.length,
+          Accept: 'application/json',
+          'Accept-Encoding': 'identity',
+        },
+      },
+      (response) => {
+        readText(response, options.maxBytes)
+          .then(
+            (text) =>
+              resolve({
+                status: response.statusCode ?? 0,
+                contentType: response.headers['content-type'] ?? '',
+                location: response.headers.location,
+                body: text,
+              }),
+            (failure) => {
+              request.destroy();
+              reject(late ?? failure);
+            },
+          )
+          .finally(() => clearTimeout(timer));
+      },
+    );
+    const timer = setTimeout(() => {
+      late = new CaptureFailure('timeout', 'The capture system did not answer in time.');
+      request.destroy(late);
+    }, options.timeoutMs);
+    request.on('error', (error) => {
+      clearTimeout(timer);
+      reject(
+        error instanceof CaptureFailure
+          ? error
+          : new CaptureFailure('connection_error', connectionWords(error), { cause: error }),
+      );
+    });
+    request.end(body);
+  });
+}
+
+async function readText(response: IncomingMessage, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > maxBytes)
+        throw new CaptureFailure('invalid_response', `The capture system's answer is larger than ${maxBytes} bytes.`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof CaptureFailure) throw error;
+    throw new CaptureFailure('connection_error', 'The capture system broke off its answer.', { cause: error });
+  }
+  return Buffer.concat(chunks, size).toString('utf8');
+}
+
+/** The socket's own code says what happened; its message may name addresses inside a hospital's network. */
+function connectionWords(error: Error): string {
+  const { code } = error as NodeJS.ErrnoException;
+  const words: Record<string, string> = {
+    ECONNREFUSED: 'The capture system refuses the connection.',
+    ENOTFOUND: 'The host name of api_url is not known.',
+    EAI_AGAIN: 'The host name of api_url cannot be looked up at the moment.',
+    ECONNRESET: 'The capture system broke off the connection.',
+    ETIMEDOUT: 'The capture system is not reached.',
+    EHOSTUNREACH: 'The capture system is not reached.',
+  };
+  return words[code ?? ''] ?? `The capture system is not reached (${code ?? 'connection failed'}).`;
+}

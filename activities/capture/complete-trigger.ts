@@ -1,0 +1,120 @@
+import { participantStarted, notifyCoordinators } from '../../db/capture/captured-participants.queries.js';
+import { noteConnection } from '../../db/capture/datacapture-configs.queries.js';
+import { endWebhookEvent, findWebhookEvent } from '../../db/capture/webhook-events.queries.js';
+import type { WebhookEventRow } from '../../db/capture/webhook-events.queries.js';
+import type { Tx } from '../../db/client/knex.js';
+import { putOutbox } from '../../db/outbox/outbox.js';
+import { inScope } from '../../db/client/transaction.js';
+import type { AnchorOutcome, DatacaptureTriggerStart } from '../../workflows/contract.js';
+import type { CaptureDeps } from './deps.js';
+import type { TriggerNotice } from './notice.js';
+
+export interface TriggerReport {
+  status: string;
+  outcome: string | null;
+}
+/** What a trigger's reading has made of the participant. */
+export interface CompletedTrigger {
+  participant_id: string;
+  outcome: string;
+  notices: TriggerNotice[];
+  /** It changed a date that anchors are decided from: the schedule follows a proposal as well. */
+  dated: boolean;
+}
+
+/**
+ * Has the participant's workflow evaluate the anchor (it alone changes it), and ends the trigger with what came of it.
+ * Where this breaks off, the record stays the trigger's: its next attempt goes on before any other trigger of the
+ * record.
+ */
+export async function finishTrigger(
+  deps: CaptureDeps,
+  event: WebhookEventRow,
+  written: CompletedTrigger,
+): Promise<TriggerReport> {
+  const { study_id, id } = event;
+  // A retry by hand is another command: the answer to the first one is not repeated.
+  const updateId = event.attempt === 0 ? `trigger-${id}` : `trigger-${id}-${event.attempt}`;
+  const answer = await deps.anchors.evaluate(
+    written.participant_id,
+    study_id,
+    { ensure_schedule: written.dated, actor_type: 'workflow' },
+    updateId,
+  );
+  return inScope(deps.database, study_id, async ({ tx }) => {
+    await participantStarted(tx, written.participant_id);
+    // The anchor may have become final after the record was read.
+    const held = written.dated && answer.result === 'override_required';
+    return completeTrigger(tx, event, held ? { ...written, outcome: 'override_required' } : written, answer);
+  });
+}
+
+/** Ends a trigger with what its reading and the evaluation have come to, and gives its record back. */
+export async function completeTrigger(
+  tx: Tx,
+  event: WebhookEventRow,
+  written: CompletedTrigger,
+  answer: Pick<AnchorOutcome, 'result' | 'errors'>,
+): Promise<TriggerReport> {
+  const { study_id, id } = event;
+  const { outcome } = written;
+  await endWebhookEvent(tx, id, {
+    status: 'processed',
+    outcome,
+    error: dateRefused(answer),
+    participant_id: written.participant_id,
+    warnings: written.notices,
+  });
+  if (outcome === 'override_required') await notifyCoordinators(tx, study_id, written.participant_id, { id, key: id });
+  return { status: 'processed', outcome };
+}
+
+/** The record is done although the policy does not take its date: why is worth telling. */
+export function dateRefused(answer: Pick<AnchorOutcome, 'result' | 'errors'>): string | null {
+  return answer.result === 'validation_failed'
+    ? `The enrollment date was not taken: ${answer.errors.map((fault) => fault.code).join(', ')}.`
+    : null;
+}
+
+export interface TriggerFault {
+  type: string;
+  message: string;
+}
+
+/** Faults that are the connection's: the configuration's status tells of them. */
+const CONNECTION_FAULTS = new Set([
+  'configuration',
+  'rejected',
+  'connection_error',
+  'http_error',
+  'timeout',
+  'invalid_response',
+]);
+
+/** Ends a trigger that could not be carried out, with its code and reason; what it has written is still evaluated. */
+export async function failTrigger(
+  deps: CaptureDeps,
+  start: DatacaptureTriggerStart,
+  fault: TriggerFault,
+): Promise<TriggerReport> {
+  const { study_id, event_id } = start;
+  return inScope(deps.database, study_id, async ({ tx, audit }) => {
+    const event = await findWebhookEvent(tx, event_id, 'for update');
+    if (!event) return { status: 'failed', outcome: null };
+    const error = `${fault.type}: ${fault.message}`.slice(0, 1_000);
+    if (!(await endWebhookEvent(tx, event_id, { status: 'failed', error })))
+      return { status: event.status, outcome: event.outcome };
+    if (CONNECTION_FAULTS.has(fault.type)) await noteConnection(tx, study_id, fault.message);
+    if (event.participant_id)
+      await putOutbox(tx, [{ topic: 'sources-changed', studyId: study_id, subject: event.participant_id }]);
+    audit.record({
+      study_id,
+      user_id: null,
+      action: 'webhook_event_failed',
+      resource_type: 'webhook_event',
+      resource_id: event_id,
+      metadata: { code: fault.type, attempt: event.attempt },
+    });
+    return { status: 'failed', outcome: event.outcome };
+  });
+}

@@ -1,0 +1,263 @@
+import { nowMs, nowIso } from '../../../db/client/clock.js';
+import type { AuditTrail } from '../../../db/audit/audit.js';
+import type { Tx } from '../../../db/client/knex.js';
+import { releaseProbe, isClosed, recordSuccess, recordFailure } from '../../../db/capture/breakers.queries.js';
+import type { BreakerPermit } from '../../../db/capture/breakers.queries.js';
+import { requeueWaitingPushes } from '../../../db/capture/push-requests.queries.js';
+import { endAttempt, lockEnding, releaseTarget } from '../../../db/capture/pushes.queries.js';
+import type { PushResult, PushRemark, PushRow, PushTarget } from '../../../db/capture/pushes.queries.js';
+import { inScope } from '../../../db/client/transaction.js';
+import type { PushReport, PushResultsStart } from '../../../workflows/contract.js';
+import { pushRemedy } from '../../../workflows/domain/capture/push-remedy.js';
+import { breakerWait, retryWait } from '../../../workflows/domain/capture/push-retry.js';
+import { isRetried } from './deps.js';
+import type { PushDeps, PushErrorType } from './deps.js';
+
+export interface PushAttempt {
+  /** Null: none was begun, the push as a whole is ended. */
+  id: string | null;
+  startedAt: string;
+  /** What had been asked for when it began; null: whatever was. */
+  requested: number | null;
+  target: PushTarget | undefined;
+  passage: BreakerPermit | undefined;
+}
+export type PushOutcome =
+  | { kind: 'success'; records: number; alreadyThere: boolean; warnings: PushRemark[] }
+  | { kind: 'skipped'; message: string }
+  /** `retryAt`: when the breaker may be tried. `closed`: it has closed since, and nothing needs to be waited for. */
+  | { kind: 'circuit_open'; retryAt: string; closed?: boolean }
+  /** `sent` perhaps: something may have been written, although it was not said so. */
+  | {
+      kind: 'failed';
+      type: Exclude<PushErrorType, 'circuit_open'>;
+      message: string;
+      contacted: boolean;
+      /** The service was not let in. */
+      forbidden?: boolean;
+      sent: 'no' | 'perhaps';
+    };
+
+const GAVE_UP = 'It was tried for as long as PUSH_RETRY_MAX_DAYS allows. Last: ';
+
+/**
+ * Writes how an attempt ended: the attempt, the push, the sync status of session and visit together, the breaker, the
+ * audit record, in one transaction; and tells the log of what failed (interface, "Errors" 9).
+ */
+export async function completePush(
+  deps: PushDeps,
+  start: PushResultsStart,
+  attempt: PushAttempt,
+  outcome: PushOutcome,
+): Promise<PushReport> {
+  const ended = await inScope(deps.database, start.study_id, async ({ tx, audit }) => {
+    const locked = await lockEnding(tx, start.session_id);
+    const { push, visitId } = locked ?? {};
+    if (!push || visitId === undefined || !isItsEnd(push, attempt)) return undefined;
+    const ending = pushResultOf(deps, push, attempt, await withBreakerState(tx, attempt, outcome));
+    const firstFailure = ending.attempt.status === 'failed' && push.status !== 'waiting' && push.error_type === null;
+    await endAttempt(tx, push, visitId, ending);
+    if (attempt.target && attempt.id !== null) await releaseTarget(tx, attempt.target, attempt.id);
+    if (attempt.passage) await tellBreaker(deps, tx, attempt.passage, outcome);
+    record(audit, start, visitId, ending, firstFailure);
+    return { ending, visitId, firstFailure, again: push.requested > ending.push.done };
+  });
+  if (!ended) return { status: 'gone', error_type: null, records_imported: null, wait_ms: null };
+  tell(deps, start, ended);
+  return reportOf(ended.ending, ended.again);
+}
+
+/**
+ * A breaker that closed between the attempt and its end has woken those that waited then, and this one did not wait
+ * yet. The breaker's lock makes it one or the other: closed is seen here, or the one that closes it sees this one wait.
+ */
+async function withBreakerState(tx: Tx, { passage }: PushAttempt, outcome: PushOutcome): Promise<PushOutcome> {
+  if (outcome.kind !== 'circuit_open' || !passage) return outcome;
+  return { ...outcome, closed: await isClosed(tx, passage) };
+}
+
+/** An attempt that was given up for dead and comes to its end after all has nothing to say any more. */
+const isItsEnd = (push: PushRow, { id }: PushAttempt): boolean =>
+  id === null ? push.status === 'pending' || push.status === 'waiting' : push.attempt_id === id;
+
+/** Ends a push that nothing can be made of: a fault inside the service, or a run that was cancelled. */
+export function failPush(
+  deps: PushDeps,
+  start: PushResultsStart,
+  fault: { type: string; message: string },
+): Promise<PushReport> {
+  const attempt: PushAttempt = { id: null, startedAt: nowIso(), requested: null, target: undefined, passage: undefined };
+  return completePush(deps, start, attempt, {
+    kind: 'failed',
+    type: 'internal',
+    message: `${fault.type}: ${fault.message}`.slice(0, 900),
+    contacted: false,
+    sent: 'perhaps',
+  });
+}
+
+function pushResultOf(deps: PushDeps, push: PushRow, attempt: PushAttempt, outcome: PushOutcome): PushResult {
+  const base = {
+    error_type: null,
+    message: null,
+    records_imported: null,
+    already_there: false,
+    warnings: [],
+    started_at: attempt.startedAt,
+  };
+  const over = {
+    done: attempt.requested ?? push.requested,
+    failures: 0,
+    waits: 0,
+    unanswered: push.unanswered,
+    forbidden: outcome.kind === 'failed' && outcome.forbidden === true,
+    next_attempt_at: null,
+  };
+  switch (outcome.kind) {
+    case 'success':
+      return {
+        attempt: {
+          ...base,
+          status: 'success',
+          records_imported: outcome.records,
+          already_there: outcome.alreadyThere,
+          warnings: outcome.warnings,
+        },
+        push: { ...over, status: 'synced', unanswered: false },
+      };
+    case 'skipped':
+      return {
+        attempt: { ...base, status: 'skipped', message: outcome.message },
+        push: { ...over, status: 'skipped' },
+      };
+    case 'circuit_open':
+    case 'failed':
+      return failedResult(deps, push, base, over, outcome);
+  }
+}
+
+type Failed = Extract<PushOutcome, { kind: 'circuit_open' | 'failed' }>;
+
+function failedResult(
+  deps: PushDeps,
+  push: PushRow,
+  base: Omit<PushResult['attempt'], 'status'>,
+  over: Omit<PushResult['push'], 'status'>,
+  outcome: Failed,
+): PushResult {
+  const {
+    PUSH_RETRY_INITIAL_SECONDS: initial,
+    DATACAPTURE_BREAKER_COOLDOWN_SECONDS: cooldown,
+    PUSH_RETRY_MAX_DAYS: days,
+  } = deps.settings;
+  const open = outcome.kind === 'circuit_open';
+  const type = open ? ('circuit_open' as const) : outcome.type;
+  const message = open ? 'The circuit breaker is open: the capture system was not asked.' : outcome.message;
+  const failures = open ? push.failures : push.failures + 1;
+  const waits = open && !outcome.closed ? push.waits + 1 : 0;
+  const unanswered = open ? push.unanswered : outcome.sent === 'perhaps';
+  const now = nowMs();
+  const wait = open
+    ? breakerWait(outcome.closed ? 0 : Date.parse(outcome.retryAt) - now, cooldown * 1000, waits, Math.random())
+    : retryWait(initial * 1000, failures, Math.random());
+  const until = Date.parse(push.requested_at) + days * 86_400_000;
+  const failed = { ...base, status: 'failed' as const, error_type: type, message };
+  if (!isRetried(type)) return { attempt: failed, push: { ...over, status: 'failed', unanswered } };
+  if (now >= until)
+    return { attempt: { ...failed, message: GAVE_UP + message }, push: { ...over, status: 'failed', unanswered } };
+  // The last try is at the very end, however long the steps have become by then.
+  const nextTry = Math.min(now + wait, until);
+  return {
+    attempt: failed,
+    push: {
+      ...over,
+      status: 'waiting',
+      done: push.done,
+      failures,
+      waits,
+      unanswered,
+      next_attempt_at: new Date(nextTry).toISOString(),
+    },
+  };
+}
+
+/** Only what the capture system itself did counts; a refusal is an answer. */
+async function tellBreaker(deps: PushDeps, tx: Tx, passage: BreakerPermit, outcome: PushOutcome): Promise<void> {
+  if (outcome.kind === 'circuit_open') return;
+  const { DATACAPTURE_BREAKER_FAILURES: failures, DATACAPTURE_BREAKER_COOLDOWN_SECONDS: cooldownSeconds } =
+    deps.settings;
+  if (outcome.kind === 'failed' && isRetried(outcome.type))
+    return recordFailure(tx, passage, `${outcome.type}: ${outcome.message}`, { failures, cooldownSeconds });
+  if (outcome.kind === 'success' || (outcome.kind === 'failed' && outcome.contacted)) {
+    if (await recordSuccess(tx, passage)) await requeueWaitingPushes(tx, passage.studyId);
+    return undefined;
+  }
+  return releaseProbe(tx, passage);
+}
+
+/** Success, the first failure and the last are records; what is tried in between stands in the attempts. */
+function record(
+  audit: AuditTrail,
+  start: PushResultsStart,
+  visitId: string | null,
+  { attempt, push }: PushResult,
+  firstFailure: boolean,
+): void {
+  const final = push.status !== 'waiting';
+  if (!final && !firstFailure) return;
+  audit.record({
+    study_id: start.study_id,
+    user_id: null,
+    resource_type: 'session',
+    resource_id: start.session_id,
+    action: { success: 'results_pushed', failed: 'push_failed', skipped: 'push_skipped' }[attempt.status],
+    metadata: {
+      visit_id: visitId,
+      ...(attempt.status === 'success' && {
+        records_imported: attempt.records_imported,
+        already_there: attempt.already_there,
+      }),
+      ...(attempt.status === 'failed' && { error_type: attempt.error_type, final }),
+      ...(attempt.status === 'skipped' && { reason: attempt.message }),
+    },
+  });
+}
+
+function tell(
+  deps: PushDeps,
+  start: PushResultsStart,
+  { ending, visitId, firstFailure }: { ending: PushResult; visitId: string | null; firstFailure: boolean },
+): void {
+  const { attempt, push } = ending;
+  if (attempt.status !== 'failed') return;
+  const facts = {
+    session_id: start.session_id,
+    study_id: start.study_id,
+    visit_id: visitId,
+    error_type: attempt.error_type,
+    next_attempt_at: push.next_attempt_at,
+    reason: attempt.message,
+  };
+  if (push.status === 'failed' || firstFailure)
+    deps.log.fatal(
+      { ...facts, severity: 'critical', fallback_used: false },
+      'results were not pushed to the capture system',
+    );
+  else deps.log.warn(facts, 'results were not pushed yet');
+}
+
+function reportOf({ attempt, push }: PushResult, again: boolean): PushReport {
+  const common = { error_type: attempt.error_type, records_imported: attempt.records_imported };
+  if (push.status === 'waiting')
+    return { ...common, status: 'retry', wait_ms: Math.max(1, Date.parse(push.next_attempt_at!) - nowMs()) };
+  if (again) return { ...common, status: 'retry', wait_ms: 1 };
+  return {
+    ...common,
+    status: attempt.status,
+    wait_ms: null,
+    ...(attempt.status === 'failed' && {
+      message: attempt.message,
+      remedy: pushRemedy(attempt.error_type, attempt.message),
+    }),
+  };
+}

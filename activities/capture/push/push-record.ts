@@ -1,0 +1,220 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
+import { armOf } from '../../../workflows/domain/capture/arms.js';
+import type { KnownEvents } from '../../../workflows/domain/capture/known-events.js';
+import { sameRecord } from '../../../workflows/domain/capture/record.js';
+import { EVENT_FIELD, missingFrom, pushValuesOf } from '../../../workflows/domain/capture/push-record.js';
+import type { PushPlan, PushWarning, PushRecordRow } from '../../../workflows/domain/capture/push-record.js';
+import type { CaptureClient } from '../client/client.js';
+import { clientOf, projectFacts, USUAL_KEY } from '../client/connection.js';
+import { CaptureFailure } from '../client/failure.js';
+import { redact } from '../client/redact.js';
+import type { PushDeps } from './deps.js';
+import { dictionaryOf, forgetDictionary } from './dictionary.js';
+import type { PushAttempt, PushOutcome } from './complete-push.js';
+
+interface Delivery {
+  attempt: PushAttempt;
+  plan: Extract<PushPlan, { kind: 'push' }>;
+  config: DatacaptureConfigRow;
+  unanswered: boolean;
+}
+
+/** What an attempt has come to so far, for the case that the next step fails. */
+interface Progress {
+  contacted: boolean;
+  sent: 'no' | 'perhaps';
+  /** Why the dictionary could not be read: what is sent then is sent by guess. */
+  unread?: CaptureFailure | undefined;
+}
+
+/**
+ * Brings the record to the capture system. `unanswered`: an earlier attempt may have written it; the record is read
+ * back, and what stands there is not written again (decisions, section 6, "Push idempotency").
+ * @param keep holds the record for one more call
+ */
+export async function pushRecord(
+  deps: PushDeps,
+  { attempt, plan, config, unanswered }: Delivery,
+  keep: () => Promise<void>,
+): Promise<PushOutcome> {
+  const progress: Progress = { contacted: false, sent: unanswered ? 'perhaps' : 'no' };
+  const connection = attempt.passage!.connection;
+  const call = async () => {
+    await keep();
+    progress.contacted = true;
+  };
+  try {
+    const client = await clientOf(deps, config);
+    const send = async (row: Checked): Promise<PushOutcome> => {
+      progress.unread = row.unread;
+      await keep();
+      const { classic } = await projectFacts(deps, { config, client });
+      const place: Place = { record: plan.record, event: classic ? null : plan.event };
+      const { warnings } = row;
+      const record = await existing(client, place, row.primaryKey, config.known_events, call);
+      const open = unanswered
+        ? missingFrom(row.values, await standing(client, { ...place, record }, row.primaryKey, row.values, call))
+        : row.values;
+      if (Object.keys(open).length === 0) return { kind: 'success', records: 1, alreadyThere: true, warnings };
+      await call();
+      progress.sent = 'perhaps';
+      const records = await client.importRecords(
+        [{ [row.primaryKey]: record, ...(place.event !== null && { [EVENT_FIELD]: place.event }), ...open }],
+        { overwriteBehavior: 'overwrite' },
+      );
+      if (records < 1)
+        throw new CaptureFailure(
+          'invalid_response',
+          'The capture system took the import and says that it imported no record.',
+        );
+      return { kind: 'success', records, alreadyThere: false, warnings };
+    };
+    const row = await checked(client, plan, connection, call);
+    try {
+      return await send(row);
+    } catch (failure) {
+      if (row.fresh || !(failure instanceof CaptureFailure && failure.status === REFUSED_VALUES)) throw failure;
+      // What was right by what we remember may be wrong by now: a field has been given another type.
+      forgetDictionary(connection);
+      const anew = await checked(client, plan, connection, call);
+      if (anew.primaryKey === row.primaryKey && isDeepStrictEqual(anew.values, row.values)) throw failure;
+      return await send(anew);
+    }
+  } catch (failure) {
+    if (!(failure instanceof CaptureFailure)) throw failure;
+    if (failure.errorType === 'rejected') forgetDictionary(connection);
+    // A refusal of what was sent by guess is not the last word, where the dictionary may be read the next time.
+    const told = failure.errorType === 'rejected' && progress.unread?.retryable ? progress.unread : failure;
+    // A refusal is an answer: nothing was written by what was sent last; by what was sent before it, perhaps.
+    const sent = failure.errorType === 'rejected' && !unanswered ? 'no' : progress.sent;
+    return {
+      kind: 'failed',
+      type: told.errorType,
+      forbidden: told.forbidden,
+      message: redact(told.message, plan.record),
+      contacted: progress.contacted && told.errorType !== 'configuration',
+      sent,
+    };
+  }
+}
+
+/** A refusal of what was sent; one of who sends it (403, 429) is never asked again. */
+const REFUSED_VALUES = 400;
+
+interface Checked {
+  primaryKey: string;
+  values: PushRecordRow;
+  warnings: PushWarning[];
+  /** By a dictionary that was read now. */
+  fresh: boolean;
+  unread: CaptureFailure | undefined;
+}
+
+/** The values as the dictionary wants them. @throws CaptureFailure `rejected`, naming each field and its rule */
+async function checked(
+  client: CaptureClient,
+  plan: Delivery['plan'],
+  connection: string,
+  call: () => Promise<void>,
+): Promise<Checked> {
+  const need = { forms: plan.instruments, fields: plan.metrics.map(({ field }) => field) };
+  let dictionary = await dictionaryOf(client, connection, need, call);
+  let { fields } = dictionary;
+  let { values, faults, warnings } = pushValuesOf(plan, fields);
+  // What is wrong by what we remember may be right by now.
+  if (faults.length > 0 && !dictionary.fresh) {
+    forgetDictionary(connection);
+    dictionary = await dictionaryOf(client, connection, need, call);
+    ({ fields } = dictionary);
+    ({ values, faults, warnings } = pushValuesOf(plan, fields));
+  }
+  if (faults.length > 0)
+    throw new CaptureFailure(
+      'rejected',
+      `The capture system does not take the results: ${faults.map(({ field, rule }) => `${field}: ${rule}`).join('; ')}.`.slice(
+        0,
+        900,
+      ),
+    );
+  return {
+    primaryKey: fields[0]?.field_name ?? USUAL_KEY,
+    values,
+    warnings,
+    fresh: dictionary.fresh,
+    unread: dictionary.unread,
+  };
+}
+
+/** Where the results go. */
+interface Place {
+  record: string;
+  /** null: a classic project. */
+  event: string | null;
+}
+
+/**
+ * The record as the capture system names it; an import of a record that is not there would make one. @throws
+ * CaptureFailure `rejected` where there is none
+ */
+async function existing(
+  client: CaptureClient,
+  { record, event }: Place,
+  primaryKey: string,
+  known: KnownEvents,
+  call: () => Promise<void>,
+): Promise<string> {
+  await call();
+  const rows = await client.exportRecords({ records: [record], fields: [primaryKey] });
+  const names = rows.map((row) => String(row[primaryKey] ?? ''));
+  const name = names.find((each) => each === record) ?? names.find((each) => sameRecord(each, record));
+  if (name !== undefined) {
+    requireOwnArm(
+      known,
+      event,
+      rows.filter((row) => String(row[primaryKey]) === name).map((row) => row[EVENT_FIELD]),
+    );
+    return name;
+  }
+  throw new CaptureFailure(
+    'rejected',
+    'RECORD_NOT_FOUND: The capture system has no such record, and a push makes none: it was deleted or renamed. Restore it, or correct the external_id of the participant, and push again.',
+  );
+}
+
+/**
+ * Results that are written to another arm make the record appear there, as if it were enrolled twice. @throws
+ * CaptureFailure `rejected`
+ */
+function requireOwnArm(known: KnownEvents, event: string | null, events: readonly unknown[]): void {
+  const arm = event === null ? undefined : armOf(known, event);
+  const arms = events.flatMap((each) => (typeof each === 'string' ? (armOf(known, each) ?? []) : []));
+  if (arm === undefined || arms.length === 0 || arms.includes(arm)) return;
+  throw new CaptureFailure(
+    'rejected',
+    `OTHER_ARM: The record is in arm ${[...new Set(arms)].join(', ')}, and the event of the visit in arm ${arm}: nothing is written there. Correct datacapture_event of the visit, and push again.`,
+  );
+}
+
+/** The record's rows at the event. @throws CaptureFailure */
+async function standing(
+  client: CaptureClient,
+  { record, event }: Place,
+  primaryKey: string,
+  values: PushRecordRow,
+  call: () => Promise<void>,
+) {
+  await call();
+  const rows = await client.exportRecords({
+    records: [record],
+    ...(event !== null && { events: [event] }),
+    fields: [primaryKey, ...Object.keys(values).map(exported)],
+  });
+  return rows.filter(
+    (row) =>
+      String(row[primaryKey] ?? '') === record &&
+      (event === null || row[EVENT_FIELD] === undefined || row[EVENT_FIELD] === event),
+  );
+}
+/** A checkbox is asked for by its field, and answered by its boxes. */
+const exported = (field: string): string => field.split('___', 1)[0]!;

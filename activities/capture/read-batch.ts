@@ -1,0 +1,92 @@
+import { Context } from '@temporalio/activity';
+import { chunk } from '../../db/client/sets/chunk.js';
+import { claimRecords, releaseRecords } from '../../db/capture/datacapture-records.queries.js';
+import { openRecords } from '../../db/capture/datacapture-syncs.queries.js';
+import { inScope, readInScope } from '../../db/client/transaction.js';
+import type { DatacaptureSyncStart } from '../../workflows/contract.js';
+import { pipelined } from '../util/pipelined.js';
+import { openConnection, projectFacts } from './client/connection.js';
+import type { CaptureConnection } from './client/connection.js';
+import type { CaptureDeps } from './deps.js';
+import { exportBatch } from './client/export.js';
+import type { ExportPlan } from './client/export.js';
+import { recordBusy } from './client/failure.js';
+import { acquireRateSlot } from './client/rate-limit.js';
+import { writeBatch } from './write-batch.js';
+
+/** A sync or poll that is under way, and what it asks the capture system for. */
+export type OpenSync = DatacaptureSyncStart & { plan: ExportPlan };
+
+/** Records of one export and one transaction. Ids go into the request's body: a few kilobytes. */
+const BATCH = 250;
+/**
+ * Batches of one attempt: each attempt is a step of the workflow, which takes as long as a batch that has not changed.
+ */
+const BATCHES = 20;
+/** No further batch is begun after so long, so that how far a sync has got is seen in its workflow as well. */
+const ATTEMPT_MS = 8_000;
+/** Longer than a batch may take. */
+const leaseSeconds = ({ settings }: CaptureDeps) => 2 * settings.DATACAPTURE_TIMEOUT_SECONDS + 90;
+/** From one batch to the next, with some to spare: so long others give way to a sync. */
+const BETWEEN_MS = 2_000;
+
+/**
+ * Reads the next records and writes what they say, a transaction for each batch; an attempt that is repeated goes on
+ * where the last one ended. While one batch is written the next is fetched and decided, so that neither the capture
+ * system nor the database waits for the other. @returns how many records are still to be read
+ */
+export async function readNextBatch(deps: CaptureDeps, reading: OpenSync): Promise<{ left: number }> {
+  const { sync_id, study_id } = reading;
+  const connected = await openConnection(deps, study_id);
+  const open = await readInScope(deps.database, study_id, (tx) => openRecords(tx, sync_id, BATCH * BATCHES));
+  if (open.left === 0) return { left: 0 };
+  const enough = performance.now() + ATTEMPT_MS;
+  // Cancelled by somebody, or because this worker is to stop.
+  const {
+    info: { attempt },
+    cancellationSignal,
+  } = Context.current();
+  const goesOn = () => performance.now() < enough && !cancellationSignal.aborted;
+  // Two that are written at once may meet at a site or a code that both make; what was refused for that goes one by
+  // one.
+  const done = await pipelined(
+    chunk(open.records, BATCH),
+    async (records) => (goesOn() ? readBatch(deps, connected, reading, records) : undefined),
+    attempt === 1 ? 2 : 1,
+  );
+  const left = done.filter((each) => each !== undefined);
+  // Triggers hold all of them: what they read is as new as what we would.
+  if (left.length === 0 && !cancellationSignal.aborted) throw recordBusy(1_000);
+  return { left: Math.min(open.left, ...left) };
+}
+
+/**
+ * One batch: fetched when its turn at the capture system has come, written in one transaction.
+ * @returns how many records are still to be read; undefined where triggers hold all of this batch
+ */
+async function readBatch(
+  deps: CaptureDeps,
+  { config, client }: CaptureConnection,
+  { sync_id, study_id, plan }: OpenSync,
+  batch: readonly string[],
+): Promise<number | undefined> {
+  deps.traffic.note(BETWEEN_MS);
+  // Before records are claimed: their triggers do not wait for it.
+  await acquireRateSlot(deps.database, config.api_url);
+  const claims = await inScope(deps.database, study_id, ({ tx }) =>
+    claimRecords(tx, study_id, batch, sync_id, leaseSeconds(deps)),
+  );
+  if (claims.size === 0) return undefined;
+  const records = [...claims.keys()];
+  try {
+    const { missing } = await projectFacts(deps, { config, client });
+    const rows = await exportBatch(client, plan, records);
+    const { left } = await inScope(deps.database, study_id, (work) =>
+      writeBatch(work, { sync_id, config, plan, missing, rows, claims }),
+    );
+    return left;
+  } catch (failure) {
+    await inScope(deps.database, study_id, ({ tx }) => releaseRecords(tx, study_id, records, sync_id));
+    throw failure;
+  }
+}

@@ -1,0 +1,44 @@
+import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { nowMs } from '../../db/client/clock.js';
+import type { CaptureDeps } from './deps.js';
+import { attemptFailure, CaptureFailure, defaultLimits, TriggerRefused } from './client/failure.js';
+
+const BEAT_MS = 3_000;
+
+/**
+ * Runs one attempt of an activity: tells Temporal that it lives, so that a worker that died is noticed within
+ * seconds, and turns what it throws into what Temporal is to do (activities/capture/client/failure.ts).
+ */
+export async function withRetryLimits<T>(deps: CaptureDeps, ids: Record<string, string>, work: () => Promise<T>): Promise<T> {
+  const context = Context.current();
+  // Not at once: most attempts are over before the first beat, and each one costs the server a write.
+  const beat = setInterval(() => context.heartbeat(), BEAT_MS);
+  try {
+    return await work();
+  } catch (thrown) {
+    const { info } = context;
+    const failure = attemptFailure(
+      thrown,
+      { number: info.attempt, ageMs: nowMs() - info.scheduledTimestampMs },
+      { ...defaultLimits, ...deps.limits },
+    );
+    const foreseen =
+      thrown instanceof CaptureFailure || thrown instanceof TriggerRefused || thrown instanceof ApplicationFailure;
+    if (failure.type !== 'RECORD_BUSY') {
+      deps.log[foreseen ? 'warn' : 'error'](
+        {
+          ...ids,
+          activity: info.activityType,
+          attempt: info.attempt,
+          reason: failure.message,
+          ...(!foreseen && { err: thrown }),
+        },
+        'capture activity failed',
+      );
+    }
+    throw failure;
+  } finally {
+    clearInterval(beat);
+  }
+}

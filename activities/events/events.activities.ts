@@ -1,0 +1,34 @@
+import { claimDelivery, failureOf, waitOf } from '../../db/events/event-deliveries.queries.js';
+import { inScope, readInScope } from '../../db/client/transaction.js';
+import { sendDelivery, leaseSeconds } from './attempt.js';
+import type { EventDeps } from './attempt.js';
+
+export interface DeliveryStart {
+  delivery_id: string;
+  study_id: string;
+}
+export interface EventActivities {
+  /** Makes the next attempt if it is due. @returns how long until the next one; null: there is none, and
+   * why where it was given up */
+  attemptDelivery(of: DeliveryStart): Promise<{ wait_ms: number | null; failure?: string }>;
+}
+
+/** What a delivery's workflow does between its waits. A repetition finds what the one before has noted. */
+export const createEventActivities = (deps: EventDeps): EventActivities => {
+  const claim = ({ delivery_id, study_id }: DeliveryStart) =>
+    inScope(deps.database, study_id, ({ tx }) => claimDelivery(tx, delivery_id, leaseSeconds(deps)));
+  return {
+    async attemptDelivery(of) {
+      const claimed = await claim(of);
+      if (!claimed) return { wait_ms: null };
+      if ('wait_ms' in claimed) return claimed;
+      await sendDelivery(deps, claimed, false);
+      return readInScope(deps.database, of.study_id, async (tx) => {
+        const wait = await waitOf(tx, of.delivery_id);
+        if (wait !== undefined) return { wait_ms: wait };
+        const failure = await failureOf(tx, of.delivery_id);
+        return { wait_ms: null, ...(failure !== undefined && { failure }) };
+      });
+    },
+  };
+};

@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { PassThrough, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Context, log } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { nowMs, nowIso } from '../../db/client/clock.js';
+import { exportFile, exportsFolder } from '../../db/exports/files.js';
+import { TooManyRows } from '../../db/exports/sheet.js';
+import { countRows, shapeOf } from '../../db/exports/statement.js';
+import type { ExportRequest } from '../../db/exports/statement.js';
+import { TooManyColumns } from '../../db/exports/wide.js';
+import { writeExport } from '../../db/exports/write.js';
+import type { Database } from '../../db/client/knex.js';
+import {
+  beginExport,
+  completeExport,
+  expireExport,
+  exportById,
+  failExport,
+  noteExportProgress,
+} from '../../db/exports/exports.queries.js';
+import type { ExportRecord } from '../../db/exports/exports.queries.js';
+import { readAsCaller } from '../../db/client/request.js';
+import type { CallerRow } from '../../db/client/request.js';
+import { inScope, readInScope } from '../../db/client/transaction.js';
+import type { Settings } from '../../settings.js';
+import type { StudyExportStart } from '../../workflows/contract.js';
+
+const NOTE_MS = 1_000;
+const refused = (message: string) => ApplicationFailure.create({ type: 'ExportRefused', nonRetryable: true, message });
+
+/** The activities of an export in the background; writing begins anew when it is repeated. */
+export function createExportActivities({ database, settings }: { database: Database; settings: Settings }) {
+  return {
+    /** Writes the file under the rights that its requester has now. @returns for how many milliseconds it is kept */
+    async writeExportFile({ export_id, study_id }: StudyExportStart): Promise<number> {
+      const context = Context.current();
+      const kept = settings.EXPORT_RETENTION_HOURS * 3_600_000;
+      const order = await inScope(database, study_id, ({ tx }) => beginExport(tx, export_id));
+      // Written before now, by a run that was lost: what is left of its time.
+      if (!order) return leftOf(await readInScope(database, study_id, (tx) => exportById(tx, export_id)), kept);
+      await mkdir(exportsFolder(settings.DATA_DIR), { recursive: true, mode: 0o700 });
+      const file = exportFile(settings.DATA_DIR, export_id, order.format);
+      try {
+        const written = await write(database, order, `${file}.part`, context);
+        await rename(`${file}.part`, file);
+        const taken = await inScope(database, study_id, ({ tx }) =>
+          completeExport(tx, export_id, { ...written, hours: settings.EXPORT_RETENTION_HOURS }),
+        );
+        // It was ended while it was written: its file may say what is to be said no more.
+        if (!taken) await rm(file, { force: true });
+        return taken ? kept : 0;
+      } catch (fault) {
+        await rm(`${file}.part`, { force: true });
+        throw asFailure(fault, context.cancellationSignal.aborted);
+      }
+    },
+
+    async failExport({ export_id, study_id }: StudyExportStart, reason: string): Promise<void> {
+      await inScope(database, study_id, ({ tx }) => failExport(tx, export_id, reason));
+    },
+
+    /** The record stays and says that the file has expired. */
+    async removeExportFile({ export_id, study_id }: StudyExportStart): Promise<void> {
+      const found = await readInScope(database, study_id, (tx) => exportById(tx, export_id));
+      if (!found) return;
+      await inScope(database, study_id, ({ tx }) => expireExport(tx, export_id));
+      await rm(exportFile(settings.DATA_DIR, export_id, found.format), { force: true });
+    },
+  };
+}
+export type ExportActivities = ReturnType<typeof createExportActivities>;
+
+const leftOf = (written: ExportRecord | undefined, kept: number): number =>
+  written?.expires_at ? Math.max(0, Date.parse(written.expires_at) - nowMs()) : kept;
+
+const MAY = ['admin', 'researcher', 'data_manager'];
+
+async function write(
+  database: Database,
+  order: ExportRecord,
+  path: string,
+  context: Context,
+): Promise<{ rows: number; size: number; sha256: string }> {
+  const { study_id, dataset, filters, format, study_code } = order;
+  const request: ExportRequest = { ...filters, study_id, dataset };
+  const hash = createHash('sha256');
+  const admit = (row: CallerRow | undefined) => {
+    if (!row || row.status !== 'active' || !MAY.includes(row.role) || !row.study_seen || !row.site_seen)
+      throw refused('Whoever asked for the export may not have it any more.');
+  };
+  const rows = await readAsCaller(
+    database,
+    { userId: order.requested_by_id, studyId: study_id, siteId: order.site_id ?? undefined },
+    admit,
+    async (tx) => {
+      const sink = new PassThrough();
+      const meter = meterOf(database, order, await countRows(tx, await shapeOf(tx, request), request), hash, context);
+      const filed = pipeline(sink, meter, createWriteStream(path, { mode: 0o600 }), {
+        signal: context.cancellationSignal,
+      });
+      const [count] = await Promise.all([
+        writeExport(tx, request, format, { study_code, exported_at: nowIso() }, sink).catch((fault: unknown) => {
+          sink.destroy();
+          throw fault;
+        }),
+        filed,
+      ]);
+      return count;
+    },
+    { snapshot: true },
+  );
+  return { rows, size: (await stat(path)).size, sha256: hash.digest('hex') };
+}
+
+/**
+ * Hashes what passes and notes now and then how far it is: rows are counted by their line ends, which is near enough.
+ */
+function meterOf(
+  database: Database,
+  { id, study_id }: ExportRecord,
+  total: number,
+  hash: ReturnType<typeof createHash>,
+  context: Context,
+): Transform {
+  let lines = 0,
+    next = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines += 1;
+      const now = performance.now();
+      if (now >= next) {
+        next = now + NOTE_MS;
+        context.heartbeat({ lines });
+        inScope(database, study_id, ({ tx }) =>
+          noteExportProgress(tx, id, Math.min(0.99, lines / Math.max(1, total)), Math.min(lines, total)),
+        ).catch((fault: unknown) => {
+          log.warn('the progress of an export was not written', {
+            fault: fault instanceof Error ? fault.name : 'fault',
+          });
+        });
+      }
+      done(null, chunk);
+    },
+  });
+}
+
+/** Class 22 of SQLSTATE: what is stored or asked for is no value to the database, and is none the next time. */
+const BAD_VALUE = /^22[0-9A-Z]{3}$/;
+
+/**
+ * A worker that stops or a database that is away is tried again; what the database refuses for its content it refuses
+ * every time.
+ */
+function asFailure(fault: unknown, stopping: boolean): Error {
+  if (fault instanceof ApplicationFailure) return fault;
+  if (fault instanceof TooManyColumns) return refused(`The export is too wide: ${fault.message}.`);
+  if (fault instanceof TooManyRows) return refused(`The export does not fit a workbook: ${fault.message}.`);
+  if (stopping)
+    return ApplicationFailure.create({ type: 'Stopped', message: 'The export was stopped with its worker.' });
+  const code = (fault as { code?: unknown }).code;
+  log.error('an export was not written', {
+    fault: fault instanceof Error ? fault.name : 'fault',
+    code: typeof code === 'string' ? code : null,
+  });
+  if (typeof code === 'string' && BAD_VALUE.test(code))
+    return refused(
+      `The export cannot be written: the database refuses a value of its filters or of its rows (${code}).`,
+    );
+  return ApplicationFailure.create({
+    type: 'NotWritten',
+    message: `The export was not written${typeof code === 'string' ? ` (${code})` : ''}.`,
+  });
+}

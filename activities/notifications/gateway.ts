@@ -1,0 +1,65 @@
+import { nowMs } from '../../db/client/clock.js';
+import { RefusedMessage } from './provider.js';
+
+const PATIENCE_MS = 10_000;
+/** Answers that say nothing about the message: not let in, too slow, too many. */
+const ASK_AGAIN = [401, 403, 408, 425, 429];
+
+export interface GatewayRequest {
+  /** What the gateway is called in a sentence, and the setting that names it. */
+  called: string;
+  setting: string;
+  url: string;
+  id: string;
+  key: string;
+  body: unknown;
+  /** Answers that mean: this address is gone. */
+  gone?: (status: number, body: string) => boolean;
+}
+
+/**
+ * One POST of JSON to a gateway. The headers Idempotency-Key and X-Notification-Id let it tell a repetition.
+ * @throws RefusedMessage where it would refuse again; Error to try again. Neither names address or text
+ */
+export async function postToGateway({ called, setting, url, id, key, body, gone }: GatewayRequest): Promise<void> {
+  const about = setting.split('_')[0]!;
+  const response = await fetch(url, {
+    method: 'POST',
+    redirect: 'manual',
+    signal: AbortSignal.timeout(PATIENCE_MS),
+    headers: { 'Content-Type': 'application/json', 'X-Notification-Id': id, 'Idempotency-Key': key },
+    body: JSON.stringify(body),
+  }).catch((fault: unknown) => {
+    const isLate = fault instanceof Error && fault.name === 'TimeoutError';
+    throw Object.assign(
+      new Error(
+        `The ${called} (${setting}) ${isLate ? `did not answer within ${PATIENCE_MS / 1000} s` : 'is not reached, or broke off'}.`,
+        { cause: fault },
+      ),
+      { code: `${about}_${isLate ? 'TIMEOUT' : 'CONNECTION'}` },
+    );
+  });
+  if (response.ok) return void (await response.body?.cancel());
+  const refused = response.status >= 400 && response.status < 500 && !ASK_AGAIN.includes(response.status);
+  if (refused && gone) {
+    if (gone(response.status, (await response.text()).slice(0, 10_000)))
+      throw new RefusedMessage(`the ${called} does not know the device any more (${response.status})`, true);
+  } else {
+    await response.body?.cancel();
+  }
+  // The gateway has understood and says no: it would again.
+  if (refused) throw new RefusedMessage(`the ${called} refused the message (${response.status})`);
+  throw Object.assign(new Error(`The ${called} (${setting}) answered ${response.status}.`), {
+    code: `${about}_${response.status}`,
+    retryAfterSeconds: retryAfter(response.headers.get('retry-after')),
+  });
+}
+
+const LONGEST_RETRY_AFTER_SECONDS = 3600;
+
+/** What Retry-After asks for, in seconds, by its number or date; undefined: nothing usable. */
+export function retryAfter(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - nowMs()) / 1000;
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS) : undefined;
+}

@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import type { Database } from '../../db/client/knex.js';
+import { keepLink, linkHash } from '../../db/portal/portal.queries.js';
+import { inScope } from '../../db/client/transaction.js';
+
+export interface LinkSettings {
+  /** SESSION_SECRET. */
+  secret: string | undefined;
+  /** MAGIC_LINK_MINUTES. */
+  minutes: number;
+  publicUrl: string;
+}
+
+/**
+ * The words of a portal link, made for this one writing of its message: the token is in them and nowhere else, the
+ * database keeps its hash.
+ * @returns undefined when the link was opened already
+ * @throws Error in one sentence when SESSION_SECRET is not set
+ */
+export async function writeLink(
+  database: Database,
+  notificationId: string,
+  { secret, minutes, publicUrl }: LinkSettings,
+): Promise<{ link: string; minutes: string; new_link_url: string } | undefined> {
+  if (!secret)
+    throw Object.assign(new Error('SESSION_SECRET is not set: a portal link cannot be made.'), {
+      code: 'SESSION_SECRET_MISSING',
+    });
+  const token = randomBytes(32).toString('base64url');
+  const kept = await inScope(database, '*', ({ tx }) =>
+    keepLink(tx, { notificationId, hash: linkHash(secret, token), minutes }),
+  );
+  const page = `${publicUrl.replace(/\/+$/, '')}/portal`;
+  return kept
+    ? {
+        link: `${page}?token=${token}`,
+        new_link_url: page,
+        minutes: String(Math.round(minutes * 100) / 100),
+      }
+    : undefined;
+}

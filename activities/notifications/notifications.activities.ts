@@ -1,0 +1,103 @@
+import type { Client } from '@temporalio/client';
+import type { Logger } from 'pino';
+import type { Database } from '../../db/client/knex.js';
+import { keepLatenessLimit } from '../../db/notifications/reminders.queries.js';
+import { reach } from '../../settings.js';
+import type { Settings } from '../../settings.js';
+import { BulkMailer } from './mail-thread/index.js';
+import { RateLimiter } from './rate-limiter.js';
+import type { Channels } from './provider.js';
+import { pushGateway } from './push.js';
+import { toBrowsersAndApps, webPush } from './web-push.js';
+import { createReminderActivities } from './reminders/reminders.activities.js';
+import type { ReminderActivities } from './reminders/reminders.activities.js';
+import { ensureNotificationSchedules } from './schedules.js';
+import { sendNotification } from './send.js';
+import { smsGateway } from './sms.js';
+import { smtpMailer } from './smtp.js';
+import { createSummaryActivities } from './summary/summary.activities.js';
+import type { SummaryActivities } from './summary/summary.activities.js';
+import { sendAccountNotice } from './account-notice.js';
+import { sendUserLink } from './user-link.js';
+
+/** What a worker does about messages to people. */
+export interface Messaging {
+  activities: ReminderActivities & SummaryActivities;
+  /** Sends one notification, for the relay. */
+  send: (id: string) => Promise<void>;
+  /** Sends a user a link to choose a password by, for the relay. */
+  sendUserLink: (id: string) => Promise<void>;
+  /** Tells a user what happened to the account, for the relay. */
+  sendAccountNotice: (id: string) => Promise<void>;
+  /** Makes the periodic jobs, and lets the database judge lateness as the settings say. */
+  prepare: (client: Client, taskQueue: string, keep?: boolean) => Promise<void>;
+  close: () => void;
+}
+
+export function openMessaging({
+  settings,
+  database,
+  log,
+  heartbeat,
+}: {
+  settings: Settings;
+  database: Database;
+  log: Logger;
+  heartbeat: (details: unknown) => void;
+}): Messaging {
+  const publicUrl = settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`;
+  const { SMTP_URL: url, MAIL_FROM: from } = settings;
+  const own = url ? smtpMailer(url, from) : null;
+  const channels: Channels = {
+    email: own,
+    sms: settings.SMS_GATEWAY_URL ? smsGateway(settings.SMS_GATEWAY_URL) : null,
+    push: toBrowsersAndApps(
+      webPush(settings),
+      settings.PUSH_GATEWAY_URL ? pushGateway(settings.PUSH_GATEWAY_URL) : null,
+    ),
+  };
+  const links = { secret: settings.SESSION_SECRET, minutes: settings.MAGIC_LINK_MINUTES, publicUrl };
+  const pace = new RateLimiter(database, {
+    email: settings.EMAIL_PER_MINUTE,
+    sms: settings.SMS_PER_MINUTE,
+    push: settings.PUSH_PER_MINUTE,
+  });
+  // A mail server that takes so many a minute and no more needs no thread.
+  const crowd = url && own && !pace.limits('email') ? new BulkMailer({ url, from, own, log }) : undefined;
+  const reminders = createReminderActivities({
+    database,
+    channels,
+    pace,
+    ...(crowd && { crowd: { email: crowd } }),
+    messages: links,
+    maxLatenessHours: settings.REMINDER_MAX_LATENESS_HOURS,
+    log,
+    heartbeat,
+    // Sooner than the next run there is nobody to try again.
+    retrySeconds: Math.min(settings.REMINDER_INTERVAL_SECONDS, 30),
+  });
+  return {
+    activities: { ...reminders, ...createSummaryActivities({ database }) },
+    send: sendNotification({ database, channels, links, pace }),
+    sendUserLink: sendUserLink({
+      database,
+      mail: channels.email,
+      secret: settings.SESSION_SECRET,
+      publicUrl,
+      minutes: { password_reset: settings.PASSWORD_RESET_MINUTES, invitation: settings.INVITATION_DAYS * 1440 },
+    }),
+    sendAccountNotice: sendAccountNotice({ database, mail: channels.email, publicUrl }),
+    prepare: async (client, taskQueue, keep = false) => {
+      await keepLatenessLimit(database, settings.REMINDER_MAX_LATENESS_HOURS);
+      await ensureNotificationSchedules(client, {
+        taskQueue,
+        reminderSeconds: settings.REMINDER_INTERVAL_SECONDS,
+        keep,
+      });
+    },
+    close: () => {
+      crowd?.close();
+      own?.close?.();
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import type { Database } from '../../db/client/knex.js';
+import { lockPace, movePace } from '../../db/notifications/provider-paces.queries.js';
+import { inScope } from '../../db/client/transaction.js';
+import type { Channel } from '../../workflows/domain/notifications/settings.js';
+
+/** Messages a minute that a channel's provider takes; 0: as many as there are. */
+export type PerMinute = Readonly<Record<Channel, number>>;
+export interface Slots {
+  granted: number;
+  firstInMs: number;
+  everyMs: number;
+}
+
+/**
+ * The pace of the providers, which all workers keep together: it stands in the database, and costs nothing where no
+ * limit is set.
+ */
+export class RateLimiter {
+  constructor(
+    private readonly database: Database,
+    private readonly perMinute: PerMinute,
+  ) {}
+
+  /** Whether a channel has a limit. */
+  limits(channel: Channel): boolean {
+    return this.perMinute[channel] > 0;
+  }
+
+  /** Reserves the next moments of a channel for up to `count` messages, none of them later than in `withinMs`. */
+  reserve(channel: Channel, count: number, withinMs: number): Promise<Slots> {
+    const everyMs = 60_000 / this.perMinute[channel];
+    return inScope(this.database, '*', async ({ tx }) => {
+      const firstInMs = Math.max(0, await lockPace(tx, channel));
+      const granted = Math.max(0, Math.min(count, Math.floor((withinMs - firstInMs) / everyMs) + 1));
+      if (granted > 0) await movePace(tx, channel, firstInMs + granted * everyMs);
+      return { granted, firstInMs, everyMs };
+    });
+  }
+
+  /** A message that does not wait its turn (somebody waits for it) makes the others wait longer. */
+  async jumpIn(channel: Channel): Promise<void> {
+    if (!this.limits(channel)) return;
+    await inScope(this.database, '*', async ({ tx }) => {
+      await movePace(tx, channel, Math.max(0, await lockPace(tx, channel)) + 60_000 / this.perMinute[channel]);
+    });
+  }
+}

@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../../db/client/knex.js';
+import { storeReminderResults } from '../../../db/notifications/reminders.queries.js';
+import type { ReminderResult } from '../../../db/notifications/reminders.queries.js';
+import { inScope } from '../../../db/client/transaction.js';
+
+const PAUSE_MS = 25,
+  MOST_TRIES = 200,
+  ROOM_MS = 2;
+/**
+ * A commit for each costs more than the sending: so long the first waits for others, or until there are enough of them.
+ */
+const GATHER_MS = 20,
+  ENOUGH = 12;
+
+/**
+ * Writes down what came of reminders as it comes, many in one transaction: what has happened while one commits goes
+ * with the next. So between a message that was taken and the note of it lies one commit, and a worker that dies leaves
+ * few in doubt.
+ */
+export class ResultWriter {
+  private waiting: ReminderResult[] = [];
+  private running: Promise<void> | undefined;
+  private fault: unknown;
+  private enough: (() => void) | undefined;
+  constructor(
+    private readonly database: Database,
+    private readonly by: string,
+  ) {}
+
+  add(settlement: ReminderResult): void {
+    if (this.fault !== undefined) throw this.fault;
+    this.waiting.push(settlement);
+    if (this.waiting.length >= ENOUGH) this.enough?.();
+    this.running ??= this.run()
+      .catch((fault: unknown) => {
+        this.fault = fault;
+      })
+      .finally(() => {
+        this.running = undefined;
+      });
+  }
+
+  /** Waits while more than so many are unwritten: they would be in doubt if the worker died. */
+  async room(most: number): Promise<void> {
+    while (this.running && this.waiting.length >= most) await sleep(ROOM_MS);
+  }
+
+  /** Waits until everything is written. @throws what the database said */
+  async done(): Promise<void> {
+    while (this.running) await this.running;
+    if (this.fault !== undefined) throw this.fault;
+  }
+
+  private async run(): Promise<void> {
+    for (let tries = 0; this.waiting.length > 0;) {
+      if (this.waiting.length < ENOUGH) await this.gather();
+      const now = this.waiting;
+      this.waiting = [];
+      const written = new Set((await this.write(now)).map(({ id }) => id));
+      const left = now.filter(({ id }) => !written.has(id));
+      if (left.length === 0) continue;
+      // Somebody else holds these rows. A lease that was lost meanwhile leaves nothing to write.
+      if (++tries > MOST_TRIES) throw new Error('reminders could not be settled: their rows stay locked');
+      if (written.size === 0) await sleep(PAUSE_MS);
+      this.waiting.push(...(await this.stillOurs(left)));
+    }
+  }
+
+  private gather(): Promise<void> {
+    return new Promise((resolve) => {
+      const late = setTimeout(resolve, GATHER_MS);
+      this.enough = () => {
+        clearTimeout(late);
+        resolve();
+      };
+    });
+  }
+
+  private write(settlements: readonly ReminderResult[]) {
+    return inScope(this.database, '*', async ({ tx, audit }) => {
+      const rows = await storeReminderResults(tx, this.by, settlements);
+      const studies = new Map<string, Record<string, string[]>>();
+      for (const { id, study_id, status } of rows) {
+        const of = studies.get(study_id) ?? {};
+        (of[status === 'pending' ? 'put_off' : status] ??= []).push(id);
+        studies.set(study_id, of);
+      }
+      for (const [study_id, metadata] of studies)
+        audit.record({
+          study_id,
+          user_id: null,
+          action: 'reminders_processed',
+          resource_type: 'notification',
+          resource_id: null,
+          metadata,
+        });
+      return rows;
+    });
+  }
+
+  private async stillOurs(left: readonly ReminderResult[]): Promise<ReminderResult[]> {
+    const ids: string[] = await inScope(this.database, '*', ({ tx }) =>
+      tx('notifications')
+        .whereRaw('id = any(?)', [left.map(({ id }) => id)])
+        .where({ claimed_by: this.by })
+        .pluck('id'),
+    );
+    return left.filter(({ id }) => ids.includes(id));
+  }
+}

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto';
+import type { Database } from '../../../db/client/knex.js';
+import { forgetPushToken } from '../../../db/notifications/reminders.queries.js';
+import type { ReminderRow } from '../../../db/notifications/reminders.queries.js';
+import { inScope } from '../../../db/client/transaction.js';
+import { addressesOf } from '../../../workflows/domain/notifications/reminder-state.js';
+import { RefusedMessage, unconfigured } from '../provider.js';
+import type { Channels, Provider } from '../provider.js';
+import { reminderMessage } from './message.js';
+import type { MessageSettings } from './message.js';
+
+/**
+ * Gives a reminder to its channel's provider; on push to each of the participant's devices, of which one that takes it
+ * is enough.
+ * @throws RefusedMessage for good; another Error: try again
+ */
+export async function sendReminder(
+  deps: { database: Database; channels: Channels; messages: MessageSettings },
+  row: ReminderRow,
+  now: string,
+): Promise<void> {
+  const provider = deps.channels[row.channel];
+  if (!provider) throw new RefusedMessage(unconfigured[row.channel]);
+  const message = reminderMessage(row, deps.messages, now);
+  if (row.channel !== 'push') return provider.send({ ...message, to: addressesOf(row)[0]! });
+  await toDevices(deps.database, provider, row, message);
+}
+
+/** Of the device itself, not of its place in a list that grows shorter when one is gone. */
+const deviceKey = (token: string): string => createHash('sha256').update(token).digest('base64url').slice(0, 16);
+
+async function toDevices(
+  database: Database,
+  provider: Provider,
+  row: ReminderRow,
+  message: ReturnType<typeof reminderMessage>,
+): Promise<void> {
+  const faults: unknown[] = [];
+  for (const to of row.push_tokens) {
+    try {
+      await provider.send({ ...message, key: `${message.key}.${deviceKey(to)}`, to });
+    } catch (fault) {
+      faults.push(fault);
+      if (fault instanceof RefusedMessage && fault.addressIsGone) {
+        await inScope(database, row.study_id, async ({ tx, audit }) => {
+          await forgetPushToken(tx, row.participant_id, to);
+          audit.record({
+            study_id: row.study_id,
+            user_id: null,
+            action: 'push_token_removed',
+            resource_type: 'participant',
+            resource_id: row.participant_id,
+            metadata: { reason: 'unregistered' },
+          });
+        });
+      }
+    }
+  }
+  if (faults.length < row.push_tokens.length) return;
+  throw faults.find((fault) => !(fault instanceof RefusedMessage)) ?? faults[0];
+}

@@ -1,0 +1,28 @@
+import type { Client } from '@temporalio/client';
+import { scheduleIds, workflowTypes } from '../../workflows/contract.js';
+import { ensureSchedule } from '../scheduling/schedules.js';
+
+/** The summary's hour, UTC (interface, "Other records and triggers"). */
+const SUMMARY_HOUR = 9;
+
+/** The periodic jobs on messages to people. */
+export async function ensureNotificationSchedules(
+  client: Client,
+  of: { taskQueue: string; reminderSeconds: number; keep?: boolean },
+): Promise<void> {
+  const { taskQueue, keep = false } = of;
+  await ensureSchedule(client, {
+    keep,
+    id: scheduleIds.reminders,
+    workflowType: workflowTypes.processPendingReminders,
+    when: { everySeconds: of.reminderSeconds },
+    taskQueue,
+  });
+  await ensureSchedule(client, {
+    keep,
+    id: scheduleIds.dailySummary,
+    workflowType: workflowTypes.sendDailySummary,
+    when: { atHour: SUMMARY_HOUR },
+    taskQueue,
+  });
+}

@@ -1,0 +1,112 @@
+import { Transform } from 'node:stream';
+import { domainToASCII } from 'node:url';
+import { createTransport } from 'nodemailer';
+import type { Transporter } from 'nodemailer';
+import addressparser from 'nodemailer/lib/addressparser';
+import type SMTPPool from 'nodemailer/lib/smtp-pool/index.js';
+import { REPORT_HEADER, isDeadAddress } from '../../workflows/domain/notifications/bounces.js';
+import { RefusedMessage } from './provider.js';
+import type { Provider } from './provider.js';
+
+/**
+ * Connections to the mail server for each process; where very many mails are due its thread (mail-thread/) has as many.
+ */
+const CONNECTIONS = 8;
+
+/**
+ * Mail over SMTP. SMTP has no idempotency: a message whose answer was lost is sent again under the same Message-ID, by
+ * which mailboxes and mail servers collapse doubles. Errors name no address.
+ */
+export function smtpMailer(url: string, from: string): Provider {
+  // A mail server that hangs must not hold up the relay's other messages for the library's two minutes.
+  const transport: Transporter = createTransport({
+    url,
+    pool: true,
+    maxConnections: CONNECTIONS,
+    maxMessages: 1_000,
+    connectionTimeout: 5_000,
+    greetingTimeout: 5_000,
+    socketTimeout: 10_000,
+  } as SMTPPool.Options & { url: string });
+  const domain = domainOf(from);
+  transport.use('stream', (mail, done) => {
+    mail.message.transform(() => inOnePiece());
+    done();
+  });
+  return {
+    send: async ({ id, key, to, subject, text, html, unsubscribeUrl, calendar, reportToken }) => {
+      try {
+        await transport.sendMail({
+          from,
+          to,
+          subject,
+          text,
+          dsn: { id, return: 'headers', notify: ['failure'] },
+          messageId: `<${key ?? id}@${domain}>`,
+          ...(html !== undefined && { html }),
+          headers: {
+            // No out-of-office answer comes to it (RFC 3834).
+            'Auto-Submitted': 'auto-generated',
+            'X-Notification-Id': id,
+            ...(reportToken !== undefined && { [REPORT_HEADER]: reportToken }),
+            ...(unsubscribeUrl !== undefined && {
+              'List-Unsubscribe': `<${unsubscribeUrl}>`,
+              'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+            }),
+          },
+          ...(calendar !== undefined && {
+            attachments: [
+              { filename: 'visit.ics', content: calendar, contentType: 'text/calendar; charset=utf-8; method=PUBLISH' },
+            ],
+          }),
+        });
+      } catch (fault) {
+        const { responseCode, code } = fault as { responseCode?: number; code?: string };
+        // The server's own words may name the recipient: its code says enough.
+        const aboutMessage = code === 'EENVELOPE' || code === 'EMESSAGE';
+        if (aboutMessage && (responseCode === undefined || responseCode >= 500))
+          throw new RefusedMessage(
+            `the mail server refused the message${responseCode === undefined ? ': its address is not usable' : ` (${responseCode})`}`,
+            isUnknownMailbox(fault),
+          );
+        throw Object.assign(
+          new Error(
+            `The mail server did not take the message${responseCode === undefined ? '' : ` (${responseCode})`}.`,
+          ),
+          { code: code ?? 'SMTP' },
+        );
+      }
+    },
+    close: () => {
+      transport.close();
+    },
+  };
+}
+
+/** The domain of a sender, for the right side of a Message-ID (RFC 5322, 3.6.4). */
+function domainOf(sender: string): string {
+  const [first] = addressparser(sender, { flatten: true });
+  const domain = domainToASCII(first?.address.split('@').at(-1) ?? '');
+  return domain === '' ? 'localhost' : domain;
+}
+
+/** The library writes a mail by the line; a write to the network for each costs a quarter of a mail's time. */
+function inOnePiece(): Transform {
+  const pieces: Buffer[] = [];
+  return new Transform({
+    transform(piece: Buffer, _, done) {
+      pieces.push(piece);
+      done();
+    },
+    flush(done) {
+      done(null, Buffer.concat(pieces));
+    },
+  });
+}
+
+/** Whether the server says of the mailbox itself that it is not there (RFC 3463), and not of us or of the message. */
+function isUnknownMailbox(fault: unknown): boolean {
+  const { response = '', responseCode } = fault as { response?: string; responseCode?: number };
+  const enhanced = /^5\d\d[ -](5\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1];
+  return enhanced === undefined ? [550, 551, 553].includes(responseCode ?? 0) : isDeadAddress(enhanced);
+}

@@ -1,0 +1,39 @@
+import type { Database } from '../../../db/client/knex.js';
+import { queueDailySummaries, readDailySummary } from '../../../db/notifications/daily-summary.queries.js';
+import { readAsCaller } from '../../../db/client/request.js';
+import { inScope } from '../../../db/client/transaction.js';
+import { summaryMessage } from './message.js';
+
+export interface SummaryActivities {
+  queueSummaries(): Promise<{ queued: number }>;
+}
+
+/** Asks for the morning's summaries; the relay sends them, each written at that moment with its reader's rights. */
+export const createSummaryActivities = ({ database }: { database: Database }): SummaryActivities => ({
+  queueSummaries: async () =>
+    inScope(database, '*', async ({ tx, audit }) => {
+      const made = await queueDailySummaries(tx);
+      for (const study_id of new Set(made.map((one) => one.study_id))) {
+        audit.record({
+          study_id,
+          user_id: null,
+          action: 'daily_summary_queued',
+          resource_type: 'study',
+          resource_id: study_id,
+          metadata: { notifications: made.filter((one) => one.study_id === study_id).map(({ id }) => id) },
+        });
+      }
+      return { queued: made.length };
+    }),
+});
+
+/** What a user is told of a study: what that user may see of it. Undefined: nothing any more. */
+export async function dailySummaryFor(database: Database, userId: string, studyId: string) {
+  const summary = await readAsCaller(
+    database,
+    { userId, studyId },
+    (row) => row?.status === 'active' && row.study_seen,
+    async (tx, seen) => (seen ? readDailySummary(tx, studyId) : undefined),
+  );
+  return summary && summaryMessage(summary);
+}

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import type { Database } from '../../db/client/knex.js';
+import { linkHash } from '../../db/portal/portal.queries.js';
+import { keepUserLink, userLinkSent } from '../../db/identity/user-links.queries.js';
+import type { LinkPurpose } from '../../db/identity/user-links.queries.js';
+import { inScope } from '../../db/client/transaction.js';
+import { mailPage, paragraphs } from './html.js';
+import { RefusedMessage } from './provider.js';
+import type { Provider } from './provider.js';
+
+export interface UserLinkDeps {
+  database: Database;
+  mail: Provider | null;
+  /** SESSION_SECRET. */
+  secret: string | undefined;
+  publicUrl: string;
+  minutes: Record<LinkPurpose, number>;
+}
+
+const words: Record<LinkPurpose, (link: string, minutes: number) => { subject: string; text: string }> = {
+  password_reset: (link, minutes) => ({
+    subject: 'Choose a new password',
+    text:
+      `Somebody, most likely you, asked for a new password for your account of the Research Assessment Platform.\n\n${link}\n\n` +
+      `The link works once, for ${span(minutes)}. If you did not request this, you can ignore it: your password stays as it is.\n`,
+  }),
+  invitation: (link, minutes) => ({
+    subject: 'Your account of the Research Assessment Platform',
+    text: `An account was made for you. Choose your password here:\n\n${link}\n\nThe link works once, for ${span(minutes)}.\n`,
+  }),
+};
+const span = (minutes: number): string =>
+  minutes >= 2880
+    ? `${Math.round(minutes / 1440)} days`
+    : minutes >= 120
+      ? `${Math.round(minutes / 60)} hours`
+      : `${Math.round(minutes * 100) / 100} minutes`;
+
+/**
+ * Sends a user the link by which a password is chosen. The token is made for this one writing of the message and is
+ * nowhere else; after a crash in between the message goes out again, and the last link counts.
+ */
+export const sendUserLink =
+  ({ database, mail, secret, publicUrl, minutes }: UserLinkDeps) =>
+  async (id: string): Promise<void> => {
+    if (!secret)
+      throw Object.assign(new Error('SESSION_SECRET is not set: a link cannot be made.'), {
+        code: 'SESSION_SECRET_MISSING',
+      });
+    if (!mail)
+      throw Object.assign(new Error('SMTP_URL is not set: a link cannot be sent.'), { code: 'SMTP_URL_MISSING' });
+    const token = randomBytes(32).toString('base64url');
+    const link = await inScope(database, [], ({ tx }) =>
+      keepUserLink(tx, { id, hash: linkHash(secret, token), minutes }),
+    );
+    // Used, sent or of somebody who was deactivated meanwhile.
+    if (!link) return;
+    try {
+      const url = `${publicUrl.replace(/\/+$/, '')}/account/password?token=${token}`;
+      const { subject, text } = words[link.purpose](url, minutes[link.purpose]);
+      const button = { url, says: 'Choose a password' };
+      await mail.send({ id, to: link.email, subject, text, html: mailPage('en', subject, paragraphs(text, button)) });
+    } catch (fault) {
+      if (!(fault instanceof RefusedMessage)) throw fault;
+    }
+    await inScope(database, [], ({ tx }) => userLinkSent(tx, id));
+  };

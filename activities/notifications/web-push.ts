@@ -1,0 +1,86 @@
+import webPushLibrary from 'web-push';
+import { vapidPublicKey } from '../../settings.js';
+import type { Settings } from '../../settings.js';
+import { webSubscription } from '../../workflows/domain/notifications/web-subscription.js';
+import { postBytes } from './post-bytes.js';
+import { RefusedMessage, unconfigured } from './provider.js';
+import type { Provider } from './provider.js';
+
+/** A message about a visit is of no use much later. */
+const KEPT_SECONDS = 12 * 3600;
+/** Push services take 4 KB, encrypted; a notification shows less than this. */
+const LONGEST = { title: 200, body: 800 };
+
+/**
+ * Push messages to browsers: encrypted for the one browser (RFC 8291), signed as ours (RFC 8292), left with the push
+ * service that the browser named. Its Topic (RFC 8030) makes a repetition replace what waits there. Null: no key is
+ * set.
+ */
+export function webPush(
+  settings: Pick<Settings, 'VAPID_PRIVATE_KEY' | 'VAPID_SUBJECT' | 'MAIL_FROM' | 'ALLOW_PRIVATE_URLS' | 'production'>,
+): Provider | null {
+  const privateKey = settings.VAPID_PRIVATE_KEY?.replace(/=$/, '');
+  if (!privateKey) return null;
+  const vapidDetails = {
+    privateKey,
+    publicKey: vapidPublicKey(privateKey),
+    subject: settings.VAPID_SUBJECT ?? `mailto:${/<([^>]+)>/.exec(settings.MAIL_FROM)?.[1] ?? settings.MAIL_FROM}`,
+  };
+  const allowPrivate = settings.ALLOW_PRIVATE_URLS ?? !settings.production;
+  return {
+    send: async ({ id, to, subject, text }) => {
+      const { endpoint, headers, body } = sealed(
+        to,
+        JSON.stringify({
+          title: subject.slice(0, LONGEST.title),
+          body: text.slice(0, LONGEST.body),
+          notification_id: id,
+        }),
+        { vapidDetails, TTL: KEPT_SECONDS, topic: id.replaceAll('-', ''), contentEncoding: 'aes128gcm' },
+      );
+      const { status, retryAfterSeconds } = await postBytes(endpoint, headers, body, { allowPrivate });
+      if (status >= 200 && status < 300) return;
+      if (status === 404 || status === 410)
+        throw new RefusedMessage(`the push service does not know the browser any more (${status})`, true);
+      if (status >= 400 && status < 500 && status !== 408 && status !== 429)
+        throw new RefusedMessage(`the push service refused the message (${status})`);
+      throw Object.assign(new Error(`The push service answered ${status}.`), {
+        code: `WEBPUSH_${status}`,
+        retryAfterSeconds,
+      });
+    },
+  };
+}
+
+/** @throws RefusedMessage where the browser's keys are none: its subscription is of no use */
+function sealed(token: string, payload: string, options: webPushLibrary.RequestOptions) {
+  const subscription = webSubscription(token);
+  if (!subscription) throw new RefusedMessage('the browser’s subscription cannot be read', true);
+  try {
+    return webPushLibrary.generateRequestDetails(subscription, payload, options);
+  } catch (fault) {
+    throw new RefusedMessage(
+      `the browser’s subscription is not usable: ${fault instanceof Error ? fault.message : 'its keys are wrong'}`,
+      true,
+    );
+  }
+}
+
+/**
+ * One provider for both kinds of devices: a token that is a browser's subscription goes to its push service, any other
+ * to the gateway.
+ */
+export const toBrowsersAndApps = (browsers: Provider | null, apps: Provider | null): Provider | null =>
+  browsers === null && apps === null
+    ? null
+    : {
+        send: async (message) => {
+          const isBrowser = webSubscription(message.to) !== undefined;
+          const provider = isBrowser ? browsers : apps;
+          if (!provider)
+            throw new RefusedMessage(
+              isBrowser ? 'no key for push messages to browsers is set (VAPID_PRIVATE_KEY)' : unconfigured.push,
+            );
+          await provider.send(message);
+        },
+      };

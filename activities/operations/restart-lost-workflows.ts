@@ -1,0 +1,41 @@
+import type { Client } from '@temporalio/client';
+import type { Database } from '../../db/client/knex.js';
+import { pendingWork, requeue } from '../../db/outbox/pending-work.queries.js';
+import type { OpenWork } from '../../db/outbox/pending-work.queries.js';
+import { inScope } from '../../db/client/transaction.js';
+import * as contract from '../../workflows/contract.js';
+
+const PAGE = 1000;
+const { workflowTypes } = contract;
+
+/** The workflow that carries out a piece of work. */
+const workflowByTopic: Partial<Record<OpenWork['topic'], { type: string; id: (work: OpenWork) => string }>> = {
+  trigger: { type: workflowTypes.datacaptureTrigger, id: ({ key }) => contract.datacaptureTriggerId(key) },
+  export: { type: workflowTypes.studyExport, id: ({ key }) => contract.studyExportId(key) },
+  simulation: { type: workflowTypes.studySimulation, id: ({ key }) => contract.studySimulationId(key) },
+  'datacapture-sync': { type: workflowTypes.datacaptureSync, id: ({ key }) => contract.datacaptureSyncId(key) },
+  'study-changed': {
+    type: workflowTypes.studyReanchoring,
+    id: ({ study_id, key }) => contract.studyReanchoringId(study_id, key),
+  },
+};
+
+/**
+ * Starts again what a workflow should be carrying out and none is: it was terminated by hand, or Temporal lost its
+ * database. Temporal is asked only when there is open work, once for each of its types.
+ * @param olderSeconds younger work may just be on its way; 0 where Temporal is known to have lost everything
+ */
+export async function restartLostWorkflows(deps: { database: Database; client: Client }, olderSeconds: number): Promise<number> {
+  const open = await inScope(deps.database, '*', ({ tx }) => pendingWork(tx, olderSeconds));
+  const running = new Set<string>();
+  for (const type of new Set(open.map(({ topic }) => workflowByTopic[topic]!.type))) {
+    for await (const { workflowId } of deps.client.workflow.list({
+      query: `WorkflowType = '${type}' AND ExecutionStatus = 'Running'`,
+      pageSize: PAGE,
+    }))
+      running.add(workflowId);
+  }
+  const lost = open.filter((work) => !running.has(workflowByTopic[work.topic]!.id(work)));
+  if (lost.length > 0) await inScope(deps.database, '*', ({ tx }) => requeue(tx, lost));
+  return lost.length;
+}

@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
+import type { Database } from '../../db/client/knex.js';
+import { removeHeartbeat, recordHeartbeat } from '../../db/operations/worker-heartbeats.queries.js';
+
+const EVERY_MS = 3_000;
+
+/**
+ * Tells the database every few seconds that this worker is alive. A process that is frozen, or whose event loop hangs,
+ * stops telling: health judges by that, not by whether the process is there.
+ */
+export class WorkerHeartbeat {
+  private readonly id = randomUUID();
+  private timer: NodeJS.Timeout | undefined;
+  private telling: Promise<void> = Promise.resolve();
+
+  constructor(private readonly deps: { database: Database; taskQueue: string; log: Logger }) {}
+
+  start(): void {
+    this.tell();
+    this.timer = setInterval(() => {
+      this.tell();
+    }, EVERY_MS);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.telling;
+    await removeHeartbeat(this.deps.database, this.id).catch((fault: unknown) => {
+      this.noteFault(fault);
+    });
+  }
+
+  private tell(): void {
+    const { database, taskQueue } = this.deps;
+    const place = { id: this.id, taskQueue, host: hostname(), pid: process.pid };
+    this.telling = recordHeartbeat(database, place).catch((fault: unknown) => {
+      this.noteFault(fault);
+    });
+  }
+
+  /** The database is away: that is told by its own health. */
+  private noteFault(fault: unknown): void {
+    this.deps.log.debug({ fault: fault instanceof Error ? fault.name : 'fault' }, 'sign of life not written');
+  }
+}

@@ -1,0 +1,178 @@
+import type { Client } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import type { OpenChange } from '../../db/outbox/pending-work.queries.js';
+import { inCarriedTrace } from '../../db/client/trace-context.js';
+import { workflowMetadata } from '../../workflows/client.js';
+import type { AnchorClient } from '../../workflows/client.js';
+import * as contract from '../../workflows/contract.js';
+import { kindOf } from './claimer.js';
+import { deleteRuns } from './delete-runs.js';
+import type { MessageHandler } from './queue.js';
+
+/** Done is done; one that was terminated, or failed, may be begun again. */
+const AGAIN = 'ALLOW_DUPLICATE_FAILED_ONLY';
+
+/**
+ * What each kind of message means to Temporal. `eager`: the client shares its connection with a worker, which takes a
+ * new run at once.
+ */
+export function createMessageHandler(deps: {
+  client: Client;
+  anchors: AnchorClient;
+  taskQueue: string;
+  eager?: boolean;
+  unsigned?: 'accept' | 'refuse';
+  sendNotification: (id: string) => Promise<void>;
+  sendUserLink: (id: string) => Promise<void>;
+  sendAccountNotice: (id: string) => Promise<void>;
+  setPoll: (studyId: string) => Promise<void>;
+  noteChange: (change: OpenChange) => Promise<void>;
+}): MessageHandler {
+  return (message) =>
+    inCarriedTrace(message.payload, async () => {
+      const { id, topic, study_id, subject, payload } = message;
+      const participant = {
+        participant_id: subject,
+        study_id: study_id!,
+        site_id: (payload.site_id as string | undefined) ?? null,
+      };
+      const sender = {
+        // Only the API signs for persons: where that is demanded, a message of the relay is nobody's.
+        actor_user_id: deps.unsigned === 'refuse' ? null : ((payload.actor_user_id as string | undefined) ?? null),
+        request_id: (payload.request_id as string | undefined) ?? null,
+      };
+      switch (topic) {
+        case 'participant-start':
+          return deps.anchors.start(participant);
+        case 'sources-changed':
+          return deps.anchors.sourcesChanged(participant, sender);
+        case 'participant-withdrawn':
+          return deps.anchors.withdrawn(participant, sender);
+        case 'participant-reinstated':
+          return deps.anchors.reinstated(participant, sender);
+        case 'participant-erased':
+          return deleteRuns(deps.client, contract.participantAnchorId(subject));
+        case 'trigger': {
+          // A failed one that is tried again at once may meet the run that has just said so and is about to close: it
+          // waits for its end.
+          const isRetry = Number(payload.attempt ?? 0) > 0;
+          return void (await deps.client.workflow.start(contract.workflowTypes.datacaptureTrigger, {
+            workflowId: contract.datacaptureTriggerId(subject),
+            taskQueue: deps.taskQueue,
+            args: [{ event_id: subject, study_id: study_id!, local_first: true }],
+            workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+            workflowIdConflictPolicy: isRetry ? 'FAIL' : 'USE_EXISTING',
+            ...workflowMetadata('data-entry trigger', study_id),
+            requestEagerStart: deps.eager === true,
+          }));
+        }
+        case 'study-changed': {
+          const change = {
+            study_id: study_id!,
+            change_id: String(payload.change_id ?? id),
+            kind: kindOf(message),
+            actor_user_id: (payload.actor_user_id as string | undefined) ?? null,
+          };
+          // Before it is Temporal's alone.
+          await deps.noteChange(change);
+          return startOnce(() =>
+            deps.client.workflow.start(contract.workflowTypes.studyReanchoring, {
+              workflowId: contract.studyReanchoringId(change.study_id, change.change_id),
+              taskQueue: deps.taskQueue,
+              args: [change],
+              workflowIdReusePolicy: AGAIN,
+              ...workflowMetadata(`re-anchoring after a change of ${change.kind}`, study_id),
+            }),
+          );
+        }
+        // A push that runs already is woken; one that has ended is begun again.
+        case 'push':
+          await deps.client.workflow.signalWithStart(contract.workflowTypes.pushResults, {
+            workflowId: contract.pushResultsId(subject),
+            taskQueue: deps.taskQueue,
+            args: [{ session_id: subject, study_id: study_id! }],
+            signal: contract.pushNow,
+            workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+            ...workflowMetadata('results of one session to the capture system', study_id),
+          });
+          return;
+        case 'notification':
+          return deps.sendNotification(subject);
+        case 'user-link':
+          return payload.notice === true ? deps.sendAccountNotice(subject) : deps.sendUserLink(subject);
+        case 'datacapture-sync':
+          return startOnce(() =>
+            deps.client.workflow.start(contract.workflowTypes.datacaptureSync, {
+              workflowId: contract.datacaptureSyncId(subject),
+              taskQueue: deps.taskQueue,
+              args: [{ sync_id: subject, study_id: study_id! }],
+              workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+              workflowIdConflictPolicy: 'USE_EXISTING',
+              ...workflowMetadata('sync with the capture system', study_id),
+            }),
+          );
+        case 'datacapture-poll':
+          return deps.setPoll(subject);
+        // One that waits for its file to expire removes it at once when it is cancelled.
+        case 'export':
+          return payload.ended === true
+            ? cancelled(() => deps.client.workflow.getHandle(contract.studyExportId(subject)).cancel())
+            : startOnce(() =>
+                deps.client.workflow.start(contract.workflowTypes.studyExport, {
+                  workflowId: contract.studyExportId(subject),
+                  taskQueue: deps.taskQueue,
+                  args: [{ export_id: subject, study_id: study_id! }],
+                  workflowIdReusePolicy: AGAIN,
+                  ...workflowMetadata('export of a dataset', study_id),
+                }),
+              );
+        case 'audit-verification':
+          return startOnce(() =>
+            deps.client.workflow.start(contract.workflowTypes.auditVerification, {
+              workflowId: contract.auditVerificationId(subject),
+              taskQueue: deps.taskQueue,
+              args: [{ verification_id: subject }],
+              workflowIdReusePolicy: 'REJECT_DUPLICATE',
+              staticSummary: 'verification of audit chains',
+            }),
+          );
+        case 'simulation':
+          return startOnce(() =>
+            deps.client.workflow.start(contract.workflowTypes.studySimulation, {
+              workflowId: contract.studySimulationId(subject),
+              taskQueue: deps.taskQueue,
+              args: [{ simulation_id: subject, study_id: study_id! }],
+              workflowIdReusePolicy: AGAIN,
+              ...workflowMetadata('simulation of a study', study_id),
+            }),
+          );
+        // A delivery that was sent again by hand may have a workflow that waits for a later moment: it is told to look.
+        case 'event-delivery':
+          return void (await deps.client.workflow.signalWithStart(contract.workflowTypes.eventDelivery, {
+            workflowId: contract.eventDeliveryId(subject),
+            taskQueue: deps.taskQueue,
+            args: [{ delivery_id: subject, study_id: study_id! }],
+            signal: contract.deliveryChanged,
+            workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+            ...workflowMetadata('repeat the delivery of an event', study_id),
+          }));
+      }
+    });
+}
+
+/** A run that is over, or never was, has nothing to be cancelled. */
+async function cancelled(cancel: () => Promise<unknown>): Promise<void> {
+  try {
+    await cancel();
+  } catch (fault) {
+    if (!(fault instanceof WorkflowNotFoundError)) throw fault;
+  }
+}
+
+async function startOnce(start: () => Promise<unknown>): Promise<void> {
+  try {
+    await start();
+  } catch (fault) {
+    if (!(fault instanceof WorkflowExecutionAlreadyStartedError)) throw fault;
+  }
+}

@@ -1,0 +1,190 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Database } from '../../db/client/knex.js';
+import { prepared } from '../../db/client/prepared.js';
+import { WakeableTimer } from '../util/wakeable-timer.js';
+import type { OutboxClaimer, OutboxRow } from './claimer.js';
+import { LEASE_SECONDS } from './claimer.js';
+import { execute } from '../../db/client/query.js';
+
+/**
+ * Delivers one message; it may be delivered again when the relay dies before it has noted it. Throws to have it
+ * repeated later.
+ */
+export type MessageHandler = (message: OutboxRow) => Promise<void>;
+
+const BATCH = 50;
+const CONCURRENCY = 8;
+/** So long the next look waits for the present batch; what takes longer goes on beside it. */
+const BATCH_PATIENCE_MS = 250;
+
+/** How often leases are renewed: one renewal may fail before a lease ends. */
+const RENEW_MS = LEASE_SECONDS * 300;
+
+/** A leased message. `until`: when another relay may have it, by this process's clock. */
+interface Taken {
+  message: OutboxRow;
+  until: number;
+  delivery?: Promise<void>;
+  settled?: boolean;
+}
+
+/**
+ * Delivers the messages of one kind, so many at a time, in the order in which they were written. One that hangs holds
+ * its own place and nobody else's.
+ */
+export class RelayQueue {
+  private stopping = false;
+  private readonly pause = new WakeableTimer();
+  /** A nudge came since the last look: what it was for may have been committed just after that. */
+  private nudged = false;
+  private delayed: NodeJS.Timeout | undefined;
+  private loop: Promise<void> | undefined;
+  private readonly queue: Taken[] = [];
+  private readonly underWay = new Set<Taken>();
+  private renewals: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly deps: { database: Database; deliver: MessageHandler; log: Logger },
+    private readonly claims: OutboxClaimer,
+  ) {}
+
+  start(): void {
+    this.loop = this.run();
+    this.renewals = setInterval(() => void this.renew(), RENEW_MS);
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    this.pause.wake();
+    await this.loop;
+    await this.giveBack(this.queue.splice(0));
+    await Promise.all([...this.underWay].map(({ delivery }) => delivery));
+    clearInterval(this.renewals);
+  }
+
+  /** Something may be due. */
+  nudge(): void {
+    this.nudged = true;
+    const { delay } = this.claims;
+    if (delay === 0) this.pause.wake();
+    else if (delay !== undefined)
+      this.delayed ??= setTimeout(() => {
+        this.delayed = undefined;
+        this.pause.wake();
+      }, delay);
+  }
+
+  private async run(): Promise<void> {
+    while (!this.stopping) {
+      this.nudged = false;
+      try {
+        const most = BATCH - this.queue.length - this.underWay.size;
+        const until = leasedFromNow();
+        const batch = most > 0 ? await this.claims.claim(most) : [];
+        this.take(batch, until);
+        this.begin();
+        if (batch.length > 0) await Promise.race([this.idle(), sleep(BATCH_PATIENCE_MS)]);
+        // Behind one that was delivered the next of its subject may wait.
+        if (most > 0 && (batch.length === most || (this.claims.delay === 0 && (batch.length > 0 || this.nudged))))
+          continue;
+      } catch (fault) {
+        this.deps.log.warn({ fault: codeOf(fault) }, 'relay: the database is away');
+      }
+      if (this.stopping) return;
+      await this.pause.wait(this.claims.pause());
+    }
+  }
+
+  /**
+   * What a process that stood still for longer than its leases has in hand already it does not take up a second time.
+   */
+  private take(batch: readonly OutboxRow[], until: number): void {
+    const held = new Map([...this.queue, ...this.underWay].map((taken) => [taken.message.id, taken]));
+    for (const message of batch) {
+      const already = held.get(message.id);
+      if (already) already.until = until;
+      else this.queue.push({ message, until });
+    }
+  }
+
+  private begin(): void {
+    while (!this.stopping && this.underWay.size < CONCURRENCY && this.queue.length > 0) {
+      const taken = this.queue.shift()!;
+      // The database was away for so long that it could not be renewed: another relay may have it.
+      if (performance.now() > taken.until) continue;
+      this.underWay.add(taken);
+      taken.delivery = this.deliver(taken).finally(() => {
+        this.underWay.delete(taken);
+        this.begin();
+        if (this.queue.length === 0) this.nudge();
+      });
+    }
+  }
+
+  private async idle(): Promise<void> {
+    while (this.underWay.size > 0) await Promise.race([...this.underWay].map(({ delivery }) => delivery));
+  }
+
+  /** Keeps what is still waited for: a server that answers slowly does not make a message go out twice. */
+  private async renew(): Promise<void> {
+    const held = [...this.queue, ...this.underWay].filter(
+      ({ until, settled }) => !settled && until < performance.now() + RENEW_MS * 2,
+    );
+    if (held.length === 0) return;
+    const until = leasedFromNow();
+    try {
+      await execute(
+        this.deps.database,
+        `update outbox set available_at = clock_timestamp() + $1 * interval '1 second' where id = any($2)`,
+        [LEASE_SECONDS, held.map(({ message }) => message.id)],
+      );
+      for (const taken of held) taken.until = until;
+    } catch (fault) {
+      this.deps.log.warn({ fault: codeOf(fault) }, 'relay: the database is away');
+    }
+  }
+
+  /** Those not begun yet: another worker takes them up at once. */
+  private async giveBack(left: readonly Taken[]): Promise<void> {
+    if (left.length === 0) return;
+    try {
+      await execute(
+        this.deps.database,
+        `update outbox set available_at = clock_timestamp(), attempts = attempts - 1 where id = any($1)`,
+        [left.map(({ message }) => message.id)],
+      );
+    } catch (fault) {
+      // They are due again when their lease ends.
+      this.deps.log.warn({ fault: codeOf(fault) }, 'relay: the database is away');
+    }
+  }
+
+  private async deliver(taken: Taken): Promise<void> {
+    const { database, log } = this.deps;
+    const { message } = taken;
+    try {
+      await this.deps.deliver(message);
+      await prepared(database, 'delete from outbox where id = $1', [message.id]);
+    } catch (fault) {
+      taken.settled = true;
+      const wait = Math.min(0.5 * 2 ** Math.min(message.attempts, 8), 60);
+      log.warn(
+        { topic: message.topic, outbox: message.id, attempts: message.attempts, fault: codeOf(fault) },
+        `relay: not delivered, again in ${wait} s`,
+      );
+      await database('outbox')
+        .where({ id: message.id })
+        .update({
+          available_at: database.raw(`clock_timestamp() + ? * interval '1 second'`, [wait]),
+          last_error: codeOf(fault).slice(0, 500),
+        })
+        // The database is away: the message is due again when its lease ends.
+        .catch((away: unknown) => log.warn({ outbox: message.id, fault: codeOf(away) }, 'relay: the database is away'));
+    }
+  }
+}
+
+const leasedFromNow = (): number => performance.now() + LEASE_SECONDS * 1000;
+const codeOf = (fault: unknown): string =>
+  (fault as { code?: unknown }).code?.toString() ?? (fault instanceof Error ? fault.name : 'fault');

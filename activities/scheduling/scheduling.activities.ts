@@ -1,0 +1,109 @@
+import type { Database } from '../../db/client/knex.js';
+import { chunk } from '../../db/client/sets/chunk.js';
+import { expireDueSessionRows } from '../../db/assessment/sessions.queries.js';
+import { dueVisits, moveVisits } from '../../db/scheduling/visit-statuses.queries.js';
+import type { MovedVisit } from '../../db/scheduling/visit-statuses.queries.js';
+import { inScope, readInScope } from '../../db/client/transaction.js';
+import { pipelined } from '../util/pipelined.js';
+import type { WriteSlot } from '../util/pipelined.js';
+
+/**
+ * Visits of one statement and transaction: their rows are locked for some tens of milliseconds, never for the whole
+ * run.
+ */
+const BATCH = 300;
+/** So many are looked up at a time. */
+const LOOKED_UP = 20_000;
+
+export interface VisitStatusReport {
+  opened: number;
+  missed: number;
+}
+export interface VisitActivities {
+  moveDueVisits(): Promise<VisitStatusReport>;
+  expireDueSessions(): Promise<{ expired: number }>;
+}
+
+/**
+ * The periodic work on visits and sessions; each batch is a transaction of its own and may be repeated at any point.
+ */
+export function createVisitActivities({
+  database,
+  heartbeat,
+}: {
+  database: Database;
+  heartbeat: (details: unknown) => void;
+}): VisitActivities {
+  return {
+    async moveDueVisits() {
+      const report: VisitStatusReport = { opened: 0, missed: 0 };
+      for (;;) {
+        const due = await readInScope(database, '*', (tx) => dueVisits(tx, LOOKED_UP));
+        heartbeat(report);
+        const before = report.opened + report.missed;
+        // While a batch is recorded and committed, the next is moved.
+        await pipelined(chunk(due, BATCH), async (ids, slot) => {
+          for (const { status } of await moveBatch(database, ids, slot))
+            report[status === 'open' ? 'opened' : 'missed'] += 1;
+          heartbeat(report);
+        });
+        // What is left is held by somebody else: the next run's.
+        if (due.length < LOOKED_UP || report.opened + report.missed === before) return report;
+      }
+    },
+
+    async expireDueSessions() {
+      let expired = 0;
+      for (;;) {
+        const rows = await inScope(database, '*', async ({ tx, audit }) => {
+          const due = await expireDueSessionRows(tx, BATCH);
+          for (const { id, study_id } of due)
+            audit.record({
+              study_id,
+              user_id: null,
+              action: 'session_expired',
+              resource_type: 'session',
+              resource_id: id,
+            });
+          return due;
+        });
+        expired += rows.length;
+        heartbeat({ expired });
+        if (rows.length < BATCH) return { expired };
+      }
+    },
+  };
+}
+
+/** @returns the visits that were moved, with their audit record committed */
+function moveBatch(database: Database, ids: readonly string[], slot: WriteSlot): Promise<MovedVisit[]> {
+  return inScope(database, '*', async ({ tx, audit }) => {
+    await slot.acquire();
+    const rows = await moveVisits(tx, ids);
+    slot.release();
+    for (const [study_id, own] of byStudy(rows)) {
+      audit.record({
+        study_id,
+        user_id: null,
+        action: 'visit_statuses_updated',
+        resource_type: 'visit',
+        resource_id: null,
+        metadata: {
+          opened: own.filter((row) => row.status === 'open').map((row) => row.id),
+          missed: own.filter((row) => row.status === 'missed').map((row) => row.id),
+        },
+      });
+    }
+    return rows;
+  });
+}
+
+function byStudy<T extends { study_id: string }>(rows: readonly T[]): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const row of rows) {
+    const group = groups.get(row.study_id);
+    if (group) group.push(row);
+    else groups.set(row.study_id, [row]);
+  }
+  return groups;
+}

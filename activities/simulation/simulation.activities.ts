@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { Context, log } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import type { Database } from '../../db/client/knex.js';
+import {
+  beginSimulation,
+  completeSimulation,
+  failSimulation,
+  noteSimulationProgress,
+} from '../../db/simulation/simulations.queries.js';
+import { inScope } from '../../db/client/transaction.js';
+import type { StudySimulationStart } from '../../workflows/contract.js';
+import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
+import { compute } from './compute.js';
+
+const HEARTBEAT_MS = 5_000;
+/** How often the row says how far it is. */
+const NOTE_MS = 1_000;
+
+/** Simulations of one worker go one after the other: each takes a whole core. */
+class Turns {
+  private last: Promise<unknown> = Promise.resolve();
+  take<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.last.then(work, work);
+    this.last = turn.then(
+      () => undefined,
+      () => undefined,
+    );
+    return turn;
+  }
+}
+
+/**
+ * The activities of a study's simulation; each may be repeated at any point, since the result is a function of its
+ * inputs.
+ */
+export function createSimulationActivities({ database }: { database: Database }) {
+  const turns = new Turns();
+  return {
+    /** Computes a simulation from its stored inputs and stores the result. Changes nothing else of the study. */
+    async runSimulation({ simulation_id, study_id }: StudySimulationStart): Promise<void> {
+      const context = Context.current();
+      let progress = 0;
+      const heartbeat = setInterval(() => context.heartbeat({ progress }), HEARTBEAT_MS);
+      try {
+        await turns.take(async () => {
+          const inputs = await inScope(database, study_id, ({ tx }) => beginSimulation(tx, simulation_id));
+          if (inputs === undefined) return;
+          const notes = new Notes(database, study_id, simulation_id);
+          const text = await compute(inputs as SimulationInputs, context.cancellationSignal, (reached) => {
+            progress = reached;
+            notes.note(reached);
+          });
+          await notes.written;
+          const sha256 = createHash('sha256').update(text).digest('hex');
+          await inScope(database, study_id, ({ tx }) => completeSimulation(tx, simulation_id, { text, sha256 }));
+        });
+      } catch (fault) {
+        throw asFailure(fault, context.cancellationSignal.aborted);
+      } finally {
+        clearInterval(heartbeat);
+      }
+    },
+
+    async failSimulation({ simulation_id, study_id }: StudySimulationStart, reason: string): Promise<void> {
+      await inScope(database, study_id, ({ tx }) => failSimulation(tx, simulation_id, reason));
+    },
+  };
+}
+export type SimulationActivities = ReturnType<typeof createSimulationActivities>;
+
+/** Writes now and then how far a simulation is; a note that is not written is made good by the next one. */
+class Notes {
+  written: Promise<void> = Promise.resolve();
+  private next = 0;
+  constructor(
+    private readonly database: Database,
+    private readonly studyId: string,
+    private readonly id: string,
+  ) {}
+
+  note(progress: number): void {
+    const now = performance.now();
+    if (now < this.next) return;
+    this.next = now + NOTE_MS;
+    this.written = inScope(this.database, this.studyId, ({ tx }) =>
+      noteSimulationProgress(tx, this.id, progress),
+    ).catch((fault: unknown) => {
+      log.warn('the progress of a simulation was not written', {
+        fault: fault instanceof Error ? fault.name : 'fault',
+      });
+    });
+  }
+}
+
+/** A worker that stops or a database that is away is tried again; a computation that failed fails every time. */
+function asFailure(fault: unknown, stopping: boolean): ApplicationFailure {
+  const code = (fault as { code?: unknown }).code;
+  if (stopping)
+    return ApplicationFailure.create({ type: 'Stopped', message: 'The simulation was stopped with its worker.' });
+  if (code === 'ERR_WORKER_OUT_OF_MEMORY')
+    return ApplicationFailure.create({
+      type: 'TooLarge',
+      nonRetryable: true,
+      message: 'The simulation needs more memory than it may have.',
+    });
+  if (typeof code === 'string')
+    return ApplicationFailure.create({ type: 'DatabaseFault', message: `The simulation was not stored (${code}).` });
+  log.error('a simulation failed', { fault: fault instanceof Error ? fault.stack : String(fault) });
+  return ApplicationFailure.create({
+    type: 'SimulationFault',
+    nonRetryable: true,
+    message: 'The simulation failed inside the program.',
+  });
+}

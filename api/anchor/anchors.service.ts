@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { AnchorUpdateTimeoutError } from '../../workflows/client.js';
+import type { AnchorClient, Participant } from '../../workflows/client.js';
+import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
+import type { Tx } from '../../db/client/knex.js';
+import { readOneInScope } from '../../db/client/transaction.js';
+import { anchorStatement, readAnchor } from '../../db/anchor/anchors.queries.js';
+import type { AnchorResponse } from '../../db/anchor/anchors.queries.js';
+import { addressWithDetails } from '../../db/anchor/message-details.queries.js';
+import type { MessageDetails } from '../../db/anchor/message-details.queries.js';
+import { readFacts } from '../../db/participants/facts.queries.js';
+import { readScheduleInputs } from '../../db/scheduling/schedules.queries.js';
+import { hashOf, visitKey } from '../../db/audit/hashing.js';
+import { judgeOverride, overrideRefusalCode } from '../../workflows/domain/anchor/decide.js';
+import { factsOf, policyOf } from '../../workflows/domain/anchor/facts.js';
+import type { Impact } from '../../workflows/domain/anchor/preview.js';
+import { previewBasis, previewOf } from '../../workflows/domain/anchor/regeneration.js';
+import type { MessageKind } from '../../workflows/domain/anchor/message-content.js';
+import type { Actor } from '../http/access.js';
+import { problem, problemOf } from '../http/errors.js';
+import type { RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
+
+/** Who acts, as a message to the participant's workflow carries it. */
+export const commandSender = (actor: Actor, context: RequestContext): Sender => ({
+  actor_user_id: actor.id,
+  actor_type: 'user',
+  request_id: context.requestId,
+  ip_address: context.ip,
+  user_agent: context.userAgent?.slice(0, 500) ?? null,
+});
+
+/**
+ * What a caller sees of the participant before anything is sent, and the details that the message leaves behind.
+ * @throws 404
+ */
+async function participantOf(
+  services: Dependencies,
+  { studyId, participantId, evenWithdrawn = false }: Addressed,
+  details: MessageDetails & { id: string },
+): Promise<Participant & { status: string; kept: boolean }> {
+  const row = await addressWithDetails(services.database, studyId, participantId, { ...details, evenWithdrawn });
+  if (!row) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  const { id, study_id, site_id, status, kept } = row;
+  return { participant_id: id, study_id, site_id, status, kept };
+}
+
+interface Addressed {
+  studyId: string;
+  participantId: string;
+  evenWithdrawn?: boolean;
+}
+
+export type AnchorUpdate = Parameters<AnchorClient['update']>[0];
+
+/** Each update's kind, as its authorization names it. */
+const KINDS: Readonly<Record<string, MessageKind>> = {
+  setEnrollmentDate: 'set',
+  requestOverride: 'override',
+  cancelProposal: 'cancel',
+  overrideBack: 'override_back',
+  decideOverride: 'decide_override',
+  evaluate: 'evaluate',
+};
+
+/**
+ * Sends a participant's workflow an update and gives what came of it.
+ * @throws the refusal as the problem that decisions.md gives it; 503 when Temporal or the worker is away
+ */
+export async function updateAnchor(
+  services: Dependencies,
+  at: Addressed & { updateId: string },
+  definition: AnchorUpdate,
+  message: object,
+): Promise<AnchorOutcome> {
+  const { reason = null, ip_address = null, user_agent = null, ...travels } = message as Partial<MessageDetails>;
+  const details = { id: randomUUID(), reason, ip_address: ip_address?.slice(0, 45) ?? null, user_agent };
+  const participant = await participantOf(services, at, details);
+  if (participant.status === 'withdrawn' && !at.evenWithdrawn)
+    throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the anchor stays as it is.' });
+  await services.temporal.client();
+  let outcome: AnchorOutcome;
+  try {
+    const { participant_id, study_id } = participant;
+    // The whole message is signed: what stays here is bound to it.
+    const { authorization } = await services.signing.signed(
+      { participant_id, study_id },
+      KINDS[definition.name]!,
+      message,
+      'rest',
+    );
+    const sent = {
+      ...(participant.kept ? { ...travels, details_id: details.id } : message),
+      ...(authorization !== undefined && { authorization }),
+    };
+    outcome = await services.anchors.update(definition, participant, sent, at.updateId);
+  } catch (fault) {
+    if (fault instanceof AnchorUpdateTimeoutError)
+      throw problem('WORKER_UNAVAILABLE', { headers: { 'Retry-After': '2' } });
+    throw fault;
+  }
+  if (outcome.refused) {
+    const { status, code, detail, preview } = outcome.refused;
+    throw problemOf(status, code, detail, {
+      errors: outcome.errors,
+      warnings: outcome.warnings,
+      ...(preview !== undefined && { extra: { preview } }),
+    });
+  }
+  return outcome;
+}
+
+/** The anchor as it stands. @throws 404 */
+export const anchorOf = async (tx: Tx, participantId: string): Promise<AnchorResponse> =>
+  getAnchorOrThrow(await readAnchor(tx, participantId));
+export const currentAnchor = async (
+  services: Dependencies,
+  studyId: string,
+  participantId: string,
+): Promise<AnchorResponse> =>
+  getAnchorOrThrow((await readOneInScope<AnchorResponse>(services.database, studyId, anchorStatement(participantId)))[0]);
+
+export function getAnchorOrThrow(anchor: AnchorResponse | undefined): AnchorResponse {
+  if (!anchor) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  return anchor;
+}
+
+/** What an override to `date` would do, and the hash that an override or an approval can echo. Changes nothing. */
+export async function previewOverride(
+  tx: Tx,
+  participantId: string,
+  date: string,
+  regenerate: boolean,
+  actorId: string,
+): Promise<Impact & { preview_hash: string }> {
+  const [row] = await readFacts(tx, [participantId]);
+  if (!row) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  const policy = policyOf(row.policy);
+  const facts = factsOf(row, policy);
+  if (row.participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
+  if (facts.anchor.status !== 'finalized')
+    throw problemOf(
+      409,
+      'NOT_FINALIZED',
+      `only a finalized date is overridden; the anchor is ${facts.anchor.status}`,
+      {},
+    );
+  const { errors, warnings } = judgeOverride(policy, facts, date, actorId);
+  if (errors.length > 0)
+    throw problemOf(400, overrideRefusalCode(errors), errors.map((e) => e.message).join('; '), { errors, warnings });
+  const inputs = (await readScheduleInputs(tx, row.study_id, [participantId])).get(participantId)!;
+  const impact = previewOf(date, inputs, (identity) => visitKey(participantId, identity), {
+    today: facts.today,
+    warnings: warnings.map((w) => `${w.code}: ${w.message}`),
+    regenerate,
+  });
+  return {
+    ...impact,
+    preview_hash: hashOf(
+      previewBasis(inputs, {
+        policy_version: row.policy_version,
+        anchor_version: row.anchor.version,
+        date,
+        regenerate,
+      }),
+    ),
+  };
+}

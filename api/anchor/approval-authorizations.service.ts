@@ -1,0 +1,74 @@
+import type { Tx } from '../../db/client/knex.js';
+import { offerSignature, requestOfStudy } from '../../db/anchor/override-requests.queries.js';
+import type { AuditTrail } from '../../db/audit/audit.js';
+import { approverRoles } from '../../workflows/domain/anchor/approvers.js';
+import type { Actor } from '../http/access.js';
+import { problem, problemOf } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
+import type { GivenOut } from './message-signing.js';
+import type { ReauthenticationProof } from '../identity/reauthentication.service.js';
+import { signatureOf } from '../participants/signatures.service.js';
+import { currentPolicy } from '../studies/policy.service.js';
+import type { Dependencies } from '../dependencies.js';
+
+export interface DecisionRequest {
+  decision: 'approve' | 'deny';
+  reason?: string | null | undefined;
+  preview_hash?: string | undefined;
+  /** What the approver's signature means. */
+  meaning?: string | undefined;
+  /** Proves identity again, where the study asks for it. */
+  proof?: ReauthenticationProof | undefined;
+}
+
+/**
+ * Gives an approver an authorization to send its decision as a signal, with any Temporal client. The workflow checks
+ * everything once more when the signal comes; what it would refuse now is refused here.
+ * @throws 404; 403 not an approver, or who asked; 409 no longer pending; 400 a denial without a reason; 401 the study asks
+ * for password or code
+ */
+export async function authorizeDecision(
+  services: Dependencies,
+  { tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Actor; context: RequestContext },
+  studyId: string,
+  requestId: string,
+  { decision, reason, preview_hash, meaning, proof }: DecisionRequest,
+): Promise<GivenOut & { approver_user_id: string }> {
+  const request = await requestOfStudy(tx, studyId, requestId);
+  if (!request) throw problem('NOT_FOUND', { detail: 'There is no such override request in this study.' });
+  if (request.requested_by_id === actor.id)
+    throw problemOf(403, 'SELF_APPROVAL', 'Who asked for an override does not decide it.', {});
+  if (!approverRoles(await currentPolicy(tx, studyId)).includes(actor.role))
+    throw problem('FORBIDDEN', { detail: 'The policy does not let this user decide overrides.' });
+  if (request.status !== 'pending') throw problemOf(409, 'NOT_PENDING', `The request is ${request.status}.`, {});
+  if (decision === 'deny' && !reason?.trim())
+    throw problemOf(400, 'REASON_REQUIRED', 'A denial needs a reason.', {
+      errors: [{ path: 'reason', code: 'REASON_REQUIRED', message: 'reason must not be empty' }],
+    });
+  const { participant_id } = request;
+  const signature = await signatureOf(
+    tx,
+    studyId,
+    actor,
+    { settings: services.settings, proof, meaning },
+    decision === 'approve' ? 'approval' : 'rejection',
+  );
+  await offerSignature(tx, { requestId, userId: actor.id }, { ...signature, decision });
+  const message = { request_id: requestId, decision, reason: reason ?? null, preview_hash: preview_hash ?? null };
+  const given = await services.signing.givenOut(
+    { participant_id, study_id: studyId },
+    'decide_override',
+    message,
+    actor.id,
+  );
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: studyId,
+    action: 'approval_authorized',
+    resource_type: 'participant',
+    resource_id: participant_id,
+    metadata: { override_request_id: requestId, decision, expires_at: given.expires_at },
+  });
+  return { ...given, approver_user_id: actor.id };
+}

@@ -1,0 +1,91 @@
+import { hkdfSync, randomUUID } from 'node:crypto';
+import { nowMs } from '../../db/client/clock.js';
+import type { Database } from '../../db/client/knex.js';
+import { AuthorizationSigner, digestOf } from '../../db/anchor/message-authorization.js';
+import { registerMessageKey } from '../../db/anchor/message-keys.queries.js';
+import type { Settings } from '../../settings.js';
+import { contentOf, personOf } from '../../workflows/domain/anchor/message-content.js';
+import type { MessageKind } from '../../workflows/domain/anchor/message-content.js';
+import { jwtSecret } from '../identity/credentials/tokens.js';
+
+/** The API's own messages may wait for a worker; those given out are sent at once. */
+const OWN_SECONDS = 24 * 3600;
+const GIVEN_OUT_SECONDS = 300;
+/** So often the key is named again: another process may have put its own in its place. */
+const REGISTERED_MS = 3_600_000;
+
+export interface GivenOut {
+  authorization: string;
+  expires_at: string;
+}
+
+interface Addressed {
+  study_id: string;
+  participant_id: string;
+}
+
+/** Signs messages to the participants' workflows for the persons who asked for them. */
+export class MessageSigning {
+  private readonly signer: AuthorizationSigner;
+  private registration: { at: number; done: Promise<void> } | undefined;
+
+  constructor(
+    private readonly database: Database,
+    settings: Settings,
+  ) {
+    this.signer = new AuthorizationSigner(signingSecret(settings));
+  }
+
+  /** A message of this API with its authorization; one that claims no person as it is. */
+  async signed<M extends object>(
+    at: Addressed,
+    kind: MessageKind,
+    message: M,
+    via: 'rest' | 'page',
+  ): Promise<M & { authorization?: string }> {
+    const person = personOf(kind, message);
+    if (person === null) return message;
+    await this.registered();
+    const digest = digestOf(contentOf(kind, message));
+    const authorization = await this.signer.sign(
+      { ...at, kind, digest, person, via, jti: randomUUID() },
+      nowMs(),
+      OWN_SECONDS,
+    );
+    return { ...message, authorization };
+  }
+
+  /** An authorization for a user to send this message by any Temporal client. */
+  async givenOut(at: Addressed, kind: MessageKind, message: object, userId: string): Promise<GivenOut> {
+    await this.registered();
+    const digest = digestOf(contentOf(kind, message));
+    const now = nowMs();
+    const authorization = await this.signer.sign(
+      { ...at, kind, digest, person: { user_id: userId }, via: null, jti: randomUUID() },
+      now,
+      GIVEN_OUT_SECONDS,
+    );
+    return { authorization, expires_at: new Date((Math.floor(now / 1000) + GIVEN_OUT_SECONDS) * 1000).toISOString() };
+  }
+
+  /** Workers know the key before they see what it has signed. */
+  private registered(): Promise<void> {
+    const now = performance.now();
+    if (this.registration && now - this.registration.at < REGISTERED_MS) return this.registration.done;
+    const registration = {
+      at: now,
+      done: registerMessageKey(this.database, this.signer.keyId, this.signer.publicKey).catch((fault: unknown) => {
+        // The next message tries again.
+        if (this.registration === registration) this.registration = undefined;
+        throw fault;
+      }),
+    };
+    this.registration = registration;
+    return registration.done;
+  }
+}
+
+/** MESSAGE_SIGNING_KEY, or a secret of its own that is derived from the one that signs access tokens. */
+const signingSecret = (settings: Settings): string =>
+  settings.MESSAGE_SIGNING_KEY ??
+  Buffer.from(hkdfSync('sha256', jwtSecret(settings), '', 'MESSAGE_SIGNING_KEY', 32)).toString('hex');

@@ -1,0 +1,166 @@
+import { listRequests } from '../../db/anchor/override-requests.queries.js';
+import { decideOverride } from '../../workflows/contract.js';
+import type { OverrideDecision } from '../../workflows/contract.js';
+import { inStudy, withNote, auditedRefusals } from '../http/access.js';
+import { Problem } from '../http/errors.js';
+import { route } from '../http/route.js';
+import { OverrideApplied, OverrideDenied, OverrideRequest } from './anchor.schemas.js';
+import { Instant, Paged, Type, Uuid, body, listOf, nullable, oneOf, paging, text } from '../http/common.schemas.js';
+import { Reauthentication, asksAgain, signing } from '../identity/reauthentication.schemas.js';
+import { currentAnchor, updateAnchor, commandSender } from './anchors.service.js';
+import { authorizeDecision } from './approval-authorizations.service.js';
+import { proofIn } from '../identity/reauthentication.service.js';
+import { currentVersion } from '../scheduling/schedule-versions.service.js';
+import { signDecision, revokeDecisionSignature } from '../participants/signatures.service.js';
+
+const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date/override-requests';
+const approver = withNote(inStudy(), 'and the policy’s override_approver_roles, but not who asked');
+
+const decide = (decision: 'approve' | 'deny') =>
+  route({
+    method: 'POST',
+    path: `${path}/{override_request_id}/${decision}`,
+    tag: 'Anchor date',
+    summary: decision === 'approve' ? 'Approve an override' : 'Deny an override',
+    access: auditedRefusals(approver, 'override_decision_refused'),
+    description: `Who asked cannot decide (403 SELF_APPROVAL); what is no longer pending is 409. A denial needs a reason. A refused decision is an audit record. ${asksAgain}`,
+    headers: Reauthentication,
+    body: body({
+      reason: Type.Optional(nullable(text(2000))),
+      ...signing,
+      ...(decision === 'approve' && { preview_hash: Type.Optional(text(64)) }),
+    }),
+    responses: { 200: decision === 'approve' ? OverrideApplied : OverrideDenied, 401: undefined, 409: undefined },
+    handle: async ({ params, body: given, headers, credential, actor, context, services, requestKey }) => {
+      const sender = commandSender(actor, context);
+      const message: OverrideDecision = {
+        request_id: params.override_request_id,
+        decision,
+        approver_user_id: actor.id,
+        reason: given?.reason ?? null,
+        preview_hash: (given as { preview_hash?: string } | undefined)?.preview_hash ?? null,
+        http_request_id: sender.request_id ?? null,
+        ip_address: sender.ip_address ?? null,
+        user_agent: sender.user_agent ?? null,
+      };
+      const deciding = {
+        services,
+        actor,
+        studyId: params.study_id,
+        requestId: params.override_request_id,
+      };
+      await signDecision(deciding, decision, { proof: proofIn(headers, given, credential), meaning: given?.meaning });
+      const outcome = await updateAnchor(
+        services,
+        { studyId: params.study_id, participantId: params.participant_id, updateId: requestKey, evenWithdrawn: true },
+        decideOverride,
+        message,
+      ).catch(async (fault: unknown) => {
+        // One that got no answer in time may still be carried out.
+        if (fault instanceof Problem && fault.status < 500) await revokeDecisionSignature(deciding);
+        throw fault;
+      });
+      const anchor = await currentAnchor(services, params.study_id, params.participant_id);
+      if (decision === 'deny') return { status: 'denied', override_request_id: params.override_request_id, anchor };
+      return {
+        status: 'applied',
+        override_request_id: params.override_request_id,
+        anchor,
+        impact: outcome.impact,
+        warnings: outcome.warnings,
+        schedule_version: await currentVersion(services, params.study_id, params.participant_id),
+      };
+    },
+  });
+
+export const overrideRoutes = [
+  route({
+    method: 'GET',
+    path,
+    tag: 'Anchor date',
+    summary: 'Override requests of a participant, newest first',
+    access: inStudy(),
+    transaction: 'read',
+    query: Paged,
+    responses: { 200: listOf(OverrideRequest) },
+    handle: ({ tx, params, query }) =>
+      listRequests(tx, {
+        study_id: params.study_id,
+        participant_id: params.participant_id,
+        newestFirst: true,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+      }),
+  }),
+  decide('approve'),
+  decide('deny'),
+  route({
+    method: 'GET',
+    path: '/api/studies/{study_id}/approvals',
+    tag: 'Anchor date',
+    summary: 'An approver’s inbox, oldest first',
+    access: inStudy(),
+    transaction: 'read',
+    query: Type.Object({ ...paging, status: Type.Optional(oneOf('pending', 'approved', 'denied')) }),
+    responses: { 200: listOf(OverrideRequest) },
+    handle: ({ tx, params, query }) =>
+      listRequests(tx, {
+        study_id: params.study_id,
+        status: query.status,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+      }),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/studies/{study_id}/approvals/{override_request_id}/authorization',
+    tag: 'Anchor date',
+    summary: 'An authorization to send a decision as a signal, with any Temporal client',
+    access: approver,
+    transaction: 'change',
+    description: `Good for five minutes, once, and for exactly this decision: the signal \`overrideDecision\` bears the same \`decision\`, \`reason\` and \`preview_hash\`, \`actor_user_id\` and \`authorization\`. ${asksAgain}`,
+    headers: Reauthentication,
+    body: body({
+      decision: oneOf('approve', 'deny'),
+      reason: Type.Optional(nullable(text(2000))),
+      ...signing,
+      preview_hash: Type.Optional(text(64)),
+    }),
+    responses: {
+      200: Type.Object({ authorization: Type.String(), approver_user_id: Uuid, expires_at: Instant }),
+      400: undefined,
+      401: undefined,
+      409: undefined,
+    },
+    handle: ({ services, tx, audit, actor, context, params, headers, credential, body: given }) =>
+      authorizeDecision(services, { tx, audit, actor, context }, params.study_id, params.override_request_id, {
+        decision: given.decision,
+        reason: given.reason,
+        preview_hash: given.preview_hash,
+        meaning: given.meaning,
+        proof: proofIn(headers, given, credential),
+      }),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/approvals',
+    tag: 'Anchor date',
+    summary: 'An approver’s inbox over all studies that the caller may see, oldest first',
+    access: inStudy(),
+    transaction: 'read',
+    description: 'Narrowed by a study context, as every list.',
+    query: Type.Object({
+      ...paging,
+      study_id: Type.Optional(Uuid),
+      status: Type.Optional(oneOf('pending', 'approved', 'denied')),
+    }),
+    responses: { 200: listOf(OverrideRequest) },
+    handle: ({ tx, studyId, query }) =>
+      listRequests(tx, {
+        study_id: studyId,
+        status: query.status,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+      }),
+  }),
+];

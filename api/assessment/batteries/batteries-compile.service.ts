@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../../db/audit/canonical-json.js';
+import type { Database, Tx } from '../../../db/client/knex.js';
+import { compileSource, modulesOfVersion } from '../../../db/assessment/batteries.queries.js';
+import type { CompileSource } from '../../../db/assessment/batteries.queries.js';
+import { readInScope } from '../../../db/client/transaction.js';
+import { compileBattery } from '../../../workflows/domain/assessment/compile.js';
+import { problem } from '../../http/errors.js';
+import { reply } from '../../http/route.js';
+import type { Reply } from '../../http/route.js';
+
+type Source = Pick<CompileSource, 'id' | 'study_id' | 'version' | 'published'>;
+interface Bytes {
+  body: Buffer;
+  checksum: string;
+}
+const MOST = 500;
+/** Published versions never change, so what they compile to is kept; the oldest goes when there are too many. */
+const kept = new Map<string, Bytes>();
+
+/**
+ * The battery as a client is given it: the same version and language are the same bytes, with their SHA-256 as the tag
+ * (decisions, section 4). @throws 404 no such battery, or no such version of it
+ */
+export async function compile(tx: Tx, id: number, version: number | undefined, language: string): Promise<Reply> {
+  return compiledOf(await compileSource(tx, id, version), language, (source) => build(tx, source, language));
+}
+
+/**
+ * `compile` of what was read with the caller's rights: where the version was compiled before, nothing more is asked of
+ * the database.
+ */
+export function compilePrefetched(database: Database, rows: unknown[] | undefined, language: string): Promise<Reply> {
+  return compiledOf(rows?.[0] as CompileSource | undefined, language, (source) =>
+    readInScope(database, source.study_id, (tx) => build(tx, source, language)),
+  );
+}
+
+async function compiledOf(
+  source: CompileSource | undefined,
+  language: string,
+  compiled: (source: CompileSource) => Promise<Bytes>,
+): Promise<Reply> {
+  if (!source) throw problem('NOT_FOUND', { detail: 'There is no such battery, or no such version of it.' });
+  const key = keyOf(source, language);
+  const known = source.published ? kept.get(key) : undefined;
+  if (known) return answer(known);
+  const bytes = await compiled(source);
+  if (source.published) keep(key, bytes);
+  return answer(bytes);
+}
+
+const keyOf = (source: Source, language: string): string =>
+  `${source.study_id} ${source.id} ${source.version} ${language}`;
+
+const answer = (bytes: Bytes): Reply =>
+  reply(200, bytes.body, {
+    'Content-Type': 'application/json; charset=utf-8',
+    ETag: `"${bytes.checksum}"`,
+    // A device asks again each time, and is told 304: who lost the right to the study no longer gets it.
+    'Cache-Control': 'private, no-cache',
+  });
+
+async function build(tx: Tx, source: Source, language: string): Promise<Bytes> {
+  const content = compileBattery(source, await modulesOfVersion(tx, source.id, source.version), language);
+  const checksum = createHash('sha256').update(canonicalJson(content)).digest('hex');
+  return { body: Buffer.from(canonicalJson({ ...content, checksum })), checksum };
+}
+
+function keep(key: string, bytes: Bytes): void {
+  if (kept.size >= MOST) kept.delete(kept.keys().next().value!);
+  kept.set(key, bytes);
+}

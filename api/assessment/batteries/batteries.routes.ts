@@ -1,0 +1,233 @@
+import { TASKS, taskNames } from '../../../workflows/domain/assessment/tasks.js';
+import { compileStatement, listBatteries } from '../../../db/assessment/batteries.queries.js';
+import { inStudy, signedIn, staff, staffOrParticipant } from '../../http/access.js';
+import { created, noContent, route, response } from '../../http/route.js';
+import {
+  Battery,
+  BatteryChange,
+  BatteryStatus,
+  BatteryVersion,
+  CompileQuery,
+  Compiled,
+  Duplicate,
+  ModuleChange,
+  ModuleOfBattery,
+  ModuleOrder,
+  NewBattery,
+  NewModule,
+  TaskInfo,
+} from './batteries.schemas.js';
+import { Paged, Type, Uuid, listOf, pageOf, paging, sorting } from '../../http/common.schemas.js';
+import {
+  batteryNumber,
+  batteryVersions,
+  changeBattery,
+  createBattery,
+  duplicateBattery,
+  getBatteryOrThrow,
+  removeBattery,
+} from './batteries.service.js';
+import { compile, compilePrefetched } from './batteries-compile.service.js';
+import { addModule, changeModule, removeModule, reorderModules } from './batteries-modules.service.js';
+
+const versions = 'A published version never changes: an edit makes draft version + 1 under the same id.';
+
+export const batteryRoutes = [
+  route({
+    method: 'GET',
+    path: '/api/tasks',
+    tag: 'Batteries',
+    summary: 'The cognitive tasks, with the schema and the defaults of their settings',
+    access: signedIn,
+    query: Paged,
+    responses: { 200: listOf(TaskInfo) },
+    handle: ({ query }) =>
+      pageOf(
+        taskNames.map((task) => ({
+          task,
+          title: TASKS[task].title,
+          settings_schema: TASKS[task].settings,
+          default_settings: TASKS[task].defaults,
+          estimated_minutes: TASKS[task].estimated_minutes,
+          metrics: TASKS[task].metrics,
+        })),
+        query,
+      ),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/batteries',
+    tag: 'Batteries',
+    summary: 'List batteries',
+    access: inStudy(),
+    transaction: 'read',
+    query: Type.Object({
+      ...paging,
+      sort: sorting('code', 'name', 'created_at', 'id'),
+      study_id: Type.Optional(Uuid),
+      status: Type.Optional(BatteryStatus),
+    }),
+    responses: { 200: listOf(Battery) },
+    handle: ({ tx, query, studyId }) =>
+      listBatteries(tx, {
+        studyId,
+        status: query.status,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        sort: query.sort ?? 'code',
+      }),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/batteries',
+    tag: 'Batteries',
+    summary: 'Create a battery, as a draft',
+    access: staff.configure,
+    transaction: 'change',
+    description: 'The study comes from `study_id` in the body or from the context.',
+    body: NewBattery,
+    responses: { 201: Battery },
+    handle: async ({ tx, audit, actor, context, studyId, body }) =>
+      created(await createBattery({ tx, audit, actor, context }, studyId, body)),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/batteries/{battery_id}',
+    tag: 'Batteries',
+    summary: 'A battery',
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: Battery },
+    handle: ({ tx, params }) => getBatteryOrThrow(tx, batteryNumber(params.battery_id)),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/api/batteries/{battery_id}',
+    tag: 'Batteries',
+    summary: 'Change, publish or retire a battery',
+    description: versions,
+    access: staff.configure,
+    transaction: 'change',
+    body: BatteryChange,
+    responses: { 200: Battery },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      changeBattery({ tx, audit, actor, context }, batteryNumber(params.battery_id), body, assertIfMatch),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/batteries/{battery_id}',
+    tag: 'Batteries',
+    summary: 'Delete a battery that nothing refers to',
+    access: staff.configure,
+    transaction: 'change',
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
+      await removeBattery({ tx, audit, actor, context }, batteryNumber(params.battery_id), assertIfMatch);
+      return noContent();
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/batteries/{battery_id}/versions',
+    tag: 'Batteries',
+    summary: 'Versions of a battery, newest first',
+    access: inStudy(),
+    transaction: 'read',
+    query: Paged,
+    responses: { 200: listOf(BatteryVersion) },
+    handle: async ({ tx, params, query }) => pageOf(await batteryVersions(tx, batteryNumber(params.battery_id)), query),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/batteries/{battery_id}/compile',
+    tag: 'Batteries',
+    summary: 'The battery as a client is given it',
+    access: staffOrParticipant(inStudy()),
+    transaction: 'once',
+    description:
+      'The newest published version (`version`: another; the draft where nothing was published yet), texts in `language` (default `en`), else in its base language, else English. The same version and language give the same bytes; `ETag` is the checksum.',
+    query: CompileQuery,
+    responses: { 200: response(Compiled, { etag: true }) },
+    prefetch: ({ params, query }) => [compileStatement(batteryNumber(params.battery_id), query.version)],
+    handle: ({ tx, prefetched: [rows], params, query, services }) =>
+      tx
+        ? compile(tx, batteryNumber(params.battery_id), query.version, query.language ?? 'en')
+        : compilePrefetched(services.database, rows, query.language ?? 'en'),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/batteries/{battery_id}/duplicate',
+    tag: 'Batteries',
+    summary: 'Copy a battery, as a draft, into a study',
+    access: staff.configure,
+    transaction: 'change',
+    body: Duplicate,
+    responses: { 201: Battery },
+    handle: async ({ tx, audit, actor, context, params, body }) =>
+      created(await duplicateBattery({ tx, audit, actor, context }, batteryNumber(params.battery_id), body)),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/batteries/{battery_id}/modules',
+    tag: 'Batteries',
+    summary: 'Add a module',
+    description: versions,
+    access: staff.configure,
+    transaction: 'change',
+    body: NewModule,
+    responses: { 201: ModuleOfBattery },
+    handle: async ({ tx, audit, actor, context, params, body }) =>
+      created(await addModule({ tx, audit, actor, context }, batteryNumber(params.battery_id), body)),
+  }),
+  route({
+    method: 'PUT',
+    path: '/api/batteries/{battery_id}/modules',
+    tag: 'Batteries',
+    summary: 'Reorder the modules',
+    description: `All modules, each once. ${versions}`,
+    access: staff.configure,
+    transaction: 'change',
+    body: ModuleOrder,
+    responses: { 200: Battery },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      reorderModules({ tx, audit, actor, context }, batteryNumber(params.battery_id), body.module_ids, assertIfMatch),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/api/batteries/{battery_id}/modules/{module_id}',
+    tag: 'Batteries',
+    summary: 'Change a module',
+    description: `\`settings\` are merged. ${versions}`,
+    access: staff.configure,
+    transaction: 'change',
+    body: ModuleChange,
+    responses: { 200: ModuleOfBattery },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      changeModule(
+        { tx, audit, actor, context },
+        batteryNumber(params.battery_id),
+        params.module_id,
+        body,
+        assertIfMatch,
+      ),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/batteries/{battery_id}/modules/{module_id}',
+    tag: 'Batteries',
+    summary: 'Take a module out',
+    description: versions,
+    access: staff.configure,
+    transaction: 'change',
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
+      await removeModule(
+        { tx, audit, actor, context },
+        batteryNumber(params.battery_id),
+        params.module_id,
+        assertIfMatch,
+      );
+      return noContent();
+    },
+  }),
+];

@@ -1,0 +1,96 @@
+import { taskNames } from '../../../workflows/domain/assessment/tasks.js';
+import { Code, Instant, Json, Language, Type, Uuid, body, nullable, oneOf, partial, text } from '../../http/common.schemas.js';
+
+export const BatteryStatus = oneOf('draft', 'published', 'retired');
+const Task = oneOf(...taskNames);
+const Minutes = Type.Number({ minimum: 0, maximum: 1_000 });
+
+export const Module = Type.Object({
+  id: Uuid,
+  position: Type.Integer(),
+  task: Task,
+  name: Type.String(),
+  settings: Json,
+  required: Type.Boolean(),
+  estimated_minutes: Type.Number(),
+});
+export const ModuleOfBattery = Type.Object({
+  ...Module.properties,
+  battery_id: Type.Integer(),
+  version: Type.Integer(),
+});
+export const Battery = Type.Object({
+  id: Type.Integer(),
+  study_id: Uuid,
+  code: Type.String(),
+  name: Type.String(),
+  description: nullable(Type.String()),
+  version: Type.Integer(),
+  status: BatteryStatus,
+  published_version: nullable(Type.Integer()),
+  modules: Type.Array(Module),
+  created_at: Instant,
+  updated_at: Instant,
+});
+export const BatteryVersion = Type.Object({
+  battery_id: Type.Integer(),
+  version: Type.Integer(),
+  status: oneOf('draft', 'published'),
+  name: Type.String(),
+  description: nullable(Type.String()),
+  published_at: nullable(Instant),
+  published_by_id: nullable(Uuid),
+  modules: Type.Array(Module),
+});
+
+/**
+ * `settings` are laid over the task's defaults. Modules stand at their `position`, those without one where there is
+ * room; one that is added without comes last.
+ */
+export const NewModule = body({
+  task: Task,
+  name: Type.Optional(text(300, 1)),
+  settings: Type.Optional(Json),
+  required: Type.Optional(Type.Boolean()),
+  estimated_minutes: Type.Optional(Minutes),
+  position: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+});
+export const ModuleChange = body({
+  name: Type.Optional(text(300, 1)),
+  settings: Type.Optional(Json),
+  required: Type.Optional(Type.Boolean()),
+  estimated_minutes: Type.Optional(Minutes),
+});
+const modules = Type.Array(NewModule, { maxItems: 100 });
+const fields = { code: Code, name: text(300, 1), description: Type.Optional(nullable(text(10_000))) };
+/** The study comes from `study_id` here or from the context. */
+export const NewBattery = body({
+  ...fields,
+  study_id: Type.Optional(Uuid),
+  modules: Type.Optional(modules),
+  status: Type.Optional(oneOf('draft', 'published')),
+});
+export const BatteryChange = partial(body({ ...fields, modules, status: BatteryStatus }));
+export const ModuleOrder = body({ module_ids: Type.Array(Uuid, { maxItems: 100 }) });
+export const Duplicate = body({ study_id: Uuid, code: Type.Optional(Code), name: Type.Optional(text(300, 1)) });
+
+export const CompileQuery = Type.Object({
+  version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+  language: Type.Optional(Language),
+});
+export const Compiled = Type.Object({
+  battery_id: Type.Integer(),
+  version: Type.Integer(),
+  checksum: Type.String({ description: 'SHA-256, hex, of the canonical JSON (RFC 8785) of the rest' }),
+  language: Type.String(),
+  modules: Type.Array(Module),
+  estimated_minutes: Type.Number(),
+});
+export const TaskInfo = Type.Object({
+  task: Task,
+  title: Type.String(),
+  settings_schema: Json,
+  default_settings: Json,
+  estimated_minutes: Type.Number(),
+  metrics: Type.Array(Type.String()),
+});

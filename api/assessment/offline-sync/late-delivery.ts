@@ -1,0 +1,40 @@
+import { nowMs } from '../../../db/client/clock.js';
+import type { Tx } from '../../../db/client/knex.js';
+import { withdrawalOf } from '../../../db/portal/portal.queries.js';
+import { withdrawn } from '../../http/access.js';
+import type { SessionCaller } from '../sessions/sessions-caller.service.js';
+import { rejection } from './sync-items.js';
+import type { SyncItem, ItemResult } from './sync-items.js';
+
+/** How long after a withdrawal its devices may deliver what they recorded before it. */
+const DELIVERY_DAYS = 30;
+
+/**
+ * Of items of a participant who has withdrawn, those that were recorded before; the others are answered in `results`.
+ * @throws 403 PARTICIPANT_WITHDRAWN 30 days after the withdrawal
+ */
+export async function acceptsLateDelivery(
+  tx: Tx,
+  { participantId, withdrawn: late }: SessionCaller,
+  items: readonly SyncItem[],
+  results: ItemResult[],
+): Promise<readonly SyncItem[]> {
+  if (!late || participantId === null) return items;
+  const end = await withdrawalOf(tx, participantId);
+  if (end === null || nowMs() > end + DELIVERY_DAYS * 86_400_000) throw withdrawn();
+  return items.filter((item) => {
+    if (timesIn(item).every((at) => at <= end)) return true;
+    results[item.index] = rejection(
+      item.kind,
+      item.given.id,
+      'PARTICIPANT_WITHDRAWN',
+      'was recorded after the participant had withdrawn',
+    );
+    return false;
+  });
+}
+
+const timesIn = (item: SyncItem): number[] =>
+  item.kind === 'response'
+    ? item.given.content.at
+    : [item.given.startedAt, item.given.completedAt ?? item.given.startedAt].map((at) => Date.parse(at));

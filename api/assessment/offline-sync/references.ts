@@ -1,0 +1,44 @@
+import type { ParticipantRef, SyncParticipantRow } from '../../../db/assessment/offline.queries.js';
+import type { SessionTimes } from '../../../workflows/domain/assessment/times.js';
+import type { ResponseGiven } from './sync-items.js';
+
+/** What may be compared with an id in the database. */
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export interface SessionFacts {
+  id: string;
+  study_id: string;
+  participant_id: string;
+  battery_id: number | null;
+  battery_version: number | null;
+  /** When it was ended on line; null or absent: it goes on, or its device says when. */
+  ended_ms?: number | null;
+}
+/** Start and end in milliseconds since 1970. */
+export const timesOf = (session: { started_at: string; completed_at: string | null }): SessionTimes => ({
+  started_ms: Date.parse(session.started_at),
+  completed_ms: session.completed_at === null ? null : Date.parse(session.completed_at),
+});
+
+/** A participant by id or code. */
+export const participantRef = (studyId: string, ref: string): ParticipantRef => ({
+  study_id: studyId.toLowerCase(),
+  ref,
+  as_id: UUID.test(ref) ? ref.toLowerCase() : null,
+});
+
+/** Whom a reference names, of those that were found: by id before by code. */
+export const resolveParticipant = (
+  people: readonly SyncParticipantRow[],
+  { study_id, ref, as_id }: ParticipantRef,
+): SyncParticipantRow | undefined => {
+  const own = people.filter((person) => person.study_id === study_id);
+  return own.find((person) => person.id === as_id) ?? own.find((person) => person.participant_code === ref);
+};
+
+/**
+ * The one session that has a response already. A summary without trials, whose times are nobody else's, may be
+ * another's by chance.
+ */
+export const isSingle = <T extends SessionFacts>(having: readonly T[], given: ResponseGiven): T | undefined =>
+  having.length === 1 && given.content.trials.length > 0 ? having[0] : undefined;

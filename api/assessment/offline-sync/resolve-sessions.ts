@@ -1,0 +1,189 @@
+import type { Tx } from '../../../db/client/knex.js';
+import { localIdHolders, sessionsOfResponses, sessionsWithResponses } from '../../../db/assessment/offline.queries.js';
+import type { LocalIdHolders, ResponseSessionRow } from '../../../db/assessment/offline.queries.js';
+import { taskHashes } from '../../../db/assessment/submissions.queries.js';
+import type { KnownTask } from '../../../workflows/domain/assessment/sync-responses.js';
+import type { SessionCaller } from '../sessions/sessions-caller.service.js';
+import { claimsByLocalId, resultOfClaim } from './sync-claims.js';
+import type { Claim, Refused } from './sync-claims.js';
+import type { DecidedItem } from './sync-decide.js';
+import type { SyncItem, ResponseGiven } from './sync-items.js';
+import { UUID, isSingle } from './references.js';
+import type { SessionFacts } from './references.js';
+
+export type ResponseItem = SyncItem & { kind: 'response' };
+
+export type SessionCandidate = SessionFacts &
+  Partial<Pick<ResponseSessionRow, 'started_by_id' | 'device_id' | 'started_device_id' | 'contested'>> & {
+    local_id: string | null;
+  };
+type Tasks = Map<string, Map<string, KnownTask>>;
+/** Which session a response is of; `ambiguous`: it may be of several, and is written to none of them. */
+export type ResolvedSession = SessionFacts | Refused | 'unknown' | 'ambiguous';
+
+export interface ResolvedSessions {
+  all: readonly SessionCandidate[];
+  tasks: Tasks;
+  named: (given: ResponseGiven) => ResolvedSession;
+}
+
+/**
+ * The sessions that responses name, by server id, else by local id. A response belongs to the session item that it came
+ * with, whatever became of that one: taken, refused or rejected. One that comes without is of the participant's session
+ * under that id, on the device that it names; of staff, who act for many, of the one that has this very response, or of
+ * the one that the caller synced: in the study in which it did so last, where it is one alone. Another person's session
+ * is never meant by a local id: devices count alike.
+ */
+export async function resolveSessions(
+  tx: Tx,
+  items: readonly ResponseItem[],
+  sessions: readonly DecidedItem[],
+  claims: readonly Claim[],
+  caller: SessionCaller,
+  lock: boolean,
+): Promise<ResolvedSessions> {
+  if (items.length === 0) return { all: [], tasks: new Map(), named: () => 'unknown' };
+  const claimed = claimsByLocalId(claims, new Set(items.map(({ given }) => given.sessionId)));
+  const open = items.filter(({ given }) => !claimed.has(given.sessionId));
+  const own = caller.participantId;
+  const holders = own === null ? await holdersOf(tx, open, caller) : NO_HOLDERS;
+  const taken = [...claimed.values()].flatMap((some) => some.flatMap(({ outcome }) => outcome.session?.id ?? []));
+  const stored = await sessionsOfResponses(
+    tx,
+    {
+      ids: [
+        ...new Set([
+          ...items.flatMap(({ given }) => (UUID.test(given.sessionId) ? [given.sessionId.toLowerCase()] : [])),
+          ...taken,
+          ...holders.ids,
+        ]),
+      ],
+      localIds: own === null ? [] : [...new Set(open.map(({ given }) => given.sessionId))],
+      own,
+      participants: own === null ? [] : [own],
+    },
+    lock,
+  );
+  const byId = new Map<string, SessionCandidate>(stored.map((row) => [row.id, row]));
+  // The row knows the battery of a session that was there before.
+  for (const { session, offline } of sessions)
+    if (session && offline && !byId.has(session.id)) byId.set(session.id, { ...session, local_id: offline.local_id });
+  const tasks = await tasksOf(
+    tx,
+    stored.map(({ id }) => id),
+  );
+  const hasIt =
+    (given: ResponseGiven) =>
+    ({ id }: SessionFacts): boolean => {
+      const known = tasks.get(id)?.get(given.task);
+      return known?.local_id === given.id && known.content_hash === given.content.hash;
+    };
+  const having = (given: ResponseGiven) =>
+    holders.answered
+      .flatMap((id) => byId.get(id) ?? [])
+      .filter((session) => session.local_id === given.sessionId && hasIt(given)(session))
+      .map((session) => ({ ...session, own: session.started_by_id === caller.userId }));
+  const named = (given: ResponseGiven): ResolvedSession => {
+    const itself = byId.get(given.sessionId.toLowerCase());
+    if (itself) return itself;
+    const came = claimed.get(given.sessionId);
+    if (came) return resultOfClaim(came, given, (id) => byId.get(id), hasIt(given));
+    if (own !== null) return ofOwn(stored, given, hasIt(given));
+    return ofHolders(
+      holders.byLocalId.get(holderKey(given.sessionId, given.deviceId)) ?? [],
+      byId,
+      given,
+      having(given),
+    );
+  };
+  return { all: [...byId.values()], tasks, named };
+}
+
+/** Of the participant's sessions under a local id: that of the device which is named, or the only one. */
+function ofOwn(
+  stored: readonly SessionCandidate[],
+  given: ResponseGiven,
+  hasIt: (session: SessionCandidate) => boolean,
+): SessionCandidate | 'unknown' | 'ambiguous' {
+  const own = stored.filter(({ local_id }) => local_id === given.sessionId);
+  const { deviceId } = given;
+  const meant =
+    deviceId === null
+      ? own
+      : own.filter(({ device_id, started_device_id }) => device_id === deviceId || started_device_id === deviceId);
+  const [only, another] = meant;
+  if (!only) return 'unknown';
+  return isSingle(meant.filter(hasIt), given) ?? (another || only.contested ? 'ambiguous' : only);
+}
+
+/** Of local ids that the call itself has no session for, where their sessions are, and which are to be looked at. */
+interface Holders {
+  byLocalId: Map<string, LocalIdHolders[]>;
+  ids: string[];
+  answered: readonly string[];
+}
+const NO_HOLDERS: Holders = { byLocalId: new Map(), ids: [], answered: [] };
+/** A device's sessions are counted by themselves. */
+const holderKey = (localId: string, deviceId: string | null): string => JSON.stringify([localId, deviceId]);
+
+async function holdersOf(tx: Tx, items: readonly ResponseItem[], caller: SessionCaller): Promise<Holders> {
+  if (items.length === 0) return NO_HOLDERS;
+  const byLocalId = new Map<string, LocalIdHolders[]>();
+  const asked = [
+    ...new Map(
+      items.map(({ given: { sessionId, deviceId } }) => [
+        holderKey(sessionId, deviceId),
+        { local_id: sessionId, device_id: deviceId },
+      ]),
+    ).values(),
+  ];
+  for (const row of await localIdHolders(tx, asked, caller.userId)) {
+    const key = holderKey(row.local_id, row.device_id);
+    byLocalId.set(key, [...(byLocalId.get(key) ?? []), row]);
+  }
+  const doubtful = items.filter(({ given }) => {
+    const rows = byLocalId.get(holderKey(given.sessionId, given.deviceId)) ?? [];
+    return count(rows) > 1 || rows[0]?.own === 0;
+  });
+  const answered =
+    doubtful.length === 0
+      ? []
+      : await sessionsWithResponses(
+          tx,
+          doubtful.map(({ given }) => given.sessionId),
+          doubtful.map(({ given }) => ({ id: given.id, hash: given.content.hash })),
+        );
+  const taken = [...byLocalId.values()].flatMap((rows) => (rows[0]!.own === 1 ? [rows[0]!.own_id!] : []));
+  return { byLocalId, ids: [...taken, ...answered], answered };
+}
+
+const count = (rows: readonly LocalIdHolders[]): number => rows.reduce((sum, { sessions }) => sum + sessions, 0);
+
+/** @param having those that have this very response */
+function ofHolders(
+  rows: readonly LocalIdHolders[],
+  byId: ReadonlyMap<string, SessionCandidate>,
+  given: ResponseGiven,
+  having: readonly (SessionCandidate & { own: boolean })[],
+): SessionCandidate | 'unknown' | 'ambiguous' {
+  const [latest] = rows;
+  if (!latest) return 'unknown';
+  const unless = (session: SessionCandidate | undefined) =>
+    session === undefined ? 'unknown' : session.contested ? 'ambiguous' : session;
+  const repeated = isSingle(having, given);
+  if (repeated) return repeated;
+  if (count(rows) === 1 && latest.own === 0) return 'unknown';
+  if (latest.own === 1) return unless(byId.get(latest.own_id!));
+  const own = having.filter((session) => session.study_id === latest.study_id && session.own);
+  return latest.own > 1 && own.length >= latest.own ? own[0]! : 'ambiguous';
+}
+
+async function tasksOf(tx: Tx, sessionIds: readonly string[]): Promise<Tasks> {
+  const tasks: Tasks = new Map();
+  for (const row of sessionIds.length === 0 ? [] : await taskHashes(tx, sessionIds)) {
+    const own = tasks.get(row.session_id);
+    if (own) own.set(row.task, row);
+    else tasks.set(row.session_id, new Map([[row.task, row]]));
+  }
+  return tasks;
+}

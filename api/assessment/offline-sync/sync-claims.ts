@@ -1,0 +1,122 @@
+import type { ParticipantRef } from '../../../db/assessment/offline.queries.js';
+import type { DecidedItem } from './sync-decide.js';
+import type { ResponseGiven } from './sync-items.js';
+import { UUID, isSingle, participantRef } from './references.js';
+import type { SessionFacts } from './references.js';
+
+/** Text that may be compared with what the database has. */
+const STORABLE = /^[^\0\p{Surrogate}]+$/u;
+
+/** A session that was refused: the item, beside the one that the server has. */
+export interface Refused {
+  refused: DecidedItem;
+}
+/** What became of a session item: the session that it is now, the one that it met and was refused for, or neither. */
+export type ClaimOutcome =
+  | { kind: 'taken'; session: SessionFacts }
+  | { kind: 'refused'; session: SessionFacts; decided: DecidedItem; same_start: boolean }
+  | { kind: 'rejected'; session?: undefined };
+
+/**
+ * A session that the call has, as far as it can be read: its local id, on which device, in which study, and whose it
+ * says that it is.
+ */
+export interface Claim {
+  local_id: string;
+  device_id: string | null;
+  study_id: string | null;
+  ref: ParticipantRef | null;
+  /** It names nobody at all. */ nobody: boolean;
+  /** Of the item at this place of the call; set when it is decided. */
+  index: number;
+  outcome: ClaimOutcome;
+}
+
+/** What session items say of themselves, also those that do not fit their schema. */
+export const claimsOf = (sessions: readonly unknown[]): Claim[] =>
+  sessions.flatMap((raw, index) => claimOf(raw, index) ?? []);
+
+function claimOf(raw: unknown, index: number): Claim | undefined {
+  const { id, studyId, participantId, deviceId } = (raw ?? {}) as Record<string, unknown>;
+  if (typeof id !== 'string' || !STORABLE.test(id)) return undefined;
+  const study = typeof studyId === 'string' && UUID.test(studyId) ? studyId.toLowerCase() : null;
+  const person =
+    study !== null && typeof participantId === 'string' && STORABLE.test(participantId)
+      ? participantRef(study, participantId)
+      : null;
+  return {
+    local_id: id,
+    device_id: typeof deviceId === 'string' ? deviceId : null,
+    study_id: study,
+    ref: person,
+    nobody: participantId === undefined || participantId === null,
+    index,
+    outcome: { kind: 'rejected' },
+  };
+}
+
+/** Notes what became of the session items of a call, for the responses that came with them. */
+export function noteOutcomes(claims: readonly Claim[], sessions: readonly DecidedItem[]): void {
+  const at = new Map(claims.map((claim) => [claim.index, claim]));
+  for (const decided of sessions) {
+    const claim = at.get(decided.item.index);
+    if (!claim) continue;
+    const { decision, session } = decided;
+    claim.outcome =
+      !session || decision.status === 'rejected'
+        ? { kind: 'rejected' }
+        : decision.status === 'conflict' && decision.write === null
+          ? { kind: 'refused', session, decided, same_start: decision.same_start ?? false }
+          : { kind: 'taken', session };
+  }
+}
+
+export function claimsByLocalId(claims: readonly Claim[], names: ReadonlySet<string>): Map<string, Claim[]> {
+  const found = new Map<string, Claim[]>();
+  for (const claim of claims)
+    if (names.has(claim.local_id)) {
+      const others = found.get(claim.local_id);
+      if (others) others.push(claim);
+      else found.set(claim.local_id, [claim]);
+    }
+  return found;
+}
+
+/** Whose a response is that came with these session items, all of one local id. */
+export function resultOfClaim(
+  claims: readonly Claim[],
+  given: ResponseGiven,
+  sessionOf: (id: string) => SessionFacts | undefined,
+  hasIt: (session: SessionFacts) => boolean,
+): SessionFacts | Refused | 'unknown' | 'ambiguous' {
+  const named = given.deviceId === null ? claims : claims.filter(({ device_id }) => device_id === given.deviceId);
+  const came = named.length > 0 ? named : claims.filter(({ device_id }) => device_id === null);
+  const outcomes = came.map(({ outcome }) => outcome);
+  const taken = [
+    ...new Map(
+      outcomes.flatMap((one) =>
+        one.kind === 'taken' ? [[one.session.id, sessionOf(one.session.id) ?? one.session]] : [],
+      ),
+    ).values(),
+  ];
+  const refused = [
+    ...new Map(
+      outcomes.flatMap((one) => (one.kind === 'refused' ? [[one.decided.offline!.content_hash, one] as const] : [])),
+    ).values(),
+  ];
+  const rejected = outcomes.some(({ kind }) => kind === 'rejected');
+  const [session, another] = taken;
+  if (session && !another && !rejected) {
+    // The same session said otherwise is no other one.
+    if (refused.every((one) => one.same_start && one.session.id === session.id)) return session;
+  }
+  const [first, second] = refused;
+  if (!session && first && !second && !rejected) {
+    const met = sessionOf(first.session.id) ?? first.session;
+    return first.same_start && given.content.trials.length > 0 && hasIt(met) ? met : { refused: first.decided };
+  }
+  if (!session && !first) return 'unknown';
+  const having = taken.filter(hasIt);
+  const all = taken.length === having.length && refused.length === 0 && !rejected;
+  return isSingle(having, given) ?? (all ? session! : 'ambiguous');
+}

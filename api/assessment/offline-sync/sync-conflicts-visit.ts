@@ -1,0 +1,111 @@
+import { putOutbox } from '../../../db/outbox/outbox.js';
+import { completedSessionOf, retellVisit, visitToldBy } from '../../../db/assessment/offline-conflicts.queries.js';
+import { requestPushes } from '../../../db/capture/push-requests.queries.js';
+import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
+import { completeVisits, liveVisit } from '../../../db/assessment/sessions-visits.queries.js';
+import { statusToday } from '../../../db/scheduling/visit-statuses.queries.js';
+import { updateVisit } from '../../../db/scheduling/visits.queries.js';
+import { auditActor } from '../../http/audit-actor.js';
+import { lockForShare, announceSourcesChanged } from '../../participants/participants.service.js';
+import type { RequestScope } from '../../studies/studies.service.js';
+
+type Told = Pick<SessionRow, 'id' | 'study_id' | 'participant_id'>;
+
+/**
+ * A session completes its visit, as one that came without a conflict does. A visit that something else completed stays
+ * as it is; one that this session completed before is completed when the session says now.
+ */
+export async function tellVisit(change: RequestScope, session: Told, visitId: string, completedAt: string): Promise<void> {
+  const { tx } = change;
+  const live = await liveVisit(tx, visitId);
+  if (!live || (live.status === 'completed' && live.session_id !== session.id)) return;
+  if (live.status === 'completed') await retellVisit(tx, live.id, session.id);
+  else await completeVisits(tx, [{ id: live.id, session_id: session.id, completed_at: completedAt }]);
+  await completed(change, session, live, completedAt);
+}
+
+/**
+ * The visit is told by this session from now on, whatever told it before: that is answered; undefined where nothing
+ * did.
+ */
+export async function retell(
+  change: RequestScope,
+  session: Told,
+  visitId: string,
+  completedAt: string,
+): Promise<{ session_id: string | null; completed_at: string } | undefined> {
+  const live = await liveVisit(change.tx, visitId);
+  if (live?.status !== 'completed') {
+    await tellVisit(change, session, visitId, completedAt);
+    return undefined;
+  }
+  const before = await retellVisit(change.tx, live.id, session.id);
+  await completed(change, session, live, completedAt);
+  return before;
+}
+
+/**
+ * The session does not count (any more): a visit that it had completed is told by another completed session of it, or
+ * is to do again, where the calendar has it. A withdrawn participant's schedule is frozen: there it stays.
+ */
+export async function takeBack(change: RequestScope, session: Told): Promise<void> {
+  const { tx, audit, actor, context } = change;
+  const visit = await visitToldBy(tx, session);
+  if (!visit) return;
+  const other = await completedSessionOf(tx, visit.id, session.id);
+  if (other) {
+    await retellVisit(tx, visit.id, other.id);
+    return completed(change, { ...session, id: other.id }, { ...visit, status: 'completed' }, other.completed_at);
+  }
+  if ((await lockForShare(tx, session.participant_id)).status === 'withdrawn') return;
+  const status = await statusToday(tx, visit);
+  await updateVisit(tx, visit.id, {
+    status,
+    completed_at: null,
+    session_id: null,
+    data_sync_status: null,
+    synced_at: null,
+  });
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: session.study_id,
+    action: 'visit_reopened',
+    resource_type: 'visit',
+    resource_id: visit.id,
+    metadata: {
+      participant_id: session.participant_id,
+      reason: 'sync_conflict_resolved',
+      status_before: 'completed',
+      status,
+      completed_at_before: visit.completed_at,
+      session_id_before: session.id,
+    },
+  });
+  if (visit.is_baseline)
+    await putOutbox(tx, [announceSourcesChanged({ id: session.participant_id, study_id: session.study_id }, actor, context)]);
+}
+
+async function completed(
+  { tx, audit, actor, context }: RequestScope,
+  session: Told,
+  visit: { id: string; status: string; is_baseline: boolean },
+  completedAt: string,
+): Promise<void> {
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: session.study_id,
+    action: 'visit_completed',
+    resource_type: 'visit',
+    resource_id: visit.id,
+    metadata: {
+      participant_id: session.participant_id,
+      session_id: session.id,
+      completed_at: completedAt,
+      status_before: visit.status,
+    },
+  });
+  // The baseline's completion is a prerequisite of the anchor and may be its source.
+  if (visit.is_baseline)
+    await putOutbox(tx, [announceSourcesChanged({ id: session.participant_id, study_id: session.study_id }, actor, context)]);
+  await requestPushes(tx, [session.id]);
+}

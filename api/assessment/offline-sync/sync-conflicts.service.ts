@@ -1,0 +1,289 @@
+import type { Tx } from '../../../db/client/knex.js';
+import {
+  conflictById,
+  copySession,
+  isVisitOf,
+  replaceSession,
+  resolveConflict,
+} from '../../../db/assessment/offline-conflicts.queries.js';
+import type { ConflictRecord } from '../../../db/assessment/offline-conflicts.queries.js';
+import { lockAnchors } from '../../../db/anchor/anchors.queries.js';
+import { syncBatteries, syncParticipants, syncVisits } from '../../../db/assessment/offline.queries.js';
+import type { ParticipantRecord } from '../../../db/participants/participants.queries.js';
+import { requestPushes } from '../../../db/capture/push-requests.queries.js';
+import { lockSession } from '../../../db/assessment/sessions.queries.js';
+import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
+import { hashOf } from '../../../db/audit/hashing.js';
+import { NOT_OF_START, visitOf } from '../../../workflows/domain/assessment/sync.js';
+import { countedEnd, timeFlags } from '../../../workflows/domain/assessment/times.js';
+import { dateAt } from '../../../workflows/domain/util/dates.js';
+import { problem } from '../../http/errors.js';
+import { auditActor } from '../../http/audit-actor.js';
+import { lockForShare } from '../../participants/participants.service.js';
+import type { RequestScope } from '../../studies/studies.service.js';
+import { putAside, writeKept } from './sync-conflicts-results.js';
+import type { KeptResponse } from './sync-conflicts-results.js';
+import { participantRef, timesOf } from './references.js';
+import { retell, takeBack, tellVisit } from './sync-conflicts-visit.js';
+
+export type Keep = 'server' | 'local' | 'both';
+/** What is put aside by a resolution; it stays in the conflict. Null: nothing is. */
+type PutAside = Record<string, unknown> | null;
+
+/**
+ * Resolves a conflict for the server's side, the device's, or both. Nothing is lost: what gives way is kept with the
+ * conflict, and who decided and why stands in the audit log.
+ * @throws 404, 409 CONFLICT_RESOLVED, 400 where the device's content belongs to another participant
+ */
+export async function resolve(
+  change: RequestScope,
+  studyId: string,
+  id: string,
+  given: { keep: Keep; reason: string },
+): Promise<ConflictRecord> {
+  const { tx, audit, actor, context } = change;
+  const conflict = await getConflictOrThrow(tx, studyId, id, true);
+  if (conflict.status === 'resolved')
+    throw problem('CONFLICT_RESOLVED', { detail: `The conflict was resolved for ${conflict.keep} already.` });
+  // As who makes a schedule and who syncs take them: anchor, participant, session, visit.
+  await lockAnchors(tx, [conflict.participant_id]);
+  const participant = await lockForShare(tx, conflict.participant_id);
+  const session = conflict.session_id === null ? undefined : await lockSession(tx, conflict.session_id);
+  if (!session) throw problem('NOT_FOUND', { detail: 'The session of the conflict is gone.' });
+  const aside = await carryOut(change, { conflict, session, participant }, given.keep);
+  await resolveConflict(tx, id, {
+    ...given,
+    resolved_by_id: actor.id,
+    server_content: aside ?? conflict.server_content,
+  });
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: studyId,
+    action: 'sync_conflict_resolved',
+    resource_type: 'sync_conflict',
+    resource_id: id,
+    metadata: {
+      conflict_type: conflict.conflict_type,
+      session_id: session.id,
+      task: conflict.task,
+      keep: given.keep,
+      reason: given.reason,
+    },
+  });
+  return getConflictOrThrow(tx, studyId, id);
+}
+
+interface Case {
+  conflict: ConflictRecord;
+  session: SessionRow;
+  participant: ParticipantRecord;
+}
+
+function carryOut(change: RequestScope, { conflict, session, participant }: Case, keep: Keep): Promise<PutAside> {
+  const { tx } = change;
+  switch (conflict.conflict_type) {
+    case 'duplicate_response':
+      return keep === 'server'
+        ? nothing()
+        : keep === 'local'
+          ? replaceResponse(tx, conflict, session)
+          : besideResponse(tx, conflict, session);
+    case 'duplicate_session':
+      return keep === 'server'
+        ? nothing()
+        : keep === 'local'
+          ? replaceWhole(change, { conflict, session, participant })
+          : besideSession(change, { conflict, session, participant });
+    // The server took these beside what it had; the choice is whether they count.
+    case 'visit_already_completed':
+      return keep === 'local'
+        ? countsNow(change, session, conflict)
+        : keep === 'server'
+          ? setAside(change, session)
+          : nothing();
+    default:
+      return keep === 'server' ? setAside(change, session) : nothing();
+  }
+}
+const nothing = async (): Promise<PutAside> => null;
+
+/** The device's values take the place of the server's, which go into the conflict. */
+async function replaceResponse(tx: Tx, conflict: ConflictRecord, session: SessionRow): Promise<PutAside> {
+  const [before] = await putAside(tx, session.id, conflict.task!);
+  await writeKept(tx, session, [conflict.local_content as unknown as KeptResponse], conflict.detected_at);
+  await requestPushes(tx, [session.id]);
+  return { ...before };
+}
+
+/** The device's values as a session of their own, beside the server's. */
+async function besideResponse(tx: Tx, conflict: ConflictRecord, session: SessionRow): Promise<PutAside> {
+  const beside = await copySession(tx, session.id, besideIds(conflict));
+  await writeKept(
+    tx,
+    { ...session, id: beside },
+    [conflict.local_content as unknown as KeptResponse],
+    conflict.detected_at,
+  );
+  return { beside_session_id: beside };
+}
+
+const besideIds = (conflict: ConflictRecord) => {
+  const hash = hashOf(['beside', conflict.id]);
+  return {
+    local_id: `${conflict.local_id.slice(0, 150)}#${conflict.id}`,
+    source: 'offline',
+    content_hash: hash,
+    start_hash: hash,
+  };
+};
+
+interface LocalSession {
+  participantId: string;
+  studyId: string;
+  status: string;
+  startedAt: string;
+  completedAt: string | null;
+  visitId: string | null;
+  batteryId: number | null;
+  batteryVersion: number | null;
+  language: string | null;
+  timezone: string | null;
+  deviceId: string | null;
+  /** Those that came with it, and were refused with it. */
+  responses?: KeptResponse[];
+}
+/** What the device said of the session alone. */
+const contentOfLocal = ({ responses: _, ...local }: LocalSession): Omit<LocalSession, 'responses'> => local;
+const endOf = (times: Parameters<typeof timesOf>[0], { detected_at }: ConflictRecord): string =>
+  new Date(countedEnd(timesOf(times), Date.parse(detected_at))).toISOString();
+const fieldsOf = (local: LocalSession, { detected_at }: ConflictRecord) => ({
+  quality_flags: JSON.stringify(
+    timeFlags(timesOf({ started_at: local.startedAt, completed_at: local.completedAt }), Date.parse(detected_at)),
+  ),
+  status: local.status,
+  started_at: local.startedAt,
+  completed_at: local.completedAt,
+  timezone: local.timezone,
+  device_id: local.deviceId,
+  ...(local.language !== null && { language: local.language }),
+  ...(local.batteryVersion !== null && { battery_version: local.batteryVersion }),
+});
+
+const refused = (detail: string, code: string) =>
+  problem('RULE_VIOLATED', { detail, errors: [{ path: 'keep', code, message: 'keep must be server or both' }] });
+
+/**
+ * The device's session takes the place of the server's, whose visit follows it. What the device does not name stays.
+ */
+async function replaceWhole(change: RequestScope, { conflict, session, participant }: Case): Promise<PutAside> {
+  const { tx } = change;
+  const local = conflict.local_content as unknown as LocalSession;
+  // Of the time when a local id was the study's: no such conflict is made any more.
+  if (local.participantId !== session.participant_id)
+    throw refused(
+      'The device’s session is of another participant: it can only be kept beside the server’s.',
+      'OTHER_PARTICIPANT',
+    );
+  const visitId = local.visitId ?? session.visit_id;
+  if (local.visitId !== null && !(await isVisitOf(tx, local.visitId, session.participant_id)))
+    throw refused('The device’s session names a visit that the participant does not have.', 'UNKNOWN_VISIT');
+  await replaceSession(tx, session.id, {
+    ...fieldsOf(local, conflict),
+    ...(await batteryOf(tx, local, session)),
+    visit_id: visitId,
+    // As long from its start as before: one that goes on is not over because the server's side began earlier.
+    ...(session.expires_at !== null && {
+      expires_at: new Date(
+        Date.parse(session.expires_at) + Date.parse(local.startedAt) - Date.parse(session.started_at),
+      ).toISOString(),
+    }),
+    content_hash: hashOf(contentOfLocal(local)),
+    start_hash: hashOf({ ...contentOfLocal(local), ...NOT_OF_START }),
+  });
+  // Results of its own are of another session than the server's: those go into the conflict, whole.
+  const responses = local.responses ?? [];
+  const tasks = responses.length === 0 ? [] : await putAside(tx, session.id);
+  await writeKept(tx, { ...session, ...(await batteryOf(tx, local, session)) }, responses, conflict.detected_at);
+  const done = completes(local, participant);
+  if (!done || visitId !== session.visit_id) await takeBack(change, session);
+  if (done && visitId !== null) await tellVisit(change, session, visitId, endOf(fieldsOf(local, conflict), conflict));
+  if (responses.length > 0) await requestPushes(tx, [session.id]);
+  return tasks.length === 0 ? conflict.server_content : { ...conflict.server_content, tasks };
+}
+
+/** After the withdrawal a session completes nothing, as when it comes without a conflict. */
+const completes = (local: LocalSession, participant: ParticipantRecord): boolean =>
+  local.completedAt !== null &&
+  !(participant.withdrawn_at !== null && Date.parse(local.startedAt) > Date.parse(participant.withdrawn_at));
+
+async function batteryOf(
+  tx: Tx,
+  { batteryId, batteryVersion }: LocalSession,
+  session: SessionRow,
+): Promise<{ battery_id: number; battery_version: number | null } | null> {
+  if (batteryId === null || batteryId === session.battery_id) return null;
+  const [battery] = await syncBatteries(tx, [batteryId]);
+  if (battery?.study_id !== session.study_id)
+    throw refused('The device’s session names a battery that the study does not have.', 'UNKNOWN_BATTERY');
+  return { battery_id: batteryId, battery_version: batteryVersion ?? battery.current_version };
+}
+
+/**
+ * The device's session beside the server's, with the results that came with it. It has the visit that it would have had
+ * without the conflict, unless that is the server's own.
+ */
+async function besideSession(change: RequestScope, { conflict, session, participant }: Case): Promise<PutAside> {
+  const { tx } = change;
+  const local = conflict.local_content as unknown as LocalSession;
+  const found = await visitBeside(tx, local);
+  const visitId = found === session.visit_id ? null : found;
+  const fields = {
+    ...fieldsOf(local, conflict),
+    ...(await batteryOf(tx, local, session)),
+    participant_id: local.participantId,
+    visit_id: visitId,
+    ...besideIds(conflict),
+  };
+  const beside = await copySession(tx, session.id, fields);
+  await writeKept(tx, { ...session, ...fields, id: beside }, local.responses ?? [], conflict.detected_at);
+  if (visitId !== null && completes(local, participant))
+    await tellVisit(
+      change,
+      { id: beside, study_id: session.study_id, participant_id: local.participantId },
+      visitId,
+      endOf(fields, conflict),
+    );
+  return { ...conflict.server_content, beside_session_id: beside };
+}
+
+/** The visit that a session names or, where it names none, the one whose window holds its start. */
+async function visitBeside(tx: Tx, local: LocalSession): Promise<string | null> {
+  if (local.visitId !== null) return (await isVisitOf(tx, local.visitId, local.participantId)) ? local.visitId : null;
+  const [person] = await syncParticipants(tx, [participantRef(local.studyId, local.participantId)], false);
+  if (!person) return null;
+  const local_date = dateAt(Date.parse(local.startedAt), local.timezone ?? person.zone);
+  const visit = visitOf({ visit_id: null, local_date }, await syncVisits(tx, [person.id], false));
+  return visit === 'unknown' ? null : (visit?.id ?? null);
+}
+
+/** The visit is told by the device's session from now on. */
+async function countsNow(change: RequestScope, session: SessionRow, conflict: ConflictRecord): Promise<PutAside> {
+  const before =
+    session.visit_id === null || session.completed_at === null
+      ? undefined
+      : await retell(change, session, session.visit_id, endOf(session, conflict));
+  return before ? { visit_id: session.visit_id, ...before } : null;
+}
+
+/** The device's session is kept and does not count. */
+async function setAside(change: RequestScope, session: SessionRow): Promise<PutAside> {
+  await replaceSession(change.tx, session.id, { status: 'abandoned', completed_at: null });
+  await takeBack(change, session);
+  return { status: session.status, completed_at: session.completed_at };
+}
+
+export async function getConflictOrThrow(tx: Tx, studyId: string, id: string, lock = false): Promise<ConflictRecord> {
+  const conflict = await conflictById(tx, studyId, id, lock);
+  if (!conflict) throw problem('NOT_FOUND', { detail: 'There is no such conflict.' });
+  return conflict;
+}

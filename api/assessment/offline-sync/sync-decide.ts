@@ -1,0 +1,293 @@
+import { randomUUID } from 'node:crypto';
+import { nowMs } from '../../../db/client/clock.js';
+import { hashOf } from '../../../db/audit/hashing.js';
+import type { Tx } from '../../../db/client/knex.js';
+import {
+  sessionsByLocalId,
+  sessionsByServerId,
+  sessionsKeptBeside,
+  syncBatteries,
+  syncParticipants,
+  syncVisits,
+} from '../../../db/assessment/offline.queries.js';
+import type { LocalSessionRow, SyncParticipantRow } from '../../../db/assessment/offline.queries.js';
+import { beganBefore } from '../../../workflows/domain/assessment/submission.js';
+import type { KnownModules } from '../../../workflows/domain/assessment/submission.js';
+import { NOT_OF_START, sessionContent, decideSession, sessionKey } from '../../../workflows/domain/assessment/sync.js';
+import { decideResponse, keptWithSession } from '../../../workflows/domain/assessment/sync-responses.js';
+import type { KnownSession, OfflineSession, SyncDecision, SyncState } from '../../../workflows/domain/assessment/sync.js';
+import { dateAt } from '../../../workflows/domain/util/dates.js';
+import type { SessionCaller } from '../sessions/sessions-caller.service.js';
+import { contentFaults, ofModule } from '../sessions/sessions-content.js';
+import type { TaskContent } from '../sessions/sessions-content.js';
+import { modulesOf } from '../sessions/sessions-submit.service.js';
+import type { SyncItem, SessionGiven } from './sync-items.js';
+import { noteOutcomes } from './sync-claims.js';
+import type { Claim } from './sync-claims.js';
+import { resolveSessions } from './resolve-sessions.js';
+import type { ResponseItem } from './resolve-sessions.js';
+import { UUID, resolveParticipant, participantRef, timesOf } from './references.js';
+import type { SessionFacts } from './references.js';
+
+export interface DecidedItem {
+  item: SyncItem;
+  decision: SyncDecision;
+  offline?: OfflineSession;
+  session?: SessionFacts;
+  modules?: KnownModules | null;
+  /** Of a response, under the name that it is kept by. */
+  content?: TaskContent;
+  /** Of a response that is kept with its session's conflict: that session. */
+  refused?: DecidedItem;
+}
+
+/** Of a set of items: what became of its sessions, and its responses, to be decided in their order. */
+export interface ItemDecisionInput {
+  sessions: DecidedItem[];
+  responses: readonly ResponseItem[];
+  decide: (item: ResponseItem) => DecidedItem;
+}
+
+/**
+ * What becomes of these items, in sets: a few statements whatever their number. Sessions are decided first, so that
+ * items may refer to each other in any order; whatever responses are decided from is read, and locked, with them.
+ * @param claims of all that the call has, whether it is of these or not
+ * @param lock false: only asked, nothing is to be written
+ * @param arrived when the call began, in milliseconds since 1970
+ */
+export async function decideItems(
+  tx: Tx,
+  items: readonly SyncItem[],
+  claims: readonly Claim[],
+  caller: SessionCaller,
+  lock: boolean,
+  arrived: number,
+): Promise<ItemDecisionInput> {
+  const now = nowMs();
+  const sessions = await decideSessions(
+    tx,
+    items.filter((item) => item.kind === 'session'),
+    caller,
+    now,
+    lock,
+  );
+  noteOutcomes(claims, sessions);
+  const responses = items.filter((item) => item.kind === 'response');
+  return { sessions, responses, decide: await responsesOf(tx, responses, sessions, claims, caller, lock, arrived) };
+}
+
+async function decideSessions(
+  tx: Tx,
+  items: readonly (SyncItem & { kind: 'session' })[],
+  caller: SessionCaller,
+  now: number,
+  lock: boolean,
+): Promise<DecidedItem[]> {
+  if (items.length === 0) return [];
+  const people = (
+    await syncParticipants(
+      tx,
+      items.map(({ given }) => participantRef(given.studyId, given.participantId)),
+      lock,
+    )
+  ).filter((person) => caller.participantId === null || person.id === caller.participantId);
+  const offline = new Map<SyncItem, OfflineSession>();
+  for (const item of items) {
+    const person = resolveParticipant(people, participantRef(item.given.studyId, item.given.participantId));
+    if (person) offline.set(item, offlineSession(item.given, person));
+  }
+  const state = await readState(tx, [...offline.values()], people, lock);
+  const decided = items.map((item): DecidedItem => {
+    const session = offline.get(item);
+    if (!session)
+      return {
+        item,
+        decision: { status: 'rejected', code: 'UNKNOWN_PARTICIPANT', message: 'the study has no such participant' },
+      };
+    const decision = decideSession(session, state, now, randomUUID);
+    if (decision.status === 'rejected') return { item, decision, offline: session };
+    const write = 'write' in decision ? decision.write : null;
+    return {
+      item,
+      decision,
+      offline: session,
+      session: {
+        id: decision.server_id!,
+        study_id: session.study_id,
+        participant_id: session.participant_id,
+        battery_id: write?.battery_id ?? null,
+        battery_version: write?.battery_version ?? null,
+      },
+    };
+  });
+  return keptBeside(tx, decided);
+}
+
+/** What was refused, and is beside the server's since somebody resolved the conflict for both, is known there. */
+async function keptBeside(tx: Tx, decided: readonly DecidedItem[]): Promise<DecidedItem[]> {
+  const refused = ({ decision }: DecidedItem) => decision.status === 'conflict' && decision.write === null;
+  const beside = await sessionsKeptBeside(
+    tx,
+    decided.flatMap((one) => (refused(one) && one.offline ? [one.offline] : [])),
+  );
+  return decided.map((one) => {
+    const id = refused(one) && one.offline ? beside.get(one.offline.content_hash) : undefined;
+    return id === undefined || !one.session
+      ? one
+      : { ...one, decision: { status: 'duplicate', server_id: id }, session: { ...one.session, id } };
+  });
+}
+
+function offlineSession(given: SessionGiven, person: SyncParticipantRow): OfflineSession {
+  const iso = (instant: string) => new Date(instant).toISOString();
+  const base = {
+    local_id: given.id,
+    study_id: person.study_id,
+    participant_id: person.id,
+    status: given.status === 'in_progress' ? ('active' as const) : given.status,
+    started_at: iso(given.startedAt),
+    completed_at: given.completedAt ? iso(given.completedAt) : null,
+    visit_id: given.visitId?.toLowerCase() ?? null,
+    battery_id: given.batteryId ?? null,
+    battery_version: given.batteryVersion ?? null,
+    language: given.language ?? null,
+    timezone: given.timezone ?? null,
+    device_id: given.deviceId ?? null,
+  };
+  const started = Date.parse(base.started_at);
+  return {
+    ...base,
+    started_ms: started,
+    completed_ms: base.completed_at === null ? null : Date.parse(base.completed_at),
+    // Only needed to find the visit where none is named.
+    local_date: base.visit_id === null ? dateAt(started, base.timezone ?? person.zone) : '',
+    content_hash: hashOf(sessionContent(base)),
+    start_hash: hashOf({ ...sessionContent(base), ...NOT_OF_START }),
+    former_start_hash: hashOf({ ...sessionContent(base), status: null, completedAt: null }),
+  };
+}
+
+async function readState(
+  tx: Tx,
+  sessions: readonly OfflineSession[],
+  people: readonly SyncParticipantRow[],
+  lock: boolean,
+): Promise<SyncState> {
+  const known = await sessionsByLocalId(tx, sessions);
+  const own = await sessionsByServerId(
+    tx,
+    sessions.flatMap(({ local_id }) => (UUID.test(local_id) ? [local_id.toLowerCase()] : [])),
+    people.map(({ id }) => id),
+    lock,
+  );
+  const rows = await syncVisits(
+    tx,
+    people.map(({ id }) => id),
+    lock,
+  );
+  const visits: SyncState['visits'] = new Map();
+  for (const row of rows) visits.set(row.participant_id, [...(visits.get(row.participant_id) ?? []), { ...row }]);
+  const batteryIds = [...sessions.flatMap((s) => s.battery_id ?? []), ...rows.flatMap((row) => row.battery_id ?? [])];
+  const batteries = await syncBatteries(tx, [...new Set(batteryIds)]);
+  return {
+    participants: new Map(people.map((person) => [person.id, person])),
+    visits,
+    batteries: new Map(batteries.map((battery) => [battery.id, battery])),
+    sessions: knownOf(known),
+    serverSessions: new Map(own.map((row) => [row.id, knownSession(row)])),
+  };
+}
+
+function knownOf(rows: readonly LocalSessionRow[]): SyncState['sessions'] {
+  const known: SyncState['sessions'] = new Map();
+  for (const row of rows) {
+    const key = sessionKey(row.participant_id, row.local_id);
+    known.set(key, [...(known.get(key) ?? []), knownSession(row)]);
+  }
+  return known;
+}
+
+const knownSession = (row: LocalSessionRow): KnownSession => ({
+  id: row.id,
+  participant_id: row.participant_id,
+  status: row.status,
+  ...timesOf(row),
+  visit_id: row.visit_id,
+  device_id: row.device_id,
+  started_device_id: row.started_device_id,
+  content_hash: row.content_hash,
+  start_hash: row.start_hash,
+  content: sessionContent(row as unknown as OfflineSession),
+});
+
+async function responsesOf(
+  tx: Tx,
+  items: readonly ResponseItem[],
+  sessions: readonly DecidedItem[],
+  claims: readonly Claim[],
+  caller: SessionCaller,
+  lock: boolean,
+  arrived: number,
+): Promise<ItemDecisionInput['decide']> {
+  const { all, tasks, named } = await resolveSessions(tx, items, sessions, claims, caller, lock);
+  const modules = new Map<string, KnownModules | null>();
+  const batteryOf = ({ battery_id, battery_version }: SessionFacts) => `${battery_id} ${battery_version}`;
+  for (const session of items.length === 0 ? [] : all)
+    if (!modules.has(batteryOf(session))) modules.set(batteryOf(session), await modulesOf(tx, session));
+  return (item) => {
+    const session = named(item.given);
+    if (session === 'unknown')
+      return {
+        item,
+        decision: {
+          status: 'rejected',
+          code: 'UNKNOWN_SESSION',
+          message: 'the session is not known, or was rejected: send it before its responses, or with them',
+        },
+      };
+    if (session === 'ambiguous')
+      return {
+        item,
+        decision: {
+          status: 'rejected',
+          code: 'AMBIGUOUS_SESSION',
+          message:
+            'sessionId may be of several sessions: send the session with it, name its deviceId, or the server id that the answer to the session gave',
+        },
+      };
+    if ('refused' in session) {
+      const [fault] = timeFaults(item);
+      if (fault) return { item, decision: { status: 'rejected', code: fault.code, message: fault.message } };
+      return { item, decision: keptWithSession(), session: session.refused.session!, refused: session.refused };
+    }
+    const known = modules.get(batteryOf(session))!;
+    const { moduleId } = item.given;
+    const content = moduleId === null ? item.given.content : ofModule(item.given.content, moduleId, known);
+    const [fault] = 'code' in content ? [content] : contentFaults([content], known, PLACES);
+    if (fault || 'code' in content)
+      return { item, decision: { status: 'rejected', code: fault!.code, message: fault!.message } };
+    if (!tasks.has(session.id)) tasks.set(session.id, new Map());
+    const own = tasks.get(session.id)!;
+    if (
+      typeof session.ended_ms === 'number' &&
+      !own.has(content.task) &&
+      !beganBefore(session.ended_ms, { arrived, at: content.at })
+    )
+      return {
+        item,
+        decision: {
+          status: 'rejected',
+          code: 'SESSION_ENDED',
+          message: 'the session was ended on line: only what began before its end is taken',
+        },
+      };
+    const { task, hash: content_hash } = content;
+    const decision = decideResponse({ local_id: item.given.id, task, content_hash }, session.id, own);
+    return { item, decision, session, modules: known, content };
+  };
+}
+
+const PLACES = { task: () => 'task', trial: () => 'trials' };
+/** Which tasks the session's battery has is not known of one that was refused. */
+const timeFaults = (item: ResponseItem) =>
+  contentFaults([item.given.content], null, PLACES).filter(({ code }) => code !== 'UNKNOWN_TASK');

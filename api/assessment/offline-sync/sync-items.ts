@@ -1,0 +1,134 @@
+import type { Static, TSchema } from 'typebox';
+import { MAX_TRIALS } from '../../../workflows/domain/assessment/submission.js';
+import { invalidTextIn } from '../../http/body/json.js';
+import { Problem } from '../../http/errors.js';
+import { ResponseItem, SessionItem } from './sync.schemas.js';
+import { check } from '../../http/validation/validation.js';
+import { readTask } from '../sessions/sessions-content.js';
+import type { TaskContent } from '../sessions/sessions-content.js';
+
+export interface ItemResult {
+  kind: 'session' | 'response';
+  local_id: string | null;
+  server_id: string | null;
+  status: 'created' | 'duplicate' | 'conflict' | 'rejected';
+  conflict_type?: string;
+  resolution?: string;
+  code?: string;
+  message?: string;
+  warnings?: ItemNotice[];
+  quality_flags?: ItemNotice[];
+}
+/** Something that is said of an item that was taken. */
+export interface ItemNotice {
+  code: string;
+  message: string;
+  visit_ids?: string[];
+}
+export type SessionGiven = Static<typeof SessionItem>;
+/** `content` is worked out when it is first asked for: most of the time that a response takes. */
+export interface ResponseGiven {
+  id: string;
+  sessionId: string;
+  deviceId: string | null;
+  task: string;
+  moduleId: string | null;
+  readonly content: TaskContent;
+}
+/** An item that fits its schema, at its place among all that were sent. */
+export type SyncItem =
+  { kind: 'session'; index: number; given: SessionGiven } | { kind: 'response'; index: number; given: ResponseGiven };
+
+export const rejection = (
+  kind: ItemResult['kind'],
+  local_id: string | null,
+  code: string,
+  message: string,
+): ItemResult => ({ kind, local_id, server_id: null, status: 'rejected', code, message });
+
+/** Reads each item by itself: those that do not fit are answered, the others go on. Sessions come before responses. */
+export function readItems(
+  sessions: readonly unknown[],
+  responses: readonly unknown[],
+): { items: SyncItem[]; results: ItemResult[] } {
+  const items: SyncItem[] = [];
+  const results: ItemResult[] = [];
+  const take = (kind: ItemResult['kind'], raw: unknown, read: (index: number) => SyncItem | ItemResult) => {
+    const index = results.length;
+    const fault = invalidTextIn(raw) ?? schemaFault(kind === 'session' ? SessionItem : ResponseItem, raw);
+    const outcome = fault === undefined ? read(index) : rejection(kind, idOf(raw), 'INVALID_ITEM', fault);
+    if ('given' in outcome) items.push(outcome);
+    results.push('given' in outcome ? rejection(kind, idOf(raw), 'INVALID_ITEM', 'was not looked at') : outcome);
+  };
+  for (const raw of sessions) take('session', raw, (index) => readSession(raw as SessionGiven, index));
+  for (const raw of responses)
+    take('response', raw, (index) => readResponse(raw as Static<typeof ResponseItem>, index));
+  return { items, results };
+}
+
+/** A leap second fits the schema and is no instant of our calendar. */
+function readSession(given: SessionGiven, index: number): SyncItem | ItemResult {
+  const bad = [given.startedAt, given.completedAt ?? given.startedAt].find((instant) =>
+    Number.isNaN(Date.parse(instant)),
+  );
+  return bad === undefined
+    ? { kind: 'session', index, given }
+    : rejection('session', given.id, 'INVALID_ITEM', `${bad} is no time`);
+}
+
+function readResponse(raw: Static<typeof ResponseItem>, index: number): SyncItem | ItemResult {
+  const trials = raw.trials ?? [];
+  if (trials.length > MAX_TRIALS)
+    return rejection(
+      'response',
+      raw.id,
+      'TOO_MANY_TRIALS',
+      `trials has ${trials.length} items: at most ${MAX_TRIALS} are taken`,
+    );
+  const strange = trials.find((trial) => trial.task !== undefined && trial.task !== raw.task);
+  if (strange)
+    return rejection(
+      'response',
+      raw.id,
+      'INVALID_ITEM',
+      `trials has one of the task ${strange.task}, the response is of ${raw.task}`,
+    );
+  if (trials.length === 0 && Object.keys(raw.summary ?? {}).length === 0)
+    return rejection('response', raw.id, 'EMPTY', 'has neither a metric in summary nor a trial');
+  let content: TaskContent | undefined;
+  return {
+    kind: 'response',
+    index,
+    given: {
+      id: raw.id,
+      sessionId: raw.sessionId,
+      deviceId: raw.deviceId ?? null,
+      task: raw.task,
+      moduleId: raw.moduleId ?? null,
+      get content() {
+        return (content ??= readTask(raw.task, raw.summary ?? {}, trials));
+      },
+    },
+  };
+}
+
+function schemaFault(schema: TSchema, raw: unknown): string | undefined {
+  try {
+    check(schema, raw, 'body');
+    return undefined;
+  } catch (fault) {
+    if (fault instanceof Problem) return fault.message;
+    throw fault;
+  }
+}
+
+/**
+ * As far as it can be told: without half a character at its end, and not at all where it has text that cannot be
+ * stored.
+ */
+const idOf = (raw: unknown): string | null => {
+  const id = typeof raw === 'object' && raw !== null ? (raw as { id?: unknown }).id : undefined;
+  return typeof id === 'string' && !/[\0\p{Surrogate}]/u.test(id)
+    ? id.slice(0, 200).replace(/\p{Surrogate}$/u, '')
+    : null;
+};

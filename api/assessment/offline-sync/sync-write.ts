@@ -1,0 +1,340 @@
+import { setImmediate } from 'node:timers/promises';
+import { nowMs } from '../../../db/client/clock.js';
+import type { AuditEntry, AuditTrail, SealedEntry } from '../../../db/audit/audit.js';
+import { hashOf } from '../../../db/audit/hashing.js';
+import type { Tx } from '../../../db/client/knex.js';
+import { putOutbox } from '../../../db/outbox/outbox.js';
+import { chunk } from '../../../db/client/sets/chunk.js';
+import { advanceSession, insertConflicts, insertOfflineSessions } from '../../../db/assessment/offline.queries.js';
+import type { NewConflict } from '../../../db/assessment/offline.queries.js';
+import { requestPushes } from '../../../db/capture/push-requests.queries.js';
+import { completeVisits } from '../../../db/assessment/sessions-visits.queries.js';
+import { insertTaskValues, taskValues } from '../../../db/assessment/submissions.queries.js';
+import { insertChunks, trialInserts } from '../../../db/assessment/trials.queries.js';
+import { modulesWith } from '../../../workflows/domain/assessment/modules.js';
+import { sessionContent } from '../../../workflows/domain/assessment/sync.js';
+import type { SessionWrite } from '../../../workflows/domain/assessment/sync.js';
+import type { RequestContext } from '../../http/route.js';
+import { sequentialWrites } from './sequential-writes.js';
+import type { SessionCaller } from '../sessions/sessions-caller.service.js';
+import { taskRows } from '../sessions/sessions-content.js';
+import type { DecidedItem, ItemDecisionInput } from './sync-decide.js';
+import type { ItemResult, ItemNotice, ResponseGiven } from './sync-items.js';
+
+/**
+ * Responses that are written at a time: a statement costs a millisecond or two by itself, and the last is waited for.
+ */
+const PORTION = 125;
+/**
+ * Responses whose rows are made without a look at what the database says: until then it waits for its next statement.
+ */
+const AT_A_TIME = 10;
+
+export interface Writing {
+  audit: AuditTrail;
+  caller: SessionCaller;
+  context: RequestContext;
+  minutes: number;
+  clockSkewMs: number | null;
+}
+
+/**
+ * Writes what is decided, in sets, and answers each item by its place. Responses go in portions: while the database
+ * writes one the next is read, decided and made into rows, which takes as long.
+ */
+export async function writeDecided(
+  tx: Tx,
+  { sessions, responses, decide }: ItemDecisionInput,
+  writing: Writing,
+): Promise<Map<number, ItemResult>> {
+  const writes = sessions.flatMap(({ decision }) => ('write' in decision && decision.write ? [decision.write] : []));
+  const decided = [...sessions];
+  const results = new Map<number, ItemResult>();
+  let records: SealedEntry[] = [];
+  const now = nowMs();
+  await sequentialWrites(async (add) => {
+    add(() => writeSessions(tx, writes, writing));
+    for (const items of chunk(responses, PORTION)) {
+      const rows: ReturnType<typeof responseRows> = [];
+      for (const few of chunk(items, AT_A_TIME)) {
+        const portion = few.map(decide);
+        decided.push(...portion);
+        rows.push(...responseRows(portion, now));
+        // That a statement has ended is heard of only here; other callers are served, too.
+        await setImmediate();
+      }
+      if (rows.length === 0) continue;
+      const tasks = taskValues(rows.map(({ row }) => row));
+      add(() => insertTaskValues(tx, tasks));
+      for (const chunks of trialInserts(rows.map(({ trials }) => trials))) add(() => insertChunks(tx, chunks));
+    }
+    add(() => requestPushes(tx, finished(writes, decided)));
+    add(() => insertConflicts(tx, conflictsOf(decided)));
+    // What is long is put together while the last portion is written.
+    records = [...completionRecords(writes, writing), ...syncRecords(decided, writing)].map((entry) =>
+      writing.audit.written(entry),
+    );
+    for (const each of decided) results.set(each.item.index, resultOf(each));
+  });
+  // Only of what holds: a set that the database refuses is tried again in halves.
+  for (const record of records) writing.audit.add(record);
+  return results;
+}
+
+function sessionRow({ id, session, ...write }: SessionWrite, { caller, minutes, clockSkewMs }: Writing) {
+  return {
+    id,
+    study_id: session.study_id,
+    site_id: write.site_id,
+    participant_id: session.participant_id,
+    visit_id: write.visit_id,
+    battery_id: write.battery_id,
+    battery_version: write.battery_version,
+    language: write.language,
+    status: session.status,
+    local_id: session.local_id,
+    device_id: write.device_id,
+    clock_skew_ms: clockSkewMs,
+    quality_flags: write.quality_flags,
+    content_hash: session.content_hash,
+    start_hash: session.start_hash,
+    started_by_id: caller.userId,
+    started_at: session.started_at,
+    expires_at: new Date(session.started_ms + minutes * 60_000).toISOString(),
+    completed_at: session.completed_at,
+    timezone: session.timezone,
+  };
+}
+
+async function writeSessions(tx: Tx, writes: readonly SessionWrite[], writing: Writing): Promise<void> {
+  await insertOfflineSessions(
+    tx,
+    writes.filter(({ kind }) => kind === 'insert').map((write) => sessionRow(write, writing)),
+  );
+  for (const write of writes) {
+    if (write.kind === 'advance') {
+      const { id, session } = write;
+      await advanceSession(tx, {
+        id,
+        status: session.status,
+        completed_at: session.completed_at,
+        content_hash: session.content_hash,
+        start_hash: session.start_hash,
+        visit_id: write.visit_id,
+        device_id: write.device_id,
+        started_device_id: write.started_device_id,
+        clock_skew_ms: writing.clockSkewMs,
+        quality_flags: JSON.stringify(write.quality_flags),
+        ...(session.timezone !== null && { timezone: session.timezone }),
+        ...(session.language !== null && { language: session.language }),
+      });
+    }
+  }
+  await complete(tx, writes, writing);
+}
+
+/** An offline session completes its visit as an online one does. */
+async function complete(tx: Tx, writes: readonly SessionWrite[], { caller, context }: Writing): Promise<void> {
+  const done = completions(writes);
+  await completeVisits(
+    tx,
+    done.map(({ id, session_id, completed_at }) => ({ id, session_id, completed_at })),
+  );
+  const baselines = done.filter(({ before }) => before.is_baseline);
+  await putOutbox(
+    tx,
+    baselines.map(({ session }) => ({
+      topic: 'sources-changed' as const,
+      studyId: session.study_id,
+      subject: session.participant_id,
+      payload: { actor_user_id: caller.userId, request_id: context.requestId },
+    })),
+  );
+}
+
+const completions = (writes: readonly SessionWrite[]) =>
+  writes.flatMap(({ id, session, completes, visit_completed_ms }) =>
+    completes
+      ? [
+          {
+            id: completes.id,
+            session_id: id,
+            completed_at: new Date(visit_completed_ms).toISOString(),
+            session,
+            before: completes,
+          },
+        ]
+      : [],
+  );
+
+/**
+ * Sessions that completed a visit, and those that got results: both have something to push, if their visit is of the
+ * capture system.
+ */
+function finished(writes: readonly SessionWrite[], decided: readonly DecidedItem[]): string[] {
+  const completed = writes.filter(({ completes }) => completes !== null).map(({ id }) => id);
+  const answered = decided.flatMap(({ item, decision, session }) =>
+    item.kind === 'response' && decision.status === 'created' && session ? [session.id] : [],
+  );
+  return [...new Set([...completed, ...answered])];
+}
+
+function responseRows(decided: readonly DecidedItem[], now: number): ReturnType<typeof taskRows>[] {
+  return decided.flatMap(({ item, decision, session, modules, content }) =>
+    item.kind === 'response' && decision.status === 'created' && session
+      ? [
+          taskRows(
+            content ?? item.given.content,
+            { session_id: session.id, study_id: session.study_id, local_id: item.given.id },
+            modules ?? null,
+            now,
+          ),
+        ]
+      : [],
+  );
+}
+
+/** What the server did not take, as it was sent; responses of a refused session with that one. */
+function conflictsOf(decided: readonly DecidedItem[]): NewConflict[] {
+  const rows = new Map<string, NewConflict>();
+  for (const each of decided)
+    for (const row of conflictRows(each)) {
+      const key = JSON.stringify([row.study_id, row.kind, row.conflict_type, row.local_id, row.content_hash]);
+      const before = rows.get(key);
+      rows.set(
+        key,
+        before ? { ...before, local_content: withResponses(before.local_content, row.local_content) } : row,
+      );
+    }
+  return [...rows.values()];
+}
+
+type Content = Record<string, unknown> & { responses?: readonly { id: string; sha256: string }[] };
+function withResponses(before: Content, { responses = [] }: Content): Content {
+  const known = before.responses ?? [];
+  const more = responses.filter(({ id, sha256 }) => !known.some((one) => one.id === id && one.sha256 === sha256));
+  return more.length === 0 ? before : { ...before, responses: [...known, ...more] };
+}
+
+function conflictRows({ item, decision, session, offline, refused, content }: DecidedItem): NewConflict[] {
+  if (decision.status !== 'conflict' || !session) return [];
+  if (item.kind === 'response' && refused) {
+    const response = { ...contentOfResponse(item.given), sha256: item.given.content.hash };
+    return conflictRows(refused).map((row) => ({
+      ...row,
+      local_content: { ...row.local_content, responses: [response] },
+    }));
+  }
+  const response =
+    item.kind === 'response' ? { ...contentOfResponse(item.given), ...(content && { task: content.task }) } : null;
+  return decision.conflicts.map((conflict) => ({
+    study_id: session.study_id,
+    participant_id: session.participant_id,
+    kind: item.kind,
+    conflict_type: conflict.conflict_type,
+    resolution: conflict.resolution,
+    local_id: item.given.id,
+    session_id: session.id,
+    task: response?.task ?? null,
+    message: conflict.message,
+    local_content: response ?? sessionContent(offline!),
+    server_content: conflict.server_content,
+    content_hash:
+      item.kind === 'response' ? hashOf([session.id, item.given.task, item.given.content.hash]) : offline!.content_hash,
+  }));
+}
+
+const contentOfResponse = ({ id, sessionId, task, content }: ResponseGiven) => ({
+  id,
+  sessionId,
+  task,
+  summary: content.summary,
+  trials: content.trials,
+});
+
+const completionRecords = (writes: readonly SessionWrite[], { caller, context }: Writing): AuditEntry[] =>
+  completions(writes).map(({ id, session_id, completed_at, session, before }) => ({
+    user_id: caller.userId,
+    request_id: context.requestId,
+    study_id: session.study_id,
+    action: 'visit_completed',
+    resource_type: 'visit',
+    resource_id: id,
+    metadata: { participant_id: session.participant_id, session_id, completed_at, status_before: before.status },
+  }));
+
+/**
+ * One record a study and call: what was taken, by its hash, so that the chain stays short under a device that syncs
+ * much.
+ */
+function syncRecords(decided: readonly DecidedItem[], { caller, context }: Writing): AuditEntry[] {
+  return [...new Set(decided.flatMap(({ session }) => session?.study_id ?? []))].flatMap((study) => {
+    const own = decided.filter(
+      ({ session, decision }) =>
+        session?.study_id === study && (decision.status === 'created' || decision.status === 'conflict'),
+    );
+    return own.length === 0
+      ? []
+      : [
+          {
+            user_id: caller.userId,
+            request_id: context.requestId,
+            study_id: study,
+            action: 'offline_sync',
+            resource_type: 'session',
+            resource_id: null,
+            metadata: {
+              items: own.map(({ item, decision, session, offline }) => ({
+                kind: item.kind,
+                status: decision.status,
+                session_id: session!.id,
+                sha256: item.kind === 'response' ? item.given.content.hash : offline!.content_hash,
+                ...(item.kind === 'response' && { task: item.given.task }),
+                ...(decision.status === 'conflict' && {
+                  conflict_types: decision.conflicts.map((c) => c.conflict_type),
+                }),
+              })),
+            },
+          },
+        ];
+  });
+}
+
+/** What is said of a response that may be of one module or another. */
+const severalModules = ({ item, decision, modules = null }: DecidedItem): ItemNotice[] =>
+  item.kind === 'response' &&
+  decision.status === 'created' &&
+  item.given.moduleId === null &&
+  modulesWith(item.given.task, modules) > 1
+    ? [
+        {
+          code: 'TASK_IN_SEVERAL_MODULES',
+          message: 'the battery has several modules of this task: moduleId says which one it was',
+        },
+      ]
+    : [];
+
+function resultOf(decided: DecidedItem): ItemResult {
+  const { item, decision } = decided;
+  const about = { kind: item.kind, local_id: item.given.id };
+  if (decision.status === 'rejected')
+    return { ...about, server_id: null, status: 'rejected', code: decision.code, message: decision.message };
+  const write = 'write' in decision ? decision.write : null;
+  const warnings = [...(write?.warnings ?? []), ...severalModules(decided)];
+  const said = {
+    ...(warnings.length > 0 && { warnings }),
+    ...(write && write.quality_flags.length > 0 && { quality_flags: write.quality_flags }),
+  };
+  if (decision.status !== 'conflict')
+    return { ...about, server_id: decision.server_id, status: decision.status, ...said };
+  const [first] = decision.conflicts;
+  return {
+    ...about,
+    server_id: decision.server_id,
+    status: 'conflict',
+    conflict_type: first!.conflict_type,
+    resolution: first!.resolution,
+    message: first!.message,
+    ...said,
+  };
+}

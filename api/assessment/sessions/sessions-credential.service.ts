@@ -1,0 +1,46 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Database } from '../../../db/client/knex.js';
+import { enterStudyOf, lockSession } from '../../../db/assessment/sessions.queries.js';
+import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
+import { inScope } from '../../../db/client/transaction.js';
+import type { WriteTransaction } from '../../../db/client/transaction.js';
+import { Problem, problem } from '../../http/errors.js';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The session that X-Session-ID names. @throws 401 SESSION_UNKNOWN where it names none */
+export function sessionIdOf(headers: IncomingHttpHeaders): string {
+  const header = headers['x-session-id'];
+  if (typeof header !== 'string' || !UUID.test(header)) throw problem('SESSION_UNKNOWN');
+  return header.toLowerCase();
+}
+
+/** The body names the session too. @throws 400 SESSION_MISMATCH where it names another */
+export function requireNamed(session: SessionRow, bodyId: string): void {
+  if (bodyId.toLowerCase() !== session.id) throw problem('SESSION_MISMATCH');
+}
+
+/**
+ * Works on a session whose id is the credential (decisions, section 4, "Submit"). The one look for it sees every study;
+ * everything after that sees the session's own. The session is locked until the commit. Of an expired one only what was
+ * taken before is answered again: whatever else is wrong, that it expired is said first.
+ * @throws 401 SESSION_UNKNOWN or SESSION_EXPIRED
+ */
+export async function inSession<T>(
+  database: Database,
+  id: string,
+  work: (work: WriteTransaction, session: SessionRow) => Promise<T>,
+): Promise<T> {
+  return inScope(database, '*', async (opened) => {
+    if (!(await enterStudyOf(opened.tx, id))) throw problem('SESSION_UNKNOWN');
+    const session = await lockSession(opened.tx, id);
+    if (!session) throw problem('SESSION_UNKNOWN');
+    if (session.status !== 'expired') return work(opened, session);
+    try {
+      return await work(opened, session);
+    } catch (fault) {
+      if (!(fault instanceof Problem) || fault.status >= 500) throw fault;
+      throw problem('SESSION_EXPIRED', { detail: `The session expired at ${session.expires_at}.`, cause: fault });
+    }
+  });
+}

@@ -1,0 +1,180 @@
+import { nowMs } from '../../../db/client/clock.js';
+import type { Tx } from '../../../db/client/knex.js';
+import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
+import { insertTasks, modulesOfSession, taskHashes } from '../../../db/assessment/submissions.queries.js';
+import { insertTrials } from '../../../db/assessment/trials.queries.js';
+import { requestPushes } from '../../../db/capture/push-requests.queries.js';
+import { MAX_TRIALS, beganBefore } from '../../../workflows/domain/assessment/submission.js';
+import type { KnownModules } from '../../../workflows/domain/assessment/submission.js';
+import type { Remark } from '../../../workflows/domain/assessment/types.js';
+import { invalid, problem } from '../../http/errors.js';
+import type { RequestContext } from '../../http/route.js';
+import type { WriteTransaction } from '../../../db/client/transaction.js';
+import { sessionOpener } from './sessions-opened.js';
+import { contentFaults, ofModule, readContent, taskRows } from './sessions-content.js';
+import type { RawTrial, SubmittedSummaries, TaskContent } from './sessions-content.js';
+
+export interface SubmissionBody {
+  session_id: string;
+  module_id?: string;
+  task_summaries: SubmittedSummaries;
+  raw_trials?: RawTrial[];
+}
+export interface Submitted {
+  session_id: string;
+  status: 'accepted' | 'duplicate';
+  tasks: number;
+  trials: number;
+  checksum: string;
+  warnings: Remark[];
+  quality_flags: Remark[];
+}
+
+/**
+ * Takes a submission whole or not at all (decisions, section 4, "Submit"). Tasks that are there already with the same
+ * content are skipped; when all are, nothing is written and the answer is `duplicate`, also after the session's end or
+ * expiry. New results after the end are taken where they began before it.
+ * @throws 409 TASK_CONFLICT or SESSION_ENDED, 413 more than 50,000 trials, 422 an unknown task, EMPTY
+ */
+export async function submit(
+  { tx, audit }: WriteTransaction,
+  session: SessionRow,
+  context: RequestContext,
+  given: SubmissionBody,
+): Promise<Submitted> {
+  const trials = given.raw_trials ?? [];
+  if (trials.length > MAX_TRIALS)
+    throw problem('TOO_LARGE', {
+      detail: `raw_trials has ${trials.length} items: at most ${MAX_TRIALS} are taken in one submission.`,
+    });
+  refuseEmpty(given, trials);
+  const { tasks: sent, checksum } = readContent(given.task_summaries, trials);
+  const modules = await modulesOf(tx, session);
+  const contents = given.module_id === undefined ? sent : [inModule(sent, given.module_id, modules)];
+  const answer = { session_id: session.id, tasks: contents.length, trials: trials.length, checksum };
+  const fresh = await newTasks(tx, session.id, contents);
+  if (fresh.length === 0) return { ...answer, status: 'duplicate', warnings: [], quality_flags: [] };
+  if (!takesStill(session, context, fresh))
+    throw problem('SESSION_ENDED', {
+      detail: `The session is ${session.status}: only what began before its end is taken.`,
+    });
+  const now = nowMs();
+  refuseFaults(given, fresh, modules);
+  const rows = fresh.map((content) =>
+    taskRows(
+      content,
+      { session_id: session.id, study_id: session.study_id, local_id: null },
+      modules,
+      now,
+      Date.parse(session.started_at),
+    ),
+  );
+  await insertTasks(
+    tx,
+    rows.map(({ row }) => row),
+  );
+  await insertTrials(
+    tx,
+    rows.map((row) => row.trials),
+  );
+  // What was pushed at the end lacks them.
+  if (session.status === 'completed') await requestPushes(tx, [session.id]);
+  audit.record({
+    user_id: null,
+    request_id: context.requestId,
+    study_id: session.study_id,
+    action: 'results_submitted',
+    resource_type: 'session',
+    resource_id: session.id,
+    // The hash of every result stands in the audit chain: what is stored can be held against it for good.
+    metadata: {
+      ...sessionOpener(session, context),
+      tasks: Object.fromEntries(
+        fresh.map(({ task, hash, trials: own }) => [task, { trials: own.length, sha256: hash }]),
+      ),
+    },
+  });
+  return {
+    ...answer,
+    status: 'accepted',
+    warnings: rows.flatMap(({ remarks }) => remarks.warnings),
+    quality_flags: rows.flatMap(({ remarks }) => remarks.flags),
+  };
+}
+
+/**
+ * Whether new results are taken: of a session that goes on; of one that was completed, what began before that; of one
+ * that has expired, what was on its way by then.
+ */
+function takesStill(
+  { status, completed_at, expires_at }: SessionRow,
+  { receivedMs: arrived }: RequestContext,
+  fresh: readonly TaskContent[],
+): boolean {
+  if (status === 'active') return true;
+  if (status === 'completed' && completed_at !== null)
+    return beganBefore(Date.parse(completed_at), { arrived, at: fresh.flatMap(({ at }) => at) });
+  return status === 'expired' && expires_at !== null && arrived <= Date.parse(expires_at);
+}
+
+/** The one task of a submission that names its module. @throws 422 UNKNOWN_MODULE, TASK_OF_OTHER_MODULE, ONE_TASK */
+function inModule(contents: readonly TaskContent[], module_id: string, modules: KnownModules | null): TaskContent {
+  const [content] = contents;
+  if (contents.length !== 1)
+    throw invalid('module_id', 'ONE_TASK', `is given with results of ${contents.length} tasks: a module has one`);
+  const placed = ofModule(content!, module_id, modules);
+  if ('code' in placed) throw invalid('module_id', placed.code, placed.message);
+  return placed;
+}
+
+/** A submission in which no task has a metric or a trial. A task without either beside others is taken. @throws 422 EMPTY */
+function refuseEmpty({ task_summaries }: SubmissionBody, trials: readonly RawTrial[]): void {
+  if (trials.length > 0 || Object.values(task_summaries).some((summary) => Object.keys(summary).length > 0)) return;
+  const message = 'task_summaries has no metric, and raw_trials has no trial';
+  throw problem('EMPTY', { detail: message, errors: [{ path: 'task_summaries', code: 'EMPTY', message }] });
+}
+
+/** The tasks that are not there yet. @throws 409 TASK_CONFLICT naming each that is there with other content */
+async function newTasks(tx: Tx, sessionId: string, contents: readonly TaskContent[]): Promise<TaskContent[]> {
+  const known = new Map((await taskHashes(tx, [sessionId])).map((row) => [row.task, row.content_hash]));
+  const other = contents.filter(({ task, hash }) => known.has(task) && known.get(task) !== hash);
+  if (other.length > 0) {
+    throw problem('TASK_CONFLICT', {
+      errors: other.map(({ task }) => ({
+        path: `task_summaries.${task}`,
+        code: 'TASK_CONFLICT',
+        message: `the session has other data for ${task}`,
+      })),
+    });
+  }
+  return contents.filter(({ task }) => !known.has(task));
+}
+
+function refuseFaults(
+  { task_summaries, raw_trials = [] }: SubmissionBody,
+  contents: readonly TaskContent[],
+  modules: KnownModules | null,
+): void {
+  // Looked for only where there is a fault: a content's trials are those of the body.
+  const place = (trial: unknown): string => `raw_trials.${raw_trials.indexOf(trial as RawTrial)}`;
+  const errors = contentFaults(contents, modules, {
+    task: ({ task, trials }) =>
+      Object.hasOwn(task_summaries, task) ? `task_summaries.${task}` : `${place(trials[0])}.task`,
+    trial: place,
+  });
+  if (errors.length === 0) return;
+  const detail = errors
+    .slice(0, 3)
+    .map((fault) => fault.message)
+    .join('; ');
+  throw problem('VALIDATION_FAILED', { detail, errors });
+}
+
+/** The modules that the session's battery has; null without a battery. */
+export const modulesOf = async (
+  tx: Tx,
+  session: { battery_id: number | null; battery_version: number | null },
+): Promise<KnownModules | null> =>
+  session.battery_id === null || session.battery_version === null
+    ? null
+    : modulesOfSession(tx, session.battery_id, session.battery_version);

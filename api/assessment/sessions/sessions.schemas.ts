@@ -1,0 +1,182 @@
+import { Instant, Json, Language, TimeZone, Type, Uuid, body, nullable, oneOf, text } from '../../http/common.schemas.js';
+
+const Remark = Type.Object({ code: Type.String(), task: Type.String(), message: Type.String(), count: Type.Integer() });
+export const SessionWarning = Type.Object({
+  code: Type.String(),
+  message: Type.String(),
+  visit_ids: Type.Optional(Type.Array(Uuid, { description: 'of SEVERAL_OPEN_VISITS: each may be named as the visit' })),
+});
+const Summary = Type.Record(Type.String(), Type.Number());
+/** The client's summary counts; where it gave none, the one that its trials give. */
+export const SummarySource = oneOf('client', 'computed');
+export const SessionStatus = oneOf('active', 'completed', 'expired', 'abandoned');
+const Sync = nullable(oneOf('pending', 'synced', 'failed'));
+
+const session = {
+  id: nullable(Uuid),
+  public_id: Uuid,
+  study_id: Uuid,
+  site_id: nullable(Uuid),
+  participant_id: Uuid,
+  visit_id: nullable(Uuid),
+  battery_id: nullable(Type.Integer()),
+  battery_version: nullable(Type.Integer()),
+  language: nullable(Type.String()),
+  status: SessionStatus,
+  source: oneOf('online', 'offline'),
+  local_id: nullable(Type.String()),
+  device_id: nullable(Type.String()),
+  clock_skew_ms: nullable(
+    Type.Integer({ description: 'how far the device’s clock was ahead when it sent the session' }),
+  ),
+  quality_flags: Type.Array(Type.Object({ code: Type.String(), message: Type.String() }), {
+    description: 'times that are not plausible: kept as they were sent',
+  }),
+  started_at: Instant,
+  expires_at: nullable(Instant),
+  completed_at: nullable(Instant),
+  timezone: nullable(Type.String()),
+  sync_status: Sync,
+  synced_at: nullable(Instant),
+  task_summaries: Type.Record(Type.String(), Summary),
+  summary_sources: Type.Record(Type.String(), SummarySource),
+  trial_count: Type.Integer(),
+  created_at: Instant,
+  updated_at: Instant,
+};
+export const Session = Type.Object(session);
+export const SessionDetails = Type.Object({
+  ...session,
+  tasks: Type.Array(
+    Type.Object(
+      {
+        task: Type.String(),
+        local_id: nullable(Type.String()),
+        module_id: nullable(Uuid),
+        summary: Summary,
+        summary_source: SummarySource,
+        computed_summary: Summary,
+        summary_difference: Summary,
+        quality_flags: Type.Array(Remark),
+        warnings: Type.Array(Remark),
+        trial_count: Type.Integer(),
+        content_hash: Type.String(),
+        submitted_at: Instant,
+      },
+      { description: 'the client’s summary, the one that the raw trials give, and the client’s values less ours' },
+    ),
+  ),
+});
+
+const IdOrCode = text(64, 1);
+/** `participant_id` and `site_id` may be the id or the code; a code needs the study: `study_id` here or the context. */
+export const Start = body({
+  participant_id: IdOrCode,
+  site_id: Type.Optional(nullable(IdOrCode)),
+  language: Type.Optional(Language),
+  visit_id: Type.Optional(nullable(Uuid)),
+  study_id: Type.Optional(Uuid),
+  battery_id: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))),
+  timezone: Type.Optional(TimeZone),
+  device_id: Type.Optional(text(200, 1)),
+});
+export const Started = Type.Object({
+  sessionId: Uuid,
+  expiresAt: Instant,
+  visitId: nullable(Uuid),
+  batteryId: nullable(Type.Integer()),
+  batteryVersion: nullable(Type.Integer()),
+  warnings: Type.Array(SessionWarning),
+});
+
+const TaskKey = Type.String({ minLength: 1, maxLength: 64, pattern: '^[^\\u0000-\\u001f\\u007f]+$' });
+/** null: not measured, as if it was not there. */
+const Metrics = Type.Unsafe<Record<string, number | null>>({
+  type: 'object',
+  maxProperties: 200,
+  propertyNames: { minLength: 1, maxLength: 100 },
+  additionalProperties: { type: ['number', 'null'], description: 'null: not measured' },
+});
+export const RawTrial = body({
+  task: TaskKey,
+  trial_index: Type.Integer({ minimum: 0, maximum: 2_147_483_647 }),
+  rt: nullable(Type.Number({ minimum: 0, maximum: 86_400_000, description: 'milliseconds; null: no reaction' })),
+  correct: nullable(Type.Boolean()),
+  timestamp: Instant,
+  practice: Type.Optional(
+    Type.Boolean({
+      description: 'for practice: kept and exported, and no part of the computed summary and the checks',
+    }),
+  ),
+  data: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      maxProperties: 50,
+      description: 'what else the client says of the trial; `response` is looked at by the quality checks',
+    }),
+  ),
+});
+export const TaskSummaries = Type.Unsafe<Record<string, Record<string, number | null>>>({
+  type: 'object',
+  maxProperties: 200,
+  propertyNames: TaskKey,
+  additionalProperties: Metrics,
+});
+export const TaskSummary = Metrics;
+export const TaskName = TaskKey;
+/** At most 50,000 trials (413). */
+export const Submission = body({
+  session_id: Type.String({ minLength: 1, maxLength: 100 }),
+  module_id: Type.Optional({
+    ...Uuid,
+    description:
+      'the module of the session’s battery whose results these are, all of its one task. Where the battery has several modules of a task it tells them apart: their results are kept under the module’s name or, where names are the same, as `task#1`, `task#2`',
+  }),
+  task_summaries: TaskSummaries,
+  raw_trials: Type.Optional(Type.Array(RawTrial)),
+});
+export const Submitted = Type.Object({
+  session_id: Uuid,
+  status: oneOf('accepted', 'duplicate'),
+  tasks: Type.Integer(),
+  trials: Type.Integer(),
+  checksum: Type.String({
+    description: 'SHA-256, hex, of the canonical JSON (RFC 8785) of {raw_trials, task_summaries} as sent',
+  }),
+  warnings: Type.Array(Remark),
+  quality_flags: Type.Array(Remark),
+});
+export const SessionState = Type.Object({
+  session_id: Uuid,
+  status: SessionStatus,
+  expires_at: nullable(Instant),
+  completed_at: nullable(Instant),
+  visit_id: nullable(Uuid),
+  server_time: Instant,
+  tasks: Type.Array(
+    Type.Object({
+      task: Type.String(),
+      trials: Type.Integer(),
+      checksum: Type.String({
+        description: 'SHA-256, hex, of the canonical JSON (RFC 8785) of {summary, trials} of the task',
+      }),
+      submitted_at: Instant,
+    }),
+  ),
+});
+export const End = body({ session_id: Type.String({ minLength: 1, maxLength: 100 }) });
+export const Ended = Type.Object({
+  session_id: Uuid,
+  status: oneOf('completed'),
+  completed_at: Instant,
+  visit_id: nullable(Uuid),
+});
+export const Trial = Type.Object({
+  task: Type.String(),
+  trial_index: Type.Integer(),
+  rt: nullable(Type.Number()),
+  correct: nullable(Type.Boolean()),
+  timestamp: Instant,
+  data: Type.Optional(Json),
+  practice: Type.Optional(Type.Literal(true)),
+});

@@ -1,0 +1,192 @@
+import { nowIso } from '../../db/client/clock.js';
+import { attachment } from '../http/conventions/file-names.js';
+import { listAudit } from '../../db/audit/audit.queries.js';
+import { listCheckpoints } from '../../db/audit/audit-checkpoints.queries.js';
+import { anyone, roles, studyAsFilter } from '../http/access.js';
+import { rangeEnd, rangeStart } from '../http/conventions/time-range.js';
+import { publicUrl } from '../public-url.js';
+import { accepted, created, reply, route, tagged, response } from '../http/route.js';
+import {
+  AuditRecord,
+  Checkpoint,
+  ConsistencyProof,
+  InclusionProof,
+  NewAuditRecord,
+  NewCheckpoints,
+  PublicKey,
+  Verdict,
+  Verification,
+  VerificationAccepted,
+} from './audit.schemas.js';
+import { Moment, Type, Uuid, listOf, oneOf, paging, since, text } from '../http/common.schemas.js';
+import {
+  checkpointNow,
+  consistencyProof,
+  exportAudit,
+  inclusionProof,
+  requireChain,
+  signer,
+  verify,
+} from './audit.service.js';
+import { recordAction } from './audit-actions.service.js';
+import { orderVerification, verification } from './audit-verifications.service.js';
+
+/** A deleted study’s chain stays: its id is looked for, not required to be a study’s. */
+const admin = { tag: 'Audit', access: studyAsFilter(roles('admin')) } as const;
+const ofStudy = Type.Object({ study_id: Type.Optional(Uuid) });
+
+export const auditRoutes = [
+  route({
+    ...admin,
+    method: 'GET',
+    path: '/api/audit',
+    summary: 'Audit records, newest first',
+    transaction: 'read',
+    query: Type.Object({
+      ...paging,
+      study_id: Type.Optional(Uuid),
+      user_id: Type.Optional(Uuid),
+      action: Type.Optional(text(100)),
+      resource_type: Type.Optional(text(60)),
+      resource_id: Type.Optional(text(200)),
+      request_id: Type.Optional(text(36)),
+      from: Type.Optional(since),
+      to: Type.Optional({ ...Moment, description: 'until this instant, inclusive; a date: until its end (UTC)' }),
+    }),
+    responses: { 200: listOf(AuditRecord) },
+    handle: async ({ tx, query, studyId }) => {
+      await requireChain(tx, studyId);
+      return listAudit(tx, {
+        ...query,
+        from: query.from && rangeStart(query.from),
+        to: query.to && rangeEnd(query.to),
+        study_id: studyId,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+      });
+    },
+  }),
+  route({
+    ...admin,
+    method: 'POST',
+    path: '/api/audit/records',
+    summary: 'Record a compliance action',
+    description:
+      'For what is done outside the service and belongs into its chain, such as the sign-off of a cut-over. `action` is one of those that the deployment names (COMPLIANCE_ACTIONS), another is 400 UNKNOWN_ACTION. With a study it goes into that study’s chain, else into the service’s own. Write nothing of a person into it: a record is never changed or removed.',
+    body: NewAuditRecord,
+    responses: { 201: AuditRecord, 400: undefined },
+    handle: async ({ services, actor, context, body, studyId }) =>
+      created(await recordAction(services, actor, context, { ...body, study_id: body.study_id ?? studyId })),
+  }),
+  route({
+    ...admin,
+    method: 'GET',
+    path: '/api/audit/verify',
+    summary: 'Recompute a study’s chain, or every chain, and hold it against its checkpoints',
+    query: ofStudy,
+    responses: { 200: Verdict },
+    handle: ({ services, studyId }) => verify(services, studyId),
+  }),
+  route({
+    ...admin,
+    method: 'POST',
+    path: '/api/audit-verifications',
+    summary: 'Verify a study’s chain, or every chain, in the background',
+    transaction: 'change',
+    description:
+      'As `GET /api/audit/verify`, in parts and with progress: for logs that take longer than a request may. Each part sees its chain at one instant, with the records that were added meanwhile.',
+    body: NewCheckpoints,
+    responses: { 202: VerificationAccepted },
+    handle: async ({ tx, audit, actor, context, services, body, studyId }) => {
+      const study = body.study_id?.toLowerCase() ?? studyId;
+      const ordered = await orderVerification({ tx, audit, actor, context }, study);
+      return accepted({ ...ordered, status_url: publicUrl(services.settings, ordered.status_url) });
+    },
+  }),
+  route({
+    ...admin,
+    method: 'GET',
+    path: '/api/audit-verifications/{verification_id}',
+    summary: 'How far a verification is, and what it found',
+    transaction: 'read',
+    responses: { 200: response(Verification, { etag: true }) },
+    handle: async ({ tx, params }) => tagged(await verification(tx, params.verification_id)),
+  }),
+  route({
+    ...admin,
+    method: 'GET',
+    path: '/api/audit/checkpoints',
+    summary: 'Signed checkpoints, newest first',
+    transaction: 'read',
+    query: Type.Object({ ...paging, study_id: Type.Optional(Uuid) }),
+    responses: { 200: listOf(Checkpoint) },
+    handle: async ({ tx, query, studyId }) => {
+      await requireChain(tx, studyId);
+      return listCheckpoints(tx, { chain: studyId, skip: query.skip ?? 0, limit: query.limit ?? 50 });
+    },
+  }),
+  route({
+    ...admin,
+    method: 'POST',
+    path: '/api/audit/checkpoints',
+    summary: 'Sign every chain that grew, or a study’s',
+    description:
+      'Answers the checkpoints that were made: none of a chain that did not grow. A chain that is not what its last checkpoint stated is not signed: 409 AUDIT_BROKEN names the record.',
+    body: NewCheckpoints,
+    responses: { 201: listOf(Checkpoint), 409: undefined },
+    handle: async ({ services, actor, context, body, studyId }) =>
+      created(await checkpointNow(services, actor, context, body.study_id?.toLowerCase() ?? studyId)),
+  }),
+  route({
+    ...admin,
+    method: 'GET',
+    path: '/api/audit/checkpoints/{id}/consistency',
+    summary: 'Proof that an earlier checkpoint’s records begin this one’s',
+    transaction: 'read',
+    query: Type.Object({ from: Uuid }),
+    responses: { 200: ConsistencyProof, 400: undefined },
+    handle: ({ tx, params, query }) => consistencyProof(tx, params.id, query.from),
+  }),
+  route({
+    ...admin,
+    method: 'GET',
+    path: '/api/audit/export',
+    summary: 'Records and checkpoints as NDJSON, for the offline verifier',
+    description:
+      'Without study_id every chain. `npm run audit:verify-export -- export.ndjson --key public.pem` checks it with nothing else.',
+    query: ofStudy,
+    responses: { 200: response(undefined, { mediaTypes: ['application/x-ndjson'] }) },
+    handle: async ({ services, actor, context, studyId }) =>
+      reply(200, await exportAudit(services, actor, context, studyId), {
+        'Content-Type': 'application/x-ndjson',
+        'Content-Disposition': attachment(['audit', studyId ?? 'all'], 'ndjson', nowIso()),
+      }),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/audit/public-key',
+    tag: 'Audit',
+    summary: 'The public key that checkpoints are signed with',
+    access: anyone,
+    query: Type.Object({ format: Type.Optional(oneOf('json', 'pem')) }),
+    responses: { 200: response(PublicKey, { mediaTypes: ['application/x-pem-file'] }), 503: undefined },
+    handle: ({ services, query }) => {
+      const { keyId, publicKey } = signer(services);
+      return query.format === 'pem'
+        ? reply(200, publicKey, { 'Content-Type': 'application/x-pem-file' })
+        : { algorithm: 'Ed25519', key_id: keyId, public_key: publicKey };
+    },
+  }),
+  route({
+    ...admin,
+    method: 'GET',
+    path: '/api/audit/{record}/proof',
+    summary: 'Proof that a record stands in what a checkpoint has signed',
+    transaction: 'read',
+    description:
+      '`record` is chain/seq (the slash written %2F), or a seq in the chain of the study in context, else in the service’s own. Without `checkpoint` the newest that covers it; 409 NOT_CHECKPOINTED when none does.',
+    query: Type.Object({ study_id: Type.Optional(Uuid), checkpoint: Type.Optional(Uuid) }),
+    responses: { 200: InclusionProof, 409: undefined },
+    handle: ({ tx, params, query, studyId }) => inclusionProof(tx, params.record, studyId, query.checkpoint),
+  }),
+];

@@ -1,0 +1,210 @@
+import { Readable } from 'node:stream';
+import { makeCheckpoints, statedOnly } from '../../db/audit/audit-checkpoints.js';
+import { exportLines } from '../../db/audit/audit-export.js';
+import { CheckpointFolder } from '../../db/audit/audit-folder.js';
+import { trustedKeys } from '../../db/audit/checkpoint-trust.js';
+import { recordBySeq } from '../../db/audit/audit-records.js';
+import { auditSigner } from '../../db/audit/audit-signing.js';
+import type { AuditSigner, Checkpoint } from '../../db/audit/audit-signing.js';
+import { allChains, verifyChain } from '../../db/audit/audit-verify.js';
+import type { ChainReport, CheckpointTrust } from '../../db/audit/audit-verify.js';
+import type { Tx } from '../../db/client/knex.js';
+import { consistencyPath, inclusionPath } from '../../db/audit/merkle.js';
+import type { Leaves } from '../../db/audit/merkle.js';
+import { hasChain } from '../../db/audit/audit.queries.js';
+import { chainHashes, checkpointById, checkpointCovering } from '../../db/audit/audit-checkpoints.queries.js';
+import type { StoredCheckpoint } from '../../db/audit/audit-checkpoints.queries.js';
+import { inScope, readInScope, snapshotInScope, withFileLimits } from '../../db/client/transaction.js';
+import { checkpointFolder } from '../../settings.js';
+import type { Actor } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
+
+/** @throws 503 without AUDIT_SIGNING_KEY */
+export function signer({ settings }: Dependencies): AuditSigner {
+  if (settings.AUDIT_SIGNING_KEY === undefined)
+    throw problem('UNAVAILABLE', { detail: 'AUDIT_SIGNING_KEY is not set: nothing can be signed.' });
+  return auditSigner(settings.AUDIT_SIGNING_KEY);
+}
+
+const folderOf = ({ settings }: Dependencies): CheckpointFolder => new CheckpointFolder(checkpointFolder(settings));
+
+async function outside(services: Dependencies, only: string | undefined): Promise<CheckpointTrust> {
+  const folder = folderOf(services);
+  const own = services.settings.AUDIT_SIGNING_KEY === undefined ? undefined : signer(services);
+  return { checkpoints: await folder.readAll(only), keys: await trustedKeys(folder, own) };
+}
+
+/** @throws 404 for a study that never was */
+export async function requireChain(tx: Tx, studyId: string | undefined): Promise<void> {
+  if (studyId !== undefined && !(await hasChain(tx, studyId)))
+    throw problem('NOT_FOUND', { detail: 'There is no such study.' });
+}
+
+/**
+ * A chain, or all of them, recomputed and held against the checkpoints in the database and outside. The chains are seen
+ * at one instant, and all of each, whatever else the request names.
+ * @throws 404 for a study that never was
+ */
+export async function verify(services: Dependencies, studyId: string | undefined) {
+  const where = await outside(services, studyId);
+  return snapshotInScope(services.database, '*', async (tx) => {
+    await withFileLimits(tx);
+    return verdict(tx, studyId, where);
+  });
+}
+
+async function verdict(tx: Tx, studyId: string | undefined, where: CheckpointTrust) {
+  if (studyId) {
+    if (!where.checkpoints.has(studyId)) await requireChain(tx, studyId);
+    const { chain: _chain, ...report } = await verifyChain(tx, studyId, where);
+    return report;
+  }
+  const reports: ChainReport[] = [];
+  for (const chain of await allChains(tx, where)) reports.push(await verifyChain(tx, chain, where));
+  const bad = reports.find((report) => !report.valid);
+  const sum = (of: 'rows' | 'checkpoints') => reports.reduce((n, report) => n + report[of], 0);
+  return {
+    valid: !bad,
+    rows: sum('rows'),
+    head: null,
+    checkpoints: sum('checkpoints'),
+    chains: reports.length,
+    ...(bad && { first_bad_id: bad.first_bad_id, fault: bad.fault }),
+  };
+}
+
+/** Without the witness, which only a verifier needs, and without what the database keeps for the next one. */
+const shown = ({ id, ...checkpoint }: Checkpoint & { id: string }) => {
+  const { witness: _witness, ...stated } = statedOnly(checkpoint);
+  return { id, ...stated };
+};
+
+const requireChainNow = ({ database }: Dependencies, studyId: string | undefined) =>
+  readInScope(database, '*', (tx) => requireChain(tx, studyId));
+
+/**
+ * Signs every chain that grew, or one. That somebody asked is a record of its own, which is covered as well.
+ * @throws 404 for a study that never was, 409 AUDIT_BROKEN when a chain is not what its last checkpoint stated: that
+ * one is not signed
+ */
+export async function checkpointNow(
+  services: Dependencies,
+  actor: Actor,
+  context: RequestContext,
+  studyId: string | undefined,
+) {
+  const key = signer(services);
+  await requireChainNow(services, studyId);
+  await inScope(services.database, '*', async ({ audit }) =>
+    audit.record({
+      ...auditActor(actor, context),
+      study_id: null,
+      action: 'audit_checkpoint_requested',
+      resource_type: 'audit_checkpoint',
+      resource_id: studyId ?? null,
+    }),
+  );
+  const { made, faults } = await makeCheckpoints(
+    services.database,
+    { signer: key, folder: folderOf(services) },
+    studyId,
+  );
+  if (faults.length > 0) {
+    throw problem('AUDIT_BROKEN', {
+      errors: faults.map(({ first_bad_id, fault }) => ({ path: first_bad_id, code: 'AUDIT_BROKEN', message: fault })),
+      extra: { items: made.map(shown) },
+    });
+  }
+  return { items: made.map(shown), total: made.length };
+}
+
+/**
+ * Where a record of the log stands: its hash, and the path from it to the root that a checkpoint has signed. @throws
+ * 404, 409 NOT_CHECKPOINTED
+ */
+export async function inclusionProof(
+  tx: Tx,
+  named: string,
+  studyId: string | undefined,
+  checkpointId: string | undefined,
+) {
+  const [chain, seq] = place(named, studyId);
+  const record = await recordBySeq(tx, chain, seq);
+  if (!record) throw problem('NOT_FOUND', { detail: 'There is no such audit record.' });
+  const checkpoint = checkpointId ? await existing(tx, checkpointId) : await checkpointCovering(tx, chain, seq);
+  if (!checkpoint) throw problem('NOT_CHECKPOINTED');
+  if (checkpoint.chain !== chain || checkpoint.rows < seq)
+    throw problem('NOT_CHECKPOINTED', { detail: 'That checkpoint does not cover the record.' });
+  const path = inclusionPath(await leavesOf(tx, chain, checkpoint.rows), seq - 1);
+  return {
+    record,
+    inclusion: { leaf_index: seq - 1, tree_size: checkpoint.rows, path: hex(path) },
+    checkpoint: whole(checkpoint),
+  };
+}
+
+/**
+ * That what one checkpoint of a chain covered is the beginning of what a later one covers. @throws 404, 400 for two
+ * that have no such order
+ */
+export async function consistencyProof(tx: Tx, id: string, fromId: string) {
+  const [to, from] = [await existing(tx, id), await existing(tx, fromId)];
+  if (to.chain !== from.chain || from.rows > to.rows)
+    throw problem('RULE_VIOLATED', { detail: 'from must be an earlier checkpoint of the same chain.' });
+  const path = consistencyPath(await leavesOf(tx, to.chain, to.rows), from.rows);
+  return {
+    consistency: { first_size: from.rows, second_size: to.rows, path: hex(path) },
+    from: whole(from),
+    checkpoint: whole(to),
+  };
+}
+
+/**
+ * Starts the export, which reads in batches as its lines are taken. Who exports is recorded before, in the chain that
+ * is exported. @throws 404 for a study that never was
+ */
+export async function exportAudit(
+  services: Dependencies,
+  actor: Actor,
+  context: RequestContext,
+  studyId: string | undefined,
+): Promise<Readable> {
+  await requireChainNow(services, studyId);
+  await inScope(services.database, '*', async ({ audit }) =>
+    audit.record({
+      ...auditActor(actor, context),
+      study_id: studyId ?? null,
+      action: 'audit_exported',
+      resource_type: 'audit_log',
+      resource_id: null,
+    }),
+  );
+  return Readable.from(exportLines(services.database, folderOf(services), studyId), { objectMode: false });
+}
+
+const hex = (hashes: readonly Buffer[]): string[] => hashes.map((hash) => hash.toString('hex'));
+const leavesOf = async (tx: Tx, chain: string, size: number): Promise<Leaves> => ({
+  data: await chainHashes(tx, chain, size),
+  size,
+});
+/** A checkpoint with all that its signature covers. */
+const whole = (checkpoint: StoredCheckpoint) => ({ id: checkpoint.id, ...statedOnly(checkpoint) });
+
+async function existing(tx: Tx, id: string): Promise<StoredCheckpoint> {
+  const found = await checkpointById(tx, id);
+  if (!found) throw problem('NOT_FOUND', { detail: 'There is no such checkpoint.' });
+  return found;
+}
+
+/** `chain/seq`, or a number in the chain of the study in context, else in the service's own. */
+function place(named: string, studyId: string | undefined): [chain: string, seq: number] {
+  const [, chain, seq] = /^(?:(service|[0-9a-f-]{36})\/)?([1-9][0-9]{0,14})$/.exec(named) ?? [];
+  if (seq === undefined)
+    throw problem('NOT_FOUND', {
+      detail: 'There is no such audit record: name it as chain/seq (the slash written %2F), or by its seq.',
+    });
+  return [chain ?? studyId ?? 'service', Number(seq)];
+}

@@ -1,0 +1,33 @@
+import type { Static } from 'typebox';
+import type { Tx } from '../../db/client/knex.js';
+import { ConfigPatch } from './datacapture.schemas.js';
+import { check } from '../http/validation/validation.js';
+
+/**
+ * Where a study keeps the mappings of its template until a capture system is configured, which then takes them over.
+ */
+export const CAPTURE_DEFAULTS = 'capture_defaults';
+const FIELDS = [
+  'enrollment_instrument',
+  'enrollment_event',
+  'participant_field_mapping',
+  'event_battery_mapping',
+  'data_field_mapping',
+] as const;
+
+/**
+ * What the template that a study was made of says of its capture system; what a new configuration says itself goes
+ * before it. Somebody may have written there since: it is held against the schema again.
+ * @throws 422
+ */
+export async function captureDefaults(tx: Tx, studyId: string): Promise<Static<typeof ConfigPatch>> {
+  const row = (await tx('studies')
+    .where({ id: studyId })
+    .first(tx.raw('config->? as defaults', [CAPTURE_DEFAULTS]))) as
+    { defaults: Record<string, unknown> | null } | undefined;
+  const defaults = Object.fromEntries(
+    FIELDS.flatMap((name) => (row?.defaults?.[name] === undefined ? [] : [[name, row.defaults[name]]])),
+  );
+  check(ConfigPatch, defaults, 'body');
+  return defaults;
+}

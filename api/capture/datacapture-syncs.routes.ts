@@ -1,0 +1,60 @@
+import { listSyncs } from '../../db/capture/datacapture-syncs.queries.js';
+import { inStudy } from '../http/access.js';
+import { accepted, route } from '../http/route.js';
+import * as schema from './datacapture-syncs.schemas.js';
+import { startStudySync, syncReport, syncView } from './datacapture-syncs.service.js';
+
+const start = (path: '/api/datacapture/sync/{study_id}' | '/api/redcap/sync/{study_id}') =>
+  route({
+    method: 'POST',
+    path,
+    tag: 'Capture system',
+    summary:
+      path === '/api/datacapture/sync/{study_id}'
+        ? 'Read every record of the enrollment instrument'
+        : 'Read every record of the enrollment instrument (former path)',
+    description:
+      'Each record is treated as its trigger would be. One at a time for a study: where one is running its id is the answer. ' +
+      'How far it is: `GET /api/datacapture/syncs/{sync_id}`; its end stands in `GET /api/datacapture/status/{study_id}`.',
+    access: inStudy('researcher', 'data_manager'),
+    transaction: 'change',
+    responses: { 202: schema.SyncStarted },
+    handle: async ({ params, actor, context, tx, audit }) =>
+      accepted(await startStudySync({ tx, audit, actor, context }, params.study_id)),
+  });
+
+export const datacaptureSyncRoutes = [
+  start('/api/datacapture/sync/{study_id}'),
+  start('/api/redcap/sync/{study_id}'),
+  route({
+    method: 'GET',
+    path: '/api/datacapture/syncs/{sync_id}',
+    tag: 'Capture system',
+    summary: 'How far a sync or poll is, and what there is to tell of its records',
+    description:
+      'Issues, in pages: records that could not be taken (PARTICIPANT_CODE_TAKEN, …), another date for a final anchor (OVERRIDE_REQUIRED), sites that the ' +
+      'study does not have (UNKNOWN_SITE), participants whose record is gone (RECORD_VANISHED; with RECORD_RENAMED where a new record holds the same).',
+    access: inStudy(),
+    transaction: 'read',
+    query: schema.SyncPage,
+    responses: { 200: schema.SyncReport },
+    handle: ({ params, query, actor, tx }) => syncReport(tx, actor, params.sync_id, query),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/studies/{study_id}/datacapture/syncs',
+    tag: 'Capture system',
+    summary: 'Syncs and polls of a study, newest first',
+    access: inStudy(),
+    transaction: 'read',
+    query: schema.SyncPage,
+    responses: { 200: schema.Syncs },
+    handle: async ({ params, query, tx }) => {
+      const { items, total } = await listSyncs(tx, params.study_id, {
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+      });
+      return { items: items.map(syncView), total };
+    },
+  }),
+];

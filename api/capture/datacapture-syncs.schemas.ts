@@ -1,0 +1,38 @@
+import { Instant, Type, Uuid, listOf, nullable, oneOf, paging } from '../http/common.schemas.js';
+
+const count = (description: string) => Type.Integer({ description });
+const Progress = Type.Object({
+  total: count('records to read'),
+  done: count('read so far'),
+  created: count('participants enrolled'),
+  updated: count('participants or facts changed'),
+  unchanged: count('as they were when last read'),
+  skipped: count('records whose enrollment form was never filled in'),
+  override_required: count('another date for a final anchor: nothing was moved'),
+  failed: count('records that could not be taken, each named in the issues'),
+  vanished: count('participants whose record the capture system has no more'),
+});
+
+/** One reading of a study's records: asked for (sync), or by the schedule (poll). */
+export const Sync = Type.Object({
+  id: Uuid,
+  study_id: Uuid,
+  kind: oneOf('sync', 'poll'),
+  status: oneOf('running', 'completed', 'failed'),
+  requested_by_id: nullable(Uuid),
+  changed_since: nullable(Instant),
+  progress: Progress,
+  error: nullable(Type.Object({ code: Type.String(), message: Type.String() })),
+  started_at: Instant,
+  finished_at: nullable(Instant),
+});
+const Issue = Type.Object({
+  record: Type.String(),
+  outcome: nullable(Type.String()),
+  participant_id: nullable(Uuid),
+  issues: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
+});
+export const SyncReport = Type.Object({ ...Sync.properties, issues: listOf(Issue) });
+export const Syncs = listOf(Sync);
+export const SyncPage = Type.Object(paging);
+export const SyncStarted = Type.Object({ status: oneOf('started'), sync_id: Uuid });

@@ -1,0 +1,107 @@
+import type { AuditTrail } from '../../db/audit/audit.js';
+import type { Tx } from '../../db/client/knex.js';
+import { findSync, openSync, startSync, syncIssues } from '../../db/capture/datacapture-syncs.queries.js';
+import type { SyncRow } from '../../db/capture/datacapture-syncs.queries.js';
+import { studyById } from '../../db/studies/studies.queries.js';
+import type { Actor } from '../http/access.js';
+import { problem, problemOf } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
+import { requireConfig } from './datacapture.service.js';
+
+/**
+ * Has every record of the study's enrollment instrument read. One at a time: where one is running its id is the answer,
+ * and a workflow of it that was lost is started again.
+ * @throws 404 without a configuration, 409 DATACAPTURE_DISABLED, 400 NO_ENROLLMENT_INSTRUMENT
+ */
+export async function startStudySync(
+  { tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Actor; context: RequestContext },
+  studyId: string,
+): Promise<{ status: 'started'; sync_id: string }> {
+  const config = await requireConfig(tx, studyId);
+  if (!(await studyById(tx, studyId))?.datacapture_enabled)
+    throw problemOf(
+      409,
+      'DATACAPTURE_DISABLED',
+      'The study does not take part in the exchange with a capture system (datacapture_enabled is false).',
+    );
+  if (config.enrollment_instrument === null) {
+    throw problemOf(
+      400,
+      'NO_ENROLLMENT_INSTRUMENT',
+      'The configuration names no enrollment_instrument: there is nothing to read.',
+      { errors: [{ path: 'enrollment_instrument', code: 'REQUIRED', message: 'enrollment_instrument is not set' }] },
+    );
+  }
+  const { row, opened } = await openSync(tx, {
+    study_id: studyId,
+    kind: 'sync',
+    changed_since: null,
+    requested_by_id: actor.id,
+  });
+  await startSync(tx, row);
+  if (opened)
+    audit.record({
+      ...auditActor(actor, context),
+      study_id: studyId,
+      action: 'datacapture_sync_started',
+      resource_type: 'datacapture_sync',
+      resource_id: row.id,
+    });
+  return { status: 'started', sync_id: row.id };
+}
+
+/** A reading as it is shown. */
+export function syncView({
+  id,
+  study_id,
+  kind,
+  status,
+  requested_by_id,
+  changed_since,
+  counts,
+  records_total,
+  error_code,
+  error,
+  started_at,
+  finished_at,
+}: SyncRow) {
+  const of = (outcome: string) => counts[outcome] ?? 0;
+  const read = {
+    created: of('created'),
+    updated: of('updated'),
+    unchanged: of('unchanged'),
+    skipped: of('skipped'),
+    override_required: of('override_required'),
+    failed: of('failed'),
+  };
+  return {
+    id,
+    study_id,
+    kind,
+    status,
+    requested_by_id,
+    changed_since,
+    progress: {
+      total: records_total,
+      done: Object.values(read).reduce((sum, n) => sum + n, 0),
+      ...read,
+      vanished: of('vanished'),
+    },
+    error: error_code === null ? null : { code: error_code, message: error ?? '' },
+    started_at,
+    finished_at,
+  };
+}
+
+/** A reading with what there is to tell of its records. Who works at some sites is told of their participants only. */
+export async function syncReport(tx: Tx, actor: Actor, id: string, page: { skip?: number; limit?: number }) {
+  const sync = await findSync(tx, id);
+  if (!sync) throw problem('NOT_FOUND', { detail: 'There is no such sync.' });
+  const issues = await syncIssues(tx, sync, {
+    skip: page.skip ?? 0,
+    limit: page.limit ?? 50,
+    ofVisibleParticipants: actor.site_ids.length > 0,
+  });
+  return { ...syncView(sync), issues };
+}

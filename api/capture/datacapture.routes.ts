@@ -1,0 +1,189 @@
+import { inStudy } from '../http/access.js';
+import { etagOf } from '../http/conventions/etag.js';
+import { reply, route, response } from '../http/route.js';
+import * as schema from './datacapture.schemas.js';
+import { withDefaults } from './capture-mapping.service.js';
+import { askCaptureOrRefuse, askingFor } from './capture-query.service.js';
+import {
+  captureStatus,
+  configView,
+  replaceEventMapping,
+  requireConfig,
+  saveConfig,
+  versioned,
+} from './datacapture.service.js';
+import type { ConfigWarning } from './datacapture.service.js';
+import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
+import { readInScope } from '../../db/client/transaction.js';
+import { syncEvents } from './sync-events.service.js';
+
+const reader = inStudy();
+const configurer = inStudy('researcher', 'data_manager');
+const told = (warnings: ConfigWarning[]) => (warnings.length > 0 ? { warnings } : {});
+
+/** An answer about the configuration, with its tag: the event mapping is a part of it and has the same. */
+const withTag = (row: DatacaptureConfigRow, body: unknown, status = 200) =>
+  reply(status, body, { ETag: etagOf(versioned(row))! });
+
+/** The configuration's routes, under their path and under the former one. */
+const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
+  const tag = 'Capture system';
+  const former = prefix === '/api/redcap' ? ' (former path)' : '';
+  return [
+    route({
+      method: 'GET',
+      path: `${prefix}/config/{study_id}`,
+      tag,
+      summary: `The capture-system configuration${former}`,
+      access: reader,
+      transaction: 'read',
+      responses: { 200: response(schema.Config, { etag: true }) },
+      handle: async ({ params, tx }) => {
+        const row = await requireConfig(tx, params.study_id);
+        return withTag(row, configView(row));
+      },
+    }),
+    route({
+      method: 'PATCH',
+      path: `${prefix}/config/{study_id}`,
+      tag,
+      summary: `Create or change the capture-system configuration${former}`,
+      description:
+        'Creates the configuration where there is none (`api_url` and `api_token` are required then). Mappings are merged: null takes an entry out. ' +
+        "They are compared with the capture system's dictionary; what it does not know, and what no push or reading can satisfy, is named in `warnings`; `?strict=true` refuses it. A `project_id` other than the connected project’s is the warning PROJECT_ID_DIFFERS. An event that was renamed there keeps its entry, its visits and its windows. Token and secret are stored encrypted and never returned.",
+      access: configurer,
+      query: schema.StrictQuery,
+      body: schema.ConfigPatch,
+      idempotencyKey: false,
+      responses: { 200: response(schema.Config, { etag: true }), 201: response(schema.Config, { etag: true }) },
+      handle: async ({ params, query, body, actor, context, services, assertIfMatch }) => {
+        const saved = await saveConfig(
+          { services, actor, context, studyId: params.study_id, strict: query.strict ?? false, assertIfMatch },
+          body,
+        );
+        return withTag(saved.row, { ...configView(saved.row), ...told(saved.warnings) }, saved.created ? 201 : 200);
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${prefix}/config/{study_id}/event-mapping`,
+      tag,
+      summary: `Which battery is done at which event${former}`,
+      access: reader,
+      transaction: 'read',
+      responses: { 200: response(schema.EventMapping, { etag: true }) },
+      handle: async ({ params, tx }) => {
+        const row = await requireConfig(tx, params.study_id);
+        const { study_id, event_battery_mapping, enrollment_instrument, enrollment_event } = row;
+        return withTag(row, { study_id, event_battery_mapping, enrollment_instrument, enrollment_event });
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: `${prefix}/config/{study_id}/event-mapping`,
+      tag,
+      summary: `Replace the event mapping${former}`,
+      access: configurer,
+      query: schema.StrictQuery,
+      body: schema.EventMappingPut,
+      responses: { 200: response(schema.EventMappingUpdated, { etag: true }) },
+      handle: async ({ params, query, body, actor, context, services, assertIfMatch }) => {
+        const saving = {
+          services,
+          actor,
+          context,
+          studyId: params.study_id,
+          strict: query.strict ?? false,
+          assertIfMatch,
+        };
+        const { row, warnings } = await replaceEventMapping(saving, withDefaults(body.event_battery_mapping));
+        return withTag(row, { status: 'updated', ...told(warnings) });
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${prefix}/config/{study_id}/test-connection`,
+      tag,
+      summary: `Test the connection${former}`,
+      description: 'Stores the project id and the result: `sync_status` becomes `active` or `error`.',
+      access: configurer,
+      responses: { 200: schema.Connected },
+      handle: async ({ params, actor, context, services }) => {
+        await readInScope(services.database, params.study_id, (tx) => requireConfig(tx, params.study_id));
+        const answer = await askCaptureOrRefuse(services, {
+          kind: 'test-connection',
+          study_id: params.study_id,
+          ...(await askingFor(services, 'test-connection', { studyId: params.study_id, actor, context })),
+        });
+        return answer.connection;
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${prefix}/config/{study_id}/instruments`,
+      tag,
+      summary: `The capture system's instruments${former}`,
+      access: reader,
+      responses: { 200: schema.Instruments },
+      handle: async ({ params, services }) => {
+        await readInScope(services.database, params.study_id, (tx) => requireConfig(tx, params.study_id));
+        return {
+          instruments: (await askCaptureOrRefuse(services, { kind: 'instruments', study_id: params.study_id }))
+            .instruments,
+        };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${prefix}/config/{study_id}/events`,
+      tag,
+      summary: `The capture system's events${former}`,
+      access: reader,
+      responses: { 200: schema.CaptureEvents },
+      handle: async ({ params, services }) => {
+        await readInScope(services.database, params.study_id, (tx) => requireConfig(tx, params.study_id));
+        return { events: (await askCaptureOrRefuse(services, { kind: 'events', study_id: params.study_id })).events };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${prefix}/status/{study_id}`,
+      tag,
+      summary: `Where the exchange with the capture system stands${former}`,
+      access: reader,
+      transaction: 'read',
+      responses: { 200: schema.CaptureStatus },
+      handle: ({ params, tx }) => captureStatus(tx, params.study_id),
+    }),
+  ];
+};
+
+const syncEventsAt = (
+  path: '/api/studies/{study_id}/datacapture/sync-events' | '/api/studies/{study_id}/redcap/sync-events',
+) =>
+  route({
+    method: 'POST',
+    path,
+    tag: 'Capture system',
+    summary: `Make visit windows from the capture system's events${path.includes('/redcap/') ? ' (former path)' : ''}`,
+    description:
+      'A window for each event that has a day offset, or days in the event mapping, found again by its event and brought up to date; events with neither are named in `skipped`. An event is known by its `event_id`: one that was renamed is in `renamed`, and windows, mapping and visits have its new name, without another visit or schedule version. Events that windows, mapping or open visits name and the capture system does not have are in `missing`.',
+    access: configurer,
+    responses: { 200: schema.SyncEvents },
+    handle: async ({ params, actor, context, services }) => {
+      await readInScope(services.database, params.study_id, (tx) => requireConfig(tx, params.study_id));
+      const { events = [] } = await askCaptureOrRefuse(services, {
+        kind: 'events',
+        study_id: params.study_id,
+        follow: await askingFor(services, 'events', { studyId: params.study_id, actor, context }),
+      });
+      return syncEvents({ services, actor, context, studyId: params.study_id }, events);
+    },
+  });
+
+export const datacaptureRoutes = [
+  ...configRoutes('/api/datacapture'),
+  ...configRoutes('/api/redcap'),
+  syncEventsAt('/api/studies/{study_id}/datacapture/sync-events'),
+  syncEventsAt('/api/studies/{study_id}/redcap/sync-events'),
+];

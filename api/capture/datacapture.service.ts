@@ -1,0 +1,356 @@
+import type { Static } from 'typebox';
+import type { AuditTrail } from '../../db/audit/audit.js';
+import type { Tx } from '../../db/client/knex.js';
+import { putOutbox } from '../../db/outbox/outbox.js';
+import { breakerOf } from '../../db/capture/breakers.queries.js';
+import {
+  findConfig,
+  insertConfig,
+  pushCounts,
+  tokenPlace,
+  unknownBatteries,
+  updateConfig,
+  webhookSecretPlace,
+} from '../../db/capture/datacapture-configs.queries.js';
+import type { ConfigChange, DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
+import { retryForbidden } from '../../db/capture/push-requests.queries.js';
+import { forgetUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
+import { inScope, readInScope } from '../../db/client/transaction.js';
+import type { Actor } from '../http/access.js';
+import { Problem, problem, problemOf } from '../http/errors.js';
+import { contentTag } from '../http/conventions/etag.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
+import type { ConfigPatch } from './datacapture.schemas.js';
+import { seal } from '../secrets.js';
+import type { Dependencies } from '../dependencies.js';
+import { captureDefaults } from './capture-defaults.js';
+import { withPresentEvents } from './capture-events.js';
+import { changedOrigin } from './capture-origin.js';
+import { askCapture, askCaptureOrRefuse } from './capture-query.service.js';
+import { mergeMappings } from './capture-mapping.service.js';
+import { requireOutgoingUrl } from '../http/outgoing-urls.js';
+
+export type ConfigChangeRequest = Static<typeof ConfigPatch>;
+export interface Saving {
+  services: Dependencies;
+  actor: Actor;
+  context: RequestContext;
+  studyId: string;
+  strict: boolean;
+  assertIfMatch: (record: Record<string, unknown> | undefined) => void;
+}
+export interface ConfigWarning {
+  code: string;
+  path?: string;
+  message: string;
+}
+
+/** How long a save waits for the capture system's opinion of it, when nobody asked it to be strict. */
+const CHECK_SECONDS = 4;
+
+export const configNotFound = () =>
+  problemOf(404, 'CONFIG_NOT_FOUND', 'Capture-system config not found for this study.');
+
+export const configView = (row: DatacaptureConfigRow) => ({
+  id: row.id,
+  study_id: row.study_id,
+  api_url: row.api_url,
+  project_id: row.project_id,
+  enrollment_instrument: row.enrollment_instrument,
+  enrollment_event: row.enrollment_event,
+  participant_field_mapping: row.participant_field_mapping,
+  event_battery_mapping: row.event_battery_mapping,
+  webhook_enabled: row.webhook_enabled,
+  sync_status: row.sync_status,
+});
+
+/**
+ * The configuration as its tag sees it: what somebody configured, and what is shown of it. Triggers and polls note
+ * their times on the row; they do not make it another configuration.
+ */
+export function versioned(row: DatacaptureConfigRow): { id: string; version: string } {
+  const {
+    created_at: _created,
+    updated_at: _updated,
+    polled_at: _polled,
+    known_events: _known,
+    last_webhook_received: _received,
+    last_sync_at: _synced,
+    sync_error_message: _error,
+    ...configured
+  } = row;
+  return { id: row.id, version: contentTag(configured) };
+}
+
+export async function requireConfig(tx: Tx, studyId: string): Promise<DatacaptureConfigRow> {
+  return (await findConfig(tx, studyId)) ?? Promise.reject(configNotFound());
+}
+
+/**
+ * Creates a study's configuration or changes it. Mappings are merged, then compared with the capture system's
+ * dictionary: what it does not know is named in `warnings`, or refuses the change when `strict`.
+ * @throws 400 URL, unknown names; 409 STALE; 422 what is missing, TOKEN_REQUIRED for another server
+ */
+export async function saveConfig(
+  saving: Saving,
+  given: ConfigChangeRequest,
+): Promise<{ created: boolean; row: DatacaptureConfigRow; warnings: ConfigWarning[] }> {
+  if (given.api_url !== undefined) requireOutgoingUrl(saving.services.settings, given.api_url, 'api_url');
+  const { change, warnings: notices } = await withPresentEvents(saving, given, secondsOfCheck(saving));
+  if (saving.strict) await refuseUnknownNames(saving, change);
+  const { created, row } = await inScope(saving.services.database, saving.studyId, async ({ tx, audit }) => {
+    const stored = await findConfig(tx, saving.studyId, 'for update');
+    saving.assertIfMatch(stored && versioned(stored));
+    const origins = changedOrigin(stored?.api_url, change);
+    const whole = stored ? change : { ...(await captureDefaults(tx, saving.studyId)), ...change };
+    const values = valuesOf(saving.services, saving.studyId, stored, whole);
+    await requireBatteries(tx, saving.studyId, change, values);
+    // A body may name no field at all: then nothing is changed.
+    const saved = !stored
+      ? await insertConfig(tx, saving.studyId, values)
+      : Object.keys(values).length === 0
+        ? stored
+        : await updateConfig(tx, saving.studyId, values);
+    await recordChange({ tx, audit }, saving, stored, saved, whole, origins);
+    if (stored && change.api_token !== undefined) await retryForbidden(tx, saving.studyId, true);
+    if (saved.project_id !== null && saved.project_id !== stored?.project_id)
+      await forgetUnmatched(tx, saved.project_id);
+    return { created: stored === undefined, row: saved };
+  });
+  const toCheck = namesIn(change) || typeof change.project_id === 'string';
+  if (!toCheck) return { created, row, warnings: notices };
+  const warnings = [...notices, ...(await checkNames(saving))];
+  // The check may have found events that were renamed in the capture system.
+  const now = await readInScope(saving.services.database, saving.studyId, (tx) => requireConfig(tx, saving.studyId));
+  return { created, row: now, warnings };
+}
+
+const secondsOfCheck = ({ services }: Saving) => Math.min(CHECK_SECONDS, services.settings.REQUEST_TIMEOUT_SECONDS);
+
+/** Blanks at the ends of a name or id come of copying: no capture system has one that begins with any. */
+function withoutBlanks<T extends Record<string, unknown>>(plain: T): T {
+  const trimmed = { ...plain };
+  for (const name of ['api_url', 'project_id', 'enrollment_instrument', 'enrollment_event'] as const) {
+    const value = plain[name];
+    if (typeof value !== 'string') continue;
+    const text = value.trim();
+    if (text === '')
+      throw problem('VALIDATION_FAILED', {
+        detail: `${name} must not be blank.`,
+        errors: [{ path: name, code: 'REQUIRED', message: `${name} must not be blank` }],
+      });
+    Object.assign(trimmed, { [name]: text });
+  }
+  return trimmed;
+}
+
+const READ_BY = [
+  'api_url',
+  'project_id',
+  'enrollment_instrument',
+  'enrollment_event',
+  'participant_field_mapping',
+] as const;
+
+function valuesOf(
+  services: Dependencies,
+  studyId: string,
+  stored: DatacaptureConfigRow | undefined,
+  change: ConfigChangeRequest,
+): ConfigChange {
+  const { api_token, webhook_secret, participant_field_mapping, event_battery_mapping, data_field_mapping, ...plain } =
+    change;
+  const missing = stored ? [] : (['api_url', 'api_token'] as const).filter((name) => change[name] === undefined);
+  const before = stored ?? { participant_field_mapping: {}, event_battery_mapping: {}, data_field_mapping: {} };
+  const { merged, faults } = mergeMappings(before, {
+    ...(participant_field_mapping && { participant_field_mapping }),
+    ...(event_battery_mapping && { event_battery_mapping }),
+    ...(data_field_mapping && { data_field_mapping }),
+  });
+  const errors = [
+    ...missing.map((path) => ({ path, code: 'REQUIRED', message: `${path} is required for a new configuration` })),
+    ...faults,
+  ];
+  if (errors.length > 0)
+    throw problem('VALIDATION_FAILED', { detail: errors.map((e) => e.message).join('; '), errors });
+
+  const values: ConfigChange = { ...withoutBlanks(plain), ...merged };
+  if (api_token !== undefined) values.api_token_encrypted = seal(services, api_token, tokenPlace(studyId));
+  if (webhook_secret !== undefined)
+    values.webhook_secret_encrypted =
+      webhook_secret === null ? null : seal(services, webhook_secret, webhookSecretPlace(studyId));
+  // What was read under another mapping, or from elsewhere, says nothing of what there is to read now.
+  if (
+    stored &&
+    READ_BY.some((name) => values[name] !== undefined && JSON.stringify(values[name]) !== JSON.stringify(stored[name]))
+  )
+    values.polled_at = null;
+  // Another capture system gives other ids: its events are found by their names first.
+  if (stored && change.api_url !== undefined && change.api_url !== stored.api_url)
+    values.known_events = Object.fromEntries(
+      Object.entries(stored.known_events).map(([id, event]) => [`before:${id}`, event]),
+    );
+  // Nobody has tried the new connection yet.
+  if (stored && (api_token !== undefined || (change.api_url !== undefined && change.api_url !== stored.api_url))) {
+    values.sync_status = 'pending';
+    values.sync_error_message = null;
+  }
+  return values;
+}
+
+async function recordChange(
+  work: { tx: Tx; audit: AuditTrail },
+  saving: Saving,
+  stored: DatacaptureConfigRow | undefined,
+  saved: DatacaptureConfigRow,
+  change: ConfigChangeRequest,
+  origins: ReturnType<typeof changedOrigin>,
+): Promise<void> {
+  const { actor, context, studyId } = saving;
+  const secrets = (['api_token', 'webhook_secret'] as const).filter((name) => change[name] !== undefined);
+  const { api_token: _token, webhook_secret: _secret, ...shown } = change;
+  const fields = stored
+    ? changedFields(
+        { ...stored },
+        Object.fromEntries(Object.keys(shown).map((name) => [name, saved[name as keyof DatacaptureConfigRow]])),
+      )
+    : Object.keys(shown).sort();
+  if (stored && fields.length + secrets.length === 0) return;
+  work.audit.record({
+    ...auditActor(actor, context),
+    study_id: studyId,
+    action: stored ? 'datacapture_config_changed' : 'datacapture_config_created',
+    resource_type: 'datacapture_config',
+    resource_id: saved.id,
+    metadata: { fields: [...fields, ...secrets], ...origins },
+  });
+  if (fields.includes('poll_interval_minutes') || !stored)
+    await putOutbox(work.tx, [{ topic: 'datacapture-poll', studyId, subject: studyId }]);
+  // Candidates for anchors come from the field mapping, and schedules may be made from the event mapping.
+  const kind = ['participant_field_mapping', 'enrollment_instrument'].some((name) => fields.includes(name))
+    ? 'fields'
+    : fields.includes('event_battery_mapping')
+      ? 'mapping'
+      : null;
+  if (kind !== null) {
+    await putOutbox(work.tx, [
+      {
+        topic: 'study-changed',
+        studyId,
+        subject: studyId,
+        payload: { kind, actor_user_id: actor.id, request_id: context.requestId },
+      },
+    ]);
+  }
+}
+
+const NAMES = [
+  'enrollment_instrument',
+  'enrollment_event',
+  'participant_field_mapping',
+  'event_battery_mapping',
+  'data_field_mapping',
+] as const;
+const namesIn = (change: ConfigChangeRequest) => NAMES.some((name) => change[name] !== undefined);
+
+/**
+ * Strict saving: asks before anything is written. The stored connection is asked, since a token is never sent to the
+ * worker; who changes both saves the connection first.
+ */
+async function refuseUnknownNames(saving: Saving, change: ConfigChangeRequest): Promise<void> {
+  if (!namesIn(change) && typeof change.project_id !== 'string') return;
+  const stored = await readInScope(saving.services.database, saving.studyId, (tx) => findConfig(tx, saving.studyId));
+  if (!stored || change.api_url !== undefined || change.api_token !== undefined) {
+    throw problemOf(
+      400,
+      'SAVE_CONNECTION_FIRST',
+      'A strict check asks the stored connection: save api_url and api_token first, then the mapping.',
+    );
+  }
+  const { merged, faults } = mergeMappings(stored, {
+    ...(change.participant_field_mapping && { participant_field_mapping: change.participant_field_mapping }),
+    ...(change.event_battery_mapping && { event_battery_mapping: change.event_battery_mapping }),
+    ...(change.data_field_mapping && { data_field_mapping: change.data_field_mapping }),
+  });
+  if (faults.length > 0) return; // named, all of them, when the values are made
+  const proposed: Record<string, unknown> = { ...merged };
+  for (const name of ['project_id', 'enrollment_instrument', 'enrollment_event'] as const)
+    if (change[name] !== undefined) proposed[name] = change[name]?.trim() ?? null;
+  const { warnings = [] } = await askCaptureOrRefuse(saving.services, {
+    kind: 'check-mapping',
+    study_id: saving.studyId,
+    proposed,
+  });
+  if (warnings.length > 0)
+    throw problemOf(400, 'UNKNOWN_NAMES', 'The mapping names what the capture system does not have.', {
+      errors: warnings,
+    });
+}
+
+/**
+ * What is odd about a saved mapping. A capture system that cannot be asked is a warning as well: the change is saved.
+ */
+async function checkNames(saving: Saving): Promise<ConfigWarning[]> {
+  const unchecked = (reason: string): ConfigWarning[] => [
+    { code: 'MAPPING_NOT_CHECKED', message: `The names could not be compared with the capture system: ${reason}` },
+  ];
+  try {
+    const answer = await askCapture(
+      saving.services,
+      { kind: 'check-mapping', study_id: saving.studyId, proposed: {} },
+      secondsOfCheck(saving),
+    );
+    return answer.ok ? (answer.warnings ?? []) : unchecked(answer.message);
+  } catch (failure) {
+    if (failure instanceof Problem && failure.status === 503) return unchecked(failure.message);
+    throw failure;
+  }
+}
+
+/** Batteries of the entries that a change names. @throws 422 UNKNOWN_BATTERY, each by its path */
+async function requireBatteries(tx: Tx, studyId: string, change: ConfigChangeRequest, values: ConfigChange): Promise<void> {
+  const named = Object.keys(change.event_battery_mapping ?? {}).flatMap((event) => {
+    const entry = values.event_battery_mapping?.[event];
+    return entry ? [{ event, battery: entry.battery_id }] : [];
+  });
+  if (named.length === 0) return;
+  const unknown = await unknownBatteries(
+    tx,
+    studyId,
+    named.map(({ battery }) => battery),
+  );
+  const errors = named
+    .filter(({ battery }) => unknown.includes(battery))
+    .map(({ event, battery }) => ({
+      path: `event_battery_mapping.${event}.battery_id`,
+      code: 'UNKNOWN_BATTERY',
+      message: `The study has no battery ${battery}.`,
+    }));
+  if (errors.length > 0)
+    throw problem('VALIDATION_FAILED', { detail: errors.map(({ message }) => message).join(' '), errors });
+}
+
+/** Replaces the event mapping. @throws 404 without a configuration */
+export async function replaceEventMapping(
+  saving: Saving,
+  mapping: DatacaptureConfigRow['event_battery_mapping'],
+): Promise<{ row: DatacaptureConfigRow; warnings: ConfigWarning[] }> {
+  const stored = await readInScope(saving.services.database, saving.studyId, (tx) => requireConfig(tx, saving.studyId));
+  // As a merge: what the new mapping does not name is taken out.
+  const removed = Object.fromEntries(Object.keys(stored.event_battery_mapping).map((event) => [event, null]));
+  return saveConfig(saving, { event_battery_mapping: { ...removed, ...mapping } });
+}
+
+/** Where the exchange with the capture system stands. */
+export async function captureStatus(tx: Tx, studyId: string) {
+  const config = await requireConfig(tx, studyId);
+  return {
+    sync_status: config.sync_status,
+    last_sync_at: config.last_sync_at,
+    last_webhook_received: config.last_webhook_received,
+    sync_error_message: config.sync_error_message,
+    breaker: await breakerOf(tx, studyId),
+    pushes: await pushCounts(tx, studyId),
+  };
+}

@@ -1,0 +1,90 @@
+import { Instant, Type, Uuid, body, listOf, nullable, oneOf, paging, sorting } from '../http/common.schemas.js';
+
+const errorTypes = [
+  'circuit_open',
+  'connection_error',
+  'http_error',
+  'timeout',
+  'invalid_response',
+  'rejected',
+  'configuration',
+  'internal',
+] as const;
+const ErrorType = nullable(oneOf(...errorTypes));
+
+const warnings = Type.Array(Type.Object({ code: Type.String(), field: Type.String(), message: Type.String() }), {
+  description: 'what was sent all the same: OUT_OF_RANGE (a value outside of the range that the field suggests)',
+});
+
+/**
+ * A session's push as it stands: `waiting` failed and is repeated at `next_attempt_at`, `failed` only when somebody
+ * asks.
+ */
+const push = {
+  session_id: Uuid,
+  study_id: Uuid,
+  participant_id: Uuid,
+  status: oneOf('pending', 'waiting', 'synced', 'failed', 'skipped'),
+  requested_at: Instant,
+  attempts: Type.Integer({ description: 'those that have ended, of all times that it was asked for' }),
+  error_type: ErrorType,
+  message: nullable(Type.String({ description: 'why, without secrets, record ids and values' })),
+  next_attempt_at: nullable(Instant),
+  warnings,
+};
+const Attempt = Type.Object({
+  id: Uuid,
+  session_id: Uuid,
+  visit_id: nullable(Uuid),
+  number: Type.Integer({ minimum: 1 }),
+  status: oneOf('success', 'failed', 'skipped'),
+  error_type: ErrorType,
+  message: nullable(Type.String()),
+  records_imported: nullable(Type.Integer()),
+  already_there: Type.Boolean({
+    description: 'an earlier attempt whose answer was lost had written it: nothing was written again',
+  }),
+  warnings,
+  started_at: Instant,
+  at: Type.String({ format: 'date-time', description: 'when it ended' }),
+  next_attempt_at: nullable(Instant),
+});
+export const Attempts = Type.Object({
+  items: Type.Array(Attempt),
+  total: Type.Integer(),
+  push: Type.Unsafe<Record<string, unknown> | null>({
+    anyOf: [Type.Object(push), { type: 'null' }],
+    description: 'null: nothing was to be pushed',
+  }),
+});
+export const AttemptQuery = Type.Object({ ...paging, sort: sorting('at') });
+export const PushStarted = Type.Object({ status: oneOf('started'), session_id: Uuid });
+
+export const PushFailures = listOf(
+  Type.Object({
+    ...push,
+    participant_code: Type.String(),
+    visit_id: nullable(Uuid),
+    datacapture_event: nullable(Type.String()),
+    final: Type.Boolean({ description: 'it is not tried again by itself: POST /api/sessions/{id}/push does' }),
+    failed_at: Instant,
+  }),
+);
+export const PushRetry = body({
+  session_ids: Type.Optional(
+    Type.Array(Uuid, { minItems: 1, maxItems: 1_000, description: 'those alone; without it all that have failed' }),
+  ),
+});
+export const PushesRetried = Type.Object({
+  status: oneOf('started'),
+  session_ids: Type.Array(Uuid, { description: 'what is tried now' }),
+  skipped: Type.Array(Type.Object({ session_id: Uuid, reason: Type.String() }), {
+    description: 'what was named and has no failed push in this study',
+  }),
+});
+export const FailureQuery = Type.Object({
+  ...paging,
+  sort: sorting('failed_at'),
+  final: Type.Optional(Type.Boolean()),
+  error_type: Type.Optional(oneOf(...errorTypes)),
+});

@@ -1,0 +1,104 @@
+import { findWebhookEvent, listWebhookEvents, retryWebhookEvent } from '../../db/capture/webhook-events.queries.js';
+import { listUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
+import { anyone, inStudy, roles, outsideStudy } from '../http/access.js';
+import { problem, problemOf } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import { accepted, route, rawBody } from '../http/route.js';
+import {
+  TriggerAccepted,
+  TriggerQuery,
+  UnmatchedQuery,
+  UnmatchedTriggers,
+  WebhookEvent,
+  WebhookEventQuery,
+  WebhookEvents,
+} from './webhooks.schemas.js';
+import { receiveTrigger, webhookEventView } from './webhooks.service.js';
+
+const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det') =>
+  route({
+    method: 'POST',
+    path,
+    tag: 'Capture system',
+    summary:
+      path === '/api/webhooks/datacapture/det'
+        ? 'Take a data-entry trigger'
+        : 'Take a data-entry trigger (former path)',
+    description:
+      'Form fields: `project_id`, `record`, `instrument` (required), `<instrument>_complete`, and with the prefix `datacapture_` or `redcap_`: ' +
+      '`event_name`, `data_access_group`, `repeat_instance`, `repeat_instrument`. Signed in `X-Datacapture-Signature: sha256=<hex HMAC-SHA256 of the raw body>`; ' +
+      'with `X-Datacapture-Timestamp` (unix seconds, within 5 minutes) over `<timestamp>.<raw body>`; or, where `webhook_auth` is `url`, in `?signature=`. ' +
+      'The event is stored before the answer; it is processed afterwards. An unknown project, or a webhook that is off: accepted, nothing done.',
+    access: anyone,
+    rateLimit: 'none',
+    body: rawBody('application/x-www-form-urlencoded', 'multipart/form-data'),
+    query: TriggerQuery,
+    responses: { 200: TriggerAccepted, 400: undefined, 401: undefined, 403: undefined, 429: undefined, 503: undefined },
+    handle: async ({ raw, headers, query, context, services }) => ({
+      status: 'accepted',
+      record: await receiveTrigger(services, { raw, headers, urlSignature: query.signature, ip: context.ip }),
+    }),
+  });
+
+export const webhookRoutes = [
+  det('/api/webhooks/datacapture/det'),
+  det('/api/webhooks/redcap/det'),
+  route({
+    method: 'GET',
+    path: '/api/datacapture/unmatched-triggers',
+    tag: 'Capture system',
+    summary: 'Triggers that no study claimed, by project',
+    description:
+      'A project id that no configuration has, or whose webhook or integration is off: how many triggers came, the first and the last; nothing of what they said. Once a configuration is saved with the project id, its count is forgotten.',
+    access: outsideStudy(roles('admin')),
+    transaction: 'read',
+    query: UnmatchedQuery,
+    responses: { 200: UnmatchedTriggers },
+    handle: ({ tx, query }) =>
+      listUnmatched(tx, { skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? '-last_at' }),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/studies/{study_id}/webhook-events',
+    tag: 'Capture system',
+    summary: 'Triggers that were taken, newest first',
+    access: inStudy(),
+    transaction: 'read',
+    query: WebhookEventQuery,
+    responses: { 200: WebhookEvents },
+    handle: async ({ params, query, tx }) => {
+      const { items, total } = await listWebhookEvents(tx, params.study_id, {
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        ...(query.status && { status: query.status }),
+        ...(query.record !== undefined && { record: query.record }),
+      });
+      return { items: items.map(webhookEventView), total };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/webhook-events/{id}/retry',
+    tag: 'Capture system',
+    summary: 'Process a failed trigger again',
+    access: inStudy('researcher', 'data_manager'),
+    transaction: 'change',
+    responses: { 202: WebhookEvent },
+    handle: async ({ params, actor, context, tx, audit }) => {
+      const event = await findWebhookEvent(tx, params.id, 'for update');
+      if (!event) throw problem('NOT_FOUND', { detail: 'There is no such webhook event.' });
+      if (event.status !== 'failed')
+        throw problemOf(409, 'NOT_FAILED', `Only a failed trigger can be retried; this one is ${event.status}.`);
+      const retried = await retryWebhookEvent(tx, event);
+      audit.record({
+        ...auditActor(actor, context),
+        study_id: event.study_id,
+        action: 'webhook_event_retried',
+        resource_type: 'webhook_event',
+        resource_id: event.id,
+        metadata: { attempt: retried.attempt },
+      });
+      return accepted(webhookEventView(retried));
+    },
+  }),
+];

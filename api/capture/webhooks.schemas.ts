@@ -1,0 +1,50 @@
+import { Instant, Type, Uuid, listOf, nullable, oneOf, paging, sorting } from '../http/common.schemas.js';
+
+export const webhookStatuses = ['received', 'processing', 'processed', 'duplicate', 'failed'] as const;
+
+/** A trigger as the service keeps it (decisions, section 6). */
+export const WebhookEvent = Type.Object({
+  id: Uuid,
+  study_id: Uuid,
+  project_id: Type.String(),
+  record: Type.String({ description: 'the record id, text of any kind' }),
+  instrument: Type.String(),
+  event_name: nullable(Type.String()),
+  status: oneOf(...webhookStatuses),
+  outcome: nullable(Type.String({ description: 'created, updated, unchanged, ignored, override_required' })),
+  error: nullable(
+    Type.String({ description: 'why it failed, `CODE: words`; of a processed one, why its date was not taken' }),
+  ),
+  duplicate_of_id: nullable(Uuid),
+  participant_id: nullable(Uuid),
+  warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() }), {
+    description: 'what is worth telling of a trigger that was processed all the same, e.g. UNKNOWN_SITE',
+  }),
+  attempt: Type.Integer({ description: 'how often it was retried by hand' }),
+  received_at: Instant,
+  processed_at: nullable(Instant),
+});
+export const WebhookEvents = listOf(WebhookEvent);
+
+export const WebhookEventQuery = Type.Object({
+  ...paging,
+  status: Type.Optional(oneOf(...webhookStatuses)),
+  record: Type.Optional(Type.String({ maxLength: 500, description: 'exactly this record' })),
+});
+
+export const TriggerQuery = Type.Object({
+  signature: Type.Optional(
+    Type.String({ description: 'hex HMAC-SHA256 of "det:" + project_id, where webhook_auth is url' }),
+  ),
+});
+export const TriggerAccepted = Type.Object({ status: oneOf('accepted'), record: Type.String() });
+
+export const UnmatchedQuery = Type.Object({ ...paging, sort: sorting('last_at', 'count') });
+export const UnmatchedTriggers = listOf(
+  Type.Object({
+    project_id: Type.String(),
+    count: Type.Integer({ minimum: 1 }),
+    first_at: Instant,
+    last_at: Instant,
+  }),
+);

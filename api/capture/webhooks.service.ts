@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { SecretBox, SecretUnreadable } from '../../db/client/crypto.js';
+import { noteConnection, webhookSecretPlace } from '../../db/capture/datacapture-configs.queries.js';
+import { countUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
+import { triggerTakers } from '../../db/capture/webhook-events.queries.js';
+import type { NewTrigger, TriggerTaker, WebhookEventRow } from '../../db/capture/webhook-events.queries.js';
+import { carriedTrace } from '../../db/client/trace-context.js';
+import { inScope } from '../../db/client/transaction.js';
+import { TriggerInbox } from '../../db/capture/trigger-inbox.js';
+import { encryptionKeyBytes } from '../../settings.js';
+import { problem, problemOf } from '../http/errors.js';
+import { assertAllowed } from '../http/middleware/rate-limit.js';
+import type { Dependencies } from '../dependencies.js';
+import { assertAllowedAddress } from './triggers/allowed-addresses.js';
+import { parseTrigger } from './triggers/trigger-body.js';
+import { hasValidSignature } from './triggers/trigger-signature.js';
+import type { SignedRequest } from './triggers/trigger-signature.js';
+
+export interface IncomingTrigger {
+  raw: Buffer;
+  headers: IncomingHttpHeaders;
+  urlSignature: string | undefined;
+  ip: string;
+}
+
+const REMEMBERED = 1_000;
+
+/**
+ * What a process remembers of the projects that send triggers; the database is asked with every trigger whether it
+ * still holds.
+ */
+interface Memory {
+  takers: Map<string, TriggerTaker[]>;
+  secrets: Map<string, string>;
+  box: SecretBox;
+  inbox: TriggerInbox;
+}
+const memories = new WeakMap<Dependencies, Memory>();
+
+function memoryOf(services: Dependencies): Memory {
+  let memory = memories.get(services);
+  if (!memory) {
+    const key = services.settings.DATACAPTURE_ENCRYPTION_KEY;
+    memory = {
+      takers: new Map(),
+      secrets: new Map(),
+      box: new SecretBox(key === undefined ? undefined : encryptionKeyBytes(key)),
+      inbox: new TriggerInbox(services.database),
+    };
+    memories.set(services, memory);
+  }
+  return memory;
+}
+
+function remember<V>(map: Map<string, V>, key: string, value: V): void {
+  if (map.size >= REMEMBERED) map.clear();
+  map.set(key, value);
+}
+
+/**
+ * Takes a data-entry trigger: the event is committed before this returns, its processing comes later (decisions,
+ * section 6). An unknown project, or one whose webhook or integration is off, is accepted and nothing is done.
+ * @returns the record. @throws 400 fields, 401 signature, 403 address, 429, 503 secret unreadable
+ */
+export async function receiveTrigger(services: Dependencies, request: IncomingTrigger): Promise<string> {
+  assertAllowedAddress(request.ip, services.settings.WEBHOOK_ALLOWED_IPS);
+  const trigger = await parseTrigger(request.raw, request.headers['content-type'] ?? '');
+  const signed = {
+    raw: request.raw,
+    headers: request.headers,
+    urlSignature: request.urlSignature,
+    projectId: trigger.project_id,
+    ip: request.ip,
+  };
+
+  let checked = signedFor(services, signed, memoryOf(services).takers.get(trigger.project_id) ?? []).signed;
+  if (checked.length === 0) {
+    // Nothing known, or a secret that was changed elsewhere: only now is the database asked.
+    const spent = services.rateLimits.webhook.spent(sender(request.ip));
+    if (spent) assertAllowed(spent);
+    checked = await checkAnew(services, signed);
+    if (checked.length === 0) return trigger.record;
+  }
+  assertAllowed(await services.rateLimits.webhook.take(`project:${trigger.project_id}`));
+  const refused = await commit(services, trigger, checked);
+  if (refused.length === 0) return trigger.record;
+  // What was remembered holds no more: a configuration has changed, or another study takes the project's triggers as
+  // well.
+  const done = checked.filter((taker) => !refused.includes(taker)).map(({ study_id }) => study_id);
+  const left = (await checkAnew(services, signed)).filter(({ study_id }) => !done.includes(study_id));
+  if ((await commit(services, trigger, left)).length > 0) {
+    throw problem('UNAVAILABLE', { detail: 'The configuration is being changed: send the trigger again.' });
+  }
+  return trigger.record;
+}
+
+/**
+ * Commits an event for each study, in the trace of this call though it shares a statement with others. @returns those
+ * that did not take it
+ */
+async function commit(
+  services: Dependencies,
+  trigger: NewTrigger,
+  checked: readonly TriggerTaker[],
+): Promise<TriggerTaker[]> {
+  const { inbox } = memoryOf(services);
+  const trace = carriedTrace();
+  const taken = await Promise.all(checked.map((taker) => inbox.accept({ id: randomUUID(), trigger, taker, trace })));
+  return checked.filter((_, index) => !taken[index]);
+}
+
+/**
+ * Triggers that no secret vouches for are counted by address: nobody uses up a project's own limit, and a project that
+ * this process has not met yet does not use up the limit of the address that its neighbours send from.
+ */
+const sender = (ip: string) => `ip:${ip}`;
+
+/**
+ * Who takes the trigger by what the database says now; empty: nobody knows the project. @throws 401, 429 by address, 503
+ */
+async function checkAnew(services: Dependencies, request: SignedRequest & { ip: string }): Promise<TriggerTaker[]> {
+  const takers = await triggerTakers(services.database, request.projectId);
+  const known = memoryOf(services).takers;
+  if (takers.length === 0) {
+    known.delete(request.projectId);
+    assertAllowed(await services.rateLimits.webhook.take(sender(request.ip)));
+    await countUnmatched(services.database, request.projectId);
+    return [];
+  }
+  remember(known, request.projectId, takers);
+  const { signed, unreadable } = signedFor(services, request, takers);
+  for (const { taker, fault } of unreadable) {
+    await inScope(services.database, taker.study_id, ({ tx }) => noteConnection(tx, taker.study_id, fault.message));
+  }
+  if (signed.length > 0) return signed;
+  // It may be signed with the secret that nobody can read: the sender is not told that it is wrong.
+  if (unreadable.length > 0) {
+    throw problemOf(503, 'SECRET_UNREADABLE', 'The webhook secret of this project cannot be read at the moment.', {
+      cause: unreadable[0]!.fault,
+      headers: { 'Retry-After': '60' },
+    });
+  }
+  assertAllowed(await services.rateLimits.webhook.take(sender(request.ip)));
+  throw problemOf(401, 'INVALID_SIGNATURE', 'The trigger is not signed with the webhook secret of its project.');
+}
+
+interface Signed {
+  signed: TriggerTaker[];
+  unreadable: { taker: TriggerTaker; fault: SecretUnreadable }[];
+}
+
+/**
+ * Those whose secret the trigger is signed with: two capture systems may use the same project number. A secret that
+ * cannot be read is its own study's trouble alone, and what is remembered of it says nothing once another is stored.
+ */
+function signedFor(services: Dependencies, request: SignedRequest, takers: readonly TriggerTaker[]): Signed {
+  const result: Signed = { signed: [], unreadable: [] };
+  for (const taker of takers) {
+    if (taker.webhook_secret_encrypted === null) continue;
+    const secret = secretOf(services, taker, taker.webhook_secret_encrypted);
+    if (secret instanceof SecretUnreadable) result.unreadable.push({ taker, fault: secret });
+    else if (hasValidSignature(request, secret, taker.webhook_auth)) result.signed.push(taker);
+  }
+  return result;
+}
+
+function secretOf(services: Dependencies, taker: TriggerTaker, sealed: string): string | SecretUnreadable {
+  const { secrets, box } = memoryOf(services);
+  const known = secrets.get(sealed);
+  if (known !== undefined) return known;
+  try {
+    const secret = box.open(sealed, webhookSecretPlace(taker.study_id));
+    remember(secrets, sealed, secret);
+    return secret;
+  } catch (fault) {
+    if (fault instanceof SecretUnreadable) return fault;
+    throw fault;
+  }
+}
+
+/** A webhook event as it is shown. */
+export const webhookEventView = (row: WebhookEventRow) => ({
+  id: row.id,
+  study_id: row.study_id,
+  project_id: row.project_id,
+  record: row.record,
+  instrument: row.instrument,
+  event_name: row.event_name,
+  status: row.status,
+  outcome: row.outcome,
+  error: row.error,
+  duplicate_of_id: row.duplicate_of_id,
+  participant_id: row.participant_id,
+  warnings: row.warnings,
+  attempt: row.attempt,
+  received_at: row.received_at,
+  processed_at: row.processed_at,
+});

@@ -1,0 +1,88 @@
+import type { Caller, CallerRow } from '../../db/client/request.js';
+import { readAsCaller } from '../../db/client/request.js';
+import { BEFORE_ALL, eventsAfter, eventPosition } from '../../db/events/events.queries.js';
+import type { EventFilter, EventPosition } from '../../db/events/events.queries.js';
+import type { Tx } from '../../db/client/knex.js';
+import { authorizeUser } from '../http/access.js';
+import type { Access } from '../http/access.js';
+import { toProblem } from '../http/to-problem.js';
+import { invalid } from '../http/errors.js';
+import type { Dependencies } from '../dependencies.js';
+import { eventReader } from './event-reader.service.js';
+
+/** A stream in which nothing happens looks whether its caller may still see it. */
+const RIGHTS_MS = 3_000;
+const HEARTBEAT_MS = 15_000;
+const BATCH = 200;
+/** After how long a client that lost its stream comes back. */
+const RETRY_MS = 2_000;
+
+export interface Followed {
+  services: Dependencies;
+  access: Access;
+  caller: Caller & { studyId: string };
+  filter: EventFilter;
+  start: EventPosition;
+  /** The client has gone. */
+  gone: AbortSignal;
+}
+
+/**
+ * Where a stream goes on: after the event that the client saw last, else from the beginning. @throws 422 an id that is
+ * not one of the study's events
+ */
+export async function resumePosition(tx: Tx, studyId: string, lastEventId: string | undefined): Promise<EventPosition> {
+  if (!lastEventId) return BEFORE_ALL;
+  const place = /^[0-9a-f-]{36}$/i.test(lastEventId) ? await eventPosition(tx, studyId, lastEventId) : undefined;
+  if (!place) throw invalid('header.last-event-id', 'UNKNOWN_EVENT', 'is not the id of an event of this study');
+  return place;
+}
+
+/**
+ * A study's events as server-sent events, in the order of their commits, for as long as the caller may see them: the
+ * rights are read anew with the events, and every few seconds. It ends when they are gone and when the process drains; a client comes back
+ * with Last-Event-ID, to whichever process.
+ */
+export async function* eventStream({
+  services,
+  access,
+  caller,
+  filter,
+  start,
+  gone,
+}: Followed): AsyncGenerator<string> {
+  const { database, draining, log } = services;
+  const enter = (row: CallerRow | undefined) => authorizeUser(access, row, caller.studyId);
+  let place = start;
+  let last: EventPosition | undefined;
+  let quietSince = performance.now();
+  yield `retry: ${RETRY_MS}\n\n`;
+  while (!draining.aborted && !gone.aborted) {
+    let found: Awaited<ReturnType<typeof eventsAfter>>;
+    try {
+      found = await readAsCaller(database, caller, enter, (tx) => eventsAfter(tx, caller.studyId, place, filter, BATCH));
+    } catch (thrown) {
+      const { code, status, message } = toProblem(thrown);
+      if (status >= 500) log.warn({ code }, 'an event stream ends: the client comes back');
+      yield `event: end\ndata: ${JSON.stringify({ code, detail: message })}\n\n`;
+      return;
+    }
+    for (const { place: at, ...event } of found) {
+      yield `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+      place = at;
+    }
+    if (found.length > 0) quietSince = performance.now();
+    else if (performance.now() - quietSince > HEARTBEAT_MS) {
+      quietSince = performance.now();
+      // A comment: keeps proxies from closing the connection, and lets us notice that the client is gone.
+      yield ': still here\n\n';
+    }
+    if (found.length === BATCH) continue;
+    // All events up to the one that the reader saw have been looked through, also those that the filter leaves out.
+    if (last && isAfter(last, place)) place = last;
+    last = await eventReader(services).next(caller.studyId, place, RIGHTS_MS, gone);
+  }
+}
+
+const isAfter = (a: EventPosition, b: EventPosition): boolean =>
+  BigInt(a.tx) === BigInt(b.tx) ? Number(a.seq) > Number(b.seq) : BigInt(a.tx) > BigInt(b.tx);

@@ -1,0 +1,82 @@
+import { contentTypes, exportFormats } from '../../db/exports/write.js';
+import type { ExportFormat } from '../../db/exports/write.js';
+import { exporters } from '../http/access.js';
+import { siteNamed } from '../http/context.js';
+import { route, tagged, response } from '../http/route.js';
+import { Type } from '../http/common.schemas.js';
+import { ExportAccepted, ExportRows, ExportStatus, NewExport } from './exports.schemas.js';
+import { exportDownload, exportStatus } from './export-files.service.js';
+import { exportData } from './exports.service.js';
+
+const tag = 'Exports';
+const summaries: Record<ExportFormat, string> = {
+  csv: 'Export a dataset as CSV',
+  json: 'Export a dataset as one JSON document',
+  ndjson: 'Export a dataset as a JSON object a line',
+  xlsx: 'Export a dataset as a workbook',
+  zip: 'Export a dataset as CSV with a data dictionary and a README, in a zip',
+};
+const description =
+  'Streamed, under the caller’s rights. `from` and `to` are inclusive dates (UTC) of the session’s start, the visit’s target, else of the record’s creation. ' +
+  'Columns keep their order. In CSV a text that a spreadsheet would run as a formula begins with an apostrophe. `mode: background` writes a file instead: 202 with its status_url. That data were exported is an audit record.';
+
+const typeOf = (format: ExportFormat): string => contentTypes[format].split(';', 1)[0]!;
+
+const exporting = (format: ExportFormat) =>
+  route({
+    method: 'POST',
+    path: `/api/exports/${format}`,
+    tag,
+    summary: summaries[format],
+    description,
+    access: exporters,
+    body: NewExport,
+    responses: {
+      200: response(format === 'json' ? ExportRows : undefined, {
+        mediaTypes: format === 'json' ? [] : [typeOf(format)],
+      }),
+      202: ExportAccepted,
+      400: undefined,
+    },
+    handle: ({ services, actor, context, studyId, headers, body }) =>
+      exportData({ services, actor, context, studyId, siteId: siteNamed(headers) }, format, body),
+  });
+
+export const exportRoutes = [
+  ...exportFormats.map(exporting),
+  route({
+    method: 'GET',
+    path: '/api/exports/{export_id}',
+    tag,
+    summary: 'How far an export in the background is',
+    access: exporters,
+    transaction: 'read',
+    responses: { 200: response(ExportStatus, { etag: true }) },
+    handle: async ({ tx, params, services }) => tagged(await exportStatus(tx, services.settings, params.export_id)),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/exports/{export_id}/download',
+    tag,
+    summary: 'The file of an export in the background',
+    access: exporters,
+    transaction: 'read',
+    description:
+      'With `Range` a part of it (206), so that a broken download goes on. 409 while it is not written, 404 when it has expired.',
+    headers: Type.Object({ range: Type.Optional(Type.String()), 'if-range': Type.Optional(Type.String()) }),
+    responses: {
+      200: response(undefined, { etag: true, mediaTypes: exportFormats.map(typeOf) }),
+      206: response(undefined, { etag: true, mediaTypes: exportFormats.map(typeOf) }),
+      409: undefined,
+      416: undefined,
+    },
+    handle: ({ tx, params, services, headers }) =>
+      exportDownload(
+        tx,
+        params.export_id,
+        services.settings.DATA_DIR,
+        headers.range,
+        headers['if-range'] as string | undefined,
+      ),
+  }),
+];

@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto';
+import { PassThrough } from 'node:stream';
+import type { Static } from 'typebox';
+import { nowIso } from '../../db/client/clock.js';
+import { datasetOf } from '../../db/exports/datasets.js';
+import { metricsOf } from '../../db/exports/statement.js';
+import type { ExportRequest } from '../../db/exports/statement.js';
+import { MOST_METRICS } from '../../db/exports/wide.js';
+import { contentTypes, writeExport } from '../../db/exports/write.js';
+import type { ExportFormat } from '../../db/exports/write.js';
+import { putOutbox } from '../../db/outbox/outbox.js';
+import { ensurePseudonymKey, insertExport } from '../../db/exports/exports.queries.js';
+import { writeAsCaller, readAsCaller } from '../../db/client/request.js';
+import type { Caller } from '../../db/client/request.js';
+import { withFileLimits } from '../../db/client/transaction.js';
+import type { Tx } from '../../db/client/knex.js';
+import { authorizeUser, exporters } from '../http/access.js';
+import type { Actor } from '../http/access.js';
+import { invalid, problem } from '../http/errors.js';
+import { publicUrl } from '../public-url.js';
+import { attachment, safeName } from '../http/conventions/file-names.js';
+import { auditActor } from '../http/audit-actor.js';
+import { accepted, reply } from '../http/route.js';
+import type { Reply, RequestContext } from '../http/route.js';
+import type { NewExport } from './exports.schemas.js';
+import type { Dependencies } from '../dependencies.js';
+import { requireExportQuota } from '../identity/quotas.js';
+import { getStudyOrThrow } from '../studies/studies.service.js';
+import { streamed } from './streamed.js';
+
+export interface ExportOptions {
+  services: Dependencies;
+  actor: Actor;
+  context: RequestContext;
+  studyId: string | undefined;
+  siteId: string | undefined;
+}
+
+/**
+ * An export as it was asked for: the file, streamed under the caller's own rights, or, in the background, the promise
+ * of one. That it was asked for is an audit record either way, committed before the first row goes out.
+ * @throws 400 two studies, from after to, a dataset that cannot be de-identified or made wide; 404; 422 no study; 429
+ * QUOTA_EXCEEDED
+ */
+export async function exportData(asked: ExportOptions, format: ExportFormat, given: Static<typeof NewExport>): Promise<Reply> {
+  const {
+    services: { database, settings },
+    actor,
+    context,
+  } = asked;
+  const request = requestOf(given, asked.studyId);
+  const caller: Caller = { userId: actor.id, studyId: request.study_id, siteId: asked.siteId };
+  const id = randomUUID();
+  const background = given.mode === 'background';
+  const study = await writeAsCaller(
+    database,
+    caller,
+    (row) => authorizeUser(exporters, row, request.study_id),
+    async ({ tx, audit }) => {
+      const found = await getStudyOrThrow(tx, request.study_id);
+      // Now, and not when half of the answer is out.
+      if (request.layout === 'wide' && (await metricsOf(tx, request)).length > MOST_METRICS)
+        throw broken('layout', 'TOO_MANY_COLUMNS', `cannot be wide: there are more than ${MOST_METRICS} metrics`);
+      if (background)
+        await requireExportQuota(tx, asked.services.settings, { userId: actor.id, studyId: request.study_id });
+      if (request.deidentify) await ensurePseudonymKey(tx, request.study_id);
+      const { study_id, dataset, ...filters } = request;
+      audit.record({
+        ...auditActor(actor, context),
+        study_id,
+        action: 'data_exported',
+        resource_type: 'export',
+        resource_id: id,
+        metadata: {
+          dataset,
+          format,
+          deidentify: request.deidentify === true,
+          ...(request.layout === 'wide' && { layout: 'wide' }),
+          filters: Object.keys(given)
+            .filter((name) => ['from', 'to', 'site_code', 'participant_ids'].includes(name))
+            .sort(),
+        },
+      });
+      if (background) {
+        await insertExport(tx, {
+          id,
+          study_id,
+          requested_by_id: actor.id,
+          site_id: asked.siteId ?? null,
+          dataset,
+          format,
+          filters,
+        });
+        await putOutbox(tx, [{ topic: 'export', studyId: study_id, subject: id }]);
+      }
+      return found;
+    },
+  );
+  if (background) return accepted({ export_id: id, status_url: publicUrl(settings, `/api/exports/${id}`) });
+  const about = { study_code: study.study_code, exported_at: nowIso() };
+  const sink = new PassThrough();
+  const body = streamed(asked.services, sink, () =>
+    asReader(asked, caller, (tx) => writeExport(tx, request, format, about, sink)),
+  );
+  return reply(200, body, {
+    'Content-Type': contentTypes[format],
+    'Content-Disposition': attachment(exportFileName(study.study_code, request), format, about.exported_at, id),
+  });
+}
+
+/**
+ * A read-only transaction with the caller's rights of this moment, at one instant: what columns there are is asked
+ * before the rows.
+ */
+const asReader = <T>({ services: { database } }: ExportOptions, caller: Caller, work: (tx: Tx) => Promise<T>): Promise<T> =>
+  readAsCaller(
+    database,
+    caller,
+    (row) => authorizeUser(exporters, row, caller.studyId),
+    async (tx) => {
+      await withFileLimits(tx);
+      return work(tx);
+    },
+    { snapshot: true },
+  );
+
+function requestOf(
+  { mode: _mode, study_id, dataset, ...rest }: Static<typeof NewExport>,
+  contextStudy: string | undefined,
+): ExportRequest {
+  if (study_id && contextStudy && study_id.toLowerCase() !== contextStudy) throw problem('CONTEXT_CONFLICT');
+  const study = study_id?.toLowerCase() ?? contextStudy;
+  if (!study) throw invalid('study_id', 'REQUIRED', 'is required: in the body, as X-Study-ID or as a query');
+  const given = Object.fromEntries(
+    Object.entries(rest).filter(([, value]) => value !== null),
+  ) as Partial<ExportRequest>;
+  if (given.from && given.to && given.from > given.to) throw broken('from', 'FROM_AFTER_TO', 'lies after to');
+  const { identified } = datasetOf(dataset);
+  if (given.deidentify && identified)
+    throw broken('deidentify', 'NOT_DEIDENTIFIABLE', `is not possible here: ${identified}`);
+  if (given.layout === 'wide' && dataset !== 'task_summaries')
+    throw broken('layout', 'ONLY_LONG', `is wide for task_summaries only: ${dataset} has no metrics`);
+  return { ...given, study_id: study, dataset };
+}
+
+const broken = (path: string, code: string, sentence: string) =>
+  problem('RULE_VIOLATED', {
+    detail: `${path} ${sentence}.`,
+    errors: [{ path, code, message: `${path} ${sentence}` }],
+  });
+
+/** What an export's file is called; de-identified without a code that tells where it is from. */
+export const exportFileName = (
+  studyCode: string,
+  { dataset, deidentify, layout }: Pick<ExportRequest, 'dataset' | 'deidentify' | 'layout'>,
+): string[] => [deidentify ? 'deidentified' : safeName(studyCode), dataset, ...(layout === 'wide' ? ['wide'] : [])];

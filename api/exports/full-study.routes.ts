@@ -1,0 +1,43 @@
+import { exporters } from '../http/access.js';
+import { created, route, upload } from '../http/route.js';
+import { StudyDocument, StudyLoaded, StudyTarget } from './full-study.schemas.js';
+import { exportFullStudy, importFullStudy } from './full-study.service.js';
+
+const tag = 'Exports';
+
+export const fullStudyRoutes = [
+  route({
+    method: 'GET',
+    path: '/api/exports/studies/{study_id}/full',
+    tag,
+    summary: 'Everything of a study as one JSON document',
+    access: exporters,
+    responses: { 200: StudyDocument },
+    description:
+      'Of one moment, streamed; versions and history with it, secrets not. POST /api/studies/import/full takes it. The audit records in it are to be read: a chain is not loaded into another.',
+    handle: ({ services, actor, context, studyId, params }) =>
+      exportFullStudy({ services, actor, context, studyId, siteId: undefined }, params.study_id),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/studies/import/full',
+    tag,
+    summary: 'Load a full export of a study',
+    access: exporters,
+    transaction: 'change',
+    body: upload('application/json'),
+    description:
+      'Into the empty study of `study_id` or X-Study-ID (409 STUDY_NOT_EMPTY), or with `study_code` and `study_name` into a new one (admin, researcher). New ids, the same content, versions and history; `content_sha256` says what the content is, whatever its ids. ' +
+      'The document is the body, or the part `file` of a form, up to MAX_UPLOAD_BYTES; the target is said by query, header, a part of the form, or a key beside or within the document.',
+    query: StudyTarget,
+    responses: { 201: StudyLoaded, 403: undefined },
+    handle: async ({ tx, audit, actor, context, services, raw, parts, query, studyId }) =>
+      created(
+        await importFullStudy({ tx, audit, actor, context, services }, raw, {
+          study_id: studyId ?? parts.study_id,
+          study_code: query.study_code ?? parts.study_code,
+          study_name: query.study_name ?? parts.study_name,
+        }),
+      ),
+  }),
+];

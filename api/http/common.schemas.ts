@@ -1,0 +1,131 @@
+import Type from 'typebox';
+import type { Static, TObject, TProperties, TSchema } from 'typebox';
+import { LANGUAGE } from '../../workflows/domain/capture/participant.js';
+
+export { Type };
+export type { Static, TSchema };
+
+export const Uuid = Type.String({ format: 'uuid' });
+/** A calendar date, YYYY-MM-DD. */
+export const IsoDate = Type.String({ format: 'date' });
+/** An instant; answers are UTC with Z. `x-instant`: see api/http/validation/validation.ts. */
+export const Instant = Type.String({ format: 'date-time', 'x-instant': true });
+/** An instant or a calendar date, to narrow a list by: see api/http/conventions/time-range.ts. */
+export const Moment = Type.Unsafe<string>({ type: 'string', format: 'date-or-date-time', 'x-instant': true });
+export const since = { ...Moment, description: 'at or after this instant; a date: from its beginning (UTC)' };
+export const before = { ...Moment, description: 'before this instant; a date: to its end (UTC)' };
+/** An IANA zone that this runtime knows. */
+export const TimeZone = Type.String({ format: 'time-zone', maxLength: 50, 'x-time-zone': true });
+export const Email = Type.String({ format: 'email', maxLength: 320 });
+/** A BCP 47 tag; `en_US`, as many systems write it, means `en-US`. */
+export const Language = Type.String({ pattern: LANGUAGE, maxLength: 35 });
+/** A code that people give: any text without control characters and without blanks around it. */
+export const Code = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^(?!\\s)[^\\u0000-\\u001f\\u007f-\\u009f]*(?<!\\s)$',
+});
+/** Of a record that names persons: what a full import says of them, nobody here has seen. */
+export const claimed = {
+  imported: Type.Boolean({ description: 'it came with a full import' }),
+  imported_by: nullable(Uuid),
+  original_users: nullable(
+    Type.Record(Type.String(), Type.String(), { description: 'whom the imported document names, field by field' }),
+  ),
+};
+export const text = (maxLength: number, minLength = 0) => Type.String({ minLength, maxLength });
+/** Why somebody does what the record keeps for good: blanks are no reason. */
+export const Reason = Type.String({ minLength: 1, maxLength: 2_000, pattern: '\\S' });
+/** Any JSON object. */
+export const Json = Type.Record(Type.String(), Type.Unknown());
+
+/** One of some words. */
+export const oneOf = <const T extends readonly string[]>(...values: T) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: [...values] });
+
+/**
+ * The schema or null, written as one type list so that a fault names the rule of the value and not of both branches.
+ */
+export function nullable<S extends TSchema>(schema: S) {
+  const plain = schema as unknown as { type?: string; enum?: unknown[] };
+  if (plain.type === undefined) return Type.Unsafe<Static<S> | null>({ anyOf: [schema, { type: 'null' }] });
+  return Type.Unsafe<Static<S> | null>({
+    ...schema,
+    type: [plain.type, 'null'],
+    ...(plain.enum && { enum: [...plain.enum, null] }),
+  });
+}
+
+/** A body: fields that are not named are refused (decisions, section 2). */
+export const body = <P extends TProperties>(
+  properties: P,
+  options: { minProperties?: number; description?: string } = {},
+): TObject<P> => Type.Object(properties, { additionalProperties: false, ...options });
+
+/** All fields of a body as optional, for PATCH. An empty PATCH changes nothing and is fine. */
+export const partial = <P extends TProperties>(object: TObject<P>) =>
+  Type.Partial(object, { additionalProperties: false });
+
+/** Paging of every list (decisions, section 2). */
+export const paging = {
+  skip: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'how many to leave out' }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'how many at most' })),
+};
+
+/** The query of a list that has nothing but paging. */
+export const Paged = Type.Object({ ...paging });
+/** The page of a list that is short enough to be read whole. */
+export const pageOf = <T>(
+  all: readonly T[],
+  { skip = 0, limit = 50 }: { skip?: number | undefined; limit?: number | undefined },
+): { items: T[]; total: number } => ({ items: all.slice(skip, skip + limit), total: all.length });
+
+/** A field of an answer that the specification does not list; `x-extension` marks it in the contract. */
+export const extension = <const S extends TSchema>(schema: S, what: string): S => ({
+  ...schema,
+  description: `${what} (extension)`,
+  'x-extension': true,
+});
+
+/** Of answers to changes that schedules follow. */
+export const earlierOverrides = {
+  moved_by_earlier_override: Type.Optional(
+    Type.Integer({
+      description:
+        'participants whose visits all move with this change, since an override with `regenerate_schedule: false` had left them on the former date; not there where there are none',
+    }),
+  ),
+};
+
+/** `sort=field` or `sort=-field`. */
+export const sorting = <const F extends readonly string[]>(...fields: F) =>
+  Type.Optional(
+    Type.Unsafe<F[number] | `-${F[number]}`>({
+      type: 'string',
+      enum: fields.flatMap((f) => [f, `-${f}`]),
+      description: '`field` or `-field`',
+    }),
+  );
+
+/** `{items, total}`. */
+export const listOf = <S extends TSchema>(item: S) => Type.Object({ items: Type.Array(item), total: Type.Integer() });
+
+export const Fault = Type.Object({
+  path: Type.Optional(Type.String()),
+  row: Type.Optional(Type.Integer()),
+  code: Type.String(),
+  message: Type.String(),
+});
+/** The body of every error (decisions, section 2). */
+export const ErrorBody = Type.Object(
+  {
+    detail: Type.String(),
+    code: Type.Optional(Type.String({ description: 'stable, upper case' })),
+    errors: Type.Optional(Type.Array(Fault)),
+    warnings: Type.Optional(Type.Array(Type.Unknown())),
+    request_id: Type.Optional(Type.String()),
+  },
+  { $id: 'Error' },
+);

@@ -1,0 +1,114 @@
+import { createHash, createHmac } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Database, Tx } from '../../../db/client/knex.js';
+import { answerOf, claimKey, claimOf, dropKey, holdKey, takeOverKey } from '../../../db/operations/idempotency.queries.js';
+import type { KeyName } from '../../../db/operations/idempotency.queries.js';
+import { problem } from '../errors.js';
+import { Reply } from '../route.js';
+import { JsonStream } from '../json-stream.js';
+
+const POLL_MS = 40;
+/** Longer than any request may take: a claim older than this belongs to a process that died. */
+const ABANDONED_SECONDS = 30;
+
+/**
+ * A POST under an Idempotency-Key: per caller and path, the same key and body answers what was answered (decisions,
+ * section 2).
+ */
+export interface IdempotencyKey {
+  name: KeyName;
+  bodyHash: Buffer;
+}
+
+export function idempotencyKeyOf(
+  caller: string,
+  method: string,
+  path: string,
+  key: string,
+  raw: Buffer,
+  secret: string,
+): IdempotencyKey {
+  if (!/^[\x21-\x7e]{1,200}$/.test(key)) {
+    throw problem('VALIDATION_FAILED', {
+      detail: 'Idempotency-Key must be 1 to 200 printable characters',
+      errors: [
+        {
+          path: 'header.idempotency-key',
+          code: 'PATTERN',
+          message: 'Idempotency-Key must be 1 to 200 printable characters',
+        },
+      ],
+    });
+  }
+  // IdempotencyKey, so that a stored hash says nothing of a short body's content.
+  return {
+    name: { caller, method, path: path.slice(0, 500), key },
+    bodyHash: createHmac('sha256', secret).update(raw).digest(),
+  };
+}
+
+/** The id of the command that a request sends: another caller, path, key or body is another command. */
+export const requestKeyOf = ({ name, bodyHash }: IdempotencyKey): string =>
+  createHash('sha256')
+    .update([name.caller, name.method, name.path, name.key, bodyHash.toString('hex')].join(' '))
+    .digest('hex');
+
+/**
+ * Inside the change's own transaction: claim, change and answer commit together. A twin's insert waits on the claim
+ * until this one ends, and a process that dies leaves nothing behind.
+ * @returns the stored answer when the request was answered before
+ */
+export async function claimInTransaction(tx: Tx, request: IdempotencyKey): Promise<Reply | undefined> {
+  if (await claimKey(tx, request.name, request.bodyHash)) return undefined;
+  const stored = await claimOf(tx, request.name);
+  if (!stored) throw problem('IDEMPOTENCY_IN_PROGRESS');
+  return replay(stored, request);
+}
+
+/**
+ * For routes without a transaction of their own: a committed claim. A twin waits for its answer; one whose process
+ * died is taken over after 30 s.
+ */
+export async function claimCommitted(
+  database: Database,
+  request: IdempotencyKey,
+  waitSeconds: number,
+): Promise<Reply | undefined> {
+  const deadline = performance.now() + waitSeconds * 1000;
+  for (;;) {
+    if (await claimKey(database, request.name, request.bodyHash)) return undefined;
+    const stored = await claimOf(database, request.name);
+    if (stored) {
+      if (!stored.body_hash.equals(request.bodyHash)) throw problem('IDEMPOTENCY_KEY_REUSED');
+      if (stored.finished) return stored.status === null ? undefined : replay(stored, request);
+      if (await takeOverKey(database, request.name, ABANDONED_SECONDS)) return undefined;
+    }
+    if (performance.now() > deadline) throw problem('IDEMPOTENCY_IN_PROGRESS', { headers: { 'Retry-After': '1' } });
+    await pause(POLL_MS);
+  }
+}
+
+/**
+ * Keeps the answer. Errors are not kept: they changed nothing, and the next attempt may do better. Nor is a stream,
+ * which may be of any size: its key is held for its body alone, and the same again is answered anew.
+ */
+export async function storeResponse(db: Database | Tx, request: IdempotencyKey, answer: Reply): Promise<void> {
+  if (answer.body instanceof Readable) return holdKey(db, request.name);
+  const body = answer.body instanceof JsonStream ? answer.body.toString() : JSON.stringify(answer.body ?? null);
+  await answerOf(db, request.name, { status: answer.status, headers: answer.headers, body });
+}
+
+/** Frees a key whose request failed, so that it can be tried again. */
+export const releaseKey = (database: Database, request: IdempotencyKey): Promise<void> =>
+  dropKey(database, request.name);
+
+function replay(stored: NonNullable<Awaited<ReturnType<typeof claimOf>>>, request: IdempotencyKey): Reply {
+  if (!stored.body_hash.equals(request.bodyHash)) throw problem('IDEMPOTENCY_KEY_REUSED');
+  if (!stored.finished) throw problem('IDEMPOTENCY_IN_PROGRESS');
+  const body: unknown = JSON.parse(stored.body ?? 'null');
+  return new Reply(stored.status ?? 200, body === null ? undefined : body, {
+    ...stored.headers,
+    'Idempotent-Replay': 'true',
+  });
+}

@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { anyone } from './access.js';
+import { problem } from './errors.js';
+import { openapi } from './openapi/document.js';
+import { reply, route } from './route.js';
+import type { Route } from './route.js';
+import type { Dependencies } from '../dependencies.js';
+
+const require = createRequire(import.meta.url);
+const swagger = dirname(require.resolve('swagger-ui-dist/package.json'));
+const redoc = join(dirname(require.resolve('redoc/package.json')), 'bundles');
+
+/** Everything comes from this service; scripts only as files. Both pages write their styles into the document. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const swaggerPage = `<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Research Assessment Platform: API</title><meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="/docs/swagger-ui.css"><link rel="icon" type="image/png" href="/docs/favicon-32x32.png"></head>
+<body><div id="swagger-ui"></div><script src="/docs/swagger-ui-bundle.js" charset="utf-8"></script><script src="/docs/start.js" charset="utf-8"></script></body></html>`;
+const swaggerStart = `window.ui = SwaggerUIBundle({ url: '/openapi.json', dom_id: '#swagger-ui', deepLinking: true, docExpansion: 'none', filter: true, persistAuthorization: false, validatorUrl: null, presets: [SwaggerUIBundle.presets.apis] });`;
+const redocPage = `<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Research Assessment Platform: API reference</title><meta name="viewport" content="width=device-width, initial-scale=1"></head>
+<body><redoc spec-url="/openapi.json" disable-search="true"></redoc><script src="/redoc/redoc.standalone.js" charset="utf-8"></script></body></html>`;
+
+const TYPES: Record<string, string> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  png: 'image/png',
+};
+/** What the pages load, by name: nothing else of the packages is served. */
+const files: Record<string, string> = {
+  '/docs/swagger-ui.css': join(swagger, 'swagger-ui.css'),
+  '/docs/swagger-ui-bundle.js': join(swagger, 'swagger-ui-bundle.js'),
+  '/docs/favicon-32x32.png': join(swagger, 'favicon-32x32.png'),
+  '/redoc/redoc.standalone.js': join(redoc, 'redoc.standalone.js'),
+};
+
+/** The contract and its pages (interface, "Contract discovery"): 404 when ENABLE_API_DOCS is false. */
+export function documentRoutes(described: readonly Route[]): Route[] {
+  let document: string | undefined;
+  const page = (path: string, summary: string, content: () => string | Promise<string | Buffer>, type: string) =>
+    route({
+      method: 'GET',
+      path,
+      tag: 'Contract',
+      summary,
+      access: anyone,
+      rateLimit: 'none',
+      responses: { 200: undefined },
+      handle: async ({ services }) => {
+        requireEnabled(services);
+        return reply(200, await content(), {
+          'Content-Type': type,
+          'Content-Security-Policy': POLICY,
+          'Cache-Control': type.startsWith('text/html') || path === '/openapi.json' ? 'no-cache' : 'max-age=3600',
+        });
+      },
+    });
+  return [
+    page(
+      '/openapi.json',
+      'The OpenAPI 3.1 document',
+      () => (document ??= JSON.stringify(openapi(described))),
+      'application/json; charset=utf-8',
+    ),
+    page('/docs', 'Interactive documentation', () => swaggerPage, 'text/html; charset=utf-8'),
+    page('/docs/start.js', 'Starts the documentation', () => swaggerStart, TYPES.js!),
+    page('/redoc', 'Reference documentation', () => redocPage, 'text/html; charset=utf-8'),
+    page('/docs/expressions', 'Names and functions of expressions', expressionsPage, 'text/markdown; charset=utf-8'),
+    ...Object.entries(files).map(([path, file]) =>
+      page(path, 'A file of the documentation', () => readFile(file), TYPES[path.slice(path.lastIndexOf('.') + 1)]!),
+    ),
+  ];
+}
+
+/** docs/expressions.md: two folders up from here in the sources, three in the build. */
+async function expressionsPage(): Promise<Buffer> {
+  const [found] = ['../../docs/expressions.md', '../../../docs/expressions.md']
+    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+    .filter((path) => existsSync(path));
+  if (found === undefined) throw problem('NOT_FOUND', { detail: 'The page is not a part of this installation.' });
+  return readFile(found);
+}
+
+function requireEnabled({ settings }: Dependencies): void {
+  if (!settings.ENABLE_API_DOCS) throw problem('NOT_FOUND', { detail: 'There is nothing at this path.' });
+}

@@ -1,0 +1,167 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { AuditTrail } from '../../db/audit/audit.js';
+import type { Tx } from '../../db/client/knex.js';
+import { putOutbox } from '../../db/outbox/outbox.js';
+import { hashPassword } from '../../db/identity/passwords.js';
+import { linkHash } from '../../db/portal/portal.queries.js';
+import { endUserLinks, insertUserLink, userOfLink } from '../../db/identity/user-links.queries.js';
+import type { LinkPurpose } from '../../db/identity/user-links.queries.js';
+import { clearFailedLogins } from '../../db/identity/login-failures.queries.js';
+import {
+  familyOf,
+  revokeAllOf,
+  revokeFamily,
+  updateUser,
+  userById,
+  userSecretByEmail,
+} from '../../db/identity/users.queries.js';
+import type { UserRow } from '../../db/identity/users.queries.js';
+import { inScope } from '../../db/client/transaction.js';
+import type { Actor } from '../http/access.js';
+import { requireUncommon } from './credentials/password-rule.js';
+import { sessionSecret } from './credentials/portal.js';
+import { opaqueToken, sha256 } from './credentials/tokens.js';
+import { problem } from '../http/errors.js';
+import { assertAllowed } from '../http/middleware/rate-limit.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
+import type { Settings } from '../../settings.js';
+import { tokensAfter } from './auth.service.js';
+import type { TokensAfter } from './auth.service.js';
+import { maySendLink, requireLinkQuota } from './quotas.js';
+import { register } from './users.service.js';
+
+interface Change {
+  tx: Tx;
+  audit: AuditTrail;
+  actor: Actor;
+  context: RequestContext;
+}
+/** How long the answer takes at least, so that it does not tell whether there was anything to do. */
+const LEAST_MS = 150;
+
+async function queueLink(tx: Tx, userId: string, purpose: LinkPurpose): Promise<void> {
+  await putOutbox(tx, [{ topic: 'user-link', studyId: null, subject: await insertUserLink(tx, userId, purpose) }]);
+}
+
+/**
+ * Sends a link for a new password, if there is such an active account; the answer is the same either way. @throws 429
+ * by account
+ */
+export async function forgotPassword(services: Dependencies, email: string, context: RequestContext): Promise<void> {
+  const account = sha256(email.toLowerCase()).toString('base64url');
+  assertAllowed(await services.rateLimits.auth.take(`forgot:${account}`));
+  await Promise.all([
+    pause(LEAST_MS),
+    inScope(services.database, [], async ({ tx, audit }) => {
+      const user = await userSecretByEmail(tx, email);
+      if (user?.status !== 'active' || !(await maySendLink(tx, services.settings, { user_id: user.id }))) return;
+      await queueLink(tx, user.id, 'password_reset');
+      audit.record({
+        study_id: null,
+        user_id: user.id,
+        action: 'password_reset_requested',
+        resource_type: 'user',
+        resource_id: user.id,
+        request_id: context.requestId,
+      });
+    }),
+  ]);
+}
+
+/**
+ * Chooses a password by a link that was mailed: of a forgotten one, or of an invitation. Ends all logins; a second
+ * factor stays and is asked for. With `revoke_api_tokens` the tokens of /api/v1 end as well.
+ * @throws 401 INVALID_LINK, 400 PASSWORD_TOO_COMMON (the link is good still)
+ */
+export async function resetPassword(
+  { database, settings }: Dependencies,
+  given: { token: string; new_password: string; revoke_api_tokens?: boolean },
+  context: RequestContext,
+): Promise<TokensAfter> {
+  return inScope(database, [], async ({ tx, audit }) => {
+    const user = await userOfLink(tx, linkHash(sessionSecret(settings), given.token));
+    if (!user) throw problem('INVALID_LINK');
+    requireUncommon(given.new_password, user.email, 'new_password');
+    await updateUser(tx, user.user_id, { password_hash: await hashPassword(given.new_password) });
+    await clearFailedLogins(tx, user.user_id);
+    await endUserLinks(tx, user.user_id);
+    await revokeAllOf(tx, user.user_id);
+    audit.record({
+      study_id: null,
+      user_id: user.user_id,
+      action: 'password_reset',
+      resource_type: 'user',
+      resource_id: user.user_id,
+      request_id: context.requestId,
+      metadata: { by: user.purpose },
+    });
+    // Whoever was invited has had no password before, and no tokens.
+    if (user.purpose === 'invitation') return { api_tokens: [], revoked: [] };
+    return tokensAfter({ tx, audit }, user.user_id, given.revoke_api_tokens === true, context);
+  });
+}
+
+/** Makes a user without a password, who chooses one by a mailed link. @throws 409 EMAIL_TAKEN, 422 */
+export async function inviteUser(
+  change: Change,
+  given: { email: string; name: string; role: string; study_ids?: string[]; site_ids?: string[] },
+): Promise<UserRow> {
+  const user = await register(change, { ...given, password: opaqueToken() });
+  await queueLink(change.tx, user.id, 'invitation');
+  change.audit.record({
+    ...auditActor(change.actor, change.context),
+    study_id: null,
+    action: 'user_invited',
+    resource_type: 'user',
+    resource_id: user.id,
+  });
+  return user;
+}
+
+/** Sends another link to a user who lost the first. @throws 404, 409 for one who is not active, 429 QUOTA_EXCEEDED */
+export async function inviteAgain(
+  { tx, audit, actor, context }: Change,
+  settings: Settings,
+  id: string,
+): Promise<void> {
+  const user = await userById(tx, id);
+  if (!user) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
+  if (user.status !== 'active') throw problem('CONFLICT', { detail: 'The user is not active.' });
+  await requireLinkQuota(tx, settings, { user_id: id });
+  await queueLink(tx, id, 'invitation');
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: null,
+    action: 'user_invited',
+    resource_type: 'user',
+    resource_id: id,
+  });
+}
+
+/** Ends one of the caller's own logins. @throws 404 */
+export async function revokeLogin({ tx, audit, actor, context }: Change, familyId: string): Promise<void> {
+  if (!(await familyOf(tx, actor.id, familyId))) throw problem('NOT_FOUND', { detail: 'There is no such login.' });
+  await revokeFamily(tx, familyId);
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: null,
+    action: 'logout',
+    resource_type: 'user',
+    resource_id: actor.id,
+    metadata: { session: familyId },
+  });
+}
+
+/** Ends every login of the caller's, this one included: access tokens too, at once. */
+export async function revokeAllLogins({ tx, audit, actor, context }: Change): Promise<void> {
+  await revokeAllOf(tx, actor.id);
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: null,
+    action: 'logout_everywhere',
+    resource_type: 'user',
+    resource_id: actor.id,
+  });
+}

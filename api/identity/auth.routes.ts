@@ -1,0 +1,99 @@
+import { userById } from '../../db/identity/users.queries.js';
+import { anyone, roles, signedIn, outsideStudy } from '../http/access.js';
+import { created, noContent, route } from '../http/route.js';
+import {
+  ChangePassword,
+  Login,
+  LoginAnswer,
+  PasswordChanged,
+  RefreshToken,
+  Register,
+  Tokens,
+  User,
+} from './users.schemas.js';
+import { changePassword, login, logout, refresh, withTokens } from './auth.service.js';
+import { register } from './users.service.js';
+
+export const authRoutes = [
+  route({
+    method: 'POST',
+    path: '/api/auth/login',
+    tag: 'Authentication',
+    summary: 'Log in with email and password',
+    description:
+      'Five failures in a row lock the account for 15 minutes, for the address that they come from; a device that logged in before is counted by itself. The owner is told by mail, of a login from a new device too. A locked account, an unknown email and a wrong password are answered alike.\n\nWhere a second factor is set up the answer is `mfa_required`, where the role must have one and has none `mfa_setup_required` (MFA_REQUIRED_ROLES).',
+    access: anyone,
+    rateLimit: 'auth',
+    idempotencyKey: false,
+    body: Login,
+    responses: { 200: LoginAnswer, 401: undefined },
+    handle: ({ services, body, context }) => login(services, body, context),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/auth/refresh',
+    tag: 'Authentication',
+    summary: 'Exchange a refresh token for new tokens',
+    description:
+      'Each refresh token is good once. A second use ends every token that came from the same login, access tokens at once.',
+    access: anyone,
+    idempotencyKey: false,
+    body: RefreshToken,
+    responses: { 200: Tokens, 401: undefined },
+    handle: ({ services, body, context }) => refresh(services, body.refresh_token, context),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/auth/logout',
+    tag: 'Authentication',
+    summary: 'End a login by its refresh token',
+    description: 'Its access tokens end at once.',
+    access: anyone,
+    idempotencyKey: false,
+    body: RefreshToken,
+    responses: { 204: undefined },
+    handle: async ({ services, body, context }) => {
+      await logout(services, body.refresh_token, context);
+      return noContent();
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/auth/me',
+    tag: 'Authentication',
+    summary: 'Who the access token belongs to',
+    access: outsideStudy(signedIn),
+    transaction: 'read',
+    responses: { 200: User },
+    handle: ({ tx, actor }) => userById(tx, actor.id),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/auth/password',
+    tag: 'Authentication',
+    summary: 'Change one’s own password; ends all logins',
+    access: outsideStudy(signedIn),
+    transaction: 'change',
+    rateLimit: 'auth',
+    idempotencyKey: false,
+    description:
+      'Tokens of /api/v1 go on unless `revoke_api_tokens` ends them. Where the user has or had some they are listed (200), else the answer is 204. The user is told by mail.',
+    body: ChangePassword,
+    responses: { 200: PasswordChanged, 204: undefined },
+    handle: async ({ tx, audit, actor, body, context }) =>
+      withTokens(await changePassword(tx, audit, actor, body, context)),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/auth/register',
+    tag: 'Authentication',
+    summary: 'Register a user',
+    description: 'Each of `site_ids` must be of one of `study_ids` (400 SITE_OF_OTHER_STUDY).',
+    access: outsideStudy(roles('admin')),
+    transaction: 'change',
+    rateLimit: 'auth',
+    body: Register,
+    responses: { 201: User },
+    handle: async ({ tx, audit, actor, body, context }) => created(await register({ tx, audit, actor, context }, body)),
+  }),
+];

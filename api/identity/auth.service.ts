@@ -1,0 +1,259 @@
+import type { AuditTrail } from '../../db/audit/audit.js';
+import type { Tx } from '../../db/client/knex.js';
+import { hashPassword, verifyPassword } from '../../db/identity/passwords.js';
+import { secondFactor } from '../../db/identity/mfa.queries.js';
+import { listActiveTokens, revokeApiTokensOf } from '../../db/v1/api-tokens.queries.js';
+import type { ApiToken } from '../../db/v1/api-tokens.queries.js';
+import { clearOrigin, originOf } from '../../db/identity/login-failures.queries.js';
+import {
+  insertRefreshToken,
+  markRotated,
+  passwordHashOf,
+  refreshTokenForUpdate,
+  revokeAllOf,
+  revokeFamily,
+  updateUser,
+  userSecretByEmail,
+  userSecretForUpdate,
+} from '../../db/identity/users.queries.js';
+import type { UserSecret } from '../../db/identity/users.queries.js';
+import { inScope } from '../../db/client/transaction.js';
+import type { WriteTransaction } from '../../db/client/transaction.js';
+import type { Actor } from '../http/access.js';
+import { requireUncommon } from './credentials/password-rule.js';
+import { notifyUser } from './account-notices.js';
+import { countFailure, originIn } from './login-failures.js';
+import { challenge, mfaRequired } from './mfa-challenge.js';
+import { opaqueToken, sha256, signToken } from './credentials/tokens.js';
+import { problem } from '../http/errors.js';
+import { assertAllowed } from '../http/middleware/rate-limit.js';
+import { auditActor } from '../http/audit-actor.js';
+import { noContent, reply } from '../http/route.js';
+import type { Reply, RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
+
+export interface Tokens {
+  access_token: string;
+  refresh_token: string;
+  token_type: 'bearer';
+  expires_in: number;
+}
+
+const NOBODY = '00000000-0000-0000-0000-000000000000';
+/** A hash that no password fits: an unknown email costs the time of a wrong password. */
+let nobody: Promise<string> | undefined;
+
+/**
+ * Checks email and password. Wrong, unknown, locked and deactivated all get the same answer after the same work. What
+ * is wrong is counted by account and address together; a device that logged in before is counted by itself.
+ * @throws 401 INVALID_CREDENTIALS, 429 by account
+ */
+export async function login(
+  services: Dependencies,
+  given: { email: string; password: string },
+  context: RequestContext,
+) {
+  const user = await userSecretByEmail(services.database, given.email);
+  // Asked for an unknown email too: it takes as long.
+  const from = await originOf(services.database, user?.id ?? NOBODY, {
+    ip: context.ip,
+    userAgent: context.userAgent ?? null,
+  });
+  // By account as well, known or not; its hash, since counters are no place for addresses. A device that logged in
+  // before has a count of its own: nobody else uses it up.
+  const account = `account:${sha256(given.email.toLowerCase()).toString('base64url')}`;
+  assertAllowed(await services.rateLimits.auth.take(from.known ? `${account}:${from.key}` : account));
+  const right = await verifyPassword(
+    user?.password_hash ?? (await (nobody ??= hashPassword(opaqueToken()))),
+    given.password,
+  );
+  if (!user) throw problem('INVALID_CREDENTIALS');
+  const entered = await inScope(services.database, [], async ({ tx, audit }) => {
+    const entry = {
+      study_id: null,
+      user_id: user.id,
+      resource_type: 'user',
+      resource_id: user.id,
+      request_id: context.requestId,
+    };
+    const now = await userSecretForUpdate(tx, user.id);
+    const origin = await originIn(tx, user.id, context);
+    if (right && now && !origin.locked && now.status === 'active' && now.password_hash === user.password_hash) {
+      const factor = await secondFactor(tx, now.id);
+      if (factor?.verified) {
+        // The count of failures stays: it is cleared by a whole login, or codes could be tried without end.
+        audit.record({ ...entry, action: 'login_password_accepted' });
+        return { mfa_required: true as const, mfa_token: await challenge(services, tx, now, 'login') };
+      }
+      if (mfaRequired(services.settings, now.role)) {
+        audit.record({ ...entry, action: 'login_password_accepted', metadata: { mfa: 'setup_required' } });
+        return { mfa_setup_required: true as const, mfa_token: await challenge(services, tx, now, 'setup') };
+      }
+      audit.record({ ...entry, action: 'login' });
+      return await signIn(services, tx, now, context);
+    }
+    audit.record({
+      ...entry,
+      action: 'login_failed',
+      metadata: { reason: now?.status !== 'active' ? 'inactive' : origin.locked ? 'locked' : 'password' },
+    });
+    if (!right && !origin.locked) await countFailure({ tx, audit }, user.id, origin, context);
+    return undefined;
+  });
+  // Thrown after the commit: the count of failures and its record stay.
+  if (!entered) throw problem('INVALID_CREDENTIALS');
+  return entered;
+}
+
+/** What a login gives once everything that it asks for is there. */
+export async function signIn(
+  services: Dependencies,
+  tx: Tx,
+  user: Omit<UserSecret, 'password_hash' | 'locked'>,
+  context: RequestContext,
+) {
+  const origin = await originIn(tx, user.id, context);
+  await clearOrigin(tx, user.id, origin);
+  if (origin.usedBefore && !origin.known) await notifyUser(tx, user.id, 'new_device', context);
+  const tokens = await issue(services, tx, user, context);
+  return { user: { id: user.id, email: user.email, name: user.name, role: user.role, status: user.status }, tokens };
+}
+
+/** An access token and a refresh token of a new family, or of the family that is rotated. */
+async function issue(
+  { settings }: Dependencies,
+  tx: Tx,
+  user: { id: string; role: string; session_epoch: number },
+  context: RequestContext,
+  familyId?: string,
+): Promise<Tokens> {
+  const seconds = Math.max(1, Math.round(settings.ACCESS_TOKEN_MINUTES * 60));
+  const refresh = opaqueToken();
+  const sid = await insertRefreshToken(tx, {
+    userId: user.id,
+    hash: sha256(refresh),
+    days: settings.REFRESH_TOKEN_DAYS,
+    familyId,
+    origin: { userAgent: context.userAgent ?? null, ip: context.ip },
+  });
+  return {
+    access_token: signToken(settings, 'api', user, seconds, { sid, epoch: user.session_epoch }),
+    refresh_token: refresh,
+    token_type: 'bearer',
+    expires_in: seconds,
+  };
+}
+
+/** Rotates a refresh token. One that was rotated before is stolen or repeated: its whole family ends. @throws 401 */
+export async function refresh(services: Dependencies, token: string, context: RequestContext): Promise<Tokens> {
+  const tokens = await inScope(services.database, [], async ({ tx, audit }) => {
+    const row = await refreshTokenForUpdate(tx, sha256(token));
+    if (!row || !row.usable || row.status !== 'active') return undefined;
+    if (row.rotated) {
+      await revokeFamily(tx, row.family_id);
+      audit.record({
+        study_id: null,
+        user_id: row.user_id,
+        action: 'refresh_token_reused',
+        resource_type: 'user',
+        resource_id: row.user_id,
+        request_id: context.requestId,
+      });
+      return undefined;
+    }
+    // A role that must have a second factor meanwhile: the next login asks for it.
+    if (mfaRequired(services.settings, row.role) && !row.mfa_enabled) return undefined;
+    await markRotated(tx, row.id);
+    return issue(
+      services,
+      tx,
+      { id: row.user_id, role: row.role, session_epoch: row.session_epoch },
+      context,
+      row.family_id,
+    );
+  });
+  if (!tokens) throw problem('INVALID_REFRESH_TOKEN');
+  return tokens;
+}
+
+/** Ends the token's family; a token that is not known is ended already. */
+export async function logout(services: Dependencies, token: string, context: RequestContext): Promise<void> {
+  await inScope(services.database, [], async ({ tx, audit }) => {
+    const row = await refreshTokenForUpdate(tx, sha256(token));
+    if (!row) return;
+    await revokeFamily(tx, row.family_id);
+    audit.record({
+      study_id: null,
+      user_id: row.user_id,
+      action: 'logout',
+      resource_type: 'user',
+      resource_id: row.user_id,
+      request_id: context.requestId,
+    });
+  });
+}
+
+/**
+ * Changes the caller's own password and ends all sessions; with `revoke_api_tokens` the tokens of /api/v1 as well.
+ * @returns the tokens that go on, and those that were revoked
+ * @throws 400 when the present one is wrong or the new one common
+ */
+export async function changePassword(
+  tx: Tx,
+  audit: AuditTrail,
+  actor: Actor,
+  given: { current_password: string; new_password: string; revoke_api_tokens?: boolean },
+  context: RequestContext,
+): Promise<TokensAfter> {
+  const stored = await passwordHashOf(tx, actor.id);
+  if (!stored || !(await verifyPassword(stored, given.current_password))) {
+    throw problem('RULE_VIOLATED', {
+      detail: 'current_password is wrong.',
+      errors: [{ path: 'current_password', code: 'WRONG_PASSWORD', message: 'current_password is wrong' }],
+    });
+  }
+  requireUncommon(given.new_password, actor.email, 'new_password');
+  await updateUser(tx, actor.id, { password_hash: await hashPassword(given.new_password) });
+  await revokeAllOf(tx, actor.id);
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: null,
+    action: 'password_changed',
+    resource_type: 'user',
+    resource_id: actor.id,
+  });
+  return tokensAfter({ tx, audit }, actor.id, given.revoke_api_tokens === true, context);
+}
+
+/** The tokens of /api/v1 after a new password. */
+export interface TokensAfter {
+  api_tokens: ApiToken[];
+  revoked: string[];
+}
+
+/** Revokes a user's tokens of /api/v1 where that is wanted, lists those that go on, and tells the user. */
+export async function tokensAfter(
+  { tx, audit }: WriteTransaction,
+  userId: string,
+  revoke: boolean,
+  context: RequestContext,
+): Promise<TokensAfter> {
+  const revoked = revoke ? await revokeApiTokensOf(tx, userId) : [];
+  for (const token of revoked)
+    audit.record({
+      study_id: null,
+      user_id: userId,
+      action: 'api_token_revoked',
+      resource_type: 'api_token',
+      resource_id: token,
+      request_id: context.requestId,
+      metadata: { user_id: userId },
+    });
+  const left = await listActiveTokens(tx, userId);
+  await notifyUser(tx, userId, 'password_changed', context, { tokens_left: left.length });
+  return { api_tokens: left, revoked };
+}
+
+/** The answer to a new password: the tokens, where there are or were any. */
+export const withTokens = (tokens: TokensAfter): Reply =>
+  tokens.api_tokens.length + tokens.revoked.length > 0 ? reply(200, tokens) : noContent();

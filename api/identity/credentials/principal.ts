@@ -1,0 +1,51 @@
+import type { Context } from 'koa';
+import type { Settings } from '../../../settings.js';
+import type { Access } from '../../http/access.js';
+import { UUID } from '../../http/context.js';
+import { problem } from '../../http/errors.js';
+import type { Credential } from '../../http/route.js';
+import { isPortalToken, portalPrincipal } from './portal.js';
+import type { PortalPrincipal } from './portal.js';
+import { bearer, claimedAudience, sha256, verifyToken } from './tokens.js';
+
+/** Whom a token was given to: a user, participant or caregiver by id, or the token of /api/v1 itself. */
+export type Principal =
+  | { kind: 'user'; id: string; userId: string; credential: Credential; epoch: number | undefined }
+  | { kind: 'token'; id: string; userId: string; hash: string }
+  | PortalPrincipal;
+
+/** Who holds the token of a request. Nothing of it was looked up. @throws 401, 403 CSRF_REFUSED */
+export function principalOf(
+  ctx: Context,
+  { token: kind, byTicket }: Access,
+  settings: Settings,
+  studyId?: string,
+): Principal {
+  if (kind === 'portal' || kind === 'anyPortalUser' || (kind === 'either' && isPortalToken(ctx)))
+    return portalPrincipal(ctx, settings);
+  const authorization = ctx.get('authorization');
+  const ticket = byTicket && authorization === '' ? ticketOf(ctx) : undefined;
+  if (ticket !== undefined) return ticketHolder(settings, ticket, studyId);
+  const token = bearer(authorization);
+  if (kind === 'scoped') {
+    const { jti, sub } = verifyToken(settings, 'v1', token);
+    if (!UUID.test(jti)) throw problem('INVALID_TOKEN');
+    return { kind: 'token', id: jti, userId: sub, hash: sha256(token).toString('hex') };
+  }
+  const audience = kind === 'setup' && claimedAudience(authorization) === 'mfa' ? 'mfa' : 'api';
+  const { sub, jti, sid, epoch } = verifyToken(settings, audience, token);
+  return { kind: 'user', id: sub, userId: sub, epoch, credential: { audience, jti, sid } };
+}
+
+/** The ticket of a request for a stream of events: what opens such streams in browsers can send no header. */
+function ticketOf(ctx: Context): string | undefined {
+  const { ticket } = ctx.query;
+  return typeof ticket === 'string' && ctx.get('accept').includes('text/event-stream') ? ticket : undefined;
+}
+
+/** @throws 401 INVALID_TOKEN: expired, forged, or for another study */
+function ticketHolder(settings: Settings, ticket: string, studyId: string | undefined): Principal {
+  const { sub, jti, sid, epoch, study } = verifyToken(settings, 'events', ticket);
+  if (study === undefined || study !== studyId?.toLowerCase()) throw problem('INVALID_TOKEN');
+  return { kind: 'user', id: sub, userId: sub, epoch, credential: { audience: 'api', jti, sid } };
+}

@@ -1,0 +1,20 @@
+import { isIP } from 'node:net';
+import type { Context } from 'koa';
+import type { Settings } from '../../../settings.js';
+import { uiOrigins } from '../../http/middleware/codec-cors.js';
+
+const isLoopback = (address: string): boolean => /^(::ffff:)?127\.|^::1$/.test(address);
+
+/**
+ * Whether somebody on this machine asks a service in development: by the connection, which no proxy has passed on, by
+ * the name that was asked for, and by no page of another origin than the Temporal UI’s.
+ */
+export function isOnThisMachine(ctx: Context, settings: Settings): boolean {
+  if (settings.production || !isLoopback(ctx.req.socket.remoteAddress ?? '')) return false;
+  if (['forwarded', 'x-forwarded-for', 'x-real-ip'].some((name) => ctx.get(name) !== '')) return false;
+  const asked = URL.canParse(`http://${ctx.get('host')}`) ? new URL(`http://${ctx.get('host')}`).hostname : '';
+  const plain = asked.replaceAll(/[[\]]/g, '');
+  if (plain !== 'localhost' && !(isIP(plain) > 0 && isLoopback(plain))) return false;
+  const origin = ctx.get('origin');
+  return origin === '' || uiOrigins(settings).includes(origin);
+}

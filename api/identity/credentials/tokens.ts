@@ -1,0 +1,159 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import jwt from 'jsonwebtoken';
+import { nowMs } from '../../../db/client/clock.js';
+import { secretKey } from '../../../db/audit/hashing.js';
+import { problem } from '../../http/errors.js';
+import type { Settings } from '../../../settings.js';
+
+const ISSUER = 'research-assessment-platform';
+/** What a token is good for; one for one audience is no good for another (decisions, section 3). */
+export type Audience = 'api' | 'portal' | 'mfa' | 'v1' | 'events';
+
+export interface TokenClaims {
+  sub: string;
+  role: string;
+  jti: string;
+  exp: number;
+  /**
+   * Of an access token: the login that it came from, and the epoch of the user's logins at that time; of a caregiver's
+   * token, its epoch.
+   */
+  sid?: string;
+  epoch?: number;
+  /** Of a ticket for a stream of events: the study whose events it is for. */
+  study?: string;
+}
+/** What a token says beside whom it is for. */
+export interface TokenDetails {
+  jti?: string;
+  sid?: string | undefined;
+  epoch?: number | undefined;
+  study?: string;
+}
+
+/** The signing secret. @throws Error in one sentence when it is not set */
+export function jwtSecret(settings: Settings): string {
+  if (!settings.JWT_SECRET)
+    throw new Error('JWT_SECRET is not set: give at least 32 random characters ("npm start" makes one).');
+  return settings.JWT_SECRET;
+}
+
+/**
+ * The secret as a key. Given as text, the library would first try to read it as a public key, at every token: that
+ * failure with its stack was a sixth of the processor time of a request that lists participants.
+ */
+const jwtKey = (settings: Settings): KeyObject => secretKey(jwtSecret(settings));
+
+/** Signs a token for `audience`, HS256, with iss, aud, sub, role, jti and exp. */
+export function signToken(
+  settings: Settings,
+  audience: Audience,
+  subject: { id: string; role: string },
+  seconds: number,
+  details: TokenDetails = {},
+): string {
+  const { jti = randomUUID(), ...more } = details;
+  return jwt.sign({ role: subject.role, iat: Math.floor(nowMs() / 1000), ...more }, jwtKey(settings), {
+    algorithm: 'HS256',
+    issuer: ISSUER,
+    audience,
+    subject: subject.id,
+    jwtid: jti,
+    expiresIn: Math.max(1, Math.round(seconds)),
+  });
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+const REMEMBERED = 1_000;
+const verified = new Map<string, TokenClaims>();
+
+/**
+ * The claims of a token. A signature that fits fits for good: it is checked once, the expiry every time (what the
+ * holder may do is asked of the database at each request).
+ * @throws 401 INVALID_TOKEN: another algorithm, issuer or audience, expired, forged, or not a token at all
+ */
+export function verifyToken(settings: Settings, audience: Audience, token: string): TokenClaims {
+  const key = `${audience} ${jwtSecret(settings)} ${token}`;
+  const known = verified.get(key);
+  if (known && known.exp * 1000 > nowMs()) return known;
+  const fresh = verify(settings, audience, token);
+  if (verified.size >= REMEMBERED) verified.clear();
+  verified.set(key, fresh);
+  return fresh;
+}
+
+function verify(settings: Settings, audience: Audience, token: string): TokenClaims {
+  let claims: jwt.JwtPayload | string;
+  try {
+    claims = jwt.verify(token, jwtKey(settings), {
+      algorithms: ['HS256'],
+      issuer: ISSUER,
+      audience,
+      clockTimestamp: Math.floor(nowMs() / 1000),
+    });
+  } catch (fault) {
+    // A header that says JWT over a payload that is no JSON is a SyntaxError of the library.
+    if (fault instanceof jwt.JsonWebTokenError || fault instanceof SyntaxError)
+      throw problem('INVALID_TOKEN', { cause: fault, headers: challenge('invalid_token') });
+    throw fault;
+  }
+  if (
+    typeof claims === 'string' ||
+    !UUID.test(claims.sub ?? '') ||
+    typeof claims.role !== 'string' ||
+    !claims.jti ||
+    !claims.exp
+  ) {
+    throw problem('INVALID_TOKEN', { headers: challenge('invalid_token') });
+  }
+  const { sid, epoch, study } = claims as { sid?: unknown; epoch?: unknown; study?: unknown };
+  return {
+    sub: claims.sub!,
+    role: claims.role,
+    jti: claims.jti,
+    exp: claims.exp,
+    ...(typeof sid === 'string' && { sid }),
+    ...(typeof epoch === 'number' && { epoch }),
+    ...(typeof study === 'string' && { study }),
+  };
+}
+
+/** The token of an Authorization header. @throws 401 UNAUTHENTICATED when there is none */
+export function bearer(authorization: string | undefined): string {
+  const token = /^Bearer +([A-Za-z0-9._~+/=-]+)$/i.exec(authorization ?? '')?.[1];
+  if (!token) throw problem('UNAUTHENTICATED', { headers: challenge() });
+  return token;
+}
+
+const challenge = (error?: string) => ({ 'WWW-Authenticate': error ? `Bearer error="${error}"` : 'Bearer' });
+
+const claims = new Map<string, string | undefined>();
+
+/**
+ * For whom the token of an Authorization header says that it is. It proves nothing: only as what the token is checked.
+ */
+export function claimedAudience(authorization: string): string | undefined {
+  if (claims.has(authorization)) return claims.get(authorization);
+  if (claims.size >= REMEMBERED) claims.clear();
+  const audience = audienceOf(authorization);
+  claims.set(authorization, audience);
+  return audience;
+}
+
+function audienceOf(authorization: string): string | undefined {
+  const payload = authorization.split('.')[1] ?? '';
+  try {
+    const audience = (JSON.parse(Buffer.from(payload, 'base64url').toString()) as { aud?: unknown } | null)?.aud;
+    return typeof audience === 'string' ? audience : undefined;
+  } catch (fault) {
+    // No token at all: the check that follows says so.
+    if (fault instanceof SyntaxError) return undefined;
+    throw fault;
+  }
+}
+
+/** A secret that is only ever stored as its hash: refresh tokens. */
+export const opaqueToken = (): string => randomBytes(32).toString('base64url');
+export const sha256 = (value: string): Buffer => createHash('sha256').update(value).digest();

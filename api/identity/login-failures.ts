@@ -1,0 +1,32 @@
+import type { Tx } from '../../db/client/knex.js';
+import { countFailedLogin, originOf } from '../../db/identity/login-failures.queries.js';
+import type { LoginOrigin } from '../../db/identity/login-failures.queries.js';
+import type { WriteTransaction } from '../../db/client/transaction.js';
+import type { RequestContext } from '../http/route.js';
+import { notifyUser } from './account-notices.js';
+
+/** Where a request comes from, as the account of a user knows it. */
+export const originIn = (tx: Tx, userId: string, context: RequestContext): Promise<LoginOrigin> =>
+  originOf(tx, userId, { ip: context.ip, userAgent: context.userAgent ?? null });
+
+/** Counts a wrong password or code. A lock is an audit record, and the owner is told. */
+export async function countFailure(
+  { tx, audit }: WriteTransaction,
+  userId: string,
+  origin: LoginOrigin,
+  context: RequestContext,
+  action: 'account_locked' | 'reauthentication_locked' = 'account_locked',
+): Promise<void> {
+  const locked = await countFailedLogin(tx, userId, origin);
+  if (!locked) return;
+  audit.record({
+    study_id: null,
+    user_id: userId,
+    action,
+    resource_type: 'user',
+    resource_id: userId,
+    request_id: context.requestId,
+    metadata: { scope: locked },
+  });
+  await notifyUser(tx, userId, action, context);
+}

@@ -1,0 +1,26 @@
+import { randomUUID } from 'node:crypto';
+import type { Tx } from '../../db/client/knex.js';
+import { insertChallenge } from '../../db/identity/mfa.queries.js';
+import type { ChallengePurpose } from '../../db/identity/mfa.queries.js';
+import type { Settings } from '../../settings.js';
+import { signToken } from './credentials/tokens.js';
+import type { Dependencies } from '../dependencies.js';
+
+/** Long enough to find the telephone and install an authenticator. */
+const SECONDS: Record<ChallengePurpose, number> = { login: 5 * 60, setup: 15 * 60 };
+
+/** Whether a role must have a second factor here (MFA_REQUIRED_ROLES; decisions, section 3). */
+export const mfaRequired = (settings: Settings, role: string): boolean =>
+  (settings.MFA_REQUIRED_ROLES ?? (settings.production ? ['admin'] : [])).includes(role);
+
+/** An mfa token: the password was right, and it is good for this one purpose, once. */
+export async function challenge(
+  { settings }: Dependencies,
+  tx: Tx,
+  user: { id: string; role: string },
+  purpose: ChallengePurpose,
+): Promise<string> {
+  const id = randomUUID();
+  await insertChallenge(tx, { id, userId: user.id, purpose, seconds: SECONDS[purpose] });
+  return signToken(settings, 'mfa', user, SECONDS[purpose], { jti: id });
+}

@@ -1,0 +1,116 @@
+import { anyone, withNote, roles, signedIn, signedInOrSetup, outsideStudy } from '../http/access.js';
+import { noContent, route } from '../http/route.js';
+import {
+  LoggedIn,
+  MfaCode,
+  MfaEnabled,
+  MfaLogin,
+  MfaProof,
+  MfaSetup,
+  MfaStatus,
+  NewMfa,
+  RecoveryCodes,
+} from './users.schemas.js';
+import { Reauthentication } from './reauthentication.schemas.js';
+import { exactlyOne } from '../http/validation/validation.js';
+import { proofIn } from './reauthentication.service.js';
+import {
+  disableMfa,
+  loginByMfa,
+  mfaStatus,
+  renewRecoveryCodes,
+  resetMfa,
+  setUpMfa,
+  verifyMfa,
+} from './mfa.service.js';
+
+/** Of a route that changes one's own second factor. */
+const own = { method: 'POST', tag: 'Authentication', idempotencyKey: false } as const;
+
+export const mfaRoutes = [
+  route({
+    method: 'GET',
+    path: '/api/auth/mfa',
+    tag: 'Authentication',
+    summary: 'Whether one has a second factor, and must have one',
+    access: outsideStudy(signedIn),
+    transaction: 'read',
+    responses: { 200: MfaStatus },
+    handle: ({ tx, actor, services }) => mfaStatus(tx, services.settings, actor),
+  }),
+  route({
+    ...own,
+    path: '/api/auth/mfa/setup',
+    summary: 'A new second factor (TOTP), to be verified before it counts',
+    access: outsideStudy(signedInOrSetup),
+    description:
+      'Secret and recovery codes are shown here alone. By an access token, or by the `mfa_token` of a login that answered `mfa_setup_required`. A verified one must be disabled first (409 MFA_ENABLED). A login older than REAUTHENTICATION_MINUTES (5) proves identity again, by X-Reauthentication or by `password` (401 REAUTHENTICATION_REQUIRED).',
+    headers: Reauthentication,
+    body: NewMfa,
+    responses: { 200: MfaSetup, 401: undefined, 409: undefined },
+    handle: ({ services, actor, credential, context, headers, body }) =>
+      setUpMfa({ services, actor, credential, context }, proofIn(headers, body, credential)),
+  }),
+  route({
+    ...own,
+    path: '/api/auth/mfa/verify',
+    summary: 'Turn the second factor on by its first code',
+    access: outsideStudy(signedInOrSetup),
+    description:
+      'With an `mfa_token` this completes the login: the answer has `user` and `tokens`. A wrong code is 400 WRONG_CODE.',
+    body: MfaCode,
+    responses: { 200: MfaEnabled, 409: undefined },
+    handle: ({ services, actor, credential, context, body }) =>
+      verifyMfa({ services, actor, credential, context }, body.code),
+  }),
+  route({
+    ...own,
+    path: '/api/auth/mfa/login',
+    summary: 'Complete a login by a code, or by a recovery code',
+    access: anyone,
+    description:
+      'A code is good once, and within 30 seconds before and after its own; a recovery code once. Wrong ones count as failed logins. Anything wrong is 401; the `mfa_token` of before goes on to count after a wrong code.',
+    body: MfaLogin,
+    responses: { 200: LoggedIn, 401: undefined },
+    handle: ({ services, body, context }) => loginByMfa(services, exactlyOne(body, 'code', 'recovery_code'), context),
+  }),
+  route({
+    ...own,
+    path: '/api/auth/mfa/recovery-codes',
+    summary: 'New recovery codes; the old ones are good no more',
+    access: outsideStudy(signedIn),
+    description: 'Needs a code. A wrong one is 400 WRONG_CODE.',
+    body: MfaProof,
+    responses: { 200: RecoveryCodes, 409: undefined },
+    handle: ({ services, actor, credential, context, body }) =>
+      renewRecoveryCodes({ services, actor, credential, context }, exactlyOne(body, 'code', 'recovery_code')),
+  }),
+  route({
+    ...own,
+    path: '/api/auth/mfa/disable',
+    summary: 'Turn one’s own second factor off',
+    access: outsideStudy(withNote(signedIn, 'not for a role of MFA_REQUIRED_ROLES (403 MFA_REQUIRED)')),
+    description: 'Needs a code. A wrong one is 400 WRONG_CODE.',
+    body: MfaProof,
+    responses: { 204: undefined, 409: undefined },
+    handle: async ({ services, actor, credential, context, body }) => {
+      await disableMfa({ services, actor, credential, context }, exactlyOne(body, 'code', 'recovery_code'));
+      return noContent();
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/users/{id}/mfa',
+    tag: 'Users',
+    summary: 'Take away the second factor of a user who has lost it',
+    access: outsideStudy(roles('admin')),
+    transaction: 'change',
+    description:
+      'Ends all logins of the user. Where the role must have a second factor the next login sets up a new one.',
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params }) => {
+      await resetMfa({ tx, audit, actor, context }, params.id);
+      return noContent();
+    },
+  }),
+];

@@ -1,0 +1,34 @@
+import type { Tx } from '../../db/client/knex.js';
+import { exportsHeldBy, linksSentTo } from '../../db/identity/quotas.queries.js';
+import type { LinkRecipient } from '../../db/identity/quotas.queries.js';
+import type { Settings } from '../../settings.js';
+import { problem } from '../http/errors.js';
+
+/**
+ * Refuses another export in the background while a user has many of the study that are unfinished or kept.
+ * @throws 429 QUOTA_EXCEEDED
+ */
+export async function requireExportQuota(
+  tx: Tx,
+  { EXPORTS_PER_USER: most }: Settings,
+  of: { userId: string; studyId: string },
+): Promise<void> {
+  if ((await exportsHeldBy(tx, of)) < most) return;
+  throw problem('QUOTA_EXCEEDED', {
+    detail: `You have ${most} exports of this study that are unfinished or kept: wait until some have expired.`,
+    headers: { 'Retry-After': '600' },
+  });
+}
+
+/** Whether one recipient may be sent another link this hour. */
+export const maySendLink = async (tx: Tx, { LINKS_PER_HOUR: most }: Settings, to: LinkRecipient): Promise<boolean> =>
+  (await linksSentTo(tx, to)) < most;
+
+/** @throws 429 QUOTA_EXCEEDED */
+export async function requireLinkQuota(tx: Tx, settings: Settings, to: LinkRecipient): Promise<void> {
+  if (await maySendLink(tx, settings, to)) return;
+  throw problem('QUOTA_EXCEEDED', {
+    detail: `This recipient was sent ${settings.LINKS_PER_HOUR} links within an hour.`,
+    headers: { 'Retry-After': '600' },
+  });
+}

@@ -1,0 +1,35 @@
+import { Instant, Type, oneOf, text } from '../http/common.schemas.js';
+
+/** How a request proves once more who sends it; the header does the same. */
+export const proof = {
+  password: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 1000, description: 'proves identity again, as X-Reauthentication does' }),
+  ),
+  code: Type.Optional(Type.String({ pattern: '^[0-9]{6}$', description: 'the same by a code of the authenticator' })),
+};
+export const Reauthentication = Type.Object({
+  'x-reauthentication': Type.Optional(
+    Type.String({
+      maxLength: 4000,
+      description: 'the password, or a code of the authenticator (six digits): proves identity again',
+    }),
+  ),
+});
+/** What a signer may give beside the record. */
+export const signing = { meaning: Type.Optional(text(200, 1)), ...proof };
+export const Signature = Type.Object(
+  {
+    meaning: Type.String({ description: 'what the signature means: approval, review, responsibility …' }),
+    name: Type.String({ description: 'the printed name of the signer' }),
+    signed_at: Instant,
+    proved_by: Type.Unsafe<'password' | 'totp' | 'session' | 'claimed'>({
+      ...oneOf('password', 'totp', 'session', 'claimed'),
+      description:
+        'how identity was proved: password or code given for this signature, the login alone, or a message that only says so',
+    }),
+  },
+  { $id: 'Signature' },
+);
+/** In the description of a route that signs. */
+export const asksAgain =
+  'It is a signature: where the study’s `config.signatures.reauthenticate` is true (default in production) the request proves identity again, by X-Reauthentication or by `password` or `code` (401 REAUTHENTICATION_REQUIRED).';

@@ -1,0 +1,127 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Database, Tx } from '../../db/client/knex.js';
+import { verifyPassword } from '../../db/identity/passwords.js';
+import { clearProofs, proofsOf } from '../../db/identity/login-failures.queries.js';
+import { secondFactor, claimTotpStep } from '../../db/identity/mfa.queries.js';
+import { loginIsRecent, userSecretForUpdate } from '../../db/identity/users.queries.js';
+import { inScope } from '../../db/client/transaction.js';
+import type { Settings } from '../../settings.js';
+import type { Actor } from '../http/access.js';
+import { Problem, problem } from '../http/errors.js';
+import type { Credential, RequestContext } from '../http/route.js';
+import { countFailure } from './login-failures.js';
+import { stepOf } from './totp-proof.js';
+
+/** What proves once more who sends a request: the password, or a code of the authenticator. */
+export interface ReauthenticationProof {
+  password?: string | undefined;
+  code?: string | undefined;
+  /** The login that the request belongs to: wrong proofs are counted by it. */
+  login?: string | undefined;
+}
+export type ProvedBy = 'password' | 'totp';
+
+/** The refusal of a proof. It is counted once the request's own transaction is undone. */
+class WrongProof extends Problem {
+  constructor(
+    readonly userId: string,
+    readonly login: string,
+    /** False: the login is locked, and nothing was tried. */
+    readonly tried: boolean,
+  ) {
+    const { status, code, message } = problem('REAUTHENTICATION_FAILED');
+    super(status, code, message);
+  }
+
+  /** Counts the proof by its login. */
+  override async afterRollback(database: Database, context: RequestContext): Promise<void> {
+    if (!this.tried) return;
+    const { userId, login } = this;
+    await inScope(database, [], async (counting) => {
+      counting.audit.record({
+        study_id: null,
+        user_id: userId,
+        action: 'reauthentication_failed',
+        resource_type: 'user',
+        resource_id: userId,
+        request_id: context.requestId,
+      });
+      const proofs = await proofsOf(counting.tx, userId, login);
+      await countFailure(counting, userId, proofs, context, 'reauthentication_locked');
+    });
+  }
+}
+
+/**
+ * The proof that a request carries: in X-Reauthentication (six digits are a code, all else is a password), or as
+ * `password` or `code` in its body.
+ */
+export function proofIn(
+  headers: IncomingHttpHeaders,
+  body: Pick<ReauthenticationProof, 'password' | 'code'> | undefined,
+  credential: Credential | undefined,
+): ReauthenticationProof | undefined {
+  const login = credential?.sid;
+  const given = headers['x-reauthentication'];
+  if (typeof given === 'string' && given !== '')
+    return /^[0-9]{6}$/.test(given) ? { code: given, login } : { password: utf8(given), login };
+  if (body?.code !== undefined) return { code: body.code, login };
+  if (body?.password !== undefined) return { password: body.password, login };
+  return undefined;
+}
+
+/** Node reads headers byte by byte; clients write UTF-8. */
+function utf8(header: string): string {
+  const text = Buffer.from(header, 'latin1').toString('utf8');
+  return text.includes('\uFFFD') ? header : text;
+}
+
+/**
+ * Checks a proof; a code is used up with the caller's transaction.
+ * @returns by what identity was proved; undefined without a proof
+ * @throws 401 REAUTHENTICATION_FAILED
+ */
+export async function proveAgain(
+  tx: Tx,
+  settings: Settings,
+  { id }: Pick<Actor, 'id'>,
+  proof: ReauthenticationProof | undefined,
+): Promise<ProvedBy | undefined> {
+  if (!proof) return undefined;
+  const user = await userSecretForUpdate(tx, id);
+  const login = proof.login ?? id;
+  const proofs = await proofsOf(tx, id, login);
+  if (!user || proofs.locked) throw new WrongProof(id, login, false);
+  if (proof.code === undefined) {
+    if (!(await verifyPassword(user.password_hash, proof.password ?? ''))) throw new WrongProof(id, login, true);
+    await clearProofs(tx, id, proofs);
+    return 'password';
+  }
+  const factor = await secondFactor(tx, id);
+  const step = factor?.verified ? stepOf(settings, id, factor, proof.code) : undefined;
+  if (step === undefined) throw new WrongProof(id, login, true);
+  await claimTotpStep(tx, id, step);
+  await clearProofs(tx, id, proofs);
+  return 'totp';
+}
+
+/** What a request without a proof is told where one is needed. */
+export const reauthenticationRequired = (): Problem =>
+  problem('REAUTHENTICATION_REQUIRED', {
+    headers: { 'WWW-Authenticate': 'Bearer error="insufficient_user_authentication"' },
+  });
+
+/**
+ * Lets in whose login is not older than REAUTHENTICATION_MINUTES, or who proves identity again. The token of a login
+ * that must set up a second factor is of a password that was given just now.
+ * @throws 401 REAUTHENTICATION_REQUIRED or REAUTHENTICATION_FAILED
+ */
+export async function requireRecentProof(
+  tx: Tx,
+  settings: Settings,
+  { actor, credential, proof }: { actor: Actor; credential: Credential | undefined; proof: ReauthenticationProof | undefined },
+): Promise<void> {
+  if (credential?.audience === 'mfa' || (await proveAgain(tx, settings, actor, proof))) return;
+  if (!credential?.sid || !(await loginIsRecent(tx, credential.sid, settings.REAUTHENTICATION_MINUTES)))
+    throw reauthenticationRequired();
+}

@@ -1,0 +1,42 @@
+import { listUsers } from '../../db/identity/users.queries.js';
+import { roles, outsideStudy } from '../http/access.js';
+import { route } from '../http/route.js';
+import { Type, listOf, paging, sorting, text } from '../http/common.schemas.js';
+import { RoleName, User, UserChange, UserStatus } from './users.schemas.js';
+import { changeUser } from './users.service.js';
+
+export const userRoutes = [
+  route({
+    method: 'GET',
+    path: '/api/users',
+    tag: 'Users',
+    summary: 'List users',
+    access: outsideStudy(roles('admin')),
+    transaction: 'read',
+    query: Type.Object({
+      ...paging,
+      sort: sorting('email', 'name', 'created_at'),
+      role: Type.Optional(RoleName),
+      status: Type.Optional(UserStatus),
+      search: Type.Optional(text(200)),
+    }),
+    responses: { 200: listOf(User) },
+    handle: ({ tx, query }) =>
+      listUsers(tx, { ...query, skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? 'email' }),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/api/users/{id}',
+    tag: 'Users',
+    summary: 'Change a user’s role, status, studies or sites',
+    description:
+      'Counts at once, also for access tokens already given. Deactivating ends all logins of the user and its tokens of /api/v1, for good. ' +
+      'Each of `site_ids` must be of one of `study_ids`, as both are after the change (400 SITE_OF_OTHER_STUDY); sites of a study that is taken away go with it.',
+    access: outsideStudy(roles('admin')),
+    transaction: 'change',
+    body: UserChange,
+    responses: { 200: User },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      changeUser({ tx, audit, actor, context }, params.id, body, assertIfMatch),
+  }),
+];

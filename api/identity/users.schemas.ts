@@ -1,0 +1,118 @@
+import { allRoles } from '../http/access.js';
+import type { Role } from '../http/access.js';
+import { proof } from './reauthentication.schemas.js';
+import { ApiToken } from '../v1/v1.schemas.js';
+import { Email, Instant, Type, Uuid, body, oneOf, text } from '../http/common.schemas.js';
+
+export const RoleName = Type.Unsafe<Role>({ type: 'string', enum: [...allRoles] });
+export const UserStatus = oneOf('active', 'inactive');
+/** At least 12 characters (decisions, section 3); the upper bound keeps hashing cheap. */
+export const Password = Type.String({
+  minLength: 12,
+  maxLength: 200,
+  description: 'at least 12 characters; common ones are refused',
+});
+
+const identity = { id: Uuid, email: Type.String(), name: Type.String(), role: RoleName, status: UserStatus };
+export const UserBrief = Type.Object(identity);
+export const User = Type.Object({
+  ...identity,
+  study_ids: Type.Array(Uuid),
+  site_ids: Type.Array(Uuid),
+  mfa_enabled: Type.Boolean(),
+  created_at: Instant,
+  updated_at: Instant,
+});
+
+const Ids = Type.Array(Uuid, { maxItems: 1000 });
+export const Register = body({
+  email: Email,
+  name: text(200, 1),
+  password: Password,
+  role: RoleName,
+  study_ids: Type.Optional(Ids),
+  site_ids: Type.Optional(Ids),
+});
+export const Invite = body({
+  email: Email,
+  name: text(200, 1),
+  role: RoleName,
+  study_ids: Type.Optional(Ids),
+  site_ids: Type.Optional(Ids),
+});
+export const UserChange = body({
+  role: Type.Optional(RoleName),
+  status: Type.Optional(UserStatus),
+  study_ids: Type.Optional(Ids),
+  site_ids: Type.Optional(Ids),
+});
+
+export const Login = body({
+  email: Type.String({ minLength: 1, maxLength: 320 }),
+  password: Type.String({ minLength: 1, maxLength: 1000 }),
+});
+export const RefreshToken = body({ refresh_token: Type.String({ minLength: 1, maxLength: 500 }) });
+export const RevokeTokens = Type.Optional(
+  Type.Boolean({ default: false, description: 'end the tokens of /api/v1 as well' }),
+);
+export const ChangePassword = body({
+  current_password: Type.String({ minLength: 1, maxLength: 1000 }),
+  new_password: Password,
+  revoke_api_tokens: RevokeTokens,
+});
+/** What of /api/v1 goes on after a new password. */
+export const PasswordChanged = Type.Object({
+  api_tokens: Type.Array(ApiToken, { description: 'tokens of /api/v1 that still work' }),
+  revoked: Type.Array(Uuid, { description: 'those that ended with the password' }),
+});
+export const Tokens = Type.Object({
+  access_token: Type.String(),
+  refresh_token: Type.String(),
+  token_type: oneOf('bearer'),
+  expires_in: Type.Integer({ description: 'seconds' }),
+});
+const signedIn = { user: UserBrief, tokens: Tokens };
+export const LoggedIn = Type.Object(signedIn);
+const MfaToken = Type.String({ description: 'good for this one step, for some minutes' });
+/** The password was right: tokens, or what is asked for before there are any. */
+export const LoginAnswer = Type.Union([
+  LoggedIn,
+  Type.Object(
+    { mfa_required: Type.Literal(true), mfa_token: MfaToken },
+    { additionalProperties: false, description: 'a code is asked for: POST /api/auth/mfa/login' },
+  ),
+  Type.Object(
+    { mfa_setup_required: Type.Literal(true), mfa_token: MfaToken },
+    {
+      additionalProperties: false,
+      description: 'the role must have a second factor: setup and verify take this token as bearer',
+    },
+  ),
+]);
+
+const Code = Type.String({ pattern: '^[0-9]{6}$', description: 'six digits' });
+const RecoveryCode = text(100, 1);
+export const MfaStatus = Type.Object({
+  enabled: Type.Boolean(),
+  required: Type.Boolean({ description: 'the role must have it' }),
+  recovery_codes_left: Type.Integer(),
+});
+export const NewMfa = body({ password: proof.password });
+export const MfaSetup = Type.Object({
+  secret: Type.String({ description: 'base32' }),
+  otpauth_url: Type.String(),
+  recovery_codes: Type.Array(Type.String()),
+});
+export const MfaCode = body({ code: Code });
+export const MfaEnabled = Type.Object({
+  mfa_enabled: Type.Literal(true),
+  user: Type.Optional(UserBrief),
+  tokens: Type.Optional(Tokens),
+});
+export const MfaLogin = body({
+  mfa_token: Type.String({ minLength: 1, maxLength: 4000 }),
+  code: Type.Optional(Code),
+  recovery_code: Type.Optional(RecoveryCode),
+});
+export const MfaProof = body({ code: Type.Optional(Code), recovery_code: Type.Optional(RecoveryCode) });
+export const RecoveryCodes = Type.Object({ recovery_codes: Type.Array(Type.String()) });

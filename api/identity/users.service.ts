@@ -1,0 +1,180 @@
+import type { AuditTrail } from '../../db/audit/audit.js';
+import type { Tx } from '../../db/client/knex.js';
+import { hashPassword } from '../../db/identity/passwords.js';
+import { revokeApiTokensOf } from '../../db/v1/api-tokens.queries.js';
+import {
+  assignSites,
+  assignStudies,
+  insertUser,
+  missingIds,
+  otherActiveAdmins,
+  revokeAllOf,
+  sitesOutside,
+  updateUser,
+  userById,
+  userSecretForUpdate,
+} from '../../db/identity/users.queries.js';
+import type { UserRow } from '../../db/identity/users.queries.js';
+import type { Actor } from '../http/access.js';
+import { requireUncommon } from './credentials/password-rule.js';
+import { brokenRule, problem } from '../http/errors.js';
+import { mapConstraintErrors } from '../http/to-problem.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
+
+interface Change {
+  tx: Tx;
+  audit: AuditTrail;
+  actor: Actor;
+  context: RequestContext;
+}
+
+/**
+ * Registers a user. @throws 409 EMAIL_TAKEN, 400 for a common password, an unknown study or site, or a site of
+ * another study
+ */
+export async function register(
+  { tx, audit, actor, context }: Change,
+  given: { email: string; name: string; password: string; role: string; study_ids?: string[]; site_ids?: string[] },
+): Promise<UserRow> {
+  requireUncommon(given.password, given.email, 'password');
+  await requireKnown(tx, given);
+  await requireSitesWithin(tx, given.site_ids ?? [], given.study_ids ?? []);
+  const id = await mapConstraintErrors({ users_email: 'EMAIL_TAKEN' }, async () =>
+    insertUser(tx, {
+      email: given.email,
+      name: given.name,
+      role: given.role,
+      password_hash: await hashPassword(given.password),
+    }),
+  );
+  if (given.study_ids?.length) await assignStudies(tx, id, given.study_ids);
+  if (given.site_ids?.length) await assignSites(tx, id, given.site_ids);
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: null,
+    action: 'user_created',
+    resource_type: 'user',
+    resource_id: id,
+    metadata: { role: given.role, study_ids: given.study_ids ?? [], site_ids: given.site_ids ?? [] },
+  });
+  return existing(tx, id);
+}
+
+/**
+ * Changes role, status, studies or sites; a deactivated user's sessions and tokens end. @throws 404, 409 LAST_ADMIN,
+ * 400 as `register`
+ */
+export async function changeUser(
+  { tx, audit, actor, context }: Change,
+  id: string,
+  change: { role?: string; status?: string; study_ids?: string[]; site_ids?: string[] },
+  assertIfMatch: (record: Record<string, unknown>) => void,
+): Promise<UserRow> {
+  const before = await existing(tx, id);
+  assertIfMatch({ ...before });
+  await requireKnown(tx, change);
+  const losesAdmin =
+    before.role === 'admin' &&
+    before.status === 'active' &&
+    ((change.role ?? 'admin') !== 'admin' || change.status === 'inactive');
+  if (losesAdmin && (await otherActiveAdmins(tx, id)) === 0) throw problem('LAST_ADMIN');
+  const { study_ids, site_ids: given, ...fields } = change;
+  const site_ids = (study_ids ?? given) ? await sitesAfter(tx, id, change) : undefined;
+  await updateUser(tx, id, fields);
+  if (study_ids) await assignStudies(tx, id, study_ids);
+  if (site_ids) await assignSites(tx, id, site_ids);
+  const ended = change.status === 'inactive' ? await endAccess(tx, id) : [];
+  const changed = changedFields({ ...before }, { ...change, ...(site_ids && { site_ids }) });
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: null,
+    action: 'user_changed',
+    resource_type: 'user',
+    resource_id: id,
+    metadata: {
+      fields: changed,
+      ...(change.role && { role: change.role }),
+      ...(change.status && { status: change.status }),
+    },
+  });
+  for (const token of ended)
+    audit.record({
+      ...auditActor(actor, context),
+      study_id: null,
+      action: 'api_token_revoked',
+      resource_type: 'api_token',
+      resource_id: token,
+      metadata: { user_id: id },
+    });
+  return existing(tx, id);
+}
+
+/**
+ * For good: an account that is active again logs in anew, and mints its tokens anew. @returns the tokens of /api/v1
+ * that were ended
+ */
+async function endAccess(tx: Tx, id: string): Promise<string[]> {
+  await revokeAllOf(tx, id);
+  return revokeApiTokensOf(tx, id);
+}
+
+async function existing(tx: Tx, id: string): Promise<UserRow> {
+  const user = await userById(tx, id);
+  if (!user) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
+  return user;
+}
+
+async function requireKnown(tx: Tx, given: { study_ids?: string[]; site_ids?: string[] }): Promise<void> {
+  const studies = given.study_ids ? await missingIds(tx, 'studies', given.study_ids) : [];
+  if (studies.length > 0)
+    throw brokenRule('study_ids', 'UNKNOWN_STUDY', `names studies that do not exist: ${studies.join(', ')}`);
+  const sites = given.site_ids ? await missingIds(tx, 'sites', given.site_ids) : [];
+  if (sites.length > 0)
+    throw brokenRule('site_ids', 'UNKNOWN_SITE', `names sites that do not exist: ${sites.join(', ')}`);
+}
+
+/**
+ * The sites that a user has after a change of its studies or sites: those of a study that is taken away go with it, so
+ * that a right can always be taken. Undefined: as they are.
+ */
+async function sitesAfter(
+  tx: Tx,
+  id: string,
+  { study_ids, site_ids }: { study_ids?: string[]; site_ids?: string[] },
+): Promise<string[] | undefined> {
+  // Of two changes at once, one of the studies and one of the sites, the second sees what the first has made of them.
+  await userSecretForUpdate(tx, id);
+  const held = await existing(tx, id);
+  if (site_ids) {
+    await requireSitesWithin(tx, site_ids, study_ids ?? held.study_ids);
+    return site_ids;
+  }
+  const outside = await sitesOutside(tx, held.site_ids, study_ids ?? held.study_ids);
+  return outside.length === 0 ? undefined : held.site_ids.filter((site) => !outside.includes(site));
+}
+
+/**
+ * Sites narrow what is seen of their own study alone: beside a study without any of them, one would narrow nothing, and
+ * whoever was meant to see a part would see the whole. Whatever the role: it can change without the sites.
+ */
+async function requireSitesWithin(tx: Tx, siteIds: readonly string[], studyIds: readonly string[]): Promise<void> {
+  if (siteIds.length === 0) return;
+  const outside = await sitesOutside(tx, siteIds, studyIds);
+  if (outside.length === 0) return;
+  const errors = siteIds.flatMap((id, at) =>
+    outside.includes(id.toLowerCase())
+      ? [
+          {
+            path: `site_ids.${at}`,
+            code: 'SITE_OF_OTHER_STUDY',
+            message: `site_ids.${at} (${id}) is a site of none of the user’s studies`,
+          },
+        ]
+      : [],
+  );
+  throw problem('RULE_VIOLATED', {
+    detail: `site_ids must be sites of the user’s studies (study_ids): ${outside.join(', ')} ${outside.length === 1 ? 'is' : 'are'} not`,
+    errors,
+  });
+}

@@ -1,0 +1,78 @@
+import { problem } from '../../http/errors.js';
+
+/** What a column of the file may be, and other names that people give it; who is meant says one name alone. */
+const ALIASES = {
+  participant_code: [],
+  external_id: ['record_id', 'record', 'external'],
+  site_code: ['site', 'site_id', 'centre', 'center'],
+  preferred_language: ['language', 'lang'],
+  email: ['e_mail', 'mail'],
+  phone: ['telephone', 'phone_number'],
+  timezone: ['time_zone'],
+  date_of_birth: ['dob', 'birth_date', 'birthdate'],
+  arm: [],
+} as const satisfies Record<string, readonly string[]>;
+
+export type ImportColumn = keyof typeof ALIASES;
+export const importColumns = Object.keys(ALIASES) as ImportColumn[];
+/** The columns of the contract; the others may stand beside them. */
+export const templateColumns: readonly ImportColumn[] = [
+  'participant_code',
+  'external_id',
+  'site_code',
+  'preferred_language',
+];
+
+export interface Header {
+  columns: (ImportColumn | undefined)[];
+  unknown: string[];
+}
+/** The row that a header is, and what may be the reason where it is none. */
+export interface HeaderPlace {
+  row: number;
+  remarks: readonly string[];
+}
+const MAX_COLUMNS = 500;
+
+/** Case, blanks, underscores and hyphens do not matter. */
+const plain = (name: string): string => name.toLowerCase().replaceAll(/[\s_-]+/g, '');
+const byName = new Map(importColumns.map((column) => [plain(column), column]));
+const byAlias = new Map(
+  importColumns.flatMap((column) => ALIASES[column].map((name) => [plain(name), column] as const)),
+);
+
+/**
+ * What each column of the file is. Another name counts only where the column's own is not there; a column that is not
+ * known is left out and told.
+ * @throws 400 HEADER_INVALID: participant_code is missing, a column stands there twice, there are more than 500
+ */
+export function readHeader(cells: readonly string[], at: HeaderPlace): Header {
+  if (cells.length > MAX_COLUMNS)
+    throw problem('HEADER_INVALID', {
+      detail: `The header has ${cells.length} columns; at most ${MAX_COLUMNS} are taken.`,
+    });
+  const names = cells.map(plain);
+  const own = new Set(names.map((name) => byName.get(name)));
+  const columns = names.map((name) => byName.get(name) ?? (own.has(byAlias.get(name)) ? undefined : byAlias.get(name)));
+  const keys = names.map((name, i) => columns[i] ?? name).filter((key) => key !== '');
+  const twice = keys.find((key, i) => keys.indexOf(key) !== i);
+  if (twice !== undefined) throw refused(twice.slice(0, 64), 'DUPLICATE_COLUMN', 'stands in the header twice', at);
+  if (!columns.includes('participant_code'))
+    throw refused('participant_code', 'REQUIRED', 'is missing in the header, which is the first row with content', at);
+  return {
+    columns,
+    unknown: cells
+      .filter((cell, i) => columns[i] === undefined && cell.trim() !== '')
+      .map((cell) => cell.trim().slice(0, 64)),
+  };
+}
+
+/** Whether a row could be the header: one of its cells is the column that each file needs. */
+export const hasParticipantCode = (cells: readonly string[]): boolean =>
+  cells.some((cell) => byName.get(plain(cell)) === 'participant_code');
+
+const refused = (field: string, code: string, sentence: string, { row, remarks }: HeaderPlace) =>
+  problem('HEADER_INVALID', {
+    detail: [`The column ${field} ${sentence}.`, ...remarks].join(' '),
+    errors: [{ path: field, row, code, message: `The column ${field} ${sentence}` }],
+  });

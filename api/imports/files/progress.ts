@@ -1,0 +1,48 @@
+import { failImport, noteImport } from '../../../db/imports/imports.queries.js';
+import type { ImportPhase, NewImport } from '../../../db/imports/imports.queries.js';
+import { inScope } from '../../../db/client/transaction.js';
+import { serializeError } from '../../http/middleware/request-logger.js';
+import type { Dependencies } from '../../dependencies.js';
+
+/** Shorter files are over before anybody asks. */
+const LONG = 1_000;
+
+/**
+ * Says while a long file is imported how far it is, in transactions of its own: nobody else sees into the import's. It
+ * never waits for them: an import holds a connection, and many that wait for a second one would wait for each other.
+ */
+export class ImportProgress {
+  private writing: Promise<void> | undefined;
+  private noted = false;
+
+  constructor(
+    private readonly services: Pick<Dependencies, 'database' | 'log'>,
+    readonly made: NewImport,
+    readonly asked: boolean,
+  ) {}
+
+  note(phase: ImportPhase, progress: number, total: number | null): void {
+    if (this.writing || !(this.asked || (total !== null && total >= LONG))) return;
+    this.noted = true;
+    this.writing = this.written(
+      inScope(this.services.database, this.made.study_id, ({ tx }) =>
+        noteImport(tx, this.made, { phase, progress, total_rows: total }),
+      ),
+    ).finally(() => {
+      this.writing = undefined;
+    });
+  }
+
+  /** It was not imported: nothing of it is there. */
+  async failed(): Promise<void> {
+    await this.writing;
+    if (this.noted)
+      await this.written(inScope(this.services.database, this.made.study_id, ({ tx }) => failImport(tx, this.made)));
+  }
+
+  private written(work: Promise<void>): Promise<void> {
+    return work.catch((fault: unknown) => {
+      this.services.log.warn({ err: serializeError(fault) }, 'the progress of an import was not written');
+    });
+  }
+}

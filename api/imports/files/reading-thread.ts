@@ -1,0 +1,38 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { Problem } from '../../http/errors.js';
+import type { ErrorCode } from '../../http/errors.js';
+
+/**
+ * What a thread that reads a file tells: rows, packed; at last what was found out about the file, or why it is none. A
+ * refusal is one that the caller is told.
+ */
+export type ImportThreadMessage<Found> =
+  | { piece: Uint8Array<ArrayBuffer> }
+  | { sheet: Found }
+  | { refused: string; code: ErrorCode; cause: string }
+  | { fault: string };
+export interface ImportThreadData {
+  bytes: Uint8Array;
+}
+
+/** Reads the file that the thread was given and tells what came of it. */
+export async function answerReading<Found>(
+  read: (bytes: Buffer, send: (piece: Uint8Array<ArrayBuffer>) => void) => Promise<Found>,
+): Promise<void> {
+  const tell = (message: ImportThreadMessage<Found>, moved: ArrayBuffer[] = []) => parentPort!.postMessage(message, moved);
+  try {
+    const { bytes } = workerData as ImportThreadData;
+    const sheet = await read(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), (piece) =>
+      tell({ piece }, [piece.buffer]),
+    );
+    tell({ sheet });
+  } catch (fault) {
+    if (fault instanceof Problem)
+      tell({
+        refused: fault.message,
+        code: fault.code as ErrorCode,
+        cause: String((fault.cause as Error | undefined)?.message ?? ''),
+      });
+    else tell({ fault: fault instanceof Error ? (fault.stack ?? fault.message) : String(fault) });
+  }
+}

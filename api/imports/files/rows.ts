@@ -1,0 +1,162 @@
+import { problem } from '../../http/errors.js';
+import { NewParticipant } from '../../participants/participants.schemas.js';
+import { faultsIn } from '../../http/validation/validation.js';
+import { hasParticipantCode, readHeader } from './columns.js';
+import type { Header, ImportColumn } from './columns.js';
+import { NOT_CALCULATED } from './sheet.js';
+import type { Sheet, SheetRow } from './sheet.js';
+
+export type RowFields = { [K in ImportColumn]?: string };
+export interface RowFault {
+  field: string | null;
+  code: string;
+  message: string;
+}
+/** A row of the file: its non-empty fields, and what is wrong with them. */
+export interface ReadRow {
+  row: number;
+  fields: RowFields;
+  faults: RowFault[];
+  cells: string[];
+}
+/** What is known of a file before its rows are read. */
+export interface FileOutline {
+  header: Header;
+  headerCells: string[];
+  /** The number of its row: rows above it are empty. */
+  headerRow: number;
+  rows: number;
+}
+
+const MAX_ROWS = 100_000;
+
+/**
+ * Goes through a file once, keeping nothing of it: what makes it unreadable anywhere is known before anything is
+ * written, and so is its number of rows. Empty rows are left out.
+ * @throws 400 FILE_UNREADABLE, HEADER_INVALID; 413 more than 100,000 rows
+ */
+export async function outlineOf(sheet: Sheet): Promise<FileOutline> {
+  let header: Header | undefined;
+  let headerCells: string[] = [];
+  let headerRow = 0;
+  let rows = 0;
+  for await (const { row, cells } of sheet.rows()) {
+    if (!isFilled(cells)) continue;
+    if (!header) {
+      header = await headerOf(sheet, row, cells);
+      headerCells = cells;
+      headerRow = row;
+    } else {
+      if (rows === MAX_ROWS)
+        throw problem('TOO_LARGE', { detail: `The file has more than ${MAX_ROWS} rows: divide it.` });
+      rows += 1;
+    }
+  }
+  return { header: header ?? (await headerOf(sheet, 1, [])), headerCells, headerRow, rows };
+}
+
+/** Rows that are searched for a header where the first one is none. */
+const SEARCHED = 50;
+
+/** @throws 400 HEADER_INVALID, which names what stands in the header's place, as far as that can be seen */
+async function headerOf(sheet: Sheet, row: number, cells: readonly string[]): Promise<Header> {
+  if (hasParticipantCode(cells)) return readHeader(cells, { row, remarks: [] });
+  return readHeader(cells, {
+    row,
+    remarks: [
+      ...(cells.includes(NOT_CALCULATED) ? ['A cell of the header is a formula without a stored value.'] : []),
+      ...(await titleAbove(sheet, row)),
+      ...(sheet.caution === undefined ? [] : [sheet.caution]),
+    ],
+  });
+}
+
+async function titleAbove(sheet: Sheet, first: number): Promise<string[]> {
+  let searched = 0;
+  for await (const { row, cells } of sheet.rows()) {
+    if (row > first && hasParticipantCode(cells))
+      return [`Row ${row} looks like the header: the rows above it have to go.`];
+    if ((searched += 1) > SEARCHED) break;
+  }
+  return [];
+}
+
+/** A file's rows in its order, `size` at a time, each held against the rules of a participant's own fields. */
+export async function* portionsOf(
+  sheet: Sheet,
+  { header, headerCells, headerRow }: FileOutline,
+  size: number,
+): AsyncGenerator<ReadRow[]> {
+  let portion: ReadRow[] = [];
+  for await (const one of sheet.rows()) {
+    if (one.row > headerRow && isFilled(one.cells))
+      portion.push(
+        isSame(one.cells, headerCells)
+          ? { row: one.row, fields: {}, faults: [REPEATED], cells: one.cells }
+          : readRow(one, header),
+      );
+    if (portion.length < size) continue;
+    yield portion;
+    portion = [];
+  }
+  if (portion.length > 0) yield portion;
+}
+
+const isFilled = (cells: readonly string[]): boolean => cells.some((cell) => cell.trim() !== '');
+
+/** Two files that were put together: the second one's header is nobody. */
+const REPEATED: RowFault = { field: null, code: 'REPEATED_HEADER', message: 'The row is the header once more' };
+const isSame = (cells: readonly string[], header: readonly string[]): boolean =>
+  cells[0] === header[0] &&
+  Array.from({ length: Math.max(cells.length, header.length) }).every(
+    (_, i) => (cells[i] ?? '').trim() === (header[i] ?? '').trim(),
+  );
+
+function readRow({ row, cells }: SheetRow, { columns }: Header): ReadRow {
+  const fields: RowFields = {};
+  for (let i = 0; i < columns.length; i += 1) {
+    const column = columns[i],
+      value = cells[i]?.trim();
+    if (column && value) fields[column] = value;
+  }
+  const broken = formulaErrors(fields);
+  return {
+    row,
+    fields,
+    faults: [...tooMany(cells, columns.length), ...(broken.length > 0 ? broken : faultsOf(fields))],
+    cells,
+  };
+}
+
+function tooMany(cells: readonly string[], columns: number): RowFault[] {
+  if (cells.length <= columns || !isFilled(cells.slice(columns))) return [];
+  return [{ field: null, code: 'TOO_MANY_CELLS', message: `The row has ${cells.length} cells, the header ${columns}` }];
+}
+
+/** What spreadsheets put in the place of a value that a formula does not have. */
+const FORMULA_ERROR =
+  /^#(?:N\/A|DIV\/0!|REF!|VALUE!|NAME\?|NUM!|NULL!|GETTING_DATA|SPILL!|CALC!|FIELD!|BLOCKED!|CONNECT!|UNKNOWN!|BUSY!|PYTHON!|EXTERNAL!)$/i;
+const formulaErrors = (fields: RowFields): RowFault[] =>
+  Object.entries(fields)
+    .filter(([, value]) => value === NOT_CALCULATED || FORMULA_ERROR.test(value))
+    .map(([field, value]) => ({
+      field,
+      code: 'FORMULA_ERROR',
+      message:
+        value === NOT_CALCULATED
+          ? `${field} is a formula without a stored value: open the file in a spreadsheet program and save it there`
+          : `${field} is ${value}: the formula of the cell has no value`,
+    }));
+
+/** Half a character, and the one that no column can hold. */
+const UNSTORABLE = /\0|\p{Surrogate}/u;
+
+/** The same rules as of POST …/participants, and what a JSON body could not bring in. */
+function faultsOf(fields: RowFields): RowFault[] {
+  const unstorable = Object.entries(fields)
+    .filter(([, value]) => UNSTORABLE.test(value))
+    .map(([field]) => ({ field, code: 'PATTERN', message: `${field} has a character that cannot be stored` }));
+  return unstorable.length > 0
+    ? unstorable
+    : faultsIn(NewParticipant, fields).map(({ path, code, message }) => ({ field: path ?? null, code, message }));
+}

@@ -1,0 +1,35 @@
+import type { Tx } from '../../../db/client/knex.js';
+import { sitesOf } from '../../../db/capture/captured-participants.queries.js';
+import { templateColumns } from './columns.js';
+
+export const csvTemplate = (): string => `${templateColumns.join(',')}\n`;
+
+const ROWS = 1_000;
+
+/** The template as a workbook: text cells, so that leading zeros stay, and the study's sites to choose from. */
+export async function xlsxTemplate(tx: Tx, studyId: string): Promise<Buffer> {
+  const { default: excel } = await import('exceljs');
+  const workbook = new excel.Workbook();
+  const sheet = workbook.addWorksheet('Participants', { views: [{ state: 'frozen', ySplit: 1 }] });
+  sheet.columns = templateColumns.map((key) => ({ header: key, key, width: 24, style: { numFmt: '@' } }));
+  sheet.getRow(1).font = { bold: true };
+  const sites = await sitesOf(tx, studyId);
+  if (sites.length > 0) {
+    // A list in the cell's own rule holds 255 characters; a sheet holds any number.
+    const list = workbook.addWorksheet('Sites');
+    list.columns = [{ header: 'site_code', width: 24, style: { numFmt: '@' } }];
+    list.addRows(sites.map(({ site_code }) => [site_code]));
+    const column = templateColumns.indexOf('site_code') + 1;
+    for (let row = 2; row <= ROWS; row += 1) {
+      sheet.getCell(row, column).dataValidation = {
+        type: 'list',
+        allowBlank: true,
+        formulae: [`Sites!$A$2:$A$${sites.length + 1}`],
+        showErrorMessage: true,
+        errorTitle: 'Site',
+        error: 'Not a site of the study',
+      };
+    }
+  }
+  return Buffer.from(await workbook.xlsx.writeBuffer());
+}

@@ -1,0 +1,36 @@
+import { partContent, partsOf } from './archive.js';
+import { openBook } from './book.js';
+import { Merged } from './merged.js';
+import { assertSizeLimits } from './size-limits.js';
+import { Packing } from './decompress.js';
+import { Rows } from './rows.js';
+import { SharedStrings } from './strings.js';
+import { formatsOf } from './styles.js';
+import { readXml } from './xml.js';
+
+/** Which sheet was read: its name, of how many, and whether people see it. */
+export interface SheetRead {
+  name: string;
+  sheets: number;
+  hidden: boolean;
+}
+
+/**
+ * Reads the first sheet of a workbook from its beginning to its end: each row as its elements come, whatever the order
+ * of the archive's parts.
+ * @param send gets the rows, packed
+ * @throws 400 FILE_UNREADABLE: no workbook, macros, encrypted, damaged, or far larger unpacked than any list of
+ * participants
+ */
+export async function readWorkbook(bytes: Buffer, send: (piece: Uint8Array<ArrayBuffer>) => void): Promise<SheetRead> {
+  const parts = partsOf(bytes);
+  const merges = await assertSizeLimits(parts.values());
+  const { sheet, name, sheets, hidden, date1904, strings, styles } = await openBook(parts);
+  const meaning = { strings: await SharedStrings.of(strings), formats: await formatsOf(styles), date1904 };
+  const packing = new Packing(send);
+  const rows = new Rows(meaning, new Merged(merges.get(sheet) ?? []), (row, cells) => packing.add(row, cells));
+  await readXml(partContent(sheet), rows);
+  rows.end();
+  packing.end();
+  return { name, sheets, hidden };
+}

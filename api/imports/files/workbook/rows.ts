@@ -1,0 +1,131 @@
+import { cellText } from './cell.js';
+import type { Meaning } from './cell.js';
+import { NOT_CALCULATED } from '../sheet.js';
+import type { Merged } from './merged.js';
+import { columnOf } from './size-limits.js';
+import { Text } from './text.js';
+import { MAX_ROW_TEXT, damaged, unreadable } from './unreadable.js';
+import type { Attributes, XmlReader } from './xml.js';
+
+const LAST_ROW = 1_048_576,
+  LAST_COLUMN = 16_384;
+/** Cells of a row that are read. */
+const MAX_CELLS = 2_000;
+
+/** Reads a sheet's rows as their elements come, and hands each on that has something in it. */
+export class Rows implements XmlReader {
+  private within = false;
+  private row = 0;
+  private column = 0;
+  private cells: string[] = [];
+  private length = 0;
+  private filled = false;
+  private cell: Attributes | undefined;
+  private formula = false;
+  private readonly value = new Text(['v', 't']);
+
+  /** @param take gets each row, in their order; `cells` is its own */
+  constructor(
+    private readonly meaning: Meaning,
+    private readonly merged: Merged,
+    private readonly take: (row: number, cells: string[]) => void,
+  ) {
+    if (merged.last > LAST_ROW) throw tooFar(merged.last);
+  }
+
+  open(name: string, attributes: Attributes): void {
+    // Elsewhere in a sheet there are rows and columns of other things, such as the places of its buttons.
+    if (name === 'sheetData') this.within = true;
+    if (!this.within) return;
+    if (name === 'row') this.beginRow(attributes.r);
+    else if (name === 'c') this.beginCell(attributes);
+    else if (name === 'f') this.formula = true;
+    else this.value.open(name);
+  }
+
+  text(text: string): void {
+    if (this.cell) this.value.add(text);
+  }
+
+  close(name: string): void {
+    if (!this.within) return;
+    if (name === 'c') this.endCell();
+    else if (name === 'row') this.endRow();
+    else if (name === 'sheetData') this.within = false;
+    else this.value.close(name);
+  }
+
+  /** The sheet is at its end: there may be more rows, of cells that are part of others. */
+  end(): void {
+    this.rowsBefore(Infinity);
+  }
+
+  private beginRow(given: string | undefined): void {
+    const row = given === undefined ? this.row + 1 : Number(given);
+    if (!Number.isInteger(row) || row < 1) throw damaged(new Error('a row without a number'));
+    if (row > LAST_ROW) throw tooFar(row);
+    if (row <= this.row)
+      throw unreadable(`The workbook is damaged: row ${row} of its sheet stands behind row ${this.row}.`);
+    this.rowsBefore(row);
+    this.begin(row);
+  }
+
+  private begin(row: number): void {
+    this.row = row;
+    this.column = this.length = 0;
+    this.cells = [];
+    this.filled = false;
+  }
+
+  private beginCell(attributes: Attributes): void {
+    this.column =
+      attributes.r === undefined ? this.column + 1 : columnOf(/^[A-Z]{1,3}(?=\d)/.exec(attributes.r)?.[0] ?? '');
+    if (this.column < 1 || this.column > LAST_COLUMN) throw damaged(new Error('a cell in no column'));
+    this.cell = attributes;
+    this.formula = false;
+    this.value.begin();
+  }
+
+  private endCell(): void {
+    const { t, s } = this.cell ?? {};
+    this.cell = undefined;
+    const value = this.value.end();
+    // An empty text is a result as well, and says that it is a text.
+    const text =
+      this.formula && value === '' && t !== 'str'
+        ? NOT_CALCULATED
+        : cellText(value, t, this.meaning.formats[Number(s ?? 0)], this.meaning);
+    this.merged.note(this.row, this.column, text);
+    const filled = value !== '' || this.formula;
+    // A cell that is only coloured counts as one, though it is empty.
+    if (filled || Number(s ?? 0) > 0) this.put(this.column, text);
+    this.filled ||= filled;
+  }
+
+  private put(column: number, text: string): void {
+    if (column > MAX_CELLS) return;
+    while (this.cells.length < column) this.cells.push('');
+    this.length += text.length - this.cells[column - 1]!.length;
+    this.cells[column - 1] = text;
+    if (this.length > MAX_ROW_TEXT)
+      throw unreadable(`Row ${this.row} of the sheet is longer than ${MAX_ROW_TEXT} characters.`);
+  }
+
+  private endRow(): void {
+    for (const { column, text } of this.merged.take(this.row)) {
+      this.put(column, text);
+      this.filled ||= text !== '';
+    }
+    if (this.filled) this.take(this.row, this.cells);
+  }
+
+  private rowsBefore(row: number): void {
+    for (let next = this.merged.before(row); next !== undefined; next = this.merged.before(row)) {
+      this.begin(next);
+      this.endRow();
+    }
+  }
+}
+
+// A number that somebody wrote there.
+const tooFar = (row: number) => unreadable(`The sheet has a row ${row}; the last there can be is ${LAST_ROW}.`);

@@ -1,0 +1,189 @@
+import { importSites, knownParticipants } from '../../db/imports/participant-import.queries.js';
+import type { KnownParticipant } from '../../db/imports/participant-import.queries.js';
+import type { Tx } from '../../db/client/knex.js';
+import type { ReadRow, RowFault, RowFields } from './files/rows.js';
+
+/** The first fault of a row; `others` are the rest of it. */
+export interface RowError extends RowFault {
+  row: number;
+  others?: RowFault[];
+}
+/** A row that is to be written. `siteId` undefined: no site, or one that is to be made. */
+export interface PlannedRow {
+  row: number;
+  fields: RowFields & { participant_code: string };
+  siteId?: string | undefined;
+}
+/** What becomes of the rows of a portion. `newSites`: those that no portion before it made. */
+export interface ImportPlan {
+  fresh: PlannedRow[];
+  changed: (PlannedRow & { known: KnownParticipant; changes: string[] })[];
+  skipped: (PlannedRow & { reason: 'DUPLICATE_PARTICIPANT_CODE' | 'DUPLICATE_IN_FILE' | 'UNCHANGED' })[];
+  errors: RowError[];
+  newSites: string[];
+}
+
+interface Rules {
+  skip_duplicates: boolean;
+  create_missing_sites: boolean;
+  mode: 'insert' | 'upsert';
+}
+
+/**
+ * Decides about every row, in the file's order: what is taken, what is skipped, what is wrong. Of rows with the same
+ * code the first that is right counts. It decides a portion at a time, each when those before it were written, and as
+ * if nothing of the file were written yet: what its rows say must not depend on where a portion ends.
+ */
+export class ImportPlanner {
+  /** Codes that rows of the file took. */
+  readonly inFile = new Set<string>();
+  /**
+   * External ids that rows of the file took, and those that they gave up, by the code that has or had them: nobody else
+   * in the file gets what was given up.
+   */
+  readonly holders = new Map<string, string>();
+  readonly newSites = new Set<string>();
+
+  private constructor(
+    private readonly tx: Tx,
+    private readonly studyId: string,
+    readonly sites: Awaited<ReturnType<typeof importSites>>,
+    readonly rules: Rules,
+  ) {}
+
+  static async of(tx: Tx, studyId: string, rules: Rules): Promise<ImportPlanner> {
+    return new ImportPlanner(tx, studyId, await importSites(tx, studyId), rules);
+  }
+
+  /** Of the next rows; one statement reads what the study has of them. */
+  async plan(rows: readonly ReadRow[]): Promise<ImportPlan> {
+    // What breaks a rule is nobody's, and may be what no query can carry.
+    const right = (field: 'participant_code' | 'external_id') =>
+      rows.flatMap(({ fields, faults }) =>
+        fields[field] === undefined || faults.some((fault) => fault.field === field) ? [] : fields[field],
+      );
+    const known = await knownParticipants(
+      this.tx,
+      this.studyId,
+      this.sites.at,
+      right('participant_code'),
+      right('external_id'),
+    );
+    return new Portion(this, known).plan(rows);
+  }
+}
+
+const taken = (field: 'participant_code' | 'external_id', where: string): RowFault => ({
+  field,
+  code: field === 'participant_code' ? 'DUPLICATE_PARTICIPANT_CODE' : 'DUPLICATE_EXTERNAL_ID',
+  message: `${field} is that of another ${where}`,
+});
+
+class Portion {
+  private readonly plan_: ImportPlan = { fresh: [], changed: [], skipped: [], errors: [], newSites: [] };
+  private readonly byCode: Map<string, KnownParticipant>;
+  private readonly codeOfExternal: Map<string, string>;
+
+  constructor(
+    private readonly file: ImportPlanner,
+    known: readonly KnownParticipant[],
+  ) {
+    this.byCode = new Map(known.map((one) => [one.participant_code, one]));
+    this.codeOfExternal = new Map(
+      known.flatMap((one) => (one.external_id === null ? [] : [[one.external_id, one.participant_code] as const])),
+    );
+  }
+
+  plan(rows: readonly ReadRow[]): ImportPlan {
+    for (const row of rows) this.decide(row);
+    this.plan_.newSites.sort();
+    return this.plan_;
+  }
+
+  private decide({ row, fields, faults }: ReadRow): void {
+    const code = fields.participant_code;
+    if (code === undefined || faults.some(({ field }) => field === 'participant_code' || field === null))
+      return this.refuse(row, faults);
+    const { rules, inFile } = this.file;
+    const planned: PlannedRow = { row, fields: fields as PlannedRow['fields'] };
+    const known = this.byCode.get(code);
+    const repeated = inFile.has(code);
+    if (repeated || (known && rules.mode === 'insert')) {
+      if (!rules.skip_duplicates)
+        return this.refuse(row, [taken('participant_code', repeated ? 'row of the file' : 'participant of the study')]);
+      this.plan_.skipped.push({ ...planned, reason: repeated ? 'DUPLICATE_IN_FILE' : 'DUPLICATE_PARTICIPANT_CODE' });
+      return;
+    }
+    const all = [
+      ...faults,
+      ...this.siteFaults(fields.site_code, known),
+      ...this.externalFaults(fields.external_id, code),
+    ];
+    if (all.length > 0) return this.refuse(row, all);
+    this.take(planned, known);
+  }
+
+  private refuse(row: number, [first, ...others]: readonly RowFault[]): void {
+    this.plan_.errors.push({ row, ...first!, ...(others.length > 0 && { others }) });
+  }
+
+  private siteFaults(siteCode: string | undefined, known: KnownParticipant | undefined): RowFault[] {
+    const {
+      sites: { sites, withoutSite },
+      rules,
+    } = this.file;
+    const far: RowFault[] = [
+      { field: 'site_code', code: 'SITE_NOT_ASSIGNED', message: 'You are not assigned to that site' },
+    ];
+    if (siteCode === undefined) return withoutSite || known ? [] : far;
+    const site = sites.get(siteCode);
+    if (site) return site.in_reach ? [] : far;
+    return rules.create_missing_sites
+      ? []
+      : [{ field: 'site_code', code: 'UNKNOWN_SITE', message: 'site_code is not a site of the study' }];
+  }
+
+  private externalFaults(externalId: string | undefined, code: string): RowFault[] {
+    const holder =
+      externalId === undefined ? undefined : (this.file.holders.get(externalId) ?? this.codeOfExternal.get(externalId));
+    return holder !== undefined && holder !== code
+      ? [taken('external_id', this.file.inFile.has(holder) ? 'row of the file' : 'participant of the study')]
+      : [];
+  }
+
+  private take(planned: PlannedRow, known: KnownParticipant | undefined): void {
+    const { external_id, site_code, participant_code } = planned.fields;
+    const {
+      inFile,
+      holders,
+      sites: { sites },
+      newSites,
+    } = this.file;
+    inFile.add(participant_code);
+    if (external_id !== undefined) {
+      holders.set(external_id, participant_code);
+      if (known?.external_id) holders.set(known.external_id, participant_code);
+    }
+    planned.siteId = site_code === undefined ? undefined : sites.get(site_code)?.id;
+    if (site_code !== undefined && planned.siteId === undefined && !newSites.has(site_code)) {
+      newSites.add(site_code);
+      this.plan_.newSites.push(site_code);
+    }
+    if (!known) this.plan_.fresh.push(planned);
+    else {
+      const changes = changesOf(planned, known);
+      if (changes.length > 0) this.plan_.changed.push({ ...planned, known, changes });
+      else this.plan_.skipped.push({ ...planned, reason: 'UNCHANGED' });
+    }
+  }
+}
+
+/** The fields whose value in the file is another than the stored one; an empty cell leaves what is stored. */
+function changesOf({ fields, siteId }: PlannedRow, known: KnownParticipant): string[] {
+  const { site_code, ...own } = fields;
+  const changes = Object.entries(own)
+    .filter(([field, value]) => value !== known[field as keyof typeof own])
+    .map(([field]) => field);
+  if (site_code !== undefined && (siteId === undefined || siteId !== known.site_id)) changes.push('site_id');
+  return changes.sort();
+}

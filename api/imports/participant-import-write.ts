@@ -1,0 +1,145 @@
+import { putOutbox } from '../../db/outbox/outbox.js';
+import { addSites, externalIdsHeld, insertImported, updateImported } from '../../db/imports/participant-import.queries.js';
+import type { ImportedParticipant } from '../../db/imports/participant-import.queries.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { ImportPlan, PlannedRow } from './participant-import-plan.js';
+import { ANCHOR_RELEVANT_FIELDS, announceSourcesChanged } from '../participants/participants.service.js';
+import type { RequestScope } from '../studies/studies.service.js';
+
+/**
+ * So many changed participants of a file are looked at again at once; the others give way to what somebody waits for.
+ */
+const AT_ONCE = 200;
+
+interface Rules {
+  skip_duplicates: boolean;
+  dry_run: boolean;
+  mode: 'insert' | 'upsert';
+}
+
+/**
+ * Writes a file's participants, portion by portion, in the import's one transaction. A dry run writes too, but records
+ * nothing.
+ */
+export class ImportWriter {
+  private readonly siteIds = new Map<string, string>();
+  private moved = 0;
+
+  constructor(
+    private readonly change: RequestScope,
+    private readonly studyId: string,
+    private readonly rules: Rules,
+  ) {}
+
+  /** Writes what the plan says, and moves those rows of it that somebody else was faster with to where they belong. */
+  async write(plan: ImportPlan): Promise<void> {
+    const { tx, actor, context } = this.change;
+    await this.makeSites(plan.newSites);
+    const ids = await insertImported(
+      tx,
+      this.studyId,
+      plan.fresh.map((row) => this.values(row)),
+    );
+    await this.settle(plan, ids);
+    this.record(
+      'participant_created',
+      'participant',
+      plan.fresh.map(({ fields }) => ({ id: ids.get(fields.participant_code)!, fields: Object.keys(fields).sort() })),
+    );
+    await updateImported(
+      tx,
+      plan.changed.map((row) => {
+        const given = Object.fromEntries(Object.entries(this.values(row)).filter(([, value]) => value !== null));
+        return { ...row.known, ...given };
+      }),
+    );
+    this.record(
+      'participant_changed',
+      'participant',
+      plan.changed.map(({ known, changes }) => ({ id: known.id, fields: changes })),
+    );
+    const moved = plan.changed.filter(({ changes }) => changes.some((field) => ANCHOR_RELEVANT_FIELDS.includes(field)));
+    if (this.rules.dry_run) return;
+    await putOutbox(
+      tx,
+      moved.map(({ known }, i) => ({ ...announceSourcesChanged(known, actor, context), patient: this.moved + i >= AT_ONCE })),
+    );
+    this.moved += moved.length;
+  }
+
+  private async makeSites(codes: readonly string[]): Promise<void> {
+    if (codes.length === 0) return;
+    const sites = await addSites(this.change.tx, this.studyId, codes);
+    for (const { id, site_code } of sites) this.siteIds.set(site_code, id);
+    this.record(
+      'site_created',
+      'site',
+      sites.filter(({ added }) => added).map(({ id }) => ({ id, fields: ['site_code'] })),
+    );
+  }
+
+  private values({ fields, siteId }: PlannedRow): ImportedParticipant {
+    return {
+      participant_code: fields.participant_code,
+      external_id: fields.external_id ?? null,
+      preferred_language: fields.preferred_language ?? null,
+      email: fields.email ?? null,
+      phone: fields.phone ?? null,
+      timezone: fields.timezone ?? null,
+      date_of_birth: fields.date_of_birth ?? null,
+      arm: fields.arm ?? null,
+      site_id: siteId ?? (fields.site_code ? (this.siteIds.get(fields.site_code) ?? null) : null),
+    };
+  }
+
+  private record(
+    action: string,
+    resourceType: string,
+    written: readonly { id: string; fields: readonly string[] }[],
+  ): void {
+    const { audit, actor, context } = this.change;
+    if (this.rules.dry_run) return;
+    audit.recordEach(
+      { ...auditActor(actor, context), study_id: this.studyId, action, resource_type: resourceType },
+      written.map(({ id, fields }) => ({ resource_id: id, metadata: { fields } })),
+    );
+  }
+
+  /**
+   * Rows that were not inserted: their code or external id was taken meanwhile, or is of a participant at a site out of
+   * the caller's reach.
+   */
+  private async settle(plan: ImportPlan, ids: Map<string, string>): Promise<void> {
+    if (ids.size === plan.fresh.length) return;
+    const missed = plan.fresh.filter(({ fields }) => !ids.has(fields.participant_code));
+    plan.fresh = plan.fresh.filter(({ fields }) => ids.has(fields.participant_code));
+    const held = await externalIdsHeld(
+      this.change.tx,
+      this.studyId,
+      missed.flatMap(({ fields }) => fields.external_id ?? []),
+    );
+    const { skip_duplicates, mode } = this.rules;
+    for (const row of missed) {
+      const { participant_code, external_id } = row.fields;
+      const other =
+        external_id !== undefined &&
+        held.some((one) => one.external_id === external_id && one.participant_code !== participant_code);
+      if (other)
+        plan.errors.push({
+          row: row.row,
+          field: 'external_id',
+          code: 'DUPLICATE_EXTERNAL_ID',
+          message: 'external_id is that of another participant of the study',
+        });
+      else if (skip_duplicates && mode === 'insert')
+        plan.skipped.push({ ...row, reason: 'DUPLICATE_PARTICIPANT_CODE' });
+      else
+        plan.errors.push({
+          row: row.row,
+          field: 'participant_code',
+          code: 'DUPLICATE_PARTICIPANT_CODE',
+          message: 'participant_code is that of another participant of the study',
+        });
+    }
+  }
+}

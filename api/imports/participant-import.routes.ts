@@ -1,0 +1,165 @@
+import { nowIso } from '../../db/client/clock.js';
+import { attachment } from '../http/conventions/file-names.js';
+import { createHash, randomUUID } from 'node:crypto';
+import type { Static } from 'typebox';
+import { importById, listImports } from '../../db/imports/imports.queries.js';
+import type { ImportRecord } from '../../db/imports/imports.queries.js';
+import { staff } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import { readCsv } from './files/csv.js';
+import { ImportProgress } from './files/progress.js';
+import { csvTemplate, xlsxTemplate } from './files/template.js';
+import type { Sheet } from './files/sheet.js';
+import { readXlsx } from './files/xlsx.js';
+import { reply, route, response, upload } from '../http/route.js';
+import { Type, listOf, paging } from '../http/common.schemas.js';
+import { ImportQuery, ImportResult, ImportStatus, TemplateQuery } from './participant-import.schemas.js';
+import { importParticipants } from './participant-import.service.js';
+
+const path = '/api/studies/{study_id}/participants/import';
+/** Not below /participants, where a participant's id stands. */
+const imports = '/api/studies/{study_id}/participant-imports';
+const tag = 'Participants';
+const description =
+  'Multipart form with the part `file`. Columns: participant_code, external_id, site_code, preferred_language; email, phone, timezone, date_of_birth and arm may stand beside them, others are left out. ' +
+  'Valid rows are imported although others fail; each error names its row (the header is row 1), field and code. The header without participant_code, or with a column twice: 400 HEADER_INVALID. ' +
+  'The same file again finds everything there and says so (warning FILE_IMPORTED_BEFORE). ';
+
+const optionsOf = ({
+  skip_duplicates = true,
+  create_missing_sites = false,
+  dry_run = false,
+  mode = 'insert',
+  answer = 'result',
+}: Static<typeof ImportQuery>) => ({ skip_duplicates, create_missing_sites, dry_run, mode, answer });
+
+const importing = (
+  format: 'csv' | 'excel',
+  summary: string,
+  about: string,
+  open: (bytes: Buffer, signal: AbortSignal) => Promise<Sheet>,
+) =>
+  route({
+    method: 'POST',
+    path: `${path}/${format}`,
+    tag,
+    summary,
+    description: description + about,
+    access: staff.read,
+    transaction: 'change',
+    body: upload(),
+    query: ImportQuery,
+    responses: {
+      200: response(ImportResult, { mediaTypes: ['text/csv'] }),
+      400: undefined,
+      403: undefined,
+      409: undefined,
+    },
+    handle: async ({ tx, audit, actor, context, services, params, query, raw, signal }) => {
+      const options = optionsOf(query);
+      const progress = new ImportProgress(
+        services,
+        {
+          id: query.import_id?.toLowerCase() ?? randomUUID(),
+          study_id: params.study_id,
+          requested_by_id: actor.id,
+          format,
+          sha256: createHash('sha256').update(raw).digest('hex'),
+          dry_run: options.dry_run,
+          mode: options.mode,
+        },
+        query.import_id !== undefined,
+      );
+      const answer = await importParticipants(
+        { tx, audit, actor, context },
+        params.study_id,
+        () => open(raw, signal),
+        options,
+        progress,
+      ).catch(async (fault: unknown) => {
+        await progress.failed();
+        throw fault;
+      });
+      if (options.answer === 'result') return answer;
+      return reply(200, answer, {
+        'Content-Type': 'text/csv; charset=utf-8',
+        'Content-Disposition': attachment(['failed-rows'], 'csv', nowIso()),
+      });
+    },
+  });
+
+const shown = ({ id, ...record }: ImportRecord) => ({ import_id: id, ...record });
+
+export const participantImportRoutes = [
+  importing(
+    'csv',
+    'Import participants from a CSV file',
+    'UTF-8 (with or without a byte order mark), UTF-16 or windows-1252; comma, semicolon or tab. At most 200,000 lines, blank ones too.',
+    (bytes, signal) => readCsv(bytes, { gone: signal }),
+  ),
+  importing(
+    'excel',
+    'Import participants from a workbook (.xlsx)',
+    'The first sheet. Dates become YYYY-MM-DD, numbers keep the leading zeros of their format. Workbooks with macros are not taken.',
+    (bytes, signal) => readXlsx(bytes, { gone: signal }),
+  ),
+  route({
+    method: 'GET',
+    path: `${path}/template`,
+    tag,
+    summary: 'An empty file to fill in',
+    access: staff.read,
+    transaction: 'read',
+    query: TemplateQuery,
+    responses: {
+      200: response(undefined, {
+        mediaTypes: ['text/csv', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+      }),
+    },
+    description: '`format=xlsx`: a workbook whose site_code column offers the study’s sites.',
+    handle: async ({ tx, params, query }) => {
+      const [body, type, name] =
+        query.format === 'xlsx'
+          ? ([
+              await xlsxTemplate(tx, params.study_id),
+              'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+              'participants-template.xlsx',
+            ] as const)
+          : ([csvTemplate(), 'text/csv; charset=utf-8', 'participants-template.csv'] as const);
+      return reply(200, body, { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: imports,
+    tag,
+    summary: 'Files that were imported, the newest first',
+    access: staff.read,
+    transaction: 'read',
+    query: Type.Object(paging),
+    responses: { 200: listOf(ImportStatus) },
+    handle: async ({ tx, params, query }) => {
+      const { items, total } = await listImports(tx, params.study_id, {
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+      });
+      return { items: items.map(shown), total };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${imports}/{import_id}`,
+    tag,
+    summary: 'How far an import is, or what became of it',
+    access: staff.read,
+    transaction: 'read',
+    responses: { 200: ImportStatus },
+    description:
+      'By the `import_id` that the import was sent with. A long file is `running` until everything of it is there at once.',
+    handle: async ({ tx, params }) => {
+      const found = await importById(tx, params.study_id, params.import_id);
+      if (!found) throw problem('NOT_FOUND', { detail: 'There is no such import.' });
+      return shown(found);
+    },
+  }),
+];

@@ -1,0 +1,117 @@
+import { withKeepAlive } from '../../db/client/keep-alive.js';
+import { completeImport, importById, importedBefore } from '../../db/imports/imports.queries.js';
+import { rehearse } from '../../db/imports/participant-import.queries.js';
+import { FailedRows } from './files/failed-rows.js';
+import type { ImportProgress } from './files/progress.js';
+import { ImportLists } from './files/result.js';
+import { outlineOf, portionsOf } from './files/rows.js';
+import type { Sheet } from './files/sheet.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { JsonStream } from '../http/json-stream.js';
+import { ImportPlanner } from './participant-import-plan.js';
+import { ImportWriter } from './participant-import-write.js';
+import type { RequestScope } from '../studies/studies.service.js';
+
+export interface ImportOptions {
+  skip_duplicates: boolean;
+  create_missing_sites: boolean;
+  dry_run: boolean;
+  mode: 'insert' | 'upsert';
+  answer: 'result' | 'failed_rows';
+}
+
+/** Roles that may make sites: an import makes them for these only. */
+const MAKES_SITES = ['admin', 'researcher', 'data_manager'];
+/**
+ * So many rows are read, decided and written at a time: what is held of a file does not grow with its rows, and a
+ * statement for a thousand costs no more of each than one for all.
+ */
+const PORTION = 1_000;
+
+/**
+ * Imports a file's participants (decisions, "Import"): valid rows are taken although others fail, all in one
+ * transaction, each with the same audit record, anchor and workflow as POST …/participants gives it. A dry run does
+ * the same and undoes it. The same file again finds everything there, and is told to be the same.
+ * @param open reads the file, when it is known that it may be imported
+ * @returns the answer as it was asked for: what became of each row, or a CSV file of those that failed
+ * @throws 400 a file that cannot be read, 403 create_missing_sites by a role that may not, 409 an import_id that is
+ * taken
+ */
+export async function importParticipants(
+  change: RequestScope,
+  studyId: string,
+  open: () => Promise<Sheet>,
+  options: ImportOptions,
+  progress: ImportProgress,
+): Promise<JsonStream | string> {
+  const { tx, audit, actor, context } = change;
+  const { id, sha256 } = progress.made;
+  if (await importById(tx, studyId, id))
+    throw problem('CONFLICT', {
+      detail: 'import_id is that of another import.',
+      errors: [{ path: 'query.import_id', code: 'TAKEN', message: 'import_id is that of another import' }],
+    });
+  if (options.create_missing_sites && !MAKES_SITES.includes(actor.role))
+    throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not create sites.` });
+  const before = await importedBefore(tx, studyId, sha256);
+  progress.note('reading', 0, null);
+  const sheet = await withKeepAlive(tx, open);
+  const outline = await outlineOf(sheet);
+  const total = outline.rows;
+  progress.note('deciding', 0.2, total);
+  const lists = new ImportLists();
+  const failed = options.answer === 'failed_rows' ? new FailedRows(outline.headerCells) : undefined;
+  const work = async () => {
+    const planner = await ImportPlanner.of(tx, studyId, options);
+    const writer = new ImportWriter(change, studyId, options);
+    let done = 0;
+    for await (const rows of portionsOf(sheet, outline, PORTION)) {
+      progress.note('writing', 0.3 + 0.5 * (done / total), total);
+      const plan = await planner.plan(rows);
+      await writer.write(plan);
+      lists.add(plan);
+      failed?.add(rows, plan);
+      done += rows.length;
+    }
+    progress.note('recording', 0.85, total);
+    return [...planner.newSites].sort();
+  };
+  const created_sites = options.dry_run ? await rehearse(tx, work) : await work();
+  const counts = lists.counts();
+  if (!options.dry_run) {
+    audit.record({
+      ...auditActor(actor, context),
+      study_id: studyId,
+      action: 'participants_imported',
+      resource_type: 'study',
+      resource_id: studyId,
+      metadata: {
+        rows: total,
+        imported: counts.imported_count,
+        updated: counts.updated_count,
+        skipped: counts.skipped_count,
+        errors: counts.error_count,
+        sha256,
+      },
+    });
+  }
+  // A rehearsal leaves a record only where somebody asked how far it is.
+  if (!options.dry_run || progress.asked) await completeImport(tx, progress.made, { total_rows: total, ...counts });
+  if (failed) return failed.text();
+  const warnings = [
+    ...(before === undefined
+      ? []
+      : [
+          {
+            code: 'FILE_IMPORTED_BEFORE',
+            message: `The same file was imported at ${before}: what it brought is there`,
+          },
+        ]),
+    ...outline.header.unknown.map((column) => ({
+      code: 'UNKNOWN_COLUMN',
+      message: `The column ${column} is not known and was left out`,
+    })),
+  ];
+  return lists.answer({ dry_run: options.dry_run, total_rows: total, created_sites, warnings, file: sheet.notes });
+}

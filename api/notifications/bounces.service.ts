@@ -1,0 +1,37 @@
+import { sessionSecret } from '../identity/credentials/portal.js';
+import { problem } from '../http/errors.js';
+import { subjectOfToken } from '../../db/notifications/signed-links.js';
+import { isDeadAddress, reportTokens } from '../../workflows/domain/notifications/bounces.js';
+import type { Dependencies } from '../dependencies.js';
+import { readMailInThread } from './bounces/in-thread.js';
+import { noteDeliveryReport } from './delivery-reports.service.js';
+
+/**
+ * Takes a mail that came back (RFC 3464). It says which message it was by the header that the mail bore, which also
+ * proves that it was ours: who has never seen it can report nothing. That is looked for first: a mail of anybody else
+ * is not taken apart.
+ * @throws 422 NO_DELIVERY_REPORT for any other mail, 404 for a message that is not ours, 503 where too many wait
+ */
+export async function takeBounce(services: Dependencies, raw: Buffer): Promise<void> {
+  const text = raw.toString('latin1');
+  const secret = sessionSecret(services.settings);
+  const ours = (token: string) => subjectOfToken(secret, 'delivery-report', token);
+  const id = reportTokens(text, (base64) => Buffer.from(base64, 'base64').toString('latin1'))
+    .map(ours)
+    .find((subject) => subject !== undefined);
+  if (id === undefined)
+    throw text.includes('message/delivery-status')
+      ? problem('NOT_FOUND', { detail: 'The report returns none of our messages.' })
+      : problem('NO_DELIVERY_REPORT');
+  const bounce = await readMailInThread(raw);
+  if (!bounce) throw problem('NO_DELIVERY_REPORT');
+  if (bounce.token === undefined || ours(bounce.token) !== id)
+    throw problem('NOT_FOUND', { detail: 'The report returns none of our messages.' });
+  // It is still being tried.
+  if (bounce.outcome === 'delayed') return;
+  await noteDeliveryReport(services, id, {
+    status: bounce.outcome,
+    error: bounce.status === null ? null : `the mail came back (${bounce.status})`,
+    addressIsDead: bounce.outcome === 'undelivered' && bounce.status !== null && isDeadAddress(bounce.status),
+  });
+}

@@ -1,0 +1,62 @@
+import { keepDeliveryReport } from '../../db/notifications/notifications.queries.js';
+import { insertInstead, markAddressDead } from '../../db/notifications/reminders.queries.js';
+import { subjectOfToken } from '../../db/notifications/signed-links.js';
+import { inScope } from '../../db/client/transaction.js';
+import { channelInstead } from '../../workflows/domain/notifications/fallback.js';
+import { sessionSecret } from '../identity/credentials/portal.js';
+import { problem } from '../http/errors.js';
+import type { Dependencies } from '../dependencies.js';
+
+/**
+ * What a gateway reports of a message that it took. @throws 404 for a link that is not ours, or a message that was not
+ * sent
+ */
+export async function deliveryReport(
+  services: Dependencies,
+  id: string,
+  token: string,
+  report: { status: 'delivered' | 'undelivered' | 'failed'; error_code?: string | null },
+): Promise<void> {
+  if (subjectOfToken(sessionSecret(services.settings), 'delivery-report', token) !== id.toLowerCase())
+    throw problem('NOT_FOUND', { detail: 'There is no such notification.' });
+  await noteDeliveryReport(services, id, {
+    status: report.status === 'delivered' ? 'delivered' : 'undelivered',
+    error: report.error_code ? `the gateway reported ${report.error_code}`.slice(0, 500) : null,
+    addressIsDead: false,
+  });
+}
+
+/**
+ * Keeps what has become of a message that was sent. A reminder that did not arrive goes to the channel that the study
+ * names instead, the first time that this is said of it; an address that is not there gets no more of them.
+ * @throws 404 for a message that was not sent
+ */
+export async function noteDeliveryReport(
+  { database }: Dependencies,
+  id: string,
+  report: { status: 'delivered' | 'undelivered'; error: string | null; addressIsDead: boolean },
+): Promise<void> {
+  await inScope(database, '*', async ({ tx, audit }) => {
+    const found = await keepDeliveryReport(tx, id, report);
+    if (!found) throw problem('NOT_FOUND', { detail: 'There is no such notification.' });
+    const { study_id, visit_key, channel, settings, before } = found;
+    if (report.addressIsDead) await markAddressDead(tx, id);
+    const instead =
+      report.status === 'undelivered' && before !== 'undelivered' && visit_key !== null
+        ? channelInstead({ channel, settings })
+        : null;
+    if (instead !== null) await insertInstead(tx, id, instead);
+    audit.record({
+      study_id,
+      user_id: null,
+      action: 'delivery_reported',
+      resource_type: 'notification',
+      resource_id: id,
+      metadata: {
+        status: report.status,
+        ...(instead && { instead }),
+        ...(report.addressIsDead && { address: 'dead' }),
+      },
+    });
+  });
+}

@@ -1,0 +1,30 @@
+import { NotificationSettings, settingsFaults } from '../../workflows/domain/notifications/settings.js';
+import { problem } from '../http/errors.js';
+import { Type } from '../http/common.schemas.js';
+import { check } from '../http/validation/validation.js';
+
+const InStudy = Type.Object({ config: Type.Object({ notifications: NotificationSettings }) });
+const PREFIX = 'config.notifications.';
+
+/**
+ * Holds a study's `config.notifications` against what there is; left out the defaults hold. @throws 422 naming every
+ * fault with its path
+ */
+export function acceptNotifications(config: Record<string, unknown> | undefined): void {
+  const notifications = config?.notifications;
+  if (notifications === undefined) return;
+  check(InStudy, { config: { notifications } }, 'body');
+  const errors = settingsFaults(notifications as NotificationSettings).map((fault) => ({
+    ...fault,
+    path: `${PREFIX}${fault.path}`,
+    message: `${PREFIX}${fault.message}`,
+  }));
+  if (errors.length > 0)
+    throw problem('VALIDATION_FAILED', {
+      detail: errors
+        .slice(0, 3)
+        .map(({ message }) => message)
+        .join('; '),
+      errors,
+    });
+}

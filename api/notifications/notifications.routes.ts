@@ -1,0 +1,272 @@
+import { listNotifications } from '../../db/notifications/notifications.queries.js';
+import { anyone, withNote, portal, signedIn, staff, staffOrParticipant, outsideStudy } from '../http/access.js';
+import { accepted, noContent, reply, route, tagged, response, rawBody } from '../http/route.js';
+import { Type, Uuid, listOf, paging, sorting, text } from '../http/common.schemas.js';
+import {
+  Channel,
+  DeliveryReport,
+  Device,
+  NewDevice,
+  Notification,
+  NotificationStatus,
+  Preferences,
+  PreferencesChange,
+  Preview,
+  PreviewRequest,
+  TestEmail,
+  TestQueued,
+  TestSms,
+  VisitExplanation,
+} from './notifications.schemas.js';
+import { takeBounce } from './bounces.service.js';
+import { deliveryReport } from './delivery-reports.service.js';
+import {
+  cancel,
+  explainVisit,
+  preview,
+  registerDevice,
+  resend,
+  sendTest,
+  webPushKey,
+} from './notifications.service.js';
+import { changePreferences, preferences, unsubscribe, unsubscribePage } from './opt-outs.service.js';
+
+const tag = 'Notifications';
+const Link = Type.Object({ token: text(400, 1) });
+const testing =
+  'It goes to the caller’s own address; an admin’s also to the addresses of users, participants and caregivers (else 403 RECIPIENT_NOT_ALLOWED). Counted at the rate of logins.';
+const html = (content: string) =>
+  reply(200, content, {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'",
+    'Cache-Control': 'no-store',
+    'Referrer-Policy': 'no-referrer',
+  });
+
+export const notificationRoutes = [
+  route({
+    method: 'GET',
+    path: '/api/notifications',
+    tag,
+    summary: 'Messages that were sent, wait or were stopped',
+    access: staff.read,
+    transaction: 'read',
+    description: 'A stopped one says why in `reason`. Messages to users are seen by these users and by admins.',
+    query: Type.Object({
+      ...paging,
+      sort: sorting('due_at', 'created_at', 'sent_at'),
+      participant_id: Type.Optional(Uuid),
+      visit_id: Type.Optional(Uuid),
+      kind: Type.Optional(text(40)),
+      channel: Type.Optional(Channel),
+      status: Type.Optional(NotificationStatus),
+    }),
+    responses: { 200: listOf(Notification) },
+    handle: ({ tx, actor, query, studyId }) =>
+      listNotifications(
+        tx,
+        {
+          skip: query.skip ?? 0,
+          limit: query.limit ?? 50,
+          sort: query.sort ?? 'due_at',
+          studyId,
+          participantId: query.participant_id,
+          visitId: query.visit_id,
+          kind: query.kind,
+          channel: query.channel,
+          status: query.status,
+        },
+        actor,
+      ),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/visits/{visit_id}/notifications/explain',
+    tag,
+    summary: 'Which reminders of a visit were, will be or will not be sent, when, by what rule, and why',
+    access: staff.read,
+    transaction: 'read',
+    responses: { 200: VisitExplanation },
+    handle: ({ tx, params, services }) =>
+      explainVisit(tx, params.visit_id, services.settings.REMINDER_MAX_LATENESS_HOURS),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/notifications/{notification_id}/resend',
+    tag,
+    summary: 'Send a message once more, at once',
+    access: staff.participants,
+    transaction: 'change',
+    description:
+      'It is a notification of its own (`resend_of`). One that is still pending is 409 NOTIFICATION_PENDING.',
+    responses: { 202: Notification, 409: undefined },
+    handle: async ({ tx, audit, actor, context, services, params }) =>
+      accepted(await resend({ tx, audit, actor, context }, services.settings, params.notification_id)),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/notifications/{notification_id}/cancel',
+    tag,
+    summary: 'Stop a message that was not sent yet',
+    access: staff.participants,
+    transaction: 'change',
+    description:
+      'For good: a visit that moves later does not bring it back. Settled ones are 409 NOTIFICATION_SETTLED.',
+    responses: { 200: Notification, 409: undefined },
+    handle: ({ tx, audit, actor, context, params }) => cancel({ tx, audit, actor, context }, params.notification_id),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/notifications/preview',
+    tag,
+    summary: 'A message as the participant of a visit would read it',
+    access: staff.participants,
+    transaction: 'read',
+    description: 'By the study’s templates in the participant’s language, or by a `template` that is being written.',
+    body: PreviewRequest,
+    responses: { 200: Preview },
+    handle: ({ tx, body, services }) => preview(tx, body, services.settings),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/notifications/register',
+    tag,
+    summary: 'Register a device for push messages',
+    access: outsideStudy(staffOrParticipant(staff.participants)),
+    transaction: 'change',
+    description:
+      'Of a participant: by its own portal token, or named by staff; without `participant_id` a user’s own. The same token again is 200. A browser (`web`) gives its `PushSubscription` as JSON text: it is reached by Web Push (RFC 8291, 8292).',
+    body: NewDevice,
+    responses: { 200: Device, 201: Device, 409: undefined },
+    handle: async ({ tx, audit, actor, context, body, services }) => {
+      const { device, isNew } = await registerDevice({ tx, audit, actor, context }, body, services.settings);
+      return reply(isNew ? 201 : 200, device);
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/notifications/web-push-key',
+    tag,
+    summary: 'The key that a page hands to its browser to subscribe to push messages (applicationServerKey)',
+    access: anyone,
+    responses: { 200: Type.Object({ public_key: Type.String() }), 404: undefined },
+    handle: async ({ services }) => webPushKey(services),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/test/email',
+    tag,
+    summary: 'Send an email of one’s own words',
+    access: outsideStudy(withNote(signedIn, 'to oneself; an admin also to staff, participants and caregivers')),
+    rateLimit: 'auth',
+    description: testing,
+    body: TestEmail,
+    responses: { 202: TestQueued, 403: undefined },
+    handle: async ({ services, actor, context, body }) =>
+      accepted({
+        status: 'queued',
+        notification_id: await sendTest(services, actor, context, {
+          channel: 'email',
+          to: body.recipient,
+          subject: body.subject,
+          body: body.body,
+        }),
+      }),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/test/sms',
+    tag,
+    summary: 'Send a text message of one’s own words',
+    access: outsideStudy(withNote(signedIn, 'an admin, to participants and caregivers')),
+    rateLimit: 'auth',
+    description: testing,
+    body: TestSms,
+    responses: { 202: TestQueued, 403: undefined },
+    handle: async ({ services, actor, context, body }) =>
+      accepted({
+        status: 'queued',
+        notification_id: await sendTest(services, actor, context, {
+          channel: 'sms',
+          to: body.recipient,
+          subject: '',
+          body: body.body,
+        }),
+      }),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/notifications/unsubscribe',
+    tag,
+    summary: 'The page behind the opt-out link of a message',
+    access: anyone,
+    query: Link,
+    responses: { 200: response(undefined, { mediaTypes: ['text/html'] }), 404: undefined },
+    handle: async ({ services, query }) => html(await unsubscribePage(services, query.token)),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/notifications/unsubscribe',
+    tag,
+    summary: 'End the messages of a channel, by the link of one of them',
+    access: anyone,
+    body: rawBody(),
+    query: Link,
+    responses: { 200: response(undefined, { mediaTypes: ['text/html'] }), 404: undefined },
+    description: 'One click is enough for mail programs (RFC 8058).',
+    handle: async ({ services, query, context }) => html(await unsubscribe(services, query.token, context)),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/notifications/{notification_id}/delivery-report',
+    tag,
+    summary: 'What a gateway says has become of a message',
+    access: anyone,
+    query: Link,
+    body: DeliveryReport,
+    responses: { 204: undefined, 404: undefined },
+    description:
+      'The address, with its token, is given to the gateway with the message (`status_callback`). A reminder that did not arrive is sent on the channel that the study names instead (`fallback`).',
+    handle: async ({ services, params, query, body }) => {
+      await deliveryReport(services, params.notification_id, query.token, body);
+      return noContent();
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/notifications/bounces',
+    tag,
+    summary: 'Take a mail that came back',
+    access: anyone,
+    body: rawBody('message/rfc822'),
+    responses: { 204: undefined, 404: undefined, 422: undefined },
+    description:
+      'The whole mail, a delivery status notification (RFC 3464), as the mail server that MAIL_FROM names hands it on (`curl --data-binary @- -H "Content-Type: message/rfc822"`). It is known by a signed header of the mail that it returns. Where the mailbox is not there (5.1.x) no more reminders go to it until the address is changed; any other mail is 422 NO_DELIVERY_REPORT. At most 64 KiB: return the headers of the mail, not all of it.',
+    handle: async ({ services, raw }) => {
+      await takeBounce(services, raw);
+      return noContent();
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/portal/preferences',
+    tag: 'Portal',
+    summary: 'On which channels one gets messages',
+    access: outsideStudy(portal),
+    transaction: 'read',
+    responses: { 200: response(Preferences, { etag: true }) },
+    handle: async ({ tx, actor }) => tagged({ ...(await preferences(tx, actor.id)) }),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/api/portal/preferences',
+    tag: 'Portal',
+    summary: 'Choose on which channels one gets messages',
+    access: outsideStudy(portal),
+    transaction: 'change',
+    body: PreferencesChange,
+    responses: { 200: response(Preferences, { etag: true }) },
+    handle: async ({ tx, audit, actor, context, body, assertIfMatch }) =>
+      tagged({ ...(await changePreferences({ tx, audit, actor, context }, body, assertIfMatch)) }),
+  }),
+];

@@ -1,0 +1,345 @@
+import type { Static } from 'typebox';
+import { nowIso } from '../../db/client/clock.js';
+import { putOutbox } from '../../db/outbox/outbox.js';
+import type { Tx } from '../../db/client/knex.js';
+import {
+  cancelNotification,
+  insertDraft,
+  insertResend,
+  isBeingSent,
+  keepPushToken,
+  notificationById,
+} from '../../db/notifications/notifications.queries.js';
+import type { NotificationRecord } from '../../db/notifications/notifications.queries.js';
+import { isKnownRecipient } from '../../db/identity/quotas.queries.js';
+import { remindersOfVisit } from '../../db/notifications/reminders.queries.js';
+import { inScope } from '../../db/client/transaction.js';
+import { explain, explainNone } from '../../workflows/domain/notifications/explain.js';
+import { reach, vapidPublicKey } from '../../settings.js';
+import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
+import { webSubscription, webSubscriptionFault } from '../../workflows/domain/notifications/web-subscription.js';
+import { settingsFaults } from '../../workflows/domain/notifications/settings.js';
+import type { NotificationSettings } from '../../workflows/domain/notifications/settings.js';
+import { placeholderValues } from '../../workflows/domain/notifications/values.js';
+import { compose, withSignature, wordsFor } from '../../workflows/domain/notifications/words.js';
+import type { Actor, Participant } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
+import type { NewDevice, PreviewRequest } from './notifications.schemas.js';
+import type { Dependencies } from '../dependencies.js';
+import { getParticipantOrThrow as existingParticipant } from '../participants/participants.service.js';
+import { requireLinkQuota } from '../identity/quotas.js';
+import type { RequestScope } from '../studies/studies.service.js';
+import { getVisitOrThrow } from '../scheduling/visits.service.js';
+import { query } from '../../db/client/query.js';
+
+async function existing(tx: Tx, id: string, actor: Actor, lock = false): Promise<NotificationRecord> {
+  const found = await notificationById(tx, id, actor, lock);
+  if (!found) throw problem('NOT_FOUND', { detail: 'There is no such notification.' });
+  return found;
+}
+
+/**
+ * Each reminder of a visit, of all its schedule versions: what became or will become of it, by what rule, and why.
+ * @throws 404
+ */
+export async function explainVisit(tx: Tx, visitId: string, maxLatenessHours: number) {
+  const visit = await getVisitOrThrow(tx, visitId);
+  const now = nowIso();
+  const rows = await remindersOfVisit(tx, visitId);
+  const items = rows.map((row) => {
+    const {
+      id,
+      participant_id,
+      kind,
+      channel,
+      status,
+      days_before,
+      due_at,
+      sent_at,
+      attempts,
+      last_error,
+      reason,
+      resend_of,
+      fallback_of,
+    } = row;
+    return {
+      notification_id: id,
+      participant_id,
+      visit_id: row.visit?.id ?? visit.id,
+      kind,
+      channel,
+      status,
+      days_before,
+      target_date: row.target_date ?? row.visit?.target_date ?? null,
+      due_at,
+      sent_at,
+      attempts,
+      last_error,
+      reason,
+      next_attempt_at: status === 'pending' && attempts > 0 ? row.attempt_at : null,
+      resend_of,
+      fallback_of,
+      ...explain(row, now, maxLatenessHours),
+    };
+  });
+  return {
+    visit_id: visit.id,
+    visit_key: visit.visit_key,
+    visit_status: visit.status,
+    timezone: rows[0]?.zone ?? (await zoneOf(tx, visit.participant_id)),
+    items,
+    total: items.length,
+    why_none: items.length > 0 ? null : explainNone(visit, (await studyOf(tx, visit.study_id)).settings),
+  };
+}
+
+interface StudyFacts {
+  study_code: string;
+  study_name: string;
+  public_name: unknown;
+  contact: unknown;
+  status: string;
+  settings: NotificationSettings;
+}
+async function studyOf(tx: Tx, studyId: string): Promise<StudyFacts> {
+  return (
+    await query<StudyFacts>(
+      tx,
+      `select study_code, study_name, config -> 'public_name' as public_name, config -> 'contact' as contact, status, coalesce(config -> 'notifications', '{}') as settings from studies where id = $1`,
+      [studyId],
+    )
+  )[0]!;
+}
+
+async function zoneOf(tx: Tx, participantId: string): Promise<string> {
+  const rows = await query<{ zone: string }>(
+    tx,
+    'select coalesce(p.timezone, t.timezone, s.timezone) as zone from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id where p.id = $1',
+    [participantId],
+  );
+  return rows[0]!.zone;
+}
+
+/**
+ * Sends a message once more, at once, as a notification of its own.
+ * @throws 404, 409 NOTIFICATION_PENDING for one that is still to be sent, PARTICIPANT_WITHDRAWN, 429 QUOTA_EXCEEDED
+ */
+export async function resend(
+  { tx, audit, actor, context }: RequestScope,
+  settings: Dependencies['settings'],
+  id: string,
+): Promise<NotificationRecord> {
+  const before = await existing(tx, id, actor, true);
+  if (before.status === 'pending') throw problem('NOTIFICATION_PENDING');
+  if (before.kind.startsWith('test_'))
+    throw problem('NOTIFICATION_SETTLED', { detail: 'The words of a test message are not kept: send another.' });
+  if (before.participant_id !== null && (await existingParticipant(tx, before.participant_id)).status === 'withdrawn')
+    throw problem('PARTICIPANT_WITHDRAWN');
+  if (before.kind === 'magic_link')
+    await requireLinkQuota(
+      tx,
+      settings,
+      before.participant_id === null
+        ? { caregiver_id: before.caregiver_id! }
+        : { participant_id: before.participant_id },
+    );
+  const again = await insertResend(tx, id);
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: before.study_id,
+    action: 'notification_resent',
+    resource_type: 'notification',
+    resource_id: again,
+    metadata: { resend_of: id, kind: before.kind, channel: before.channel },
+  });
+  await putOutbox(tx, [{ topic: 'notification', studyId: before.study_id, subject: again }]);
+  return existing(tx, again, actor);
+}
+
+/**
+ * Stops a message that was not sent yet, for good. @throws 404, 409 NOTIFICATION_SETTLED, or NOTIFICATION_BEING_SENT
+ */
+export async function cancel({ tx, audit, actor, context }: RequestScope, id: string): Promise<NotificationRecord> {
+  const before = await existing(tx, id, actor, true);
+  if (before.status === 'cancelled' && before.reason === 'cancelled_by_staff') return before;
+  if (before.status !== 'pending')
+    throw problem('NOTIFICATION_SETTLED', { detail: `The notification is ${before.status}.` });
+  if (await isBeingSent(tx, id)) throw problem('NOTIFICATION_BEING_SENT');
+  await cancelNotification(tx, id);
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: before.study_id,
+    action: 'notification_cancelled',
+    resource_type: 'notification',
+    resource_id: id,
+    metadata: { kind: before.kind, channel: before.channel, due_at: before.due_at },
+  });
+  return existing(tx, id, actor);
+}
+
+/**
+ * A message as the participant of a visit would read it now, by the study's templates or one that is being written.
+ * @throws 404, 422
+ */
+export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, settings: Dependencies['settings']) {
+  const visit = await getVisitOrThrow(tx, given.visit_id);
+  if (given.template) {
+    const errors = settingsFaults({ languages: { en: { [given.kind]: given.template } } }).map((fault) => ({
+      ...fault,
+      path: fault.path.replace(`languages.en.${given.kind}`, 'template'),
+      message: fault.message.replace(`languages.en.${given.kind}`, 'template'),
+    }));
+    if (errors.length > 0) throw problem('VALIDATION_FAILED', { detail: errors[0]!.message, errors });
+  }
+  const participant = await existingParticipant(tx, visit.participant_id);
+  const study = await studyOf(tx, visit.study_id);
+  const words = given.template
+    ? { ...given.template, language: given.language ?? 'en', own: true }
+    : wordsFor(given.kind, given.language ?? participant.preferred_language, study.settings);
+  const base = (settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
+  const values = placeholderValues(
+    {
+      kind: given.kind,
+      channel: given.channel ?? 'email',
+      due_at: nowIso(),
+      days_before: study.settings.days_before?.[0] ?? 1,
+      visit,
+      participant_status: participant.status,
+      participant_code: participant.participant_code,
+      preferred_language: participant.preferred_language,
+      zone: await zoneOf(tx, participant.id),
+      email: null,
+      phone: null,
+      push_tokens: [],
+      opted_out: false,
+      address_dead: false,
+      study_status: study.status,
+      study_code: study.study_code,
+      study_name: study.study_name,
+      public_name: study.public_name,
+      contact: study.contact,
+      site_code: participant.site_code,
+      site_name: participant.site_code,
+      settings: study.settings,
+    },
+    { portal_url: `${base}/portal`, unsubscribe_url: `${base}/api/notifications/unsubscribe` },
+    nowIso(),
+    words.language,
+  );
+  const whole = (given.channel ?? 'email') === 'email' ? withSignature(words, values) : words;
+  return { ...compose(whole, values), language: words.language };
+}
+
+/**
+ * Queues a message with words of its own. It belongs to no study; address and words are dropped once it is sent. It
+ * goes to the caller; an admin's also to anybody whom the service knows.
+ * @returns the notification's id
+ * @throws 403 RECIPIENT_NOT_ALLOWED
+ */
+export async function sendTest(
+  { database }: Dependencies,
+  actor: Actor,
+  context: RequestContext,
+  message: { channel: 'email' | 'sms'; to: string; subject: string; body: string },
+): Promise<string> {
+  return inScope(database, '*', async ({ tx, audit }) => {
+    const own = message.channel === 'email' && message.to.toLowerCase() === actor.email.toLowerCase();
+    if (!own && !(actor.isAdmin && (await isKnownRecipient(tx, message.channel, message.to))))
+      throw problem('RECIPIENT_NOT_ALLOWED', {
+        errors: [{ path: 'recipient', code: 'RECIPIENT_NOT_ALLOWED', message: 'recipient is nobody you may write to' }],
+      });
+    const id = await insertDraft(tx, { ...message, userId: actor.id, kind: `test_${message.channel}` });
+    audit.record({
+      ...auditActor(actor, context),
+      study_id: null,
+      action: 'test_message_requested',
+      resource_type: 'notification',
+      resource_id: id,
+      metadata: { channel: message.channel },
+    });
+    await putOutbox(tx, [{ topic: 'notification', studyId: null, subject: id }]);
+    return id;
+  });
+}
+
+/**
+ * A browser's token is its subscription, as JSON, or a token of a gateway. @throws 422 for a subscription that is none,
+ * 400 PRIVATE_URL
+ */
+function requireToken({ platform, token }: Static<typeof NewDevice>, settings: Dependencies['settings']): void {
+  if (platform !== 'web' || !token.startsWith('{')) return;
+  const fault = webSubscriptionFault(token);
+  if (fault)
+    throw problem('VALIDATION_FAILED', {
+      detail: `token ${fault}`,
+      errors: [{ path: 'token', code: 'SUBSCRIPTION', message: `token ${fault}` }],
+    });
+  const unreachable = captureUrlFault(
+    webSubscription(token)!.endpoint,
+    settings.ALLOW_PRIVATE_URLS ?? !settings.production,
+    'token.endpoint',
+  );
+  if (unreachable)
+    throw problem('RULE_VIOLATED', {
+      detail: `${unreachable}.`,
+      errors: [{ path: 'token', code: 'PRIVATE_URL', message: unreachable }],
+    });
+}
+
+/** The key that a page hands to its browser when it asks it for a subscription. @throws 404 */
+export function webPushKey({ settings }: Dependencies): { public_key: string } {
+  if (!settings.VAPID_PRIVATE_KEY)
+    throw problem('NOT_FOUND', { detail: 'No key for push messages to browsers is set (VAPID_PRIVATE_KEY).' });
+  return { public_key: vapidPublicKey(settings.VAPID_PRIVATE_KEY) };
+}
+
+/**
+ * Registers a device for push messages: the participant's own, one of a participant that staff name, or the caller's.
+ * @throws 404, 409 PARTICIPANT_WITHDRAWN
+ */
+export async function registerDevice(
+  { tx, audit, actor, context }: Omit<RequestScope, 'actor'> & { actor: Actor | Participant },
+  given: Static<typeof NewDevice>,
+  settings: Dependencies['settings'],
+) {
+  const own = actor.role === 'participant';
+  if (own && given.participant_id && given.participant_id.toLowerCase() !== actor.id)
+    throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  const participant = own
+    ? { id: actor.id, study_id: actor.study_id, status: actor.status }
+    : given.participant_id
+      ? await existingParticipant(tx, given.participant_id)
+      : undefined;
+  if (participant?.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
+  requireToken(given, settings);
+  const device = await keepPushToken(tx, {
+    study_id: participant?.study_id ?? null,
+    participant_id: participant?.id ?? null,
+    user_id: participant ? null : actor.id,
+    caregiver_id: own ? (actor.caregiver?.id ?? null) : null,
+    platform: given.platform,
+    token: given.token,
+  });
+  if (device.isNew) {
+    audit.record({
+      study_id: participant?.study_id ?? null,
+      user_id: own ? null : actor.id,
+      request_id: context.requestId,
+      action: 'push_token_registered',
+      resource_type: participant ? 'participant' : 'user',
+      resource_id: participant?.id ?? actor.id,
+      metadata: { platform: given.platform },
+    });
+  }
+  return {
+    device: {
+      id: device.id,
+      participant_id: participant?.id ?? null,
+      platform: device.platform,
+      created_at: device.created_at,
+    },
+    isNew: device.isNew,
+  };
+}

@@ -1,0 +1,90 @@
+import { anyone } from '../http/access.js';
+import { route, reply } from '../http/route.js';
+import { Type, nullable, oneOf } from '../http/common.schemas.js';
+import { checkAll, checkDatabase, checkRedis, version } from './health.service.js';
+
+const Basic = Type.Object({ status: oneOf('ok'), environment: Type.String(), version: Type.String() });
+const One = Type.Object({ status: oneOf('ok', 'down', 'not_configured'), latency_ms: nullable(Type.Number()) });
+const Dependency = Type.Object({
+  status: oneOf('ok', 'down', 'not_configured'),
+  latency_ms: Type.Optional(nullable(Type.Number())),
+  detail: Type.Optional(Type.String()),
+});
+const WorkerDependency = Type.Object({
+  ...Dependency.properties,
+  known: Type.Optional(Type.Integer({ description: 'worker processes' })),
+  silent: Type.Optional(Type.Integer({ description: 'those of them that show no sign of life' })),
+});
+const Detailed = Type.Object({
+  status: oneOf('ok', 'degraded', 'down'),
+  environment: Type.String(),
+  version: Type.String(),
+  dependencies: Type.Object({
+    database: Dependency,
+    temporal: Dependency,
+    redis: Dependency,
+    worker: WorkerDependency,
+    mail: Dependency,
+  }),
+});
+
+const basic = (path: '/api/health' | '/api/metrics/health') =>
+  route({
+    method: 'GET',
+    path,
+    tag: 'Health',
+    summary: 'Whether the process serves',
+    access: anyone,
+    rateLimit: 'none',
+    responses: { 200: Basic },
+    handle: ({ services }) => ({ status: 'ok', environment: services.settings.NODE_ENV, version }),
+  });
+
+const told = (status: string, body: object) =>
+  status === 'down' ? reply(503, body, { 'Retry-After': '1' }) : reply(200, body);
+
+export const healthRoutes = [
+  basic('/api/health'),
+  basic('/api/metrics/health'),
+  route({
+    method: 'GET',
+    path: '/api/health/db',
+    tag: 'Health',
+    summary: 'Whether the database answers',
+    access: anyone,
+    rateLimit: 'none',
+    responses: { 200: One, 503: One },
+    handle: async ({ services }) => {
+      const { status, latency_ms } = await checkDatabase(services);
+      return told(status, { status, latency_ms });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/health/redis',
+    tag: 'Health',
+    summary: 'Whether Redis answers, where there is one',
+    access: anyone,
+    rateLimit: 'none',
+    responses: { 200: One, 503: One },
+    handle: async ({ services }) => {
+      const { status, latency_ms } = await checkRedis(services);
+      return told(status, { status, latency_ms });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/health/detailed',
+    tag: 'Health',
+    summary: 'Every dependency',
+    access: anyone,
+    rateLimit: 'none',
+    description:
+      'Database, Temporal and a worker are needed: 503 when one of them is down. Redis and mail are not: `degraded`, as is one of several workers that shows no sign of life.',
+    responses: { 200: Detailed, 503: Detailed },
+    handle: async ({ services }) => {
+      const detailed = await checkAll(services);
+      return told(detailed.status, detailed);
+    },
+  }),
+];

@@ -1,0 +1,149 @@
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { withMetrics } from '../temporal.js';
+import type { Probe } from '../temporal.js';
+import type { Dependencies } from '../dependencies.js';
+import type { KnownWorkers } from '../../db/operations/worker-heartbeats.queries.js';
+import { failingWorkflows } from './failing-workflows.service.js';
+import { SILENT_SECONDS, workers } from './workers.service.js';
+import { execute } from '../../db/client/query.js';
+
+/** The release, as package.json names it; beside this file's folder in the sources, one further up in the build. */
+export const version: string = readVersion();
+
+export interface Health {
+  status: 'ok' | 'down' | 'not_configured';
+  latency_ms?: number | null;
+  detail?: string;
+}
+
+const PROBE_MS = 2_000;
+const within = <T>(work: PromiseLike<T>, ms: number): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('timed out')), ms);
+    work.then(resolve, reject).then(
+      () => clearTimeout(timer),
+      () => clearTimeout(timer),
+    );
+  });
+
+/** Not configured where `probe` is undefined. */
+function health(probe: Probe | undefined): Health {
+  if (!probe) return { status: 'not_configured', latency_ms: null };
+  return {
+    status: probe.up ? 'ok' : 'down',
+    latency_ms: probe.latencyMs,
+    ...(probe.detail && { detail: probe.detail }),
+  };
+}
+
+export const checkDatabase = async ({ database }: Dependencies): Promise<Health> =>
+  health(
+    await withMetrics(PROBE_MS, async () => {
+      await within(execute(database, 'select 1'), PROBE_MS);
+    }),
+  );
+
+export const checkRedis = async ({ redis }: Dependencies): Promise<Health> =>
+  health(
+    redis &&
+      (await withMetrics(PROBE_MS, async () => {
+        await within(redis.ping(), PROBE_MS);
+      })),
+  );
+
+/** The mail server greets whoever connects. */
+async function checkMail({ settings }: Dependencies): Promise<Health> {
+  if (!settings.SMTP_URL) return health(undefined);
+  const url = new URL(settings.SMTP_URL);
+  const port = Number(url.port || (url.protocol === 'smtps:' ? 465 : 25));
+  return health(
+    await withMetrics(
+      PROBE_MS,
+      () =>
+        new Promise((resolve, reject) => {
+          const socket = connect({ host: url.hostname, port, timeout: PROBE_MS });
+          const end = (error?: Error) => {
+            socket.destroy();
+            if (error) reject(error);
+            else resolve();
+          };
+          socket.once('connect', () => end());
+          socket.once('timeout', () => end(new Error('timed out')));
+          socket.once('error', end);
+        }),
+    ),
+  );
+}
+
+export interface WorkerHealth extends Health {
+  /** How many processes are known, and how many of them have shown no sign of life lately. */
+  known?: number;
+  silent?: number;
+}
+
+/**
+ * Down when no worker asks Temporal for work, or none has shown a sign of life lately. Temporal alone notices after a
+ * minute. While the database is away nothing is known of signs: Temporal's answer counts.
+ */
+async function checkWorker(services: Dependencies): Promise<WorkerHealth> {
+  const [asks, seen] = await Promise.all([services.temporal.probeWorker(), workers(services)]);
+  if (!seen || seen.secondsSinceSign === null) return health(asks);
+  const counts = { known: seen.known, silent: seen.silent.length };
+  if (asks.up && seen.secondsSinceSign > SILENT_SECONDS)
+    return {
+      status: 'down',
+      latency_ms: asks.latencyMs,
+      ...counts,
+      detail: `no worker has shown a sign of life for ${Math.round(seen.secondsSinceSign)} seconds`,
+    };
+  return { ...health(asks), ...counts, ...(asks.up && counts.silent > 0 && { detail: silence(seen) }) };
+}
+
+const silence = ({ known, silent: [longest, ...others] }: KnownWorkers): string =>
+  `${others.length + 1} of ${known} workers: no sign of life for ${Math.round(longest!.seconds)} seconds`;
+
+/** All dependencies at once. `down`: one that is needed is; `degraded`: one that is not, or one of several workers. */
+export async function checkAll(services: Dependencies) {
+  const { settings, temporal } = services;
+  const [database, server, worker, redis, mail] = await Promise.all([
+    checkDatabase(services),
+    temporal.probeServer(),
+    checkWorker(services),
+    checkRedis(services),
+    checkMail(services),
+  ]);
+  const byType = database.status === 'ok' ? await failingWorkflows(services) : undefined;
+  const failing = [...(byType?.values() ?? [])].reduce((sum, n) => sum + n, 0);
+  const troubles = [...(worker.detail ? [worker.detail] : []), `workflow tasks fail again and again: ${failing}`];
+  const dependencies = {
+    database,
+    temporal: health(server),
+    redis,
+    worker: {
+      ...worker,
+      ...(worker.status === 'ok' && failing > 0 && { detail: troubles.join('; ') }),
+    },
+    mail,
+  };
+  const down = (name: keyof typeof dependencies) => dependencies[name].status === 'down';
+  const status =
+    down('database') || down('temporal') || down('worker')
+      ? 'down'
+      : down('redis') || down('mail') || (worker.silent ?? 0) > 0
+        ? 'degraded'
+        : 'ok';
+  return { status, environment: settings.NODE_ENV, version, dependencies };
+}
+
+function readVersion(): string {
+  for (const path of ['../../package.json', '../../../package.json']) {
+    try {
+      const parsed = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')) as { version?: unknown };
+      if (typeof parsed.version === 'string') return parsed.version;
+    } catch (fault) {
+      if ((fault as { code?: unknown }).code !== 'ENOENT') throw fault;
+    }
+  }
+  throw new Error('package.json is not found beside the program');
+}

@@ -1,0 +1,131 @@
+import { nowIso } from '../../db/client/clock.js';
+import { putOutbox } from '../../db/outbox/outbox.js';
+import type { Consent } from '../../db/models/records.js';
+import { consentForUpdate, insertConsent, updateConsent } from '../../db/participants/consents.queries.js';
+import { problem } from '../http/errors.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
+import { getParticipantOrThrow, pastInstant, realInstant, announceSourcesChanged } from './participants.service.js';
+import type { RequestScope } from '../studies/studies.service.js';
+
+type Fields = Partial<Pick<Consent, 'consent_version_id' | 'status' | 'signed_at' | 'revoked_at' | 'purpose'>>;
+
+/** Where a consent may go from where it stands; declined and revoked are final. */
+const next: Record<Consent['status'], readonly Consent['status'][]> = {
+  pending: ['signed', 'declined'],
+  signed: ['revoked'],
+  declined: [],
+  revoked: [],
+};
+
+/**
+ * A consent that was revoked may be recorded as such. @throws 400 a time of what the status does not say, a revocation
+ * ahead
+ */
+export async function createConsent(
+  { tx, audit, actor, context }: RequestScope,
+  participantId: string,
+  given: Fields,
+): Promise<Consent> {
+  const participant = await getParticipantOrThrow(tx, participantId);
+  const status = given.status ?? 'pending';
+  const signed_at = status === 'revoked' && !given.signed_at ? null : signature(status, given.signed_at);
+  const consent = await insertConsent(tx, {
+    ...given,
+    status,
+    signed_at,
+    revoked_at: revocation(status, given.revoked_at),
+    study_id: participant.study_id,
+    participant_id: participantId,
+  });
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: participant.study_id,
+    action: status === 'signed' || status === 'revoked' ? `consent_${status}` : 'consent_created',
+    resource_type: 'consent',
+    resource_id: consent.id,
+    metadata: {
+      participant_id: participantId,
+      status,
+      ...(consent.signed_at && { signed_at: consent.signed_at }),
+      ...(consent.revoked_at && { revoked_at: consent.revoked_at }),
+    },
+  });
+  await putOutbox(tx, [announceSourcesChanged(participant, actor, context)]);
+  return consent;
+}
+
+/** @throws 404, 409 INVALID_TRANSITION or STALE, 400 as `createConsent` */
+export async function changeConsent(
+  { tx, audit, actor, context }: RequestScope,
+  participantId: string,
+  id: string,
+  given: Fields,
+  assertIfMatch: (record: Record<string, unknown>) => void,
+): Promise<Consent> {
+  const participant = await getParticipantOrThrow(tx, participantId);
+  const before = await consentForUpdate(tx, participantId, id);
+  if (!before) throw problem('NOT_FOUND', { detail: 'There is no such consent.' });
+  assertIfMatch({ ...before });
+  const status = given.status ?? before.status;
+  if (status !== before.status && !next[before.status].includes(status)) {
+    throw problem('INVALID_TRANSITION', { detail: `A ${before.status} consent cannot become ${status}.` });
+  }
+  // A revoked consent keeps the time of its signature: it was signed once.
+  const signed_at =
+    status === 'revoked'
+      ? before.signed_at
+      : signature(status, given.signed_at === undefined ? before.signed_at : given.signed_at);
+  const revoked_at =
+    status === before.status && given.revoked_at === undefined
+      ? before.revoked_at
+      : revocation(status, given.revoked_at);
+  const change = { ...given, status, signed_at, revoked_at };
+  const fields = changedFields({ ...before }, change);
+  if (fields.length === 0) return before;
+  if (before.status === 'declined' || before.status === 'revoked')
+    throw problem('INVALID_TRANSITION', { detail: `A ${before.status} consent is final.` });
+  const consent = await updateConsent(tx, id, change);
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: participant.study_id,
+    action: status === before.status ? 'consent_changed' : `consent_${status}`,
+    resource_type: 'consent',
+    resource_id: id,
+    metadata: {
+      participant_id: participantId,
+      fields,
+      status_before: before.status,
+      status_after: status,
+      ...(fields.includes('signed_at') && { signed_at_before: before.signed_at, signed_at }),
+    },
+  });
+  await putOutbox(tx, [announceSourcesChanged(participant, actor, context)]);
+  return consent;
+}
+
+/**
+ * The time of the signature: given, or now; only a consent that was signed has one. It may lie ahead: the policy says
+ * what comes of it.
+ */
+function signature(status: Consent['status'], given: string | null | undefined): string | null {
+  if (status !== 'signed' && status !== 'revoked') {
+    if (given)
+      throw problem('RULE_VIOLATED', {
+        detail: `A ${status} consent has no signed_at.`,
+        errors: [{ path: 'signed_at', code: 'NOT_SIGNED', message: `a ${status} consent has no signed_at` }],
+      });
+    return null;
+  }
+  return realInstant(given ?? nowIso(), 'signed_at');
+}
+
+/** The time of the revocation: given, or now; only a revoked consent has one. */
+function revocation(status: Consent['status'], given: string | null | undefined): string | null {
+  if (status === 'revoked') return pastInstant(given ?? nowIso(), 'revoked_at');
+  if (given)
+    throw problem('RULE_VIOLATED', {
+      detail: `A ${status} consent has no revoked_at.`,
+      errors: [{ path: 'revoked_at', code: 'NOT_REVOKED', message: `a ${status} consent has no revoked_at` }],
+    });
+  return null;
+}

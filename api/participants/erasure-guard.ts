@@ -1,0 +1,28 @@
+import type { Tx } from '../../db/client/knex.js';
+import { erasedAt } from '../../db/participants/erasure.queries.js';
+import { problem } from '../http/errors.js';
+
+/**
+ * Refuses what the database would drop silently of an erased participant, as it does with what the capture system goes
+ * on sending. The participant must be locked, or its erasure could come in between.
+ * @param fields names of what would change; nothing is said of values
+ * @param within the object of the body in which they stand
+ * @throws 409 PARTICIPANT_ERASED when there are any, and the participant is erased
+ */
+export async function assertNotErased(
+  tx: Tx,
+  participantId: string,
+  fields: readonly string[],
+  within?: string,
+): Promise<void> {
+  if (fields.length === 0 || !(await erasedAt(tx, participantId))) return;
+  const errors = fields.map((field) => ({
+    path: within === undefined ? field : `${within}.${field}`,
+    code: 'ERASED',
+    message: `${field} is not kept of a participant whose identity was erased`,
+  }));
+  throw problem('PARTICIPANT_ERASED', {
+    detail: `The participant’s identity was erased; not kept any more: ${fields.join(', ')}.`,
+    errors,
+  });
+}

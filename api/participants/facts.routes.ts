@@ -1,0 +1,215 @@
+import { listConsents } from '../../db/participants/consents.queries.js';
+import { listForms } from '../../db/participants/forms.queries.js';
+import { inStudy, withNote, staff } from '../http/access.js';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Settings } from '../../settings.js';
+import { created, route, tagged, response } from '../http/route.js';
+import type { Credential } from '../http/route.js';
+import { Reauthentication, asksAgain } from '../identity/reauthentication.schemas.js';
+import { Type, listOf, paging, sorting, text } from '../http/common.schemas.js';
+import {
+  Consent,
+  ConsentChange,
+  Eligibility,
+  Form,
+  FormChange,
+  FormStatus,
+  NewConsent,
+  NewForm,
+  NewRandomization,
+  PutEligibility,
+  Randomization,
+} from './facts.schemas.js';
+import { changeConsent, createConsent } from './consents.service.js';
+import { eligibility, saveEligibility } from './eligibility.service.js';
+import { changeForm, createForm } from './forms.service.js';
+import { randomization, randomize } from './randomization.service.js';
+import { proofIn } from '../identity/reauthentication.service.js';
+
+const of = '/api/studies/{study_id}/participants/{participant_id}';
+const evaluated = 'The anchor date is evaluated again after the change.';
+
+/** What a signer gives with the request. */
+const signingOf = (
+  settings: Settings,
+  headers: IncomingHttpHeaders,
+  credential: Credential | undefined,
+  { meaning, ...proof }: { meaning: string | undefined; password: string | undefined; code: string | undefined },
+) => ({ settings, proof: proofIn(headers, proof, credential), meaning });
+
+/** The facts that an anchor date is decided from. */
+export const factRoutes = [
+  route({
+    method: 'GET',
+    path: `${of}/consents`,
+    tag: 'Consents',
+    summary: 'List the participant’s consents',
+    access: inStudy(),
+    transaction: 'read',
+    query: Type.Object({ ...paging, sort: sorting('created_at', 'signed_at') }),
+    responses: { 200: listOf(Consent) },
+    handle: ({ tx, params, query }) =>
+      listConsents(tx, params.participant_id, {
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        sort: query.sort ?? 'created_at',
+      }),
+  }),
+  route({
+    method: 'POST',
+    path: `${of}/consents`,
+    tag: 'Consents',
+    summary: 'Record a consent',
+    access: staff.participants,
+    transaction: 'change',
+    description: `A signed consent has a \`signed_at\` (default: now). ${evaluated}`,
+    body: NewConsent,
+    responses: { 201: Consent },
+    handle: async ({ tx, audit, actor, context, params, body }) =>
+      created(await createConsent({ tx, audit, actor, context }, params.participant_id, body)),
+  }),
+  route({
+    method: 'PATCH',
+    path: `${of}/consents/{consent_id}`,
+    tag: 'Consents',
+    summary: 'Sign, decline, revoke or correct a consent',
+    access: staff.participants,
+    transaction: 'change',
+    description: `pending → signed or declined; signed → revoked; declined and revoked are final (409 INVALID_TRANSITION). ${evaluated}`,
+    body: ConsentChange,
+    responses: { 200: Consent },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      changeConsent({ tx, audit, actor, context }, params.participant_id, params.consent_id, body, assertIfMatch),
+  }),
+  route({
+    method: 'GET',
+    path: `${of}/eligibility`,
+    tag: 'Eligibility',
+    summary: 'The participant’s eligibility assessment',
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: Eligibility },
+    handle: ({ tx, params }) => eligibility(tx, params.participant_id),
+  }),
+  route({
+    method: 'PUT',
+    path: `${of}/eligibility`,
+    tag: 'Eligibility',
+    summary: 'Put the eligibility assessment',
+    transaction: 'change',
+    access: withNote(staff.participants, 'eligible, ineligible and waivers: admin, researcher, investigator'),
+    description: `Replaces the assessment. \`eligible\` and \`ineligible\` are confirmations, with \`confirmed_at\` (default: now); a coordinator prepares the assessment but does not confirm it (403). ${evaluated}`,
+    body: PutEligibility,
+    responses: { 200: Eligibility },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      saveEligibility({ tx, audit, actor, context }, params.participant_id, body, assertIfMatch),
+  }),
+  route({
+    method: 'GET',
+    path: `${of}/randomization`,
+    tag: 'Randomization',
+    summary: 'The participant’s randomization',
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: response(Randomization, { etag: true }) },
+    handle: async ({ tx, params }) => tagged(await randomization(tx, params.participant_id)),
+  }),
+  route({
+    method: 'POST',
+    path: `${of}/randomization`,
+    tag: 'Randomization',
+    summary: 'Record the randomization, once',
+    access: staff.participants,
+    transaction: 'change',
+    description: `A second one is 409 ALREADY_RANDOMIZED. The arm becomes the participant’s. ${evaluated}`,
+    body: NewRandomization,
+    responses: { 201: Randomization },
+    handle: async ({ tx, audit, actor, context, params, body }) =>
+      created(await randomize({ tx, audit, actor, context }, params.participant_id, body)),
+  }),
+  route({
+    method: 'GET',
+    path: `${of}/forms`,
+    tag: 'Forms',
+    summary: 'List the participant’s forms',
+    access: inStudy(),
+    transaction: 'read',
+    query: Type.Object({
+      ...paging,
+      sort: sorting('created_at', 'form_oid'),
+      form_oid: Type.Optional(text(200)),
+      status: Type.Optional(FormStatus),
+    }),
+    responses: { 200: listOf(Form) },
+    handle: ({ tx, params, query }) =>
+      listForms(tx, params.participant_id, {
+        ...query,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        sort: query.sort ?? 'created_at',
+      }),
+  }),
+  route({
+    method: 'POST',
+    path: `${of}/forms`,
+    tag: 'Forms',
+    summary: 'Add a form',
+    transaction: 'change',
+    access: withNote(staff.participants, 'signed and locked: admin, investigator'),
+    description: `Items of an erased participant are not kept: 409 PARTICIPANT_ERASED. A signed one: ${asksAgain} ${evaluated}`,
+    headers: Reauthentication,
+    body: NewForm,
+    responses: { 201: Form, 401: undefined },
+    handle: async ({
+      tx,
+      audit,
+      actor,
+      context,
+      params,
+      body: { meaning, password, code, ...form },
+      headers,
+      credential,
+      services,
+    }) =>
+      created(
+        await createForm(
+          { tx, audit, actor, context },
+          params.participant_id,
+          form,
+          signingOf(services.settings, headers, credential, { meaning, password, code }),
+        ),
+      ),
+  }),
+  route({
+    method: 'PATCH',
+    path: `${of}/forms/{form_id}`,
+    tag: 'Forms',
+    summary: 'Fill in, complete, sign or lock a form',
+    transaction: 'change',
+    access: withNote(staff.participants, 'signed and locked: admin, investigator'),
+    description: `draft ↔ complete → signed → locked (else 409 INVALID_TRANSITION). \`items\` is merged (RFC 7396) until the form is signed (then 409 FORM_FROZEN), and stays as it is once the participant is erased (409 PARTICIPANT_ERASED). Investigators and admins sign and lock. Signing: ${asksAgain} ${evaluated}`,
+    headers: Reauthentication,
+    body: FormChange,
+    responses: { 200: Form, 401: undefined },
+    handle: ({
+      tx,
+      audit,
+      actor,
+      context,
+      params,
+      body: { meaning, password, code, ...change },
+      headers,
+      credential,
+      services,
+      assertIfMatch,
+    }) =>
+      changeForm(
+        { tx, audit, actor, context },
+        params.participant_id,
+        params.form_id,
+        change,
+        signingOf(services.settings, headers, credential, { meaning, password, code }),
+        assertIfMatch,
+      ),
+  }),
+];

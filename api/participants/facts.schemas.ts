@@ -1,0 +1,129 @@
+import { Signature, signing } from '../identity/reauthentication.schemas.js';
+import { Instant, IsoDate, Json, Type, Uuid, body, claimed, nullable, oneOf, partial, text } from '../http/common.schemas.js';
+
+// --- consents
+
+export const ConsentStatus = oneOf('pending', 'signed', 'declined', 'revoked');
+export const Consent = Type.Object({
+  id: Uuid,
+  study_id: Uuid,
+  participant_id: Uuid,
+  consent_version_id: nullable(Type.String()),
+  status: ConsentStatus,
+  signed_at: nullable(Instant),
+  revoked_at: nullable(Instant),
+  purpose: nullable(Type.String()),
+  ...claimed,
+  created_at: Instant,
+  updated_at: Instant,
+});
+export const NewConsent = body({
+  consent_version_id: Type.Optional(nullable(text(200))),
+  status: Type.Optional(ConsentStatus),
+  signed_at: Type.Optional(nullable(Instant)),
+  revoked_at: Type.Optional(nullable(Instant)),
+  purpose: Type.Optional(nullable(text(200))),
+});
+export const ConsentChange = partial(NewConsent);
+
+// --- eligibility
+
+export const EligibilityStatus = oneOf('pending', 'eligible', 'ineligible', 'deferred');
+const criterion = (answer: 'met' | 'present') =>
+  Type.Record(
+    Type.String(),
+    Type.Object(
+      {
+        [answer]: Type.Optional(nullable(Type.Boolean())),
+        value: Type.Optional(Type.Unknown()),
+        notes: Type.Optional(nullable(text(5000))),
+      },
+      { additionalProperties: false },
+    ),
+  );
+const assessed = {
+  status: Type.Optional(EligibilityStatus),
+  inclusion_criteria: Type.Optional(criterion('met')),
+  exclusion_criteria: Type.Optional(criterion('present')),
+  confirmed_at: Type.Optional(nullable(Instant)),
+  has_waiver: Type.Optional(Type.Boolean()),
+  waiver_criteria_ids: Type.Optional(Type.Array(text(200, 1), { maxItems: 200 })),
+  waiver_reason: Type.Optional(nullable(text(5000))),
+  source_documents: Type.Optional(
+    Type.Array(
+      body({ type: text(100, 1), ref: Type.Optional(nullable(text(500))), date: Type.Optional(nullable(IsoDate)) }),
+      { maxItems: 200 },
+    ),
+  ),
+};
+export const PutEligibility = body(assessed);
+export const Eligibility = Type.Object({
+  id: Uuid,
+  participant_id: Uuid,
+  study_id: Uuid,
+  status: EligibilityStatus,
+  inclusion_criteria: Json,
+  exclusion_criteria: Json,
+  confirmed_at: nullable(Instant),
+  confirmed_by_id: nullable(Uuid),
+  has_waiver: Type.Boolean(),
+  waiver_criteria_ids: Type.Array(Type.String()),
+  waiver_reason: nullable(Type.String()),
+  waiver_requested_by_id: nullable({ ...Uuid, description: 'who wrote the waiver' }),
+  waiver_approved_by_id: nullable({ ...Uuid, description: 'another person; null: the waiver counts for nothing yet' }),
+  waiver_approved_at: nullable(Instant),
+  source_documents: Type.Array(Json),
+  ...claimed,
+  created_at: Instant,
+  updated_at: Instant,
+});
+
+// --- randomization
+
+export const NewRandomization = body({
+  arm: text(100, 1),
+  randomized_at: Instant,
+  stratum: Type.Optional(nullable(text(200))),
+});
+export const Randomization = Type.Object({
+  id: Uuid,
+  study_id: Uuid,
+  participant_id: Uuid,
+  arm: Type.String(),
+  randomized_at: Instant,
+  stratum: nullable(Type.String()),
+  ...claimed,
+  created_at: Instant,
+});
+
+// --- forms
+
+export const FormStatus = oneOf('draft', 'complete', 'signed', 'locked');
+export const NewForm = body({
+  form_oid: text(200, 1),
+  status: Type.Optional(FormStatus),
+  items: Type.Optional(Json),
+  ...signing,
+});
+export const FormChange = partial(body({ status: FormStatus, items: Json, ...signing }));
+export const Form = Type.Object({
+  id: Uuid,
+  study_id: Uuid,
+  participant_id: Uuid,
+  form_oid: Type.String(),
+  status: FormStatus,
+  items: Json,
+  signed_at: nullable(Instant),
+  signed_by_id: nullable(Uuid),
+  signature: nullable(Signature),
+  signature_verified: nullable(
+    Type.Boolean({
+      description: 'of a signed form that was imported: whether its document bears this service’s own signature',
+    }),
+  ),
+  locked_at: nullable(Instant),
+  origin: oneOf('service', 'datacapture'),
+  ...claimed,
+  created_at: Instant,
+  updated_at: Instant,
+});

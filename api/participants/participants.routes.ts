@@ -1,0 +1,138 @@
+import { participantSorts, participantsPage } from '../../db/participants/participants.queries.js';
+import { inStudy, staff } from '../http/access.js';
+import { created, noContent, route } from '../http/route.js';
+import { Type, listOf, paging, sorting, text } from '../http/common.schemas.js';
+import {
+  NewParticipant,
+  Participant,
+  ParticipantChange,
+  ParticipantStatus,
+  Reinstatement,
+  Withdrawal,
+} from './participants.schemas.js';
+import {
+  changeParticipant,
+  enrollParticipant,
+  getParticipantOrThrow,
+  reinstate,
+  removeParticipant,
+  withdraw,
+} from './participants.service.js';
+
+const filters = Type.Object({
+  ...paging,
+  sort: sorting(...participantSorts),
+  status: Type.Optional(ParticipantStatus),
+  search: Type.Optional(text(200)),
+  site_code: Type.Optional(text(64, 1)),
+});
+const list = (path: '/api/participants' | '/api/studies/{study_id}/participants', summary: string) =>
+  route({
+    method: 'GET',
+    path,
+    tag: 'Participants',
+    summary,
+    access: inStudy(),
+    description:
+      '`search` is found anywhere in participant_code, external_id or email, taken literally and without regard to case.',
+    query: filters,
+    responses: { 200: listOf(Participant) },
+    transaction: 'list',
+    prefetch: ({ query, studyId }) => [
+      participantsPage({
+        studyId,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        sort: query.sort ?? 'created_at',
+        status: query.status,
+        search: query.search || undefined,
+        siteCode: query.site_code,
+      }),
+    ],
+    handle: ({ prefetched: [page] }) => page![0],
+  });
+
+export const participantRoutes = [
+  list('/api/studies/{study_id}/participants', 'List the study’s participants'),
+  list('/api/participants', 'List participants of the study in context, or of every study that the caller may see'),
+  route({
+    method: 'POST',
+    path: '/api/studies/{study_id}/participants',
+    tag: 'Participants',
+    summary: 'Enroll a participant',
+    access: staff.participants,
+    transaction: 'change',
+    description:
+      'The anchor date is there from the start (`unset`, version 1). enrollment_date is not writable here: it follows the anchor date.',
+    body: NewParticipant,
+    responses: { 201: Participant },
+    handle: async ({ tx, audit, actor, context, params, body }) =>
+      created(await enrollParticipant({ tx, audit, actor, context }, params.study_id, body)),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/participants/{participant_id}',
+    tag: 'Participants',
+    summary: 'A participant',
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: Participant },
+    handle: ({ tx, params }) => getParticipantOrThrow(tx, params.participant_id),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/api/participants/{participant_id}',
+    tag: 'Participants',
+    summary: 'Change a participant',
+    access: staff.participants,
+    transaction: 'change',
+    description:
+      'Of an erased participant email, phone, date_of_birth and participant_code stay as they are: another value is 409 PARTICIPANT_ERASED.',
+    body: ParticipantChange,
+    responses: { 200: Participant },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      changeParticipant({ tx, audit, actor, context }, params.participant_id, body, assertIfMatch),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/participants/{participant_id}',
+    tag: 'Participants',
+    summary: 'Remove a participant without data',
+    access: staff.participants,
+    transaction: 'change',
+    description: 'A participant for whom anything was recorded is 409 PARTICIPANT_HAS_DATA: withdraw instead.',
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
+      await removeParticipant({ tx, audit, actor, context }, params.participant_id, assertIfMatch);
+      return noContent();
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/participants/{participant_id}/withdraw',
+    tag: 'Participants',
+    summary: 'Withdraw a participant',
+    access: staff.participants,
+    transaction: 'change',
+    description:
+      'The enrollment date is kept and the schedule is frozen. A second withdrawal is 409 PARTICIPANT_WITHDRAWN.',
+    body: Withdrawal,
+    responses: { 200: Participant },
+    handle: ({ tx, audit, actor, context, params, body }) =>
+      withdraw({ tx, audit, actor, context }, params.participant_id, body),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/participants/{participant_id}/reinstate',
+    tag: 'Participants',
+    summary: 'Take a withdrawal back',
+    access: staff.participants,
+    transaction: 'change',
+    description:
+      'For a withdrawal by mistake. The enrollment date is evaluated again, the schedule goes on as a new version, and reminders of what lies ahead are planned. A participant who has not withdrawn is 409 NOT_WITHDRAWN, one whose identity was erased 409 PARTICIPANT_ERASED.',
+    body: Reinstatement,
+    responses: { 200: Participant },
+    handle: ({ tx, audit, actor, context, params, body }) =>
+      reinstate({ tx, audit, actor, context }, params.participant_id, body),
+  }),
+];

@@ -1,0 +1,57 @@
+import {
+  Code,
+  Email,
+  Instant,
+  IsoDate,
+  Language,
+  Reason,
+  TimeZone,
+  Type,
+  Uuid,
+  body,
+  nullable,
+  oneOf,
+  partial,
+  text,
+} from '../http/common.schemas.js';
+
+export const ParticipantStatus = oneOf('enrolled', 'withdrawn');
+export const Participant = Type.Object({
+  id: Uuid,
+  study_id: Uuid,
+  participant_code: Type.String(),
+  external_id: nullable(Type.String()),
+  site_id: nullable(Uuid),
+  site_code: nullable(Type.String()),
+  preferred_language: nullable(Type.String()),
+  status: ParticipantStatus,
+  enrollment_date: nullable(IsoDate),
+  email: nullable(Type.String()),
+  phone: nullable(Type.String()),
+  timezone: nullable(Type.String()),
+  date_of_birth: nullable(IsoDate),
+  arm: nullable(Type.String()),
+  withdrawn_at: nullable(Instant),
+  withdrawal_reason: nullable(Type.String()),
+  reinstated_at: nullable({ ...Instant, description: 'when the last withdrawal was taken back' }),
+  created_at: Instant,
+  updated_at: Instant,
+});
+
+export const Phone = Type.String({ pattern: '^[+(0-9][0-9 ()./-]{2,39}$', maxLength: 40 });
+/** enrollment_date is not among them: it mirrors the anchor date, which is set by its own routes. */
+export const NewParticipant = body({
+  participant_code: Code,
+  external_id: Type.Optional(nullable(text(200, 1))),
+  site_id: Type.Optional(nullable(Uuid)),
+  site_code: Type.Optional(nullable(Code)),
+  preferred_language: Type.Optional(nullable(Language)),
+  email: Type.Optional(nullable(Email)),
+  phone: Type.Optional(nullable(Phone)),
+  timezone: Type.Optional(nullable(TimeZone)),
+  date_of_birth: Type.Optional(nullable(IsoDate)),
+  arm: Type.Optional(nullable(text(100, 1))),
+});
+export const ParticipantChange = partial(NewParticipant);
+export const Reinstatement = body({ reason: Reason });
+export const Withdrawal = body({ reason: Reason, withdrawn_at: Type.Optional(Instant) });

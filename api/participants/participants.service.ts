@@ -1,0 +1,322 @@
+import { nowMs, nowIso } from '../../db/client/clock.js';
+import { intoEvents } from '../../db/events/events.js';
+import { putOutbox } from '../../db/outbox/outbox.js';
+import type { OutboxMessage } from '../../db/outbox/outbox.js';
+import type { Tx } from '../../db/client/knex.js';
+import { lockAnchors } from '../../db/anchor/anchors.queries.js';
+import { insertMany } from '../../db/client/sets/bulk-insert.js';
+import { IDENTITY, erasedAt } from '../../db/participants/erasure.queries.js';
+import type { Participant } from '../../db/models/records.js';
+import {
+  deleteParticipant,
+  insertParticipant,
+  participantById,
+  participantForShare,
+  participantForUpdate,
+  participantHasData,
+  updateParticipant,
+} from '../../db/participants/participants.queries.js';
+import type { ParticipantRecord } from '../../db/participants/participants.queries.js';
+import { siteByCode, siteById, siteInReach } from '../../db/studies/sites.queries.js';
+import type { Actor } from '../http/access.js';
+import { brokenRule, problem } from '../http/errors.js';
+import { mapConstraintErrors } from '../http/to-problem.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
+import { assertNotErased } from './erasure-guard.js';
+import type { RequestScope } from '../studies/studies.service.js';
+
+export interface Fields {
+  participant_code?: string;
+  external_id?: string | null;
+  site_id?: string | null;
+  site_code?: string | null;
+  preferred_language?: string | null;
+  email?: string | null;
+  phone?: string | null;
+  timezone?: string | null;
+  date_of_birth?: string | null;
+  arm?: string | null;
+}
+const unique = {
+  participants_study_id_participant_code_key: 'PARTICIPANT_CODE_TAKEN',
+  participants_external: 'DUPLICATE_EXTERNAL_ID',
+} as const;
+/** What a decision on the anchor may read of a participant. */
+export const ANCHOR_RELEVANT_FIELDS = ['site_id', 'preferred_language', 'date_of_birth', 'arm'];
+/** What stays as the erasure left it. */
+const ERASED_FOR_GOOD: readonly string[] = [...IDENTITY, 'participant_code'];
+
+/** The message that a fact of a participant changed: its anchor is evaluated again. */
+export const announceSourcesChanged = (
+  participant: { id: string; study_id: string },
+  actor: Actor,
+  context: RequestContext,
+): OutboxMessage => ({
+  topic: 'sources-changed',
+  studyId: participant.study_id,
+  subject: participant.id,
+  payload: { actor_user_id: actor.id, request_id: context.requestId },
+});
+
+/**
+ * Enrolls a participant: the record, its anchor (`unset`, version 1) and the start of its workflow commit together.
+ * @throws 409 PARTICIPANT_CODE_TAKEN, DUPLICATE_EXTERNAL_ID; 400 unknown site; 403 SITE_NOT_ASSIGNED
+ */
+export async function enrollParticipant(
+  { tx, audit, actor, context }: RequestScope,
+  studyId: string,
+  given: Fields & { participant_code: string },
+): Promise<ParticipantRecord> {
+  const { fields, siteId } = await resolveSite(tx, studyId, given);
+  await requireReach(tx, studyId, siteId ?? null);
+  const id = await mapConstraintErrors(unique, () =>
+    insertParticipant(tx, {
+      ...fields,
+      study_id: studyId,
+      participant_code: given.participant_code,
+      ...(siteId !== undefined && { site_id: siteId }),
+    }),
+  );
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: studyId,
+    action: 'participant_created',
+    resource_type: 'participant',
+    resource_id: id,
+    metadata: { fields: Object.keys(given).sort() },
+  });
+  await putOutbox(tx, [{ topic: 'participant-start', studyId, subject: id, payload: { site_id: siteId ?? null } }]);
+  return getParticipantOrThrow(tx, id);
+}
+
+/** @throws 404, 409 as `enroll`, STALE or PARTICIPANT_ERASED, 400 unknown site, 403 SITE_NOT_ASSIGNED */
+export async function changeParticipant(
+  { tx, audit, actor, context }: RequestScope,
+  id: string,
+  given: Fields,
+  assertIfMatch: (record: Record<string, unknown>) => void,
+): Promise<ParticipantRecord> {
+  const before = await locked(tx, id);
+  assertIfMatch({ ...before });
+  const { fields, siteId } = await resolveSite(tx, before.study_id, given);
+  const change: Partial<Participant> = { ...fields, ...(siteId !== undefined && { site_id: siteId }) };
+  const changed = changedFields({ ...before }, { ...change });
+  if (changed.length === 0) return before;
+  await assertNotErased(
+    tx,
+    id,
+    changed.filter((field) => ERASED_FOR_GOOD.includes(field)),
+  );
+  if (changed.includes('site_id')) await requireReach(tx, before.study_id, siteId ?? null);
+  await mapConstraintErrors(unique, () => updateParticipant(tx, id, change));
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: before.study_id,
+    action: 'participant_changed',
+    resource_type: 'participant',
+    resource_id: id,
+    metadata: { fields: changed },
+  });
+  if (changed.some((field) => ANCHOR_RELEVANT_FIELDS.includes(field)))
+    await putOutbox(tx, [announceSourcesChanged(before, actor, context)]);
+  return getParticipantOrThrow(tx, id);
+}
+
+/** Deletes a participant for whom nothing was recorded. @throws 404, 409 PARTICIPANT_HAS_DATA, STALE */
+export async function removeParticipant(
+  { tx, audit, actor, context }: RequestScope,
+  id: string,
+  assertIfMatch: (record: Record<string, unknown>) => void,
+): Promise<void> {
+  // In the order in which a decision takes them: the first one, of a new participant, may be on its way.
+  await lockAnchors(tx, [id]);
+  const before = await locked(tx, id);
+  assertIfMatch({ ...before });
+  if (await participantHasData(tx, id)) throw problem('PARTICIPANT_HAS_DATA');
+  await deleteParticipant(tx, id);
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: before.study_id,
+    action: 'participant_deleted',
+    resource_type: 'participant',
+    resource_id: id,
+  });
+  // Its workflow finds nobody and ends.
+  await putOutbox(tx, [
+    {
+      topic: 'participant-withdrawn',
+      studyId: before.study_id,
+      subject: id,
+      payload: { actor_user_id: actor.id, request_id: context.requestId },
+    },
+  ]);
+}
+
+/**
+ * Withdraws: the anchor is kept, the schedule stays as it is (decisions, section 5). @throws 404, 409
+ * PARTICIPANT_WITHDRAWN, 400 a time ahead
+ */
+export async function withdraw(
+  { tx, audit, actor, context }: RequestScope,
+  id: string,
+  given: { reason: string; withdrawn_at?: string },
+): Promise<ParticipantRecord> {
+  const before = await locked(tx, id);
+  if (before.status === 'withdrawn')
+    throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn already.' });
+  const at = pastInstant(given.withdrawn_at ?? nowIso(), 'withdrawn_at');
+  await updateParticipant(tx, id, { status: 'withdrawn', withdrawn_at: at, withdrawal_reason: given.reason });
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: before.study_id,
+    action: 'participant_withdrawn',
+    resource_type: 'participant',
+    resource_id: id,
+    metadata: { withdrawn_at: at },
+  });
+  await insertMany(tx, [
+    intoEvents([
+      {
+        type: 'PARTICIPANT_WITHDRAWN',
+        study_id: before.study_id,
+        participant_id: id,
+        data: { status: 'withdrawn', withdrawn_at: at, reason: given.reason, actor: actorOf(actor) },
+      },
+    ]),
+  ]);
+  await putOutbox(tx, [
+    {
+      topic: 'participant-withdrawn',
+      studyId: before.study_id,
+      subject: id,
+      payload: { actor_user_id: actor.id, request_id: context.requestId },
+    },
+  ]);
+  return getParticipantOrThrow(tx, id);
+}
+
+/**
+ * Takes a withdrawal back. The schedule goes on as a new version, in the participant's workflow; reminders of what lies
+ * ahead are planned again by the database.
+ * @throws 404, 409 NOT_WITHDRAWN or PARTICIPANT_ERASED
+ */
+export async function reinstate(
+  { tx, audit, actor, context }: RequestScope,
+  id: string,
+  given: { reason: string },
+): Promise<ParticipantRecord> {
+  await lockAnchors(tx, [id]);
+  const before = await locked(tx, id);
+  if (before.status !== 'withdrawn') throw problem('NOT_WITHDRAWN');
+  if (await erasedAt(tx, id))
+    throw problem('PARTICIPANT_ERASED', { detail: 'The participant’s identity was erased: the record stays closed.' });
+  await updateParticipant(tx, id, {
+    status: 'enrolled',
+    withdrawn_at: null,
+    withdrawal_reason: null,
+    reinstated_at: nowIso(),
+  });
+  const { withdrawn_at, withdrawal_reason } = before;
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: before.study_id,
+    action: 'participant_reinstated',
+    resource_type: 'participant',
+    resource_id: id,
+    metadata: { reason: given.reason, withdrawn_at },
+  });
+  await insertMany(tx, [
+    intoEvents([
+      {
+        type: 'PARTICIPANT_REINSTATED',
+        study_id: before.study_id,
+        participant_id: id,
+        data: { status: 'enrolled', withdrawn_at, withdrawal_reason, reason: given.reason, actor: actorOf(actor) },
+      },
+    ]),
+  ]);
+  await putOutbox(tx, [
+    {
+      topic: 'participant-reinstated',
+      studyId: before.study_id,
+      subject: id,
+      payload: { actor_user_id: actor.id, request_id: context.requestId },
+    },
+  ]);
+  return getParticipantOrThrow(tx, id);
+}
+
+const actorOf = ({ id }: Actor) => ({ user_id: id, type: 'user' });
+
+/**
+ * The instant of an act that was done, in UTC as the database writes it.
+ * @throws 400 IN_FUTURE when it lies ahead (a minute is left for clocks that differ), NO_INSTANT
+ */
+export function pastInstant(instant: string, path: string): string {
+  const at = realInstant(instant, path);
+  if (Date.parse(at) <= nowMs() + 60_000) return at;
+  const message = `${path} lies in the future`;
+  throw problem('RULE_VIOLATED', { detail: `${message}.`, errors: [{ path, code: 'IN_FUTURE', message }] });
+}
+
+/**
+ * An instant in UTC as the database writes it. What is recorded of a participant may lie ahead: whether such a date
+ * counts is said by the policy's rules (FUTURE_DATE).
+ * @throws 400 NO_INSTANT for what has the form of one and is none, such as a leap second
+ */
+export function realInstant(instant: string, path: string): string {
+  const at = new Date(instant);
+  if (!Number.isNaN(at.getTime())) return at.toISOString();
+  const message = `${path} is no instant of the calendar`;
+  throw problem('RULE_VIOLATED', { detail: `${message}.`, errors: [{ path, code: 'NO_INSTANT', message }] });
+}
+
+export async function getParticipantOrThrow(tx: Tx, id: string): Promise<ParticipantRecord> {
+  const participant = await participantById(tx, id);
+  if (!participant) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  return participant;
+}
+
+/**
+ * The participant, whose withdrawal comes before what this transaction does or after it. Who needs its anchor locks
+ * that one first.
+ */
+export async function lockForShare(tx: Tx, id: string): Promise<ParticipantRecord> {
+  const participant = await participantForShare(tx, id);
+  if (!participant) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  return participant;
+}
+
+/** @throws 409 PARTICIPANT_WITHDRAWN: no visit is planned or moved any more (decisions, section 5) */
+export function assertNotWithdrawn(participant: ParticipantRecord): void {
+  if (participant.status === 'withdrawn')
+    throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the schedule is frozen.' });
+}
+
+async function locked(tx: Tx, id: string): Promise<ParticipantRecord> {
+  const participant = await participantForUpdate(tx, id);
+  if (!participant) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  return participant;
+}
+
+/** Takes the site by id or by code; both must mean the same. `siteId` undefined: the site is not part of the change. */
+async function resolveSite(tx: Tx, studyId: string, given: Fields) {
+  const { site_id, site_code, ...fields } = given;
+  if (site_id === undefined && site_code === undefined) return { fields, siteId: undefined };
+  const byId = site_id ? await siteById(tx, site_id) : undefined;
+  if (site_id && byId?.study_id !== studyId) throw brokenRule('site_id', 'UNKNOWN_SITE', 'is not a site of the study');
+  const byCode = site_code ? await siteByCode(tx, studyId, site_code) : undefined;
+  if (site_code && !byCode) throw brokenRule('site_code', 'UNKNOWN_SITE', 'is not a site of the study');
+  if (site_id && site_code && byId?.id !== byCode?.id)
+    throw brokenRule('site_code', 'SITE_CONFLICT', 'names another site than site_id');
+  const site = byId ?? byCode;
+  return { fields, siteId: site?.id ?? null };
+}
+
+/**
+ * Who is assigned to sites of the study enrolls and moves participants within them only. @throws 403 SITE_NOT_ASSIGNED
+ */
+async function requireReach(tx: Tx, studyId: string, siteId: string | null): Promise<void> {
+  if (!(await siteInReach(tx, studyId, siteId))) throw problem('SITE_NOT_ASSIGNED');
+}

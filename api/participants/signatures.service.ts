@@ -1,0 +1,79 @@
+import { nowIso } from '../../db/client/clock.js';
+import type { Tx } from '../../db/client/knex.js';
+import type { Signature } from '../../db/models/records.js';
+import { offerSignature, withdrawSignature } from '../../db/anchor/override-requests.queries.js';
+import type { Decided } from '../../db/anchor/override-requests.queries.js';
+import { signaturesAskAgain } from '../../db/studies/studies.queries.js';
+import { inScope } from '../../db/client/transaction.js';
+import type { Settings } from '../../settings.js';
+import type { Actor } from '../http/access.js';
+import { Type } from '../http/common.schemas.js';
+import type { Dependencies } from '../dependencies.js';
+import { check } from '../http/validation/validation.js';
+import { proveAgain, reauthenticationRequired } from '../identity/reauthentication.service.js';
+import type { ReauthenticationProof } from '../identity/reauthentication.service.js';
+
+const InStudy = Type.Object({
+  config: Type.Object({
+    signatures: Type.Object({ reauthenticate: Type.Optional(Type.Boolean()) }, { additionalProperties: false }),
+  }),
+});
+
+/** Holds a study's `config.signatures` against what there is. @throws 422 naming the path */
+export function acceptSignatures(config: Record<string, unknown> | undefined): void {
+  const signatures = config?.signatures;
+  if (signatures !== undefined) check(InStudy, { config: { signatures } }, 'body');
+}
+
+/** What a signer gives beside the record that is signed. */
+export interface SignatureRequest {
+  settings: Settings;
+  proof: ReauthenticationProof | undefined;
+  meaning: string | undefined;
+}
+
+/**
+ * The signature of the caller. Where the study asks again (`config.signatures.reauthenticate`, default true in
+ * production) the request must prove identity; elsewhere a proof that is there is checked and kept too.
+ * @throws 401 REAUTHENTICATION_REQUIRED or REAUTHENTICATION_FAILED
+ */
+export async function signatureOf(
+  tx: Tx,
+  studyId: string,
+  actor: Actor,
+  { settings, proof, meaning }: SignatureRequest,
+  usual: string,
+): Promise<Signature> {
+  const proved = await proveAgain(tx, settings, actor, proof);
+  if (!proved && (await signaturesAskAgain(tx, studyId, settings.production))) throw reauthenticationRequired();
+  return { meaning: meaning ?? usual, name: actor.name, signed_at: nowIso(), proved_by: proved ?? 'session' };
+}
+
+/** An approver's decision on one override request. */
+export interface SignedDecision {
+  services: Dependencies;
+  actor: Actor;
+  studyId: string;
+  requestId: string;
+}
+
+/**
+ * Signs a decision on an override. The signature waits beside the request until a message carries the decision out.
+ * @throws 401 as `signatureOf`
+ */
+export async function signDecision(
+  { services, actor, studyId, requestId }: SignedDecision,
+  decision: Decided,
+  given: Omit<SignatureRequest, 'settings'>,
+): Promise<void> {
+  await inScope(services.database, studyId, async ({ tx }) => {
+    const signing = { ...given, settings: services.settings };
+    const usual = decision === 'approve' ? 'approval' : 'rejection';
+    const signature = await signatureOf(tx, studyId, actor, signing, usual);
+    await offerSignature(tx, { requestId, userId: actor.id }, { ...signature, decision });
+  });
+}
+
+/** Takes a signature back whose decision was refused. */
+export const revokeDecisionSignature = ({ services, actor, studyId, requestId }: SignedDecision): Promise<void> =>
+  inScope(services.database, studyId, ({ tx }) => withdrawSignature(tx, requestId, actor.id));

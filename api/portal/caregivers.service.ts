@@ -1,0 +1,169 @@
+import type { Tx } from '../../db/client/knex.js';
+import {
+  caregiverInStudy,
+  hasParticipantsElsewhere,
+  deleteCaregiver,
+  endCare,
+  insertCaregiver,
+  upsertCare,
+  revokeCaregiverAccess,
+  updateCaregiver,
+} from '../../db/portal/caregivers.queries.js';
+import type { CaregiverFields, CaregiverRecord } from '../../db/portal/caregivers.queries.js';
+import { participantForUpdate } from '../../db/participants/participants.queries.js';
+import { problem } from '../http/errors.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
+import type { RequestScope } from '../studies/studies.service.js';
+
+type Unchanged = (record: Record<string, unknown>) => void;
+export interface CareOf {
+  study_id: string;
+  caregiver_id: string;
+  participant_id: string;
+}
+
+export async function addCaregiver(
+  { tx, audit, actor, context }: RequestScope,
+  studyId: string,
+  given: Partial<CaregiverFields>,
+): Promise<CaregiverRecord> {
+  const id = await insertCaregiver(tx, studyId, given);
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: studyId,
+    action: 'caregiver_created',
+    resource_type: 'caregiver',
+    resource_id: id,
+    metadata: { fields: Object.keys(given).sort() },
+  });
+  return getCaregiverOrThrow(tx, studyId, id);
+}
+
+/**
+ * Changes a caregiver. One that is set inactive is let in nowhere from then on.
+ * @throws 404, 409 STALE, 403 SITE_NOT_ASSIGNED where it cares for somebody at another site too
+ */
+export async function changeCaregiver(
+  { tx, audit, actor, context }: RequestScope,
+  studyId: string,
+  id: string,
+  given: Partial<CaregiverFields>,
+  assertIfMatch: Unchanged,
+): Promise<CaregiverRecord> {
+  const before = await wholly(tx, studyId, id, assertIfMatch);
+  const changed = changedFields({ ...before }, { ...given });
+  if (changed.length === 0) return before;
+  await updateCaregiver(tx, studyId, id, given);
+  if (given.status === 'inactive') await revokeCaregiverAccess(tx, studyId, id);
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: studyId,
+    action: 'caregiver_changed',
+    resource_type: 'caregiver',
+    resource_id: id,
+    metadata: { fields: changed, ...(given.status && { status: given.status }) },
+  });
+  return getCaregiverOrThrow(tx, studyId, id);
+}
+
+/** @throws 404, 409 STALE, 403 SITE_NOT_ASSIGNED as above */
+export async function removeCaregiver(
+  { tx, audit, actor, context }: RequestScope,
+  studyId: string,
+  id: string,
+  assertIfMatch: Unchanged,
+): Promise<void> {
+  const before = await wholly(tx, studyId, id, assertIfMatch);
+  await deleteCaregiver(tx, studyId, id);
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: studyId,
+    action: 'caregiver_deleted',
+    resource_type: 'caregiver',
+    resource_id: id,
+    metadata: { participant_ids: before.participants.map(({ participant_id }) => participant_id) },
+  });
+}
+
+/**
+ * Says that a caregiver cares for a participant, and what it is to it. The same again changes nothing. @throws 404, 409
+ * PARTICIPANT_WITHDRAWN, STALE
+ */
+export async function assignCare(
+  { tx, audit, actor, context }: RequestScope,
+  { study_id, caregiver_id, participant_id }: CareOf,
+  relationship: string,
+  assertIfMatch: Unchanged,
+): Promise<CaregiverRecord> {
+  const before = await lockedCaregiver(tx, study_id, caregiver_id);
+  assertIfMatch({ ...before });
+  const participant = await participantForUpdate(tx, participant_id);
+  if (participant?.study_id !== study_id.toLowerCase())
+    throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  if (participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
+  if (
+    await upsertCare(tx, {
+      caregiverId: before.id,
+      participantId: participant.id,
+      studyId: before.study_id,
+      relationship,
+      by: actor.id,
+    })
+  ) {
+    const isNew = !before.participants.some((care) => care.participant_id === participant.id);
+    audit.record({
+      ...auditActor(actor, context),
+      study_id: before.study_id,
+      action: isNew ? 'caregiver_assigned' : 'caregiver_relationship_changed',
+      resource_type: 'participant',
+      resource_id: participant.id,
+      metadata: { caregiver_id: before.id },
+    });
+  }
+  return getCaregiverOrThrow(tx, study_id, caregiver_id);
+}
+
+/** Ends it: at once nothing of the participant is seen any more. @throws 404, 409 STALE */
+export async function unassignCare(
+  { tx, audit, actor, context }: RequestScope,
+  { study_id, caregiver_id, participant_id }: CareOf,
+  assertIfMatch: Unchanged,
+): Promise<void> {
+  const before = await lockedCaregiver(tx, study_id, caregiver_id);
+  assertIfMatch({ ...before });
+  if (!(await endCare(tx, before.id, participant_id)))
+    throw problem('NOT_FOUND', { detail: 'The caregiver does not care for this participant.' });
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: before.study_id,
+    action: 'caregiver_unassigned',
+    resource_type: 'participant',
+    resource_id: participant_id.toLowerCase(),
+    metadata: { caregiver_id: before.id },
+  });
+}
+
+export async function getCaregiverOrThrow(tx: Tx, studyId: string, id: string): Promise<CaregiverRecord> {
+  return found(await caregiverInStudy(tx, studyId, id));
+}
+
+async function lockedCaregiver(tx: Tx, studyId: string, id: string): Promise<CaregiverRecord> {
+  return found(await caregiverInStudy(tx, studyId, id, true));
+}
+
+/**
+ * Who is assigned to a site shares a caregiver with others, but does not decide for them: with an address of their own
+ * they would be sent a link that opens what is another site's.
+ */
+async function wholly(tx: Tx, studyId: string, id: string, assertIfMatch: Unchanged): Promise<CaregiverRecord> {
+  const before = await lockedCaregiver(tx, studyId, id);
+  if (await hasParticipantsElsewhere(tx, before.id))
+    throw problem('SITE_NOT_ASSIGNED', { detail: 'The caregiver cares for participants of other sites, too.' });
+  assertIfMatch({ ...before });
+  return before;
+}
+
+function found(caregiver: CaregiverRecord | undefined): CaregiverRecord {
+  if (!caregiver) throw problem('NOT_FOUND', { detail: 'There is no such caregiver.' });
+  return caregiver;
+}

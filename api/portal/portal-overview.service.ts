@@ -1,0 +1,38 @@
+import type { Tx } from '../../db/client/knex.js';
+import type { Listed } from '../../db/client/paging.js';
+import { portalVisits, reachable, resultsPassedOn } from '../../db/portal/portal.queries.js';
+import type { PortalVisit } from '../../db/portal/portal.queries.js';
+import { studyShownTo } from '../../db/studies/study-face.queries.js';
+import { contactOf, publicName } from '../../workflows/domain/notifications/study-face.js';
+import { visitTitle } from '../../workflows/domain/scheduling/visit-title.js';
+import type { Participant } from '../http/access.js';
+import { problem } from '../http/errors.js';
+
+/** What the participant's page says besides visits: in the language of who reads it. */
+export async function overview(tx: Tx, { id, preferred_language, caregiver }: Participant) {
+  const study = await studyShownTo(tx, id);
+  if (!study) throw problem('NOT_FOUND');
+  const language = caregiver?.preferred_language ?? preferred_language ?? study.default_language;
+  return {
+    study: { name: publicName(study, language), contact: contactOf(study) ?? null },
+    channels: await reachable(tx, id),
+    results_passed_on: await resultsPassedOn(tx, id),
+  };
+}
+
+/** A participant's own visits, each by a name that a person reads; one that is done says on which day. */
+export async function ownVisits(
+  tx: Tx,
+  participantId: string,
+  range: { skip: number; limit: number },
+): Promise<Listed<Omit<PortalVisit, 'completed_on'> & { completed_on?: string }>> {
+  const { items, total } = await portalVisits(tx, participantId, range);
+  return {
+    total,
+    items: items.map(({ completed_on, ...visit }) => ({
+      ...visit,
+      name: visitTitle(visit.name),
+      ...(completed_on !== null && { completed_on }),
+    })),
+  };
+}

@@ -1,0 +1,61 @@
+import type { Tx } from '../../db/client/knex.js';
+import { portalResults, resultsShared } from '../../db/portal/portal-results.queries.js';
+import { studyShownTo } from '../../db/studies/study-face.queries.js';
+import type { PortalResult as ResultRow } from '../../db/portal/portal-results.queries.js';
+import { titlesOf } from '../../workflows/domain/assessment/titles.js';
+import { hasBuiltIn, primary } from '../../workflows/domain/notifications/built-in.js';
+import { TASKS } from '../../workflows/domain/assessment/tasks.js';
+import type { Titles } from '../../workflows/domain/assessment/titles.js';
+import { visitTitle } from '../../workflows/domain/scheduling/visit-title.js';
+import type { Participant } from '../http/access.js';
+import { invalid, problem } from '../http/errors.js';
+
+/** Tasks and metrics that the participant's page has names for, in each of its languages. */
+const NAMED: ReadonlySet<string> = new Set([
+  ...Object.entries(TASKS).flatMap(([task, { metrics }]) => [task, ...metrics]),
+  ...['mean_rt', 'median_rt', 'sd_rt', 'accuracy', 'total_trials'],
+]);
+const SHARED = ['none', 'summary'];
+
+/** Holds a study's `config.portal_results` against what there is; left out it is `none`. @throws 422 naming the path */
+export function acceptPortalResults(config: Record<string, unknown> | undefined): void {
+  const shared = config?.portal_results;
+  if (shared !== undefined && !SHARED.includes(shared as string))
+    throw invalid('config.portal_results', 'ENUM', `must be one of ${SHARED.join(', ')}`);
+}
+
+type PortalResult = Omit<ResultRow, 'tasks' | 'modules'> & { tasks: (ResultRow['tasks'][number] & Titles)[] };
+
+/**
+ * A participant's own results, in the study's own words in the language of who reads. @throws 403 RESULTS_NOT_SHARED
+ * where the study keeps them to itself
+ */
+export async function ownResults(
+  tx: Tx,
+  {
+    id,
+    study_id,
+    preferred_language,
+    caregiver,
+  }: Pick<Participant, 'id' | 'study_id' | 'preferred_language' | 'caregiver'>,
+  range: { skip: number; limit: number },
+): Promise<{ items: PortalResult[]; total: number }> {
+  if ((await resultsShared(tx, study_id)) === 'none') throw problem('RESULTS_NOT_SHARED');
+  const language = caregiver?.preferred_language ?? preferred_language;
+  const { items, total } = await portalResults(tx, id, range);
+  const readers = {
+    default_language: (await studyShownTo(tx, id))?.default_language ?? null,
+    isBuiltIn: (key: string, of: string) => hasBuiltIn(primary(of)) && NAMED.has(key),
+  };
+  return {
+    items: items.map(({ modules, tasks, ...item }) => ({
+      ...item,
+      visit_name: item.visit_name === null ? null : visitTitle(item.visit_name),
+      tasks: tasks.map((one) => ({
+        ...one,
+        ...titlesOf(one.task, Object.keys(one.metrics), modules ?? [], language, readers),
+      })),
+    })),
+    total,
+  };
+}

@@ -1,0 +1,141 @@
+import { hasFailedSync } from '../../db/portal/portal.queries.js';
+import { anyone, anyPortalUser as whoever, portal, staff, outsideStudy } from '../http/access.js';
+import { accepted, reply, route } from '../http/route.js';
+import { Type, listOf, paging } from '../http/common.schemas.js';
+import {
+  DataStatus,
+  Household,
+  LinkQueued,
+  LinkAsked,
+  MagicLink,
+  NewLink,
+  OpenLink,
+  PortalOverview,
+  PortalParticipant,
+  PortalResult,
+  PortalSession,
+  PortalVisit,
+} from './portal.schemas.js';
+import { requestNewLink } from '../identity/link-requests.service.js';
+import { overview, ownVisits } from './portal-overview.service.js';
+import { ownResults } from './portal-results.service.js';
+import { householdOf, openSession, requestLink } from './portal.service.js';
+
+/** Of a route that a participant calls for itself, or a caregiver for it. */
+const own = { tag: 'Portal', access: outsideStudy(portal), transaction: 'read' } as const;
+
+export const portalRoutes = [
+  route({
+    method: 'POST',
+    path: '/api/portal/magic-link',
+    tag: 'Portal',
+    summary: 'Send a participant or a caregiver a link to the portal',
+    access: staff.participants,
+    transaction: 'change',
+    description:
+      'The link opens once, within MAGIC_LINK_MINUTES, and stands in the message alone. Without an address for the channel 400 NO_ADDRESS; withdrawn 409 PARTICIPANT_WITHDRAWN; a caregiver that is not active 409 CAREGIVER_INACTIVE, with nobody who takes part 409 CARES_FOR_NOBODY. More than LINKS_PER_HOUR to one recipient are 429 QUOTA_EXCEEDED.',
+    body: MagicLink,
+    responses: { 202: LinkQueued, 400: undefined, 409: undefined },
+    handle: async ({ tx, audit, actor, context, services, body }) => {
+      await requestLink({ tx, audit, actor, context }, services.settings, body);
+      return accepted({ status: 'queued' });
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/portal/new-link',
+    tag: 'Portal',
+    summary: 'Ask for a new link to the portal, by one’s own address',
+    access: anyone,
+    rateLimit: 'auth',
+    idempotencyKey: false,
+    description:
+      'Who takes part, or cares for somebody who does, and has this address in the study gets a link; the answer is the same for any address. It is limited as logins are, by the caller’s address and by the one that is given; a person gets three links in ten minutes at the most.',
+    body: NewLink,
+    responses: { 202: LinkAsked },
+    handle: async ({ services, body, context }) => {
+      await requestNewLink(services, body, context);
+      return accepted({ status: 'accepted' });
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/portal/session',
+    tag: 'Portal',
+    summary: 'Open a link: a portal token and a refresh token, and cookies for pages',
+    access: anyone,
+    idempotencyKey: false,
+    description:
+      'The link bears the token as `?token=`. A link that was used, has expired or is not known is 401 INVALID_LINK. The cookie `portal_session` is HttpOnly and SameSite=Strict; with `remember` so is `portal_refresh`, which bears the refresh token. Of a caregiver’s link the answer has `caregiver` and `participants`; its token asks for the one that X-Participant-ID (or `participant_id`) names, or for the only one.',
+    body: OpenLink,
+    responses: { 200: PortalSession, 401: undefined, 503: undefined },
+    handle: async ({ services, body, context }) => {
+      const session = await openSession(services, body, context);
+      return reply(200, session.body, { 'Set-Cookie': session.cookies });
+    },
+  }),
+  route({
+    ...own,
+    method: 'GET',
+    path: '/api/portal/me',
+    summary: 'The participant that the portal token is for',
+    responses: { 200: PortalParticipant },
+    handle: ({ actor: { id, study_id, participant_code, preferred_language, status } }) => ({
+      id,
+      study_id,
+      participant_code,
+      preferred_language,
+      status,
+    }),
+  }),
+  route({
+    tag: 'Portal',
+    access: outsideStudy(whoever),
+    transaction: 'read',
+    method: 'GET',
+    path: '/api/portal/participants',
+    summary: 'For whom the portal token may ask',
+    description:
+      'Those whom a caregiver cares for and who take part; of a participant’s own token the participant itself.',
+    query: Type.Object({ ...paging }),
+    responses: { 200: Household },
+    handle: ({ tx, actor, query }) => householdOf(tx, actor, { skip: query.skip ?? 0, limit: query.limit ?? 50 }),
+  }),
+  route({
+    ...own,
+    method: 'GET',
+    path: '/api/portal/visits',
+    summary: 'One’s own visits that count, by target date',
+    description: 'Neither superseded nor cancelled ones.',
+    query: Type.Object({ ...paging }),
+    responses: { 200: listOf(PortalVisit) },
+    handle: ({ tx, actor, query }) => ownVisits(tx, actor.id, { skip: query.skip ?? 0, limit: query.limit ?? 50 }),
+  }),
+  route({
+    ...own,
+    method: 'GET',
+    path: '/api/portal/overview',
+    summary: 'The study, whom to ask, on which channels one is reached, and where one’s results are',
+    responses: { 200: PortalOverview },
+    handle: ({ tx, actor }) => overview(tx, actor),
+  }),
+  route({
+    ...own,
+    method: 'GET',
+    path: '/api/portal/data-status',
+    summary: 'Whether results of a visit did not reach the capture system',
+    responses: { 200: DataStatus },
+    handle: async ({ tx, actor }) => ({ has_failed_sync: await hasFailedSync(tx, actor.id) }),
+  }),
+  route({
+    ...own,
+    method: 'GET',
+    path: '/api/portal/results',
+    summary: 'One’s own results, newest first, where the study shows them',
+    description:
+      'Of completed sessions, what each task gave, where `config.portal_results` of the study is `summary`; else 403 RESULTS_NOT_SHARED. Titles are those that the battery’s modules had then (`title`, and `title` of a property in `result_schema`, of their settings), in the language of who reads.',
+    query: Type.Object({ ...paging }),
+    responses: { 200: listOf(PortalResult), 403: undefined },
+    handle: ({ tx, actor, query }) => ownResults(tx, actor, { skip: query.skip ?? 0, limit: query.limit ?? 50 }),
+  }),
+];

@@ -1,0 +1,212 @@
+import { putOutbox } from '../../db/outbox/outbox.js';
+import { caregiverById } from '../../db/portal/caregivers.queries.js';
+import { participantForUpdate } from '../../db/participants/participants.queries.js';
+import {
+  asCaregiver,
+  caredFor,
+  closedLink,
+  insertLinkNotification,
+  linkHash,
+  openCaregiverLink,
+  openLink,
+} from '../../db/portal/portal.queries.js';
+import type { CaredFor, OpenedCaregiver, PortalParticipant } from '../../db/portal/portal.queries.js';
+import type { Tx } from '../../db/client/knex.js';
+import { inScope } from '../../db/client/transaction.js';
+import type { Settings } from '../../settings.js';
+import type { Sender } from '../../workflows/contract.js';
+import type { Caregiver, Participant } from '../http/access.js';
+import { sessionSecret } from '../identity/credentials/portal.js';
+import type { PortalPrincipal } from '../identity/credentials/portal.js';
+import { invalid, problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
+import { currentPolicy } from '../studies/policy.service.js';
+import { issuePortalTokens } from './portal-logins.service.js';
+import type { PortalTokens } from './portal-logins.service.js';
+import { requireLinkQuota } from '../identity/quotas.js';
+import type { RequestScope } from '../studies/studies.service.js';
+
+const addresses = { email: 'email', sms: 'phone' } as const;
+
+type Kind = 'participant' | 'caregiver';
+interface Recipient {
+  id: string;
+  study_id: string;
+  email: string | null;
+  phone: string | null;
+}
+
+/**
+ * Asks for a message with a link to the portal, to a participant or a caregiver. The link's token is made when the
+ * message is written: here there is none yet, and none is ever answered (decisions, section 3, "Portal").
+ * @throws 404, 409 PARTICIPANT_WITHDRAWN, CAREGIVER_INACTIVE, CARES_FOR_NOBODY, 400 NO_ADDRESS, 422 not exactly one
+ * recipient, 429 QUOTA_EXCEEDED
+ */
+export async function requestLink(
+  { tx, audit, actor, context }: RequestScope,
+  settings: Settings,
+  given: { participant_id?: string; caregiver_id?: string; channel: 'email' | 'sms' },
+): Promise<void> {
+  if ((given.participant_id === undefined) === (given.caregiver_id === undefined))
+    throw invalid('participant_id', 'ONE_OF', 'or caregiver_id: exactly one of the two is given');
+  const kind: Kind = given.caregiver_id === undefined ? 'participant' : 'caregiver';
+  const { id, study_id, ...recipient } =
+    given.caregiver_id === undefined
+      ? await takingPart(tx, given.participant_id!)
+      : await caring(tx, given.caregiver_id);
+  const address = addresses[given.channel];
+  if (!recipient[address]) {
+    const message = `the ${kind} has no ${address} for the channel ${given.channel}`;
+    throw problem('NO_ADDRESS', {
+      detail: `The ${kind} has no ${address} for the channel ${given.channel}.`,
+      errors: [{ path: 'channel', code: 'NO_ADDRESS', message }],
+    });
+  }
+  const to = kind === 'participant' ? { participant_id: id } : { caregiver_id: id };
+  await requireLinkQuota(tx, settings, to);
+  const notification = await insertLinkNotification(tx, {
+    studyId: study_id,
+    to,
+    channel: given.channel,
+  });
+  audit.record({
+    ...auditActor(actor, context),
+    study_id,
+    action: 'portal_link_requested',
+    resource_type: kind,
+    resource_id: id,
+    metadata: { channel: given.channel, notification_id: notification },
+  });
+  await putOutbox(tx, [{ topic: 'notification', studyId: study_id, subject: notification }]);
+}
+
+async function takingPart(tx: Tx, participantId: string): Promise<Recipient> {
+  const participant = await participantForUpdate(tx, participantId);
+  if (!participant) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  if (participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
+  return participant;
+}
+
+async function caring(tx: Tx, caregiverId: string): Promise<Recipient> {
+  const caregiver = await caregiverById(tx, caregiverId);
+  if (!caregiver) throw problem('NOT_FOUND', { detail: 'There is no such caregiver.' });
+  if (caregiver.status !== 'active') throw problem('CAREGIVER_INACTIVE');
+  if ((await caredFor(tx, caregiver.id, { skip: 0, limit: 1 })).total === 0) throw problem('CARES_FOR_NOBODY');
+  return caregiver;
+}
+
+/** What a link opened: the participant's own portal, or a caregiver's. */
+type Opened = ({ participant: PortalParticipant } | { caregiver: OpenedCaregiver; participants: CaredFor[] }) & {
+  tokens: PortalTokens;
+};
+
+/**
+ * Opens a link once and gives what the portal works with.
+ * @param remember a page of the same browser can go on without another link
+ * @returns the answer's body, and the cookies beside it
+ * @throws 401 INVALID_LINK, the same for a link that is unknown, used, expired or of somebody who has withdrawn or is
+ * let in no more
+ */
+export async function openSession(
+  services: Dependencies,
+  { token, remember = false }: { token: string; remember?: boolean },
+  context: RequestContext,
+): Promise<Pick<PortalTokens, 'cookies'> & { body: PortalTokens['body'] & Record<string, unknown> }> {
+  const hash = linkHash(sessionSecret(services.settings), token);
+  const opened = await inScope(services.database, '*', async ({ tx, audit }): Promise<Opened | undefined> => {
+    const issue = (holder: PortalPrincipal, study_id: string) =>
+      issuePortalTokens(services, tx, { holder, study_id, remember }, context);
+    const entry = { user_id: null, request_id: context.requestId };
+    const participant = await openLink(tx, hash);
+    if (participant) {
+      audit.record({
+        ...entry,
+        study_id: participant.study_id,
+        action: 'portal_session_started',
+        resource_type: 'participant',
+        resource_id: participant.id,
+      });
+      return { participant, tokens: await issue({ kind: 'participant', id: participant.id }, participant.study_id) };
+    }
+    const caregiver = await openCaregiverLink(tx, hash);
+    if (caregiver) {
+      audit.record({
+        ...entry,
+        study_id: caregiver.study_id,
+        action: 'portal_session_started',
+        resource_type: 'caregiver',
+        resource_id: caregiver.id,
+        metadata: asCaregiver(caregiver.id),
+      });
+      return {
+        caregiver,
+        participants: (await caredFor(tx, caregiver.id, { skip: 0, limit: MOST })).items,
+        tokens: await issue(
+          { kind: 'caregiver', id: caregiver.id, epoch: caregiver.session_epoch },
+          caregiver.study_id,
+        ),
+      };
+    }
+    const closed = await closedLink(tx, hash);
+    if (closed) {
+      const kind: Kind = closed.caregiver_id === null ? 'participant' : 'caregiver';
+      audit.record({
+        ...entry,
+        study_id: closed.study_id,
+        action: 'portal_session_refused',
+        resource_type: kind,
+        resource_id: closed.caregiver_id ?? closed.participant_id,
+        metadata: { reason: closed.reason },
+      });
+    }
+    return undefined;
+  });
+  // Thrown after the commit: the record of the refusal stays.
+  if (!opened) throw problem('INVALID_LINK');
+  const { tokens } = opened;
+  if ('participant' in opened) return { ...tokens, body: { ...tokens.body, participant: opened.participant } };
+  const {
+    caregiver: { session_epoch: _epoch, ...caregiver },
+    participants,
+  } = opened;
+  // Whom it is about is said where there is no choice.
+  const participant = participants.length === 1 ? withoutCare(participants[0]!) : null;
+  return { ...tokens, body: { ...tokens.body, participant, caregiver, participants } };
+}
+
+/** More than anybody cares for; the list itself is paged. */
+const MOST = 500;
+const withoutCare = ({ relationship: _relationship, ...participant }: CaredFor): PortalParticipant => participant;
+
+/** For whom a portal token may ask: the participant itself, or those whom a caregiver cares for. */
+export async function householdOf(tx: Tx, actor: Participant | Caregiver, range: { skip: number; limit: number }) {
+  if (actor.role === 'caregiver') {
+    const { id, study_id, name, preferred_language } = actor;
+    return { caregiver: { id, study_id, name, preferred_language }, ...(await caredFor(tx, id, range)) };
+  }
+  const { id, study_id, participant_code, preferred_language, status } = actor;
+  const all = [{ id, study_id, participant_code, preferred_language, status, relationship: null }];
+  return { caregiver: null, items: all.slice(range.skip, range.skip + range.limit), total: 1 };
+}
+
+/** @throws 403 where the policy lets no participant set, and so see, the enrollment date */
+export async function requireOwnDate(tx: Tx, studyId: string): Promise<void> {
+  const { permissions } = await currentPolicy(tx, studyId);
+  if (!permissions.participant_can_set)
+    throw problem('FORBIDDEN', { detail: 'The policy does not let participants set the enrollment date.' });
+}
+
+/**
+ * A participant, or its caregiver, as sender of a message to its workflow, as `senderOf` is for users; the policy's
+ * `participant_can_set` is checked there.
+ */
+export const participantSender = ({ caregiver }: Pick<Participant, 'caregiver'>, context: RequestContext): Sender => ({
+  ...(caregiver && { caregiver_id: caregiver.id }),
+  actor_user_id: null,
+  actor_type: 'participant',
+  request_id: context.requestId,
+  ip_address: context.ip,
+  user_agent: context.userAgent?.slice(0, 500) ?? null,
+});

@@ -1,0 +1,391 @@
+import type { EChartsCoreOption } from 'echarts/core';
+import type { MetricCourse } from '../../../db/reports/participant.queries.js';
+import type { TaskReport } from '../../../db/reports/study.queries.js';
+import { PLAUSIBLE_LIMIT } from '../../../workflows/domain/assessment/quality.js';
+import { rangeOfMetric } from '../../../workflows/domain/assessment/metric-ranges.js';
+import type { Plot } from './data.js';
+import { BOLD } from './fonts.js';
+import type { Locale } from './words.js';
+
+/** A plot ready to be drawn, and what it says to those who do not see it. */
+export interface Chart {
+  title: string;
+  description: string;
+  width: number;
+  height: number;
+  option: EChartsCoreOption;
+}
+
+/** Told apart also by those who do not tell red from green (Okabe and Ito). */
+const color = {
+  blue: '#0072b2',
+  sky: '#56b4e9',
+  green: '#009e73',
+  orange: '#e69f00',
+  vermilion: '#d55e00',
+  grey: '#999999',
+  band: '#d6e8f3',
+  ink: '#222222',
+};
+const WIDTH = 720;
+/** Of a task the metrics that say most, in this order. */
+const TELLING = [
+  'mean_rt',
+  'accuracy',
+  'd_prime',
+  'interference',
+  'completion_time',
+  'max_span',
+  'errors',
+  'omissions',
+  'commissions',
+  'median_rt',
+  'sd_rt',
+  'lapses',
+];
+const MOST_PANELS = 12;
+const axis = { axisLine: { lineStyle: { color: color.ink } }, axisLabel: { color: color.ink, fontSize: 11 } };
+const counts = { type: 'value', minInterval: 1, ...axis };
+
+/** The metrics that a plot has room for: of each task the most telling first, two at most. */
+function telling<T extends { task: string; metric: string }>(all: readonly T[]): T[] {
+  const rank = (metric: string) => (TELLING.includes(metric) ? TELLING.indexOf(metric) : TELLING.length);
+  const byTask = new Map<string, T[]>();
+  for (const one of all) byTask.set(one.task, [...(byTask.get(one.task) ?? []), one]);
+  return [...byTask.values()]
+    .flatMap((ones) =>
+      ones.sort((a, b) => rank(a.metric) - rank(b.metric) || (a.metric < b.metric ? -1 : 1)).slice(0, 2),
+    )
+    .slice(0, MOST_PANELS);
+}
+const distributions = (modules: readonly TaskReport[]) =>
+  telling(
+    modules.flatMap(({ task, metrics }) =>
+      Object.entries(metrics).flatMap(([metric, found]) => (found.n > 0 ? [{ task, metric, ...found }] : [])),
+    ),
+  );
+/** A value as far as it is seen: between the smallest that there are an axis finds no steps. */
+const drawable = (value: number | null): number =>
+  value === null || Math.abs(value) < 1e-9 ? 0 : Number(value.toPrecision(7));
+/** Courses without the values that are in no statistics: an axis that holds them shows nothing else. */
+const courses = (all: readonly MetricCourse[]): MetricCourse[] =>
+  all
+    .map((one) => ({
+      ...one,
+      points: one.points.flatMap((point) =>
+        Math.abs(point.value) <= PLAUSIBLE_LIMIT ? [{ ...point, value: drawable(point.value) }] : [],
+      ),
+    }))
+    .filter(({ points }) => points.length > 0);
+
+/** Small plots side by side, two in a row. */
+function panels(count: number, height: number) {
+  const rows = Math.ceil(count / 2);
+  const grid = Array.from({ length: count }, (_, i) => ({
+    left: i % 2 === 0 ? 60 : WIDTH / 2 + 60,
+    top: Math.floor(i / 2) * height + 36,
+    width: WIDTH / 2 - 90,
+    height: height - 76,
+  }));
+  return {
+    grid,
+    height: Math.max(rows, 1) * height,
+    titles: (texts: string[]) =>
+      texts.map((text, i) => ({
+        text,
+        left: grid[i]!.left - 40,
+        top: grid[i]!.top - 32,
+        textStyle: { fontSize: 12, fontWeight: BOLD, color: color.ink },
+      })),
+  };
+}
+
+export function chartOf(plot: Plot, speech: Locale): Chart {
+  const chart = drawn(plot, speech);
+  return isEmpty(plot)
+    ? {
+        ...chart,
+        option: {
+          title: {
+            text: speech.words.nothing,
+            left: 'center',
+            top: 'middle',
+            textStyle: { fontSize: 13, fontWeight: 'normal', color: color.ink },
+          },
+        },
+      }
+    : chart;
+}
+
+/** Nothing to draw: axes without anything between them, or no axes at all, look as if the plot had failed. */
+export const isEmpty = ({ name, data }: Plot): boolean =>
+  (name === 'enrollment'
+    ? data.by_month
+    : name === 'course'
+      ? courses(data.metrics)
+      : name === 'metrics'
+        ? distributions(data)
+        : name === 'adherence'
+          ? data.filter(({ due }) => due > 0)
+          : data
+  ).length === 0;
+
+function drawn(plot: Plot, speech: Locale): Chart {
+  switch (plot.name) {
+    case 'enrollment':
+      return enrollment(plot.data, speech);
+    case 'completion':
+      return completion(plot.data, speech);
+    case 'adherence':
+      return adherence(plot.data, speech);
+    case 'metrics':
+      return metrics(plot.data, speech);
+    case 'course':
+      return course(plot.data, speech);
+  }
+}
+
+function enrollment({ by_month }: Extract<Plot, { name: 'enrollment' }>['data'], speech: Locale): Chart {
+  const { words } = speech;
+  return {
+    title: words.plotEnrollment,
+    description: speech.say('plotEnrollmentText', by_month.at(-1)?.cumulative ?? 0, by_month.length),
+    width: WIDTH,
+    height: 300,
+    option: {
+      legend: { top: 0 },
+      grid: { left: 56, right: 56, top: 40, bottom: 48 },
+      xAxis: { type: 'category', data: by_month.map(({ month }) => month), ...axis },
+      yAxis: [
+        { ...counts, name: words.enrolled },
+        { ...counts, name: words.cumulative, splitLine: { show: false } },
+      ],
+      series: [
+        {
+          type: 'bar',
+          name: words.enrolled,
+          data: by_month.map(({ enrolled }) => enrolled),
+          itemStyle: { color: color.sky },
+          barMaxWidth: 40,
+        },
+        {
+          type: 'line',
+          name: words.cumulative,
+          yAxisIndex: 1,
+          data: by_month.map(({ cumulative }) => cumulative),
+          itemStyle: { color: color.vermilion },
+          symbolSize: 5,
+          showSymbol: by_month.length < 40,
+        },
+      ],
+    },
+  };
+}
+
+function completion(windows: Extract<Plot, { name: 'completion' }>['data'], speech: Locale): Chart {
+  const { words } = speech;
+  const shown = [...windows].reverse();
+  const bar = (name: string, fill: string, of: (w: (typeof windows)[number]) => number) => ({
+    type: 'bar',
+    stack: 'all',
+    name,
+    itemStyle: { color: fill },
+    barMaxWidth: 22,
+    data: shown.map(of),
+  });
+  return {
+    title: words.plotCompletion,
+    description: speech.say('plotCompletionText', windows.length),
+    width: WIDTH,
+    height: 90 + Math.max(windows.length, 1) * 28,
+    option: {
+      legend: { top: 0 },
+      grid: { left: 150, right: 24, top: 36, bottom: 32 },
+      xAxis: counts,
+      yAxis: {
+        type: 'category',
+        data: shown.map(({ code }) => code ?? words.otherVisits),
+        ...axis,
+        axisLabel: { ...axis.axisLabel, width: 135, overflow: 'truncate' },
+      },
+      series: [
+        bar(words.inWindow, color.blue, (w) => w.in_window),
+        bar(words.early, color.sky, (w) => w.completed - w.in_window - w.late),
+        bar(words.late, color.orange, (w) => w.late),
+        bar(words.missed, color.vermilion, (w) => w.missed),
+      ],
+    },
+  };
+}
+
+function adherence(cells: Extract<Plot, { name: 'adherence' }>['data'], speech: Locale): Chart {
+  const { words } = speech;
+  const windows = [...new Set(cells.map(({ code }) => code))];
+  const sites = [...new Set(cells.map(({ site_code }) => site_code ?? words.noSite))].reverse();
+  // Each has its name, if need be a part of it: the renderer would leave out what it thinks too close.
+  const every = { interval: 0, overflow: 'truncate' };
+  const room = (WIDTH - 134) / Math.max(windows.length, 1) - 6,
+    oblique = windows.some((code) => String(code ?? '').length * 7 > room);
+  const data = cells
+    .filter(({ due }) => due > 0)
+    .map(({ site_code, code, due, in_window }) => [
+      windows.indexOf(code),
+      sites.indexOf(site_code ?? words.noSite),
+      Math.round((in_window / due) * 100),
+    ]);
+  return {
+    title: words.plotAdherence,
+    description: speech.say('plotAdherenceText', sites.length, windows.length),
+    width: WIDTH,
+    height: 130 + Math.max(sites.length, 1) * 34,
+    option: {
+      grid: { left: 110, right: 24, top: 16, bottom: 90 },
+      xAxis: {
+        type: 'category',
+        data: windows,
+        ...axis,
+        axisLabel: { ...axis.axisLabel, ...every, ...(oblique ? { rotate: 45, width: 75 } : { width: room }) },
+      },
+      yAxis: { type: 'category', data: sites, ...axis, axisLabel: { ...axis.axisLabel, ...every, width: 95 } },
+      visualMap: {
+        min: 0,
+        max: 100,
+        orient: 'horizontal',
+        left: 'center',
+        bottom: 0,
+        formatter: (value: number) => `${Math.round(value)} %`,
+        text: ['100 %', '0 %'],
+        inRange: { color: ['#fdd9b5', '#deebf7', '#6baed6'] },
+      },
+      series: [
+        {
+          type: 'heatmap',
+          data,
+          label: {
+            show: windows.length <= 16,
+            formatter: ({ value }: { value: number[] }) => `${value[2]}`,
+            color: color.ink,
+          },
+          itemStyle: { borderColor: '#ffffff', borderWidth: 1 },
+        },
+      ],
+    },
+  };
+}
+
+function metrics(modules: readonly TaskReport[], speech: Locale): Chart {
+  const shown = distributions(modules);
+  const { grid, height, titles } = panels(shown.length, 130);
+  return {
+    title: speech.words.plotMetrics,
+    description: speech.say('plotMetricsText', shown.length),
+    width: WIDTH,
+    height,
+    option: {
+      title: titles(shown.map(({ task, metric, n }) => `${task}: ${metric} (n = ${n})`)),
+      grid,
+      xAxis: shown.map(({ metric, min, max }, gridIndex) => ({
+        gridIndex,
+        splitNumber: 4,
+        ...around(metric, [min, max].map(drawable), speech),
+      })),
+      yAxis: shown.map((_, gridIndex) => ({ gridIndex, type: 'category', data: [''], axisTick: { show: false } })),
+      series: shown.map(({ min, p25, median, p75, max }, i) => ({
+        type: 'boxplot',
+        xAxisIndex: i,
+        yAxisIndex: i,
+        data: [[min, p25, median, p75, max].map(drawable)],
+        itemStyle: { color: color.band, borderColor: color.blue },
+      })),
+    },
+  };
+}
+
+/**
+ * An axis with some room about what it shows, and no place for what the metric cannot be. An end that is no round number
+ * bears no label.
+ */
+function around(metric: string, values: readonly number[], speech: Locale) {
+  const low = Math.min(...values),
+    high = Math.max(...values),
+    room = (high - low || Math.abs(high) || 1) / 8;
+  const range = rangeOfMetric(metric) ?? { min: low >= 0 ? 0 : -Infinity, max: Infinity };
+  // A value that the metric cannot have is shown all the same.
+  const atMin = low >= range.min && low - room <= range.min,
+    atMax = high <= range.max && high + room >= range.max;
+  return {
+    type: 'value',
+    min: atMin ? range.min : low - room,
+    max: atMax ? range.max : high + room,
+    ...axis,
+    axisLabel: {
+      ...axis.axisLabel,
+      showMinLabel: atMin,
+      showMaxLabel: atMax,
+      formatter: (value: number) => speech.number(Number(value.toPrecision(4))),
+    },
+  };
+}
+
+function course(
+  {
+    participant_code,
+    metrics: all,
+    modules,
+  }: { participant_code: string; metrics: readonly MetricCourse[]; modules: readonly TaskReport[] },
+  speech: Locale,
+): Chart {
+  const shown = telling(courses(all));
+  const { grid, height, titles } = panels(shown.length, 170);
+  const reference = ({ task, metric }: MetricCourse) => {
+    const found = modules.find((m) => m.task === task)?.metrics[metric];
+    return found && found.p25 !== null && found.p75 !== null
+      ? { p25: drawable(found.p25), p75: drawable(found.p75) }
+      : undefined;
+  };
+  return {
+    title: speech.words.plotCourse,
+    description: speech.say('plotCourseText', shown.length, participant_code),
+    width: WIDTH,
+    height,
+    option: {
+      title: titles(shown.map(({ task, metric }) => `${task}: ${metric}`)),
+      grid,
+      xAxis: shown.map(({ points }, gridIndex) => ({
+        gridIndex,
+        type: 'category',
+        data: points.map(({ at }) => at.slice(0, 10)),
+        ...axis,
+        axisLabel: { ...axis.axisLabel, fontSize: 9 },
+      })),
+      // The band belongs to the picture, also where the participant's own values lie far from it.
+      yAxis: shown.map((one, gridIndex) => {
+        const band = reference(one),
+          values = one.points.map(({ value }) => value);
+        return {
+          gridIndex,
+          splitNumber: 3,
+          ...around(one.metric, band ? [...values, band.p25, band.p75] : values, speech),
+        };
+      }),
+      series: shown.map((one, i) => {
+        const band = reference(one);
+        return {
+          type: 'line',
+          xAxisIndex: i,
+          yAxisIndex: i,
+          data: one.points.map(({ value }) => value),
+          itemStyle: { color: color.blue },
+          symbolSize: 6,
+          ...(band && {
+            markArea: {
+              silent: true,
+              itemStyle: { color: color.band, opacity: 0.7 },
+              data: [[{ yAxis: band.p25 }, { yAxis: band.p75 }]],
+            },
+          }),
+        };
+      }),
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import type { AdherenceCell, SessionTask, StudyHead } from '../../../db/reports/document.queries.js';
+import type { MetricCourse, ReportedPerson, ReportedSession } from '../../../db/reports/participant.queries.js';
+import type {
+  EnrollmentCurve,
+  SiteReport,
+  StudySummary,
+  TaskReport,
+  WindowCompletion,
+} from '../../../db/reports/study.queries.js';
+import type { SignedRecord } from '../../../db/participants/signatures.queries.js';
+import type { ReportedVisit } from '../../../db/reports/visits.queries.js';
+import type { ReportLanguage } from './words.js';
+
+/** What a document or a plot is made of, as it was read at one moment. */
+export interface StudyData {
+  study: StudyHead;
+  summary: StudySummary;
+  enrollment: EnrollmentCurve;
+  completion: WindowCompletion[];
+  adherence: AdherenceCell[];
+  sites: SiteReport[];
+  modules: TaskReport[];
+}
+export interface AnchorShown {
+  enrollment_date: string | null;
+  status: string;
+  source_type: string | null;
+  is_override: boolean;
+  version: number;
+}
+export interface ParticipantData {
+  study: StudyHead;
+  identity: ReportedPerson;
+  anchor: AnchorShown;
+  schedule: Record<string, unknown> | null;
+  visits: ReportedVisit[];
+  sessions: ReportedSession[];
+  metrics: MetricCourse[];
+  modules: TaskReport[];
+  signatures: SignedRecord[];
+}
+export interface SessionData {
+  study: StudyHead;
+  identity: ReportedPerson;
+  session: ReportedSession;
+  tasks: SessionTask[];
+  modules: TaskReport[];
+}
+
+/** What a document says about itself. */
+export interface Imprint {
+  generated_at: string;
+  checksum: string;
+  audit: { seq: number; head: string };
+  filters: Record<string, string | null>;
+  language: ReportLanguage;
+  page_size: 'letter' | 'a4';
+}
+
+export type Task =
+  | { kind: 'study'; data: StudyData; imprint: Imprint }
+  | { kind: 'participant'; data: ParticipantData; imprint: Imprint }
+  | { kind: 'session'; data: SessionData; imprint: Imprint }
+  | { kind: 'plot'; plot: Plot; language: ReportLanguage };
+
+export const studyPlots = ['enrollment', 'completion', 'adherence', 'metrics'] as const;
+export type Plot =
+  | { name: 'enrollment'; data: EnrollmentCurve }
+  | { name: 'completion'; data: WindowCompletion[] }
+  | { name: 'adherence'; data: AdherenceCell[] }
+  | { name: 'metrics'; data: TaskReport[] }
+  | { name: 'course'; data: { participant_code: string; metrics: MetricCourse[]; modules: TaskReport[] } };

@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { access, constants, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { escapeHtml } from '../document/markup.js';
+
+/** A browser that can be started: its program, and what its environment must have. */
+export interface Chromium {
+  path: string;
+  env: Record<string, string>;
+  args: string[];
+}
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome'];
+const PACKAGE = '@sparticuz/chromium';
+const VERSION = '147.0.0';
+const run = promisify(execFile);
+
+/**
+ * The browser that prints: CHROMIUM_PATH, else one on the PATH, else the one inside an npm package.
+ * @param cacheDir where the package's program is unpacked, once for all processes
+ * @throws Error in one sentence when none of them is there
+ */
+export async function findChromium(configured: string | undefined, cacheDir: string): Promise<Chromium> {
+  // Root has no user namespace of its own that the sandbox could use. What is printed is our own page without a script.
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+  if (configured !== undefined) {
+    if (!(await runs(configured))) throw new Error(`CHROMIUM_PATH ${configured} is no program that can be run.`);
+    return { path: configured, env: {}, args };
+  }
+  for (const folder of (process.env.PATH ?? '').split(delimiter).filter(Boolean)) {
+    for (const name of NAMES) if (await runs(join(folder, name))) return { path: join(folder, name), env: {}, args };
+  }
+  const folder = await unpacked(cacheDir);
+  return {
+    path: join(folder, 'chromium'),
+    env: { LD_LIBRARY_PATH: join(folder, 'al2023', 'lib'), FONTCONFIG_PATH: join(folder, 'fonts') },
+    args: ['--no-sandbox', '--no-zygote', '--headless=shell'],
+  };
+}
+
+const runs = (path: string): Promise<boolean> =>
+  access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+
+/**
+ * The folder with the package's browser and the libraries that it needs. The package itself unpacks into the system's
+ * shared temporary folder, under a name that anybody there may have taken before: it is given a folder of our own, in
+ * a process of its own (it changes its process's environment), and what is whole gets its name in one step.
+ */
+async function unpacked(cacheDir: string): Promise<string> {
+  const parent = await mkdir(cacheDir, { recursive: true })
+    .then(() => access(cacheDir, constants.W_OK))
+    .then(
+      () => cacheDir,
+      () => undefined,
+    );
+  const folder = join(parent ?? (await mkdtemp(join(tmpdir(), 'chromium-'))), `chromium-${VERSION}`);
+  if (existsSync(join(folder, 'chromium'))) return folder;
+  const work = `${folder}.${process.pid}`;
+  await mkdir(work, { recursive: true, mode: 0o755 });
+  try {
+    // VERCEL must stand before the import: only then does it bring its libraries along.
+    const program = `const { default: chromium } = await import('${PACKAGE}'); await chromium.executablePath();`;
+    await run(process.execPath, ['--input-type=module', '-e', program], {
+      cwd: dirname(fileURLToPath(import.meta.url)),
+      env: { ...process.env, NODE_OPTIONS: '', TMPDIR: work, VERCEL: '1' },
+      timeout: 120_000,
+    });
+    await writeFile(join(work, 'fonts', 'fonts.conf'), fontsOf(folder));
+    await rename(work, folder).catch((fault: NodeJS.ErrnoException) => {
+      // Another process was first.
+      if (!existsSync(join(folder, 'chromium'))) throw fault;
+    });
+  } catch (fault) {
+    throw new Error(
+      `There is no browser to print with: set CHROMIUM_PATH, or install ${PACKAGE} (${(fault as Error).message.split('\n')[0]}).`,
+      { cause: fault },
+    );
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+  return folder;
+}
+
+/**
+ * The package's own looks for its fonts in folders of another system; a browser that knows no font at all prints no
+ * letter, not even of a page's own fonts.
+ */
+const fontsOf = (folder: string): string => `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>${escapeHtml(join(folder, 'fonts'))}</dir><cachedir>${escapeHtml(join(folder, 'fonts-cache'))}</cachedir></fontconfig>
+`;

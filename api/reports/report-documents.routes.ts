@@ -1,0 +1,73 @@
+import { inStudy } from '../http/access.js';
+import { siteNamed } from '../http/context.js';
+import { route, response } from '../http/route.js';
+import { Type, Uuid, oneOf } from '../http/common.schemas.js';
+import { reportFilters } from './reports.schemas.js';
+import { participantPdf, plot, sessionPdf, studyPdf } from './report-documents.service.js';
+
+const tag = 'Reports';
+const language = { language: Type.Optional(oneOf('en', 'de')) };
+const printing = {
+  page_size: Type.Optional(
+    Type.Unsafe<'letter' | 'a4'>({ type: 'string', enum: ['letter', 'a4'], default: 'letter', 'x-any-case': true }),
+  ),
+  ...language,
+};
+const ofStudy = '/api/reports/studies/{study_id}';
+const common = { method: 'GET', tag, access: inStudy() } as const;
+const printed =
+  'A tagged PDF with cover, contents and page numbers; every page names the SHA-256 of its data and the audit head. Participants appear by their codes. Printing it is recorded in the audit log. 503 where no browser can print it now.';
+
+export const reportDocumentRoutes = [
+  route({
+    ...common,
+    path: `${ofStudy}/pdf/summary`,
+    summary: 'The study’s report as PDF',
+    description: printed,
+    query: Type.Object({ ...printing, ...reportFilters }),
+    responses: { 200: response(undefined, { mediaTypes: ['application/pdf'] }), 400: undefined },
+    handle: ({ services, actor, context, params, headers, query }) =>
+      studyPdf({ services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) }),
+  }),
+  route({
+    ...common,
+    path: `${ofStudy}/participants/{participant_id}/pdf`,
+    summary: 'A participant’s report as PDF',
+    description: printed,
+    query: Type.Object({ ...printing, from: reportFilters.from, to: reportFilters.to }),
+    responses: { 200: response(undefined, { mediaTypes: ['application/pdf'] }), 400: undefined },
+    handle: ({ services, actor, context, params, headers, query }) =>
+      participantPdf(
+        { services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) },
+        params.participant_id,
+      ),
+  }),
+  route({
+    ...common,
+    path: `${ofStudy}/sessions/{session_id}/pdf`,
+    summary: 'A session’s report as PDF',
+    description: printed,
+    query: Type.Object(printing),
+    responses: { 200: response(undefined, { mediaTypes: ['application/pdf'] }), 400: undefined },
+    handle: ({ services, actor, context, params, headers, query }) =>
+      sessionPdf(
+        { services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) },
+        params.session_id,
+      ),
+  }),
+  route({
+    ...common,
+    path: `${ofStudy}/plots/{plot}`,
+    summary: 'A plot of the study as SVG, as its PDF has it',
+    description:
+      '`plot` is `enrollment.svg`, `completion.svg`, `adherence.svg`, `metrics.svg`, or `course.svg` of the participant that `participant_id` names.',
+    query: Type.Object({ ...language, ...reportFilters, participant_id: Type.Optional(Uuid) }),
+    responses: { 200: response(undefined, { mediaTypes: ['image/svg+xml'] }), 400: undefined },
+    handle: ({ services, actor, context, params, headers, query: { participant_id, ...query } }) =>
+      plot(
+        { services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) },
+        params.plot,
+        participant_id,
+      ),
+  }),
+];

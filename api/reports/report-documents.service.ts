@@ -1,0 +1,238 @@
+import { createHash } from 'node:crypto';
+import { nowIso } from '../../db/client/clock.js';
+import { canonicalJson } from '../../db/audit/canonical-json.js';
+import { signaturesOf } from '../../db/participants/signatures.queries.js';
+import type { Tx } from '../../db/client/knex.js';
+import {
+  adherenceMap,
+  auditHead,
+  participantOfSession,
+  sessionTasks,
+  studyHead,
+} from '../../db/reports/document.queries.js';
+import { participantRows, reportedSession } from '../../db/reports/participant.queries.js';
+import { completion, enrollment, modules, sites, studySummary } from '../../db/reports/study.queries.js';
+import { versionOf } from '../../db/reports/version.queries.js';
+import type { ReportVersion } from '../../db/reports/version.queries.js';
+import { together } from '../../db/client/one-trip.js';
+import { snapshotAsCaller } from '../../db/client/request.js';
+import type { ReportScope, ReportFilter } from '../../db/reports/base.queries.js';
+import { inScope, withFileLimits } from '../../db/client/transaction.js';
+import { PrintQueue } from './pdf/print-queue.js';
+import { authorizeUser, staff } from '../http/access.js';
+import type { Actor } from '../http/access.js';
+import { attachment } from '../http/conventions/file-names.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import { studyPlots } from './document/data.js';
+import type { Imprint, ParticipantData, Plot, SessionData, StudyData, Task } from './document/data.js';
+import type { ReportLanguage } from './document/words.js';
+import { reply } from '../http/route.js';
+import type { Reply, RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
+import { reportFilter, participantReport } from './reports.service.js';
+import { execute } from '../../db/client/query.js';
+
+export interface Ordering {
+  services: Dependencies;
+  actor: Actor;
+  context: RequestContext;
+  studyId: string;
+  siteId: string | undefined;
+  query: ReportFilter & { page_size?: 'letter' | 'a4'; language?: ReportLanguage };
+}
+type Read<T> = (tx: Tx) => Promise<T>;
+
+/**
+ * Everything of a document or a plot is read in one snapshot, under the caller's rights; no connection is held while it
+ * is drawn.
+ */
+function snapshot<T>(
+  { services, actor, studyId, siteId }: Ordering,
+  participantId: string | undefined,
+  read: Read<T>,
+): Promise<T> {
+  return snapshotAsCaller(
+    services.database,
+    { userId: actor.id, studyId, siteId, participantId },
+    (row) => authorizeUser(staff.read, row, studyId),
+    async (tx) => {
+      await withFileLimits(tx);
+      return read(tx);
+    },
+  );
+}
+
+/** One is read at a time, by one process of the database: nobody who only asks for a page waits for it. */
+const reading = new PrintQueue(1);
+
+const head = async (tx: Tx, studyId: string) => {
+  const study = await studyHead(tx, studyId);
+  if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
+  return { study, audit: await auditHead(tx, studyId) };
+};
+
+const ofStudy = async (tx: Tx, question: ReportScope): Promise<Omit<StudyData, 'study'>> => ({
+  summary: await studySummary(tx, question),
+  enrollment: await enrollment(tx, question),
+  completion: await completion(tx, question),
+  adherence: await adherenceMap(tx, question),
+  sites: await sites(tx, question),
+  modules: await modules(tx, question),
+});
+
+/** The PDF of a study. @throws 404, 400 FROM_AFTER_TO, 503 BROWSER_UNAVAILABLE */
+export function studyPdf(ordering: Ordering): Promise<Reply> {
+  const question = { ...reportFilter(ordering.studyId, ordering.query), study: ordering.studyId };
+  return printed(ordering, undefined, { type: 'study', id: ordering.studyId }, async (tx) => {
+    const [[version]] = await together<[ReportVersion]>(tx, [versionOf(ordering.studyId)]);
+    const { audit, ...data } = {
+      ...(await head(tx, ordering.studyId)),
+      ...(await ordering.services.reports.answer(version!, 'document', question, () => ofStudy(tx, question))),
+    };
+    return { content: { kind: 'study', data }, audit, name: [data.study.study_code, 'summary'] };
+  });
+}
+
+/** The PDF of a participant, by its code. @throws 404, 503 BROWSER_UNAVAILABLE */
+export function participantPdf(ordering: Ordering, participantId: string): Promise<Reply> {
+  const { from, to } = ordering.query;
+  return printed(ordering, participantId, { type: 'participant', id: participantId }, async (tx) => {
+    const { audit, ...data } = {
+      ...(await head(tx, ordering.studyId)),
+      ...participantReport(await participantRows(tx, participantId, { from, to }), { from, to }),
+      modules: await modules(tx, reportFilter(ordering.studyId, {})),
+      signatures: await signaturesOf(tx, participantId),
+    };
+    return {
+      content: { kind: 'participant', data },
+      audit,
+      name: [data.study.study_code, data.identity.participant_code],
+    };
+  });
+}
+
+/** The PDF of a session. @throws 404, 503 BROWSER_UNAVAILABLE */
+export function sessionPdf(ordering: Ordering, sessionId: string): Promise<Reply> {
+  return printed(ordering, undefined, { type: 'session', id: sessionId }, async (tx) => {
+    const participantId = await participantOfSession(tx, ordering.studyId, sessionId);
+    if (!participantId) throw problem('NOT_FOUND', { detail: 'There is no such session.' });
+    const { audit, ...data } = {
+      ...(await head(tx, ordering.studyId)),
+      ...(await reportedSession(tx, participantId, sessionId))!,
+      tasks: await sessionTasks(tx, sessionId),
+      modules: await modules(tx, reportFilter(ordering.studyId, {})),
+    };
+    return {
+      content: { kind: 'session', data },
+      audit,
+      name: [data.study.study_code, data.identity.participant_code, data.session.started_at.slice(0, 10)],
+    };
+  });
+}
+
+interface Document {
+  content:
+    | { kind: 'study'; data: StudyData }
+    | { kind: 'participant'; data: ParticipantData }
+    | { kind: 'session'; data: SessionData };
+  audit: Imprint['audit'];
+  name: readonly string[];
+}
+
+/**
+ * Prints what `read` finds when its turn to be printed has come: ten who ask at once are read one by one, and all that
+ * is asked of the service meanwhile is answered in between. Who may not have it is told at once.
+ */
+async function printed(
+  ordering: Ordering,
+  participantId: string | undefined,
+  resource: { type: string; id: string },
+  read: Read<Document>,
+): Promise<Reply> {
+  const { services, actor, context, studyId, query } = ordering;
+  const { page_size = 'letter', language = 'en', from = null, to = null, site_code = null, arm = null } = query;
+  await reading.run(() => snapshot(ordering, participantId, async () => undefined));
+  let made: { document: Document; imprint: Imprint } | undefined;
+  const pdf = await services.printer.print(async () => {
+    const document = await reading.run(() =>
+      snapshot(ordering, participantId, async (tx) => {
+        // Not the number for each statement: those that are planned once set that themselves.
+        await execute(tx, 'set local max_parallel_workers = 0');
+        return read(tx);
+      }),
+    );
+    const { content, audit } = document;
+    const checksum = createHash('sha256').update(canonicalJson(content.data)).digest('hex');
+    const imprint: Imprint = {
+      generated_at: nowIso(),
+      checksum,
+      audit,
+      filters: { from, to, site_code, arm },
+      language,
+      page_size,
+    };
+    made = { document, imprint };
+    return services.drawing.draw({ ...content, imprint } as Task);
+  }, page_size);
+  const {
+    document: { content, name },
+    imprint,
+  } = made!;
+  await inScope(services.database, studyId, async (work) => {
+    work.audit.record({
+      ...auditActor(actor, context),
+      study_id: studyId,
+      action: 'report_printed',
+      resource_type: resource.type,
+      resource_id: resource.id,
+      metadata: { kind: content.kind, page_size, language, data_sha256: imprint.checksum },
+    });
+  });
+  return reply(200, pdf, {
+    'Content-Type': 'application/pdf',
+    'Content-Disposition': attachment(name, 'pdf', imprint.generated_at),
+    'Cache-Control': 'private, no-store',
+  });
+}
+
+/** A plot of a study, as its reports print it. @throws 404 another name, 422 a course of nobody */
+export async function plot(ordering: Ordering, file: string, participantId: string | undefined): Promise<Reply> {
+  const name = file.endsWith('.svg') ? file.slice(0, -4) : '';
+  const { studyId, query, services } = ordering;
+  const question = reportFilter(studyId, query);
+  const read: Record<string, Read<Plot>> = {
+    enrollment: async (tx) => ({ name: 'enrollment', data: await enrollment(tx, question) }),
+    completion: async (tx) => ({ name: 'completion', data: await completion(tx, question) }),
+    adherence: async (tx) => ({ name: 'adherence', data: await adherenceMap(tx, question) }),
+    metrics: async (tx) => ({ name: 'metrics', data: await modules(tx, question) }),
+    course: async (tx) => {
+      const { from, to } = query;
+      const { identity, metrics } = participantReport(await participantRows(tx, participantId!, { from, to }), {
+        from,
+        to,
+      });
+      return {
+        name: 'course',
+        data: { participant_code: identity.participant_code, metrics, modules: await modules(tx, question) },
+      };
+    },
+  };
+  if (!Object.hasOwn(read, name))
+    throw problem('NOT_FOUND', {
+      detail: `There is no such plot; there are ${[...studyPlots, 'course'].map((one) => `${one}.svg`).join(', ')}.`,
+    });
+  if (name === 'course' && !participantId)
+    throw problem('VALIDATION_FAILED', {
+      detail: 'participant_id is required for course.svg',
+      errors: [
+        { path: 'query.participant_id', code: 'REQUIRED', message: 'participant_id is required for course.svg' },
+      ],
+    });
+  const of = await snapshot(ordering, participantId, read[name]!);
+  const svg = await services.drawing.draw({ kind: 'plot', plot: of, language: query.language ?? 'en' });
+  return reply(200, svg, {
+    'Content-Type': 'image/svg+xml; charset=utf-8',
+    'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'",
+  });
+}

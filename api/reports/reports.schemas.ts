@@ -1,0 +1,158 @@
+import { Anchor } from '../anchor/anchor.schemas.js';
+import { Instant, IsoDate, Json, Type, Uuid, nullable, oneOf, paging, text } from '../http/common.schemas.js';
+import { VisitStatus } from '../scheduling/schedules.schemas.js';
+import { SummarySource } from '../assessment/sessions/sessions.schemas.js';
+
+export const reportFilters = {
+  from: Type.Optional({
+    ...IsoDate,
+    description:
+      'first day: of participants by enrollment_date, of sessions by their start (UTC), of visits by target_date',
+  }),
+  to: Type.Optional({ ...IsoDate, description: 'last day, inclusive' }),
+  site_code: Type.Optional({ ...text(64, 1), description: 'participants of this site' }),
+  arm: Type.Optional({ ...text(100, 1), description: 'participants of this arm' }),
+};
+export const ReportQuery = Type.Object(reportFilters);
+export const SitesReportQuery = Type.Object({ ...reportFilters, ...paging });
+const Adherence = oneOf('early', 'in_window', 'late', 'missed', 'pending', 'cancelled');
+export const VisitReportQuery = Type.Object({ ...reportFilters, ...paging, adherence: Type.Optional(Adherence) });
+export const PersonReportQuery = Type.Object({ from: reportFilters.from, to: reportFilters.to });
+
+/** What every report bears: when it was made, and what narrowed it. */
+const head = {
+  generated_at: Instant,
+  filters: Type.Object({
+    from: nullable(IsoDate),
+    to: nullable(IsoDate),
+    site_code: nullable(Type.String()),
+    arm: nullable(Type.String()),
+  }),
+};
+const N = Type.Integer({ minimum: 0 });
+const Rate = nullable(Type.Number({ minimum: 0, maximum: 1, description: 'null where nothing is due' }));
+
+export const TotalsReport = Type.Object({ ...head, studies: N, participants: N, sessions: N, visits: N });
+export const SummaryReport = Type.Object({
+  ...head,
+  participants: Type.Object({ total: N, enrolled: N, withdrawn: N }),
+  sessions: Type.Object({ total: N, completed: N, expired: N }),
+  visits: Type.Object({ total: N, scheduled: N, open: N, completed: N, missed: N, superseded: N, cancelled: N }),
+  anchors: Type.Object({ unset: N, provisional: N, finalized: N, overridden: N }),
+  adherence: Type.Object({ due: N, completed_in_window: N, rate: Rate }),
+});
+export const EnrollmentReport = Type.Object({
+  ...head,
+  total: N,
+  without_date: N,
+  by_month: Type.Array(
+    Type.Object({ month: Type.String({ pattern: '^\\d{4,}-\\d{2}$' }), enrolled: N, cumulative: N }),
+  ),
+  by_site: Type.Array(Type.Object({ site_code: nullable(Type.String()), enrolled: N })),
+});
+export const CompletionReport = Type.Object({
+  ...head,
+  by_window: Type.Array(
+    Type.Object({
+      code: nullable(Type.String()),
+      name: Type.String(),
+      due: N,
+      completed: N,
+      in_window: N,
+      late: N,
+      missed: N,
+      rate: Rate,
+    }),
+  ),
+});
+const Distribution = Type.Object({
+  n: N,
+  excluded: Type.Integer({
+    description: 'values that no test yields (absolute value above 10¹²): kept, exported, and in no other figure here',
+  }),
+  mean: nullable(Type.Number({ description: 'null, as all below: there is no value that counts' })),
+  sd: nullable(Type.Number()),
+  median: nullable(Type.Number()),
+  p25: nullable(Type.Number()),
+  p75: nullable(Type.Number()),
+  min: nullable(Type.Number()),
+  max: nullable(Type.Number()),
+});
+export const ModulesReport = Type.Object({
+  ...head,
+  by_task: Type.Array(
+    Type.Object({ task: Type.String(), sessions: N, metrics: Type.Record(Type.String(), Distribution) }),
+  ),
+});
+export const SitesReport = Type.Object({
+  ...head,
+  total: N,
+  items: Type.Array(
+    Type.Object({
+      site_code: nullable(Type.String()),
+      participants: N,
+      sessions: N,
+      visits_completed: N,
+      visits_missed: N,
+    }),
+  ),
+});
+const ReportedVisit = Type.Object({
+  id: Uuid,
+  participant_id: Uuid,
+  participant_code: Type.String(),
+  site_code: nullable(Type.String()),
+  arm: nullable(Type.String()),
+  window_code: nullable(Type.String()),
+  name: Type.String(),
+  target_date: IsoDate,
+  window_open: IsoDate,
+  window_close: IsoDate,
+  status: VisitStatus,
+  completed_at: nullable(Instant),
+  adherence: Adherence,
+  days_off_target: nullable(Type.Integer({ description: 'of a completed visit; negative: before the target' })),
+});
+export const VisitsReport = Type.Object({ ...head, items: Type.Array(ReportedVisit), total: N });
+
+const ReportedSession = Type.Object({
+  id: Uuid,
+  visit_id: nullable(Uuid),
+  battery_id: nullable(Type.Integer()),
+  battery_version: nullable(Type.Integer()),
+  language: nullable(Type.String()),
+  status: Type.String(),
+  source: oneOf('online', 'offline'),
+  started_at: Instant,
+  completed_at: nullable(Instant),
+  task_summaries: Type.Record(Type.String(), Json),
+  summary_sources: Type.Record(Type.String(), SummarySource),
+  trial_count: N,
+});
+export const ParticipantReport = Type.Object({
+  ...head,
+  identity: Type.Object({
+    id: Uuid,
+    study_id: Uuid,
+    participant_code: Type.String(),
+    external_id: nullable(Type.String()),
+    site_code: nullable(Type.String()),
+    arm: nullable(Type.String()),
+    status: oneOf('enrolled', 'withdrawn'),
+    preferred_language: nullable(Type.String()),
+    enrollment_date: nullable(IsoDate),
+    withdrawn_at: nullable(Instant),
+    created_at: Instant,
+  }),
+  anchor: Anchor,
+  schedule: nullable(Json),
+  visits: Type.Array(ReportedVisit),
+  sessions: Type.Array(ReportedSession),
+  metrics: Type.Array(
+    Type.Object({
+      task: Type.String(),
+      metric: Type.String(),
+      points: Type.Array(Type.Object({ session_id: Uuid, at: Instant, value: Type.Number() })),
+    }),
+  ),
+});

@@ -1,0 +1,120 @@
+import { feedsOf } from '../../db/scheduling/calendar-feeds.queries.js';
+import { anyone, portal, staff, outsideStudy } from '../http/access.js';
+import { noContent, reply, route, response } from '../http/route.js';
+import { Instant, Paged, Type, Uuid, listOf, nullable, pageOf, text } from '../http/common.schemas.js';
+import { listFeeds, openFeed, readFeed, readOwnFeed, revokeFeed, revokeOwnFeed } from './calendar-feeds.service.js';
+import { getParticipantOrThrow } from '../participants/participants.service.js';
+
+const CalendarFeed = Type.Object(
+  {
+    id: Uuid,
+    participant_id: Uuid,
+    caregiver_id: nullable({ ...Uuid, description: 'whose feed it is; null: the participant’s own' }),
+    url: Type.String({ description: 'secret: whoever has it sees the participant’s visits' }),
+    created_at: Instant,
+  },
+  { additionalProperties: false },
+);
+const staffPath = '/api/participants/{participant_id}/calendar-feeds';
+const ownPath = '/api/portal/calendar-feed';
+const own = { tag: 'Portal', access: outsideStudy(portal) } as const;
+
+export const calendarFeedRoutes = [
+  route({
+    method: 'GET',
+    path: '/api/calendar/visits.ics',
+    tag: 'Portal',
+    summary: 'A participant’s visits for a calendar program, by a secret address',
+    access: anyone,
+    description:
+      'In the language of the participant, or of the caregiver whose feed it is. It has an ETag, and says how often to look again (REFRESH-INTERVAL). After a withdrawal what was still to be done is CANCELLED. A revoked address is 404.',
+    query: Type.Object({ token: text(400, 1) }),
+    responses: { 200: response(undefined, { etag: true, mediaTypes: ['text/calendar'] }), 404: undefined },
+    handle: ({ services, query }) => readFeed(services, query.token),
+  }),
+  route({
+    ...own,
+    method: 'GET',
+    path: ownPath,
+    transaction: 'read',
+    summary: 'The address of one’s own calendar feed',
+    description: 'Without one 404.',
+    responses: { 200: CalendarFeed, 404: undefined },
+    handle: ({ tx, actor, services }) => readOwnFeed(tx, services.settings, actor),
+  }),
+  route({
+    ...own,
+    method: 'POST',
+    path: ownPath,
+    transaction: 'change',
+    idempotencyKey: false,
+    summary: 'Make one’s own calendar feed',
+    description: 'Where there is one it is answered again, with 200.',
+    responses: { 201: CalendarFeed, 200: CalendarFeed },
+    handle: async ({ tx, audit, actor, context, services }) => {
+      const { feed, isNew } = await openFeed({ tx, audit, actor, context }, services.settings);
+      return reply(isNew ? 201 : 200, feed);
+    },
+  }),
+  route({
+    ...own,
+    method: 'DELETE',
+    path: ownPath,
+    transaction: 'change',
+    summary: 'Revoke the address of one’s own calendar feed',
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context }) => {
+      await revokeOwnFeed({ tx, audit, actor, context });
+      return noContent();
+    },
+  }),
+  route({
+    method: 'GET',
+    path: staffPath,
+    tag: 'Portal',
+    summary: 'A participant’s calendar feeds: its own, and those of its caregivers',
+    access: staff.participants,
+    transaction: 'read',
+    query: Paged,
+    responses: { 200: listOf(CalendarFeed) },
+    handle: async ({ tx, params, query, services }) => {
+      const { id } = await getParticipantOrThrow(tx, params.participant_id);
+      return pageOf(await listFeeds(tx, services.settings, id), query);
+    },
+  }),
+  route({
+    method: 'POST',
+    path: staffPath,
+    tag: 'Portal',
+    summary: 'Make a participant’s own calendar feed',
+    access: staff.participants,
+    transaction: 'change',
+    idempotencyKey: false,
+    description: 'Where there is one it is answered again, with 200.',
+    responses: { 201: CalendarFeed, 200: CalendarFeed },
+    handle: async ({ tx, audit, actor, context, params, services }) => {
+      const { id, study_id } = await getParticipantOrThrow(tx, params.participant_id);
+      const { feed, isNew } = await openFeed({ tx, audit, actor, context }, services.settings, {
+        study_id,
+        participant_id: id,
+        caregiver_id: null,
+      });
+      return reply(isNew ? 201 : 200, feed);
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: `${staffPath}/{calendar_feed_id}`,
+    tag: 'Portal',
+    summary: 'Revoke a calendar feed of a participant',
+    access: staff.participants,
+    transaction: 'change',
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params }) => {
+      const { id, study_id } = await getParticipantOrThrow(tx, params.participant_id);
+      const feed = (await feedsOf(tx, id)).find((one) => one.id === params.calendar_feed_id.toLowerCase());
+      await revokeFeed({ tx, audit, actor, context }, feed, study_id);
+      return noContent();
+    },
+  }),
+];

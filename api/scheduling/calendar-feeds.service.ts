@@ -1,0 +1,93 @@
+import type { AuditTrail } from '../../db/audit/audit.js';
+import type { Tx } from '../../db/client/knex.js';
+import { dropFeed, feedOf, feedToRead, feedsOf, keepFeed } from '../../db/scheduling/calendar-feeds.queries.js';
+import type { CalendarFeed, FeedOf } from '../../db/scheduling/calendar-feeds.queries.js';
+import { signedToken, subjectOfToken } from '../../db/notifications/signed-links.js';
+import { readInScope } from '../../db/client/transaction.js';
+import { reach } from '../../settings.js';
+import { builtInLanguage } from '../../workflows/domain/notifications/built-in.js';
+import { publicName } from '../../workflows/domain/notifications/study-face.js';
+import type { Actor, Participant } from '../http/access.js';
+import { sessionSecret } from '../identity/credentials/portal.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { Reply, RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
+import { visitCalendar } from './visit-calendar.service.js';
+
+type Settings = Dependencies['settings'];
+interface Change {
+  tx: Tx;
+  audit: AuditTrail;
+  actor: Actor | Participant;
+  context: RequestContext;
+}
+const PATH = '/api/calendar/visits.ics';
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** A feed with the secret address that a calendar program reads. */
+const shown = (settings: Settings, feed: CalendarFeed) => {
+  const base = (settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
+  return { ...feed, url: `${base}${PATH}?token=${signedToken(sessionSecret(settings), 'calendar-feed', feed.id)}` };
+};
+
+/** Whose feed a portal token makes: the participant's, or of the caregiver who asks for it. */
+const ownFeed = ({ id, study_id, caregiver }: Participant): FeedOf => ({
+  study_id,
+  participant_id: id,
+  caregiver_id: caregiver?.id ?? null,
+});
+
+export const listFeeds = async (tx: Tx, settings: Settings, participantId: string) =>
+  (await feedsOf(tx, participantId)).map((feed) => shown(settings, feed));
+
+/** @throws 404 */
+export async function readOwnFeed(tx: Tx, settings: Settings, actor: Participant) {
+  const feed = await feedOf(tx, ownFeed(actor));
+  if (!feed) throw problem('NOT_FOUND', { detail: 'There is no calendar feed.' });
+  return shown(settings, feed);
+}
+
+/** The feed of a participant: the one that there is, or a new one. */
+export async function openFeed(change: Change, settings: Settings, of?: FeedOf) {
+  const { tx, audit, actor, context } = change;
+  const whose = of ?? ownFeed(actor as Participant);
+  const { feed, isNew } = await keepFeed(tx, whose, actor.role === 'participant' ? null : actor.id);
+  if (isNew)
+    audit.record({ ...recordOf(actor, context, feed), study_id: whose.study_id, action: 'calendar_feed_made' });
+  return { feed: shown(settings, feed), isNew };
+}
+
+/** Revokes a feed: its address opens nothing any more. @throws 404 */
+export async function revokeFeed(
+  { tx, audit, actor, context }: Change,
+  feed: CalendarFeed | undefined,
+  study_id: string,
+): Promise<void> {
+  if (!feed) throw problem('NOT_FOUND', { detail: 'There is no calendar feed.' });
+  await dropFeed(tx, feed.id);
+  audit.record({ ...recordOf(actor, context, feed), study_id, action: 'calendar_feed_revoked' });
+}
+
+export const revokeOwnFeed = async (change: Change & { actor: Participant }): Promise<void> =>
+  revokeFeed(change, await feedOf(change.tx, ownFeed(change.actor)), change.actor.study_id);
+
+const recordOf = (actor: Actor | Participant, context: RequestContext, feed: CalendarFeed) => ({
+  ...(actor.role === 'participant' ? { user_id: null, request_id: context.requestId } : auditActor(actor, context)),
+  resource_type: 'participant',
+  resource_id: feed.participant_id,
+  metadata: { calendar_feed_id: feed.id, ...(feed.caregiver_id && { caregiver_id: feed.caregiver_id }) },
+});
+
+/** What a calendar program gets by the secret address, in its reader's language. @throws 404 */
+export async function readFeed({ database, settings }: Dependencies, token: string): Promise<Reply> {
+  const id = subjectOfToken(sessionSecret(settings), 'calendar-feed', token);
+  const gone = problem('NOT_FOUND', { detail: 'There is no such calendar feed.' });
+  if (!id || !UUID.test(id)) throw gone;
+  return readInScope(database, '*', async (tx) => {
+    const feed = await feedToRead(tx, id);
+    if (!feed) throw gone;
+    const language = builtInLanguage(feed.language, feed.default_language);
+    return visitCalendar(tx, feed.participant_id, { language, name: publicName(feed, feed.language ?? language) });
+  });
+}

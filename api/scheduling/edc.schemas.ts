@@ -1,0 +1,103 @@
+import { Instant, IsoDate, Type, Uuid, body, earlierOverrides, nullable, partial, text } from '../http/common.schemas.js';
+import type { Static } from '../http/common.schemas.js';
+import { VisitStatus } from './schedules.schemas.js';
+
+const Day = Type.Integer({ minimum: -36_500, maximum: 36_500, description: 'days from the anchor date' });
+const Days = Type.Integer({ minimum: 0, maximum: 3_650 });
+const Repeating = Type.Object(
+  {
+    count: Type.Integer({ minimum: 1, maximum: 366, description: 'how many times in all' }),
+    every_days: Type.Integer({ minimum: 1, maximum: 3_650 }),
+  },
+  { additionalProperties: false },
+);
+
+export const EventDefinition = Type.Object({
+  id: Uuid,
+  study_id: Uuid,
+  event_oid: Type.String(),
+  name: Type.String(),
+  target_day: Type.Integer(),
+  window_before: Type.Integer(),
+  window_after: Type.Integer(),
+  battery_id: nullable(Type.Integer()),
+  is_baseline: Type.Boolean(),
+  repeating: nullable(Repeating),
+  datacapture_event: nullable(Type.String()),
+  sort_order: Type.Integer(),
+  created_at: Instant,
+  updated_at: Instant,
+});
+/** As a change of it is answered. */
+export const ChangedEventDefinition = Type.Object({ ...EventDefinition.properties, ...earlierOverrides });
+export const NewEventDefinition = body({
+  event_oid: text(200, 1),
+  name: text(300, 1),
+  target_day: Day,
+  window_before: Type.Optional(Days),
+  window_after: Type.Optional(Days),
+  battery_id: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))),
+  is_baseline: Type.Optional(Type.Boolean()),
+  repeating: Type.Optional(nullable(Repeating)),
+  datacapture_event: Type.Optional(nullable(text(200, 1))),
+  sort_order: Type.Optional(Type.Integer({ minimum: -1_000_000, maximum: 1_000_000 })),
+});
+export const EventDefinitionChange = partial(NewEventDefinition);
+
+const Weekday = Type.Integer({ minimum: 1, maximum: 7 });
+const NamedHoliday = body({ date: IsoDate, name: Type.Optional(nullable(text(200, 1))) });
+// One type list, as in `nullable`: each keyword looks at its own type alone, and a fault names the rule that was
+// broken.
+const Holiday = Type.Unsafe<Static<typeof NamedHoliday> | string>({
+  ...NamedHoliday,
+  type: ['object', 'string'],
+  format: 'date',
+});
+const weekend = {
+  maxItems: 6,
+  uniqueItems: true,
+  description: 'ISO: 1 is Monday, 7 is Sunday; at least one day is left to work on',
+};
+
+export const HolidayCalendar = Type.Object({
+  id: Uuid,
+  study_id: Uuid,
+  site_id: nullable(Uuid),
+  name: Type.String(),
+  is_default: Type.Boolean(),
+  weekend_days: Type.Array(Type.Integer()),
+  holidays: Type.Array(Type.Object({ date: IsoDate, name: nullable(Type.String()) })),
+  created_at: Instant,
+  updated_at: Instant,
+});
+/** As a change of it is answered. */
+export const ChangedHolidayCalendar = Type.Object({ ...HolidayCalendar.properties, ...earlierOverrides });
+const calendarFields = {
+  name: text(200, 1),
+  is_default: Type.Optional(Type.Boolean()),
+  weekend_days: Type.Optional(Type.Array(Weekday, weekend)),
+  holidays: Type.Optional(
+    Type.Array(Holiday, { maxItems: 5_000, description: 'each date once, by itself or with a name' }),
+  ),
+  site_id: Type.Optional(nullable(Uuid)),
+};
+export const NewHolidayCalendar = body(calendarFields);
+export const HolidayCalendarChange = partial(NewHolidayCalendar);
+
+export const EventInstance = Type.Object({
+  id: Uuid,
+  visit_key: Uuid,
+  participant_id: Uuid,
+  event_definition_id: nullable(Uuid),
+  event_oid: Type.String(),
+  occurrence: Type.Integer(),
+  name: Type.String(),
+  target_date: IsoDate,
+  window_open: IsoDate,
+  window_close: IsoDate,
+  status: VisitStatus,
+  completed_at: nullable(Instant),
+  schedule_version_id: nullable(Uuid),
+  anchor_reconciled: Type.Boolean(),
+  anchor_reconciled_at: nullable(Instant),
+});

@@ -1,0 +1,100 @@
+import { putOutbox } from '../../db/outbox/outbox.js';
+import type { Tx } from '../../db/client/knex.js';
+import {
+  deleteEventDefinition,
+  eventDefinitionById,
+  eventHasCompletedInstances,
+  insertEventDefinition,
+  updateEventDefinition,
+} from '../../db/scheduling/event-definitions.queries.js';
+import type { EventDefinitionFields, EventDefinitionRecord } from '../../db/scheduling/event-definitions.queries.js';
+import { problem } from '../http/errors.js';
+import { mapConstraintErrors } from '../http/to-problem.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
+import type { RequestScope } from '../studies/studies.service.js';
+import { requireBattery } from './windows.service.js';
+
+const unique = { event_definitions_study_id_event_oid_key: 'EVENT_OID_TAKEN' } as const;
+
+/** @throws 409 EVENT_OID_TAKEN, 400 UNKNOWN_BATTERY */
+export async function createEventDefinition(
+  change: RequestScope,
+  studyId: string,
+  given: EventDefinitionFields,
+): Promise<EventDefinitionRecord> {
+  const { tx } = change;
+  await requireBattery(tx, given.battery_id, studyId);
+  const id = await mapConstraintErrors(unique, () => insertEventDefinition(tx, studyId, given));
+  const made = await getEventDefinitionOrThrow(tx, id);
+  await noteChange(change, made, 'event_definition_created', { target_day: made.target_day });
+  return made;
+}
+
+/** @throws 404, 409 EVENT_OID_TAKEN or STALE, 400 UNKNOWN_BATTERY */
+export async function changeEventDefinition(
+  change: RequestScope,
+  id: string,
+  given: EventDefinitionFields,
+  assertIfMatch: (record: Record<string, unknown>) => void,
+): Promise<EventDefinitionRecord> {
+  const { tx } = change;
+  const before = await getEventDefinitionOrThrow(tx, id, true);
+  assertIfMatch({ ...before });
+  await requireBattery(tx, given.battery_id, before.study_id);
+  const fields = changedFields({ ...before }, given);
+  if (fields.length === 0) return before;
+  await mapConstraintErrors(unique, () => updateEventDefinition(tx, id, given));
+  await noteChange(
+    change,
+    before,
+    'event_definition_changed',
+    { fields },
+    fields.includes('is_baseline') ? 'baseline' : 'events',
+  );
+  return getEventDefinitionOrThrow(tx, id);
+}
+
+/** Takes an event out of the protocol. @throws 404, 409 EVENT_IN_USE once an instance of it was completed, STALE */
+export async function removeEventDefinition(
+  change: RequestScope,
+  id: string,
+  assertIfMatch: (record: Record<string, unknown>) => void,
+): Promise<void> {
+  const { tx } = change;
+  const before = await getEventDefinitionOrThrow(tx, id, true);
+  assertIfMatch({ ...before });
+  if (await eventHasCompletedInstances(tx, id)) throw problem('EVENT_IN_USE');
+  await deleteEventDefinition(tx, id);
+  await noteChange(change, before, 'event_definition_deleted');
+}
+
+export async function getEventDefinitionOrThrow(tx: Tx, id: string, lock = false): Promise<EventDefinitionRecord> {
+  const event = await eventDefinitionById(tx, id, lock);
+  if (!event) throw problem('NOT_FOUND', { detail: 'There is no such event definition.' });
+  return event;
+}
+
+/**
+ * Records the change; every participant's schedule is looked at again, and those that stay as they are get no new
+ * version; `baseline` has the anchors evaluated.
+ */
+async function noteChange(
+  { tx, audit, actor, context }: RequestScope,
+  event: EventDefinitionRecord,
+  action: string,
+  more: Record<string, unknown> = {},
+  kind: 'events' | 'baseline' = 'events',
+): Promise<void> {
+  const { id, study_id, event_oid } = event;
+  audit.record({
+    ...auditActor(actor, context),
+    study_id,
+    action,
+    resource_type: 'event_definition',
+    resource_id: id,
+    metadata: { event_oid, ...more },
+  });
+  await putOutbox(tx, [
+    { topic: 'study-changed', studyId: study_id, subject: study_id, payload: { kind, actor_user_id: actor.id } },
+  ]);
+}

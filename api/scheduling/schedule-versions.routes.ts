@@ -1,0 +1,90 @@
+import { listVersions } from '../../db/scheduling/schedule-versions.queries.js';
+import { inStudy } from '../http/access.js';
+import { route, tagged, response } from '../http/route.js';
+import { AsOf, VersionSummary, asOf } from '../anchor/anchor.schemas.js';
+import { IsoDate, Type, Uuid, nullable, oneOf } from '../http/common.schemas.js';
+import { scheduleAsOf } from '../anchor/as-of.service.js';
+import { versionDiff, versionWithVisits } from './schedule-versions.service.js';
+
+const path = '/api/studies/{study_id}/participants/{participant_id}';
+const Visit = Type.Object({
+  id: Uuid,
+  visit_key: Uuid,
+  name: Type.String(),
+  target_date: IsoDate,
+  window_open: IsoDate,
+  window_close: IsoDate,
+  status: Type.String(),
+  carried: Type.Boolean(),
+});
+const VersionWithVisits = Type.Object({
+  ...VersionSummary.properties,
+  participant_id: Uuid,
+  study_id: Uuid,
+  superseded_by_id: nullable(Uuid),
+  scheduling_settings: Type.Record(Type.String(), Type.Unknown()),
+  visits: Type.Array(Visit),
+});
+const Diff = Type.Object({
+  from: Uuid,
+  to: Uuid,
+  visits: Type.Array(
+    Type.Object({
+      visit_key: Uuid,
+      name: Type.String(),
+      change: oneOf('moved', 'unchanged', 'added', 'removed'),
+      from: nullable(IsoDate),
+      to: nullable(IsoDate),
+    }),
+  ),
+});
+
+export const scheduleVersionRoutes = [
+  route({
+    method: 'GET',
+    path: `${path}/schedule`,
+    tag: 'Schedules',
+    summary: 'The current schedule with its visits, or the one of an instant',
+    access: inStudy(),
+    transaction: 'read',
+    description: `${asOf} With \`as_of\` each visit has the status and the dates that it had then.`,
+    query: AsOf,
+    responses: {
+      400: undefined,
+      200: Type.Object({ participant_id: Uuid, schedule_version: nullable(VersionSummary), visits: Type.Array(Visit) }),
+    },
+    handle: ({ tx, params, query }) => scheduleAsOf(tx, params.participant_id, query.as_of),
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/schedule-versions`,
+    tag: 'Schedules',
+    summary: 'Every schedule version',
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: Type.Array(VersionSummary) },
+    handle: ({ tx, params }) => listVersions(tx, params.participant_id),
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/schedule-versions/{version_id}`,
+    tag: 'Schedules',
+    summary: 'A schedule version with its visits',
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: response(VersionWithVisits, { etag: true }) },
+    description:
+      'A completed visit stays the one row that it is on its older version; the newer ones refer to it (`carried: true`), as to a visit that was scheduled by hand for a window.',
+    handle: async ({ tx, params }) => tagged(await versionWithVisits(tx, params.participant_id, params.version_id)),
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/schedule-versions/{a_id}/diff/{b_id}`,
+    tag: 'Schedules',
+    summary: 'What moved between two versions',
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: Diff },
+    handle: ({ tx, params }) => versionDiff(tx, params.participant_id, params.a_id, params.b_id),
+  }),
+];

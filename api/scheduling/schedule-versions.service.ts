@@ -1,0 +1,79 @@
+import type { Tx } from '../../db/client/knex.js';
+import { listVersions, readVersion, unscheduledVisits, versionVisits } from '../../db/scheduling/schedule-versions.queries.js';
+import { readInScope } from '../../db/client/transaction.js';
+import { problem } from '../http/errors.js';
+import type { Dependencies } from '../dependencies.js';
+
+interface VersionRow extends Record<string, unknown> {
+  id: string;
+  is_current: boolean;
+  scheduling_settings: { carried_visit_ids?: string[] };
+}
+
+/** The summary of the current version; null where none is current. */
+export const currentVersion = (services: Dependencies, studyId: string, participantId: string): Promise<unknown> =>
+  readInScope(
+    services.database,
+    studyId,
+    async (tx) => ((await listVersions(tx, participantId)) as VersionRow[]).find((v) => v.is_current) ?? null,
+  );
+
+/** A version in full with its visits. @throws 404 */
+export async function versionWithVisits(
+  tx: Tx,
+  participantId: string,
+  versionId: string,
+): Promise<Record<string, unknown>> {
+  const version = (await readVersion(tx, participantId, versionId)) as VersionRow | undefined;
+  if (!version) throw problem('NOT_FOUND', { detail: 'There is no such schedule version.' });
+  return { ...version, visits: await versionVisits(tx, version) };
+}
+
+/** The current schedule with its visits, unscheduled ones beside them. */
+export async function schedule(tx: Tx, participantId: string): Promise<Record<string, unknown>> {
+  const current = ((await listVersions(tx, participantId)) as VersionRow[]).find((v) => v.is_current);
+  const version = current && ((await readVersion(tx, participantId, current.id)) as VersionRow);
+  const visits = version ? await versionVisits(tx, version) : [];
+  const unscheduled = await unscheduledVisits(
+    tx,
+    participantId,
+    visits.map((visit) => visit.id as string),
+  );
+  return { participant_id: participantId, schedule_version: version ?? null, visits: [...visits, ...unscheduled] };
+}
+
+export interface Moved {
+  visit_key: unknown;
+  name: unknown;
+  change: 'moved' | 'unchanged' | 'added' | 'removed';
+  from: unknown;
+  to: unknown;
+}
+
+/** What moved between two versions, by the visits' stable keys. @throws 404 */
+export async function versionDiff(
+  tx: Tx,
+  participantId: string,
+  a: string,
+  b: string,
+): Promise<{ from: string; to: string; visits: Moved[] }> {
+  const [before, after] = await Promise.all([
+    versionWithVisits(tx, participantId, a),
+    versionWithVisits(tx, participantId, b),
+  ]);
+  const byKey = (version: Record<string, unknown>) =>
+    new Map((version.visits as Record<string, unknown>[]).map((v) => [v.visit_key, v]));
+  const [left, right] = [byKey(before), byKey(after)];
+  const visits = [...new Set([...left.keys(), ...right.keys()])].map((key): Moved => {
+    const [from, to] = [left.get(key), right.get(key)];
+    const change = !from ? 'added' : !to ? 'removed' : from.target_date === to.target_date ? 'unchanged' : 'moved';
+    return {
+      visit_key: key,
+      name: (to ?? from)!.name,
+      change,
+      from: from?.target_date ?? null,
+      to: to?.target_date ?? null,
+    };
+  });
+  return { from: a, to: b, visits };
+}

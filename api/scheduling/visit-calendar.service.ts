@@ -1,0 +1,72 @@
+import type { Tx } from '../../db/client/knex.js';
+import { calendarFacts, listVisits } from '../../db/scheduling/visits.queries.js';
+import type { VisitRecord } from '../../db/scheduling/visits.queries.js';
+import { calendarFile } from '../../workflows/domain/scheduling/calendar-file.js';
+import type { CalendarEntry } from '../../workflows/domain/scheduling/calendar-file.js';
+import type { BuiltInLanguage } from '../../workflows/domain/notifications/built-in.js';
+import { visitTitle } from '../../workflows/domain/scheduling/visit-title.js';
+import { contentTag } from '../http/conventions/etag.js';
+import { reply } from '../http/route.js';
+import type { Reply } from '../http/route.js';
+
+const MOST = 500;
+const LOOK_AGAIN_HOURS = 6;
+const words: Record<BuiltInLanguage, { window: string; completed: string; missed: string }> = {
+  en: { window: 'Can be done from {open} to {close}.', completed: 'Done.', missed: 'Missed.' },
+  de: { window: 'Möglich vom {open} bis zum {close}.', completed: 'Erledigt.', missed: 'Versäumt.' },
+  es: { window: 'Puede realizarse del {open} al {close}.', completed: 'Hecha.', missed: 'No realizada.' },
+  fr: { window: 'Possible du {open} au {close}.', completed: 'Faite.', missed: 'Manquée.' },
+};
+
+/**
+ * A participant's visits as an iCalendar feed: one all-day event a visit on its target date, its window in the
+ * description.
+ */
+export async function visitCalendar(
+  tx: Tx,
+  participantId: string,
+  { language, name }: { language: BuiltInLanguage; name: string },
+): Promise<Reply> {
+  const { items } = await listVisits(tx, { participantId, skip: 0, limit: MOST, sort: 'target_date' });
+  const facts = await calendarFacts(tx, participantId);
+  const newest = new Map<string, VisitRecord>();
+  for (const visit of items) {
+    const known = newest.get(visit.visit_key);
+    // Of one visit the row that counts; where all of them are closed, the last that was.
+    if (!known || rank(visit) > rank(known) || (rank(visit) === rank(known) && visit.updated_at > known.updated_at))
+      newest.set(visit.visit_key, visit);
+  }
+  const file = calendarFile(
+    [...newest.values()].map((visit) => entryOf(visit, facts, words[language])),
+    { name, language, hours: LOOK_AGAIN_HOURS },
+  );
+  return reply(200, file, {
+    ETag: contentTag({ file }),
+    'Content-Type': 'text/calendar; charset=utf-8',
+    'Content-Disposition': 'inline; filename="visits.ics"',
+    'Cache-Control': 'private, no-cache',
+  });
+}
+
+const rank = (visit: VisitRecord): number => (visit.status === 'superseded' ? 0 : visit.status === 'cancelled' ? 1 : 2);
+
+/** Who has withdrawn has no visits ahead: those that were still to be done are cancelled. */
+const isCancelled = ({ status }: VisitRecord, withdrawn: boolean): boolean =>
+  status === 'superseded' || status === 'cancelled' || (withdrawn && (status === 'scheduled' || status === 'open'));
+
+const entryOf = (
+  visit: VisitRecord,
+  { withdrawn, sequences }: Awaited<ReturnType<typeof calendarFacts>>,
+  say: (typeof words)[BuiltInLanguage],
+): CalendarEntry => ({
+  visit_key: visit.visit_key,
+  name: visitTitle(visit.name),
+  target_date: visit.target_date,
+  updated_at: visit.updated_at,
+  sequence: sequences.get(visit.visit_key) ?? 0,
+  description: [
+    say.window.replace('{open}', visit.window_open).replace('{close}', visit.window_close),
+    ...(visit.status === 'completed' || visit.status === 'missed' ? [say[visit.status]] : []),
+  ].join(' '),
+  cancelled: isCancelled(visit, withdrawn),
+});

@@ -1,0 +1,69 @@
+import type { Static } from 'typebox';
+import { visitKey } from '../../db/audit/hashing.js';
+import type { Tx } from '../../db/client/knex.js';
+import type { ScheduledVisit } from '../../db/models/records.js';
+import { readScheduleInputs } from '../../db/scheduling/schedules.queries.js';
+import { settleReview } from '../../db/scheduling/visits.queries.js';
+import { nextVersion } from '../../workflows/domain/anchor/regeneration.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { Review } from './schedules.schemas.js';
+import type { RequestScope } from '../studies/studies.service.js';
+import { getVisitOrThrow } from './visits.service.js';
+
+/**
+ * Settles a completed visit that a re-anchoring flagged: it keeps the target that it is reported against, or takes the
+ * one that it would have now. The words stay with the visit and out of the audit log, which holds no free text.
+ * @throws 404, 409 NOTHING_TO_REVIEW or STALE, 400 NO_NEW_TARGET
+ */
+export async function reviewVisit(
+  { tx, audit, actor, context }: RequestScope,
+  id: string,
+  given: Static<typeof Review>,
+  assertIfMatch: (record: Record<string, unknown>) => void,
+): Promise<ScheduledVisit> {
+  const before = await getVisitOrThrow(tx, id, true);
+  assertIfMatch({ ...before });
+  if (!before.needs_review) throw problem('NOTHING_TO_REVIEW');
+  const planned = await targetNow(tx, before);
+  const keep = given.keep_target ?? true;
+  if (!keep && planned === null) {
+    const message = 'keep_target cannot be false: the visit is no longer planned';
+    throw problem('RULE_VIOLATED', {
+      detail: `${message}.`,
+      errors: [{ path: 'keep_target', code: 'NO_NEW_TARGET', message }],
+    });
+  }
+  const reportingTarget = keep ? before.reporting_target_date : planned;
+  await settleReview(tx, id, {
+    by: actor.id,
+    resolution: given.resolution ?? null,
+    heldAgainst: planned,
+    reportingTarget,
+  });
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: before.study_id,
+    action: 'visit_reviewed',
+    resource_type: 'visit',
+    resource_id: id,
+    metadata: {
+      participant_id: before.participant_id,
+      keep_target: keep,
+      target_date: before.target_date,
+      held_against: planned,
+      reporting_target_date: reportingTarget,
+    },
+  });
+  return getVisitOrThrow(tx, id);
+}
+
+/**
+ * The day that a completed visit would be planned for from the current version's date; null where it is not planned.
+ */
+async function targetNow(tx: Tx, visit: ScheduledVisit): Promise<string | null> {
+  const inputs = (await readScheduleInputs(tx, visit.study_id, [visit.participant_id])).get(visit.participant_id)!;
+  if (inputs.current_date === null) return null;
+  const { change } = nextVersion(inputs.current_date, inputs, (identity) => visitKey(visit.participant_id, identity));
+  return change.completed.find((done) => done.visit.id === visit.id)?.planned?.target_date ?? null;
+}

@@ -1,0 +1,248 @@
+import { randomUUID } from 'node:crypto';
+import type { Static } from 'typebox';
+import { nowIso } from '../../db/client/clock.js';
+import { visitKey } from '../../db/audit/hashing.js';
+import { putOutbox } from '../../db/outbox/outbox.js';
+import type { Tx } from '../../db/client/knex.js';
+import { lockAnchors } from '../../db/anchor/anchors.queries.js';
+import type { ParticipantRecord } from '../../db/participants/participants.queries.js';
+import { statusToday } from '../../db/scheduling/visit-statuses.queries.js';
+import { requestPushes } from '../../db/capture/push-requests.queries.js';
+import { hasLiveVisit, insertVisit, updateVisit, visitById } from '../../db/scheduling/visits.queries.js';
+import type { VisitRecord } from '../../db/scheduling/visits.queries.js';
+import type { VisitContent, VisitDays } from '../../db/models/records.js';
+import { addDays, isDate } from '../../workflows/domain/util/dates.js';
+import { CONTENT, windowIdentity } from '../../workflows/domain/scheduling/schedule.js';
+import { brokenRule, invalid, problem } from '../http/errors.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
+import type { Completion, NewVisit, VisitChange } from './schedules.schemas.js';
+import { lockForShare, pastInstant, assertNotWithdrawn, announceSourcesChanged } from '../participants/participants.service.js';
+import type { RequestScope } from '../studies/studies.service.js';
+import { getWindowOrThrow, requireBattery } from './windows.service.js';
+
+/**
+ * Schedules a visit by hand: it belongs to no schedule version. The first one of a window is that window's visit: a
+ * schedule that is made later does not plan the window again (domain/schedule.ts).
+ * @throws 404, 409 PARTICIPANT_WITHDRAWN, 422
+ */
+export async function scheduleVisit(
+  { tx, audit, actor, context }: RequestScope,
+  given: Static<typeof NewVisit>,
+): Promise<VisitRecord> {
+  // Who makes the schedule holds the anchor: neither sees half of what the other does.
+  if (given.visit_window_id) await lockAnchors(tx, [given.participant_id]);
+  const participant = await lockForShare(tx, given.participant_id);
+  if (given.study_id && given.study_id.toLowerCase() !== participant.study_id)
+    throw brokenRule('study_id', 'OTHER_STUDY', 'is not the study of the participant');
+  assertNotWithdrawn(participant);
+  const window = given.visit_window_id ? await getWindowOrThrow(tx, given.visit_window_id) : undefined;
+  if (window && window.study_id !== participant.study_id)
+    throw problem('NOT_FOUND', { detail: 'There is no such visit window.' });
+  const name = given.name ?? window?.name;
+  if (name === undefined) throw invalid('name', 'REQUIRED', 'is required for a visit without a window');
+  await requireBattery(tx, given.battery_id, participant.study_id);
+  const dates = {
+    target_date: given.target_date,
+    window_open: given.window_open ?? (window ? addDays(given.target_date, -window.window_before) : given.target_date),
+    window_close: given.window_close ?? (window ? addDays(given.target_date, window.window_after) : given.target_date),
+  };
+  if (!isDate(dates.window_open) || !isDate(dates.window_close))
+    throw brokenRule(
+      'target_date',
+      'OUT_OF_RANGE',
+      'is so near to an end of the calendar (years 0001 to 9999) that its window does not lie within it',
+    );
+  requireOrder(dates);
+  const id = await insertVisit(tx, {
+    ...dates,
+    name,
+    visit_key: window ? await keyWithin(tx, participant.id, window.id) : randomUUID(),
+    is_baseline: window?.is_baseline ?? false,
+    study_id: participant.study_id,
+    participant_id: participant.id,
+    visit_window_id: window?.id ?? null,
+    battery_id: given.battery_id === undefined ? (window?.battery_id ?? null) : given.battery_id,
+    datacapture_event:
+      given.datacapture_event === undefined ? (window?.datacapture_event ?? null) : given.datacapture_event,
+  });
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: participant.study_id,
+    action: 'visit_scheduled',
+    resource_type: 'visit',
+    resource_id: id,
+    metadata: { participant_id: participant.id, ...dates },
+  });
+  return getVisitOrThrow(tx, id);
+}
+
+/**
+ * The key of the window's visit where the participant, whose anchor is locked, has none that counts, else one of its
+ * own: it is one visit more.
+ */
+async function keyWithin(tx: Tx, participantId: string, windowId: string): Promise<string> {
+  const key = visitKey(participantId, windowIdentity(windowId));
+  return (await hasLiveVisit(tx, participantId, key)) ? randomUUID() : key;
+}
+
+const DAYS = ['target_date', 'window_open', 'window_close'] as const;
+const SCHEDULE = new Set(['target_date', 'window_open', 'window_close', 'status']);
+
+/**
+ * Corrects a visit that is still to be done, cancels it, or takes back its mark for review. @throws 404, 409
+ * PARTICIPANT_WITHDRAWN, VISIT_CLOSED or STALE, 400, 422
+ */
+export async function changeVisit(
+  { tx, audit, actor, context }: RequestScope,
+  id: string,
+  given: Static<typeof VisitChange>,
+  assertIfMatch: (record: Record<string, unknown>) => void,
+): Promise<VisitRecord> {
+  // What the participant's next schedule keeps is read under the anchor's lock: a cancellation, another day or battery
+  // comes before it or after.
+  if (given.status === 'cancelled' || [...DAYS, ...CONTENT].some((field) => given[field] !== undefined))
+    await lockAnchors(tx, [(await getVisitOrThrow(tx, id)).participant_id]);
+  const { visit: before, participant } = await lockVisitForShare(tx, id);
+  assertIfMatch({ ...before });
+  const { reason, ...change } = given;
+  const fields = changedFields({ ...before }, change);
+  if (fields.length === 0) return before;
+  if (fields.some((field) => SCHEDULE.has(field))) assertNotWithdrawn(participant);
+  requireChangeable(before, fields, reason);
+  requireOrder({ ...before, ...change });
+  await requireBattery(tx, given.battery_id, before.study_id);
+  await updateVisit(tx, id, {
+    ...change,
+    ...movedFrom(before, given),
+    ...changedFrom(before, given),
+    ...(given.status === 'cancelled' && { status_reason: 'cancelled by hand', cancelled_by_hand: true }),
+  });
+  // Another window may have opened the visit again, or closed it: the calendar says so at once, not at the next hour.
+  if (given.status === undefined && (fields.includes('window_open') || fields.includes('window_close')))
+    await updateVisit(tx, id, { status: await statusToday(tx, { ...before, ...given }) });
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: before.study_id,
+    action: given.status === 'cancelled' ? 'visit_cancelled' : 'visit_changed',
+    resource_type: 'visit',
+    resource_id: id,
+    metadata: {
+      participant_id: before.participant_id,
+      fields,
+      ...(reason !== undefined && { reason }),
+      ...(fields.includes('datacapture_event') && {
+        datacapture_event_before: before.datacapture_event,
+        datacapture_event: given.datacapture_event,
+      }),
+      ...(fields.includes('target_date') && { target_date_before: before.target_date, target_date: given.target_date }),
+    },
+  });
+  // Its results go where it is now.
+  if (before.status === 'completed' && before.session_id !== null && fields.includes('datacapture_event'))
+    await requestPushes(tx, [before.session_id]);
+  return getVisitOrThrow(tx, id);
+}
+
+/**
+ * What is closed keeps what it says, but for its mark for review, and the event of one that is completed: where its
+ * results go may be corrected with a reason.
+ */
+function requireChangeable({ status }: VisitRecord, fields: readonly string[], reason: string | undefined): void {
+  if (status !== 'completed' && status !== 'superseded' && status !== 'cancelled') return;
+  const others = fields.filter((field) => field !== 'needs_review');
+  if (others.length === 0) return;
+  if (status !== 'completed')
+    throw problem('VISIT_CLOSED', { detail: `The visit is ${status}: only its mark for review can change.` });
+  if (others.some((field) => field !== 'datacapture_event'))
+    throw problem('VISIT_CLOSED', {
+      detail: 'The visit is completed: only its mark for review and its datacapture_event can change.',
+    });
+  if (reason === undefined)
+    throw invalid('reason', 'REQUIRED', 'is required to correct datacapture_event of a completed visit');
+}
+
+/**
+ * Completes a visit that is scheduled, open or missed; one that is completed is answered as it is (decisions, section
+ * 4).
+ * @throws 404, 409 VISIT_CLOSED, 400 a time ahead
+ */
+export async function completeVisit(
+  { tx, audit, actor, context }: RequestScope,
+  id: string,
+  given: Static<typeof Completion>,
+): Promise<VisitRecord> {
+  const before = await getVisitOrThrow(tx, id, true);
+  if (before.status === 'completed') return before;
+  if (before.status === 'superseded' || before.status === 'cancelled')
+    throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status} and cannot be completed.` });
+  const completed_at = pastInstant(given.completed_at ?? nowIso(), 'completed_at');
+  await updateVisit(tx, id, { status: 'completed', completed_at });
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: before.study_id,
+    action: 'visit_completed',
+    resource_type: 'visit',
+    resource_id: id,
+    metadata: { participant_id: before.participant_id, completed_at, status_before: before.status },
+  });
+  // The baseline's completion is a prerequisite and may be a source; and whether data were entered guards a
+  // re-anchoring.
+  if (before.is_baseline)
+    await putOutbox(tx, [announceSourcesChanged({ id: before.participant_id, study_id: before.study_id }, actor, context)]);
+  return getVisitOrThrow(tx, id);
+}
+
+export async function getVisitOrThrow(tx: Tx, id: string, lock = false): Promise<VisitRecord> {
+  const visit = await visitById(tx, id, lock);
+  if (!visit) throw problem('NOT_FOUND', { detail: 'There is no such visit.' });
+  return visit;
+}
+
+/** The visit, locked, and whose it is, held: a withdrawal comes before the change or after it. */
+export async function lockVisitForShare(tx: Tx, id: string): Promise<{ visit: VisitRecord; participant: ParticipantRecord }> {
+  const participant = await lockForShare(tx, (await getVisitOrThrow(tx, id)).participant_id);
+  return { visit: await getVisitOrThrow(tx, id, true), participant };
+}
+
+/**
+ * Of a visit of a schedule whose days somebody changes: those that the schedule has for it; null where it is back on
+ * them.
+ */
+function movedFrom(before: VisitRecord, given: Static<typeof VisitChange>): { moved_from?: VisitDays | null } {
+  if (
+    before.schedule_version_id === null ||
+    !DAYS.some((day) => given[day] !== undefined && given[day] !== before[day])
+  )
+    return {};
+  const planned = before.moved_from ?? {
+    target_date: before.target_date,
+    window_open: before.window_open,
+    window_close: before.window_close,
+  };
+  return { moved_from: DAYS.every((day) => (given[day] ?? before[day]) === planned[day]) ? null : planned };
+}
+
+/** The same of its name, battery and event: of each that is not what the schedule has, what that is. */
+function changedFrom(before: VisitRecord, given: Static<typeof VisitChange>): { changed_from?: VisitContent | null } {
+  if (
+    before.schedule_version_id === null ||
+    !CONTENT.some((field) => given[field] !== undefined && given[field] !== before[field])
+  )
+    return {};
+  const planned = { ...before, ...before.changed_from };
+  const other = CONTENT.filter(
+    (field) => (given[field] === undefined ? before[field] : given[field]) !== planned[field],
+  );
+  return {
+    changed_from: other.length === 0 ? null : Object.fromEntries(other.map((field) => [field, planned[field]])),
+  };
+}
+
+function requireOrder(dates: { target_date: string; window_open: string; window_close: string }): void {
+  if (dates.window_open <= dates.target_date && dates.target_date <= dates.window_close) return;
+  const message = 'target_date must lie between window_open and window_close';
+  throw problem('RULE_VIOLATED', {
+    detail: `${message}.`,
+    errors: [{ path: 'target_date', code: 'OUTSIDE_WINDOW', message }],
+  });
+}

@@ -1,0 +1,136 @@
+import { putOutbox } from '../../db/outbox/outbox.js';
+import type { Tx } from '../../db/client/knex.js';
+import type { VisitWindow } from '../../db/models/records.js';
+import {
+  batteryIsOf,
+  deleteWindow,
+  insertWindow,
+  updateWindow,
+  windowById,
+  windowHasCompletedVisits,
+} from '../../db/scheduling/windows.queries.js';
+import { brokenRule, invalid, problem } from '../http/errors.js';
+import { mapConstraintErrors } from '../http/to-problem.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
+import { getStudyOrThrow as existingStudy } from '../studies/studies.service.js';
+import type { RequestScope } from '../studies/studies.service.js';
+
+type Fields = Partial<
+  Pick<
+    VisitWindow,
+    | 'code'
+    | 'name'
+    | 'battery_id'
+    | 'target_day'
+    | 'window_before'
+    | 'window_after'
+    | 'is_baseline'
+    | 'datacapture_event'
+    | 'sort_order'
+  >
+>;
+const unique = { visit_windows_study_id_code_key: 'WINDOW_CODE_TAKEN' } as const;
+
+/**
+ * Adds a window to the study that the body or the context names. @throws 400 two studies, 404, 409 WINDOW_CODE_TAKEN,
+ * 422 no study, 400 an unknown battery
+ */
+export async function createWindow(
+  change: RequestScope,
+  contextStudy: string | undefined,
+  given: Fields & { code: string; study_id?: string },
+): Promise<VisitWindow> {
+  const { tx, audit, actor, context } = change;
+  const { study_id, ...fields } = given;
+  if (study_id && contextStudy && study_id.toLowerCase() !== contextStudy) throw problem('CONTEXT_CONFLICT');
+  const studyId = study_id ?? contextStudy;
+  if (!studyId) throw invalid('study_id', 'REQUIRED', 'is required: in the body, as X-Study-ID or as a query');
+  await existingStudy(tx, studyId);
+  await requireBattery(tx, fields.battery_id, studyId);
+  const window = await mapConstraintErrors(unique, () => insertWindow(tx, { ...fields, study_id: studyId }));
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: studyId,
+    action: 'visit_window_created',
+    resource_type: 'visit_window',
+    resource_id: window.id,
+    metadata: { code: window.code, target_day: window.target_day },
+  });
+  await regenerate(change, studyId);
+  return window;
+}
+
+/** @throws 404, 409 WINDOW_CODE_TAKEN or STALE, 400 an unknown battery */
+export async function changeWindow(
+  change: RequestScope,
+  id: string,
+  given: Fields,
+  assertIfMatch: (record: Record<string, unknown>) => void,
+): Promise<VisitWindow> {
+  const { tx, audit, actor, context } = change;
+  const before = await getWindowOrThrow(tx, id, true);
+  assertIfMatch({ ...before });
+  await requireBattery(tx, given.battery_id, before.study_id);
+  const fields = changedFields({ ...before }, given);
+  if (fields.length === 0) return before;
+  await mapConstraintErrors(unique, () => updateWindow(tx, id, given));
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: before.study_id,
+    action: 'visit_window_changed',
+    resource_type: 'visit_window',
+    resource_id: id,
+    metadata: { fields },
+  });
+  await regenerate(change, before.study_id, fields.includes('is_baseline') ? 'baseline' : 'windows');
+  return getWindowOrThrow(tx, id);
+}
+
+/** Takes a window out of the plan. @throws 404, 409 WINDOW_IN_USE once a visit of it was completed, STALE */
+export async function removeWindow(
+  change: RequestScope,
+  id: string,
+  assertIfMatch: (record: Record<string, unknown>) => void,
+): Promise<void> {
+  const { tx, audit, actor, context } = change;
+  const before = await getWindowOrThrow(tx, id, true);
+  assertIfMatch({ ...before });
+  if (await windowHasCompletedVisits(tx, id))
+    throw problem('WINDOW_IN_USE', { detail: 'A visit of this window was completed: the window cannot be deleted.' });
+  await deleteWindow(tx, id);
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: before.study_id,
+    action: 'visit_window_deleted',
+    resource_type: 'visit_window',
+    resource_id: id,
+    metadata: { code: before.code },
+  });
+  await regenerate(change, before.study_id);
+}
+
+export async function getWindowOrThrow(tx: Tx, id: string, lock = false): Promise<VisitWindow> {
+  const window = await windowById(tx, id, lock);
+  if (!window) throw problem('NOT_FOUND', { detail: 'There is no such visit window.' });
+  return window;
+}
+
+/**
+ * Every participant's schedule is looked at again; those that stay as they are get no new version. Of which window the
+ * baseline visit is anchors depend as well: `baseline` has them evaluated.
+ */
+async function regenerate(
+  { tx, actor }: RequestScope,
+  studyId: string,
+  kind: 'windows' | 'baseline' = 'windows',
+): Promise<void> {
+  await putOutbox(tx, [
+    { topic: 'study-changed', studyId, subject: studyId, payload: { kind, actor_user_id: actor.id } },
+  ]);
+}
+
+/** @throws 400 UNKNOWN_BATTERY */
+export async function requireBattery(tx: Tx, batteryId: number | null | undefined, studyId: string): Promise<void> {
+  if (batteryId && !(await batteryIsOf(tx, batteryId, studyId)))
+    throw brokenRule('battery_id', 'UNKNOWN_BATTERY', 'is not a battery of the study');
+}

@@ -1,0 +1,128 @@
+import { Policy, PolicyInput } from '../../workflows/domain/anchor/policy-schema.js';
+import { inStudy, staff } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import { reply, route, tagged, response } from '../http/route.js';
+import { Instant, Paged, Type, Uuid, earlierOverrides, listOf, nullable, oneOf, pageOf } from '../http/common.schemas.js';
+import type { Static } from '../http/common.schemas.js';
+import { withEarlierOverrides } from './earlier-overrides.service.js';
+import { acceptPolicy, currentPolicy, policyVersions, savePolicy } from './policy.service.js';
+import { dryRunPolicy, outcomes } from './policy-dry-run.service.js';
+import { reanchoring } from './reanchorings.js';
+
+const counts = Type.Object(Object.fromEntries(outcomes.map((outcome) => [outcome, Type.Integer()])));
+const examples = Type.Partial(
+  Type.Object(
+    Object.fromEntries(
+      [...outcomes, 'schedules_regenerated', 'moved_by_earlier_override'].map((kind) => [
+        kind,
+        Type.Array(Uuid, { maxItems: 20 }),
+      ]),
+    ),
+  ),
+);
+const DryRun = Type.Object(
+  {
+    dry_run: Type.Boolean(),
+    policy: Policy,
+    total: Type.Integer(),
+    would_change: Type.Integer(),
+    counts,
+    schedules_regenerated: Type.Integer(),
+    moved_by_earlier_override: Type.Integer({
+      description:
+        'of them, those whose visits all move since an override with `regenerate_schedule: false` had left them on the former date',
+    }),
+    examples,
+  },
+  { $id: 'PolicyDryRun' },
+);
+/** As saving it is answered. */
+const SavedPolicy = Type.Object({ ...Policy.properties, ...earlierOverrides });
+const Reanchoring = Type.Object({
+  change_id: Type.String(),
+  status: oneOf('pending', 'running', 'completed', 'failed'),
+  seen: Type.Integer(),
+  total: Type.Integer(),
+  moved: Type.Integer(),
+  schedules: Type.Integer(),
+});
+const PolicyVersion = Type.Object({
+  policy_version: Type.Integer(),
+  author_id: nullable(Uuid),
+  created_at: Instant,
+  policy: Policy,
+});
+const path = '/api/studies/{study_id}/config/enrollment-policy';
+
+export const policyRoutes = [
+  route({
+    method: 'GET',
+    path,
+    tag: 'Anchor policy',
+    summary: 'The policy in force',
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: response(Policy, { etag: true }) },
+    handle: async ({ tx, params }) => tagged(await currentPolicy(tx, params.study_id)),
+  }),
+  route({
+    method: 'POST',
+    path,
+    tag: 'Anchor policy',
+    summary: 'Set the policy',
+    access: staff.configure,
+    transaction: 'change',
+    description:
+      'What is left out or null has its default. A new version is evaluated for every participant in the background: the header X-Change-Id names the change, whose progress is at /api/studies/{study_id}/reanchorings/{change_id}. With `dry_run=true` nothing is stored and the answer says what would change for how many. Expressions are CEL, with the names and functions of [docs/expressions.md](/docs/expressions); a fault is a 422 that names its path.',
+    query: Type.Object({ dry_run: Type.Optional(Type.Boolean({ default: false })) }),
+    body: PolicyInput,
+    responses: {
+      200: Type.Unsafe<Static<typeof SavedPolicy> | Static<typeof DryRun>>({ anyOf: [SavedPolicy, DryRun] }),
+    },
+    handle: async ({ tx, audit, actor, context, params, query, body }) => {
+      const policy = acceptPolicy(body);
+      if (query.dry_run) return dryRunPolicy(tx, params.study_id, policy);
+      const saved = await savePolicy({ tx, audit, actor, context }, params.study_id, policy);
+      if (saved.change_id === null) return reply(200, saved.policy);
+      const answer = await withEarlierOverrides(tx, params.study_id, saved.policy);
+      return reply(200, answer, { 'X-Change-Id': saved.change_id });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/studies/{study_id}/reanchorings/{change_id}',
+    tag: 'Anchor policy',
+    summary: 'How far a change of the study has got with its participants',
+    access: inStudy(),
+    description: '`pending` until its workflow has started. A finished one is forgotten with its workflow’s history.',
+    responses: { 200: Reanchoring },
+    handle: ({ services, params }) => reanchoring(services, params.study_id, params.change_id),
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/versions`,
+    tag: 'Anchor policy',
+    summary: 'Every version of the policy, newest first',
+    access: inStudy(),
+    transaction: 'read',
+    query: Paged,
+    responses: { 200: listOf(PolicyVersion) },
+    handle: async ({ tx, params, query }) => pageOf(await policyVersions(tx, params.study_id), query),
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/versions/{policy_version}`,
+    tag: 'Anchor policy',
+    summary: 'One version of the policy',
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: PolicyVersion },
+    handle: async ({ tx, params }) => {
+      const found = (await policyVersions(tx, params.study_id)).find(
+        (v) => String(v.policy_version) === params.policy_version,
+      );
+      if (!found) throw problem('NOT_FOUND', { detail: 'There is no such policy version.' });
+      return found;
+    },
+  }),
+];

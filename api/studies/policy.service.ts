@@ -1,0 +1,130 @@
+import type { AuditTrail } from '../../db/audit/audit.js';
+import type { Tx } from '../../db/client/knex.js';
+import { putOutbox } from '../../db/outbox/outbox.js';
+import { policyOf } from '../../workflows/domain/anchor/facts.js';
+import { completePolicy } from '../../workflows/domain/anchor/policy.js';
+import { policyFaults } from '../../workflows/domain/anchor/policy-check.js';
+import { PolicyInput, withoutNulls } from '../../workflows/domain/anchor/policy-schema.js';
+import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
+import { sameJson } from '../../workflows/domain/util/same.js';
+import type { Actor } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { RequestContext } from '../http/route.js';
+import { Type } from '../http/common.schemas.js';
+import { check } from '../http/validation/validation.js';
+import { execute } from '../../db/client/query.js';
+
+interface Change {
+  tx: Tx;
+  audit: AuditTrail;
+  actor: Actor;
+  context: RequestContext;
+}
+export interface PolicyVersion extends Record<string, unknown> {
+  policy_version: number;
+  author_id: string | null;
+  created_at: string;
+}
+
+/** A policy that stands inside a study's body: the paths of its faults begin at that body. */
+const InStudy = Type.Object({
+  config: Type.Object({ enrollment_date_policy: Type.Object(PolicyInput.properties, { additionalProperties: false }) }),
+});
+
+/**
+ * A policy as it was sent, alone or within a study's `config`, complete and checked.
+ * @throws 422 naming every fault with its path
+ */
+export function acceptPolicy(given: unknown, sent: 'alone' | 'in study' = 'alone'): Policy {
+  const prefix = sent === 'alone' ? '' : 'config.enrollment_date_policy.';
+  if (sent === 'alone') check(PolicyInput, given, 'body');
+  else check(InStudy, { config: { enrollment_date_policy: given } }, 'body');
+  const policy = completePolicy(withoutNulls(given) as PolicyInput);
+  const errors = policyFaults(policy).map((f) => ({
+    ...f,
+    path: `${prefix}${f.path}`,
+    message: `${prefix}${f.message}`,
+  }));
+  if (errors.length > 0)
+    throw problem('VALIDATION_FAILED', {
+      detail: errors
+        .slice(0, 3)
+        .map((e) => e.message)
+        .join('; '),
+      errors,
+    });
+  return policy;
+}
+
+/**
+ * `change_id` names the study-reanchoring that a new version sets off; null where nothing changed, and for a study's
+ * first policy.
+ */
+export interface SavedPolicy {
+  policy: Policy;
+  policy_version: number;
+  change_id: string | null;
+}
+
+/** Makes a policy the study's next version; older ones stay readable. The same policy again is no new version. */
+export async function savePolicy(
+  { tx, audit, actor, context }: Change,
+  studyId: string,
+  policy: Policy,
+): Promise<SavedPolicy> {
+  const study = await tx('studies')
+    .where({ id: studyId })
+    .forUpdate()
+    .first('policy_version', tx.raw(`config->'enrollment_date_policy' as policy`));
+  const first = study.policy === null;
+  if (!first && sameJson(study.policy, policy))
+    return { policy, policy_version: study.policy_version, change_id: null };
+  const policyVersion = first ? 1 : Number(study.policy_version) + 1;
+  await execute(
+    tx,
+    `update studies set policy_version = $1, config = jsonb_set(config, '{enrollment_date_policy}', $2::jsonb) where id = $3`,
+    [policyVersion, JSON.stringify(policy), studyId],
+  );
+  await tx('enrollment_policies').insert({
+    study_id: studyId,
+    policy_version: policyVersion,
+    policy: JSON.stringify(policy),
+    author_id: actor.id,
+  });
+  if (!first) {
+    audit.record({
+      ...auditActor(actor, context),
+      study_id: studyId,
+      action: 'enrollment_policy_changed',
+      resource_type: 'study',
+      resource_id: studyId,
+      metadata: { policy_version: policyVersion },
+    });
+    await putOutbox(tx, [
+      {
+        topic: 'study-changed',
+        studyId,
+        subject: studyId,
+        payload: { kind: 'policy', change_id: changeIdOf(policyVersion), actor_user_id: actor.id },
+      },
+    ]);
+  }
+  return { policy, policy_version: policyVersion, change_id: first ? null : changeIdOf(policyVersion) };
+}
+
+const changeIdOf = (policyVersion: number) => `policy-${policyVersion}`;
+
+/** The policy in force. @throws 404 */
+export async function currentPolicy(tx: Tx, studyId: string): Promise<Policy> {
+  const study = await tx('studies').where({ id: studyId }).first(tx.raw(`config->'enrollment_date_policy' as policy`));
+  if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
+  return policyOf(study.policy);
+}
+
+export async function policyVersions(tx: Tx, studyId: string): Promise<PolicyVersion[]> {
+  return tx('enrollment_policies')
+    .where({ study_id: studyId })
+    .orderBy('policy_version', 'desc')
+    .select('policy_version', 'author_id', 'created_at', 'policy');
+}

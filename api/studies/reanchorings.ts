@@ -1,0 +1,76 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { deadlineIn } from '../../workflows/client.js';
+import { reanchoringProgress, studyReanchoringId } from '../../workflows/contract.js';
+import type { ReanchoringProgress } from '../../workflows/contract.js';
+import { readInScope } from '../../db/client/transaction.js';
+import { problem } from '../http/errors.js';
+import type { Dependencies } from '../dependencies.js';
+import { query } from '../../db/client/query.js';
+
+export interface ReanchoringView extends ReanchoringProgress {
+  change_id: string;
+  status: 'pending' | 'running' | 'completed' | 'failed';
+}
+
+const ANSWER_MS = 3_000;
+
+/**
+ * How far a study's change has got, from the workflow that carries it out.
+ * @throws 404 where no such change is known (a finished one is forgotten when Temporal's retention ends), 503 when
+ * Temporal or the worker is away
+ */
+export async function reanchoring(services: Dependencies, studyId: string, changeId: string): Promise<ReanchoringView> {
+  // Between a look at Temporal and one at what waits for it, the change may have been delivered: Temporal has it then.
+  const found =
+    (await started(services, studyId, changeId)) ??
+    (await waiting(services, studyId, changeId)) ??
+    (await started(services, studyId, changeId));
+  if (!found) throw problem('NOT_FOUND', { detail: 'There is no such change of the study.' });
+  return found;
+}
+
+/** The change as its workflow tells it; null where Temporal knows none. */
+async function started(services: Dependencies, studyId: string, changeId: string): Promise<ReanchoringView | null> {
+  const client = await services.temporal.client();
+  const handle = client.workflow.getHandle(studyReanchoringId(studyId, changeId));
+  try {
+    const { status } = await handle.describe();
+    const progress = await client.withDeadline(deadlineIn(ANSWER_MS), () =>
+      status.name === 'COMPLETED'
+        ? (handle.result() as Promise<ReanchoringProgress>)
+        : handle.query(reanchoringProgress),
+    );
+    return {
+      change_id: changeId,
+      status:
+        status.name === 'COMPLETED'
+          ? 'completed'
+          : status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW'
+            ? 'running'
+            : 'failed',
+      ...progress,
+    };
+  } catch (fault) {
+    if (!(fault instanceof WorkflowNotFoundError)) throw problem('WORKER_UNAVAILABLE', { cause: fault });
+    return null;
+  }
+}
+
+/** A change that is committed and has not reached Temporal yet; null where none waits. */
+async function waiting(services: Dependencies, studyId: string, changeId: string): Promise<ReanchoringView | null> {
+  const row = await readInScope(
+    services.database,
+    studyId,
+    async (tx) =>
+      (
+        await query<{ there: boolean; total: number }>(
+          tx,
+          `select exists (select from outbox where topic = 'study-changed' and study_id = $1 and coalesce(payload->>'change_id', id::text) = $2) as there,
+       (select count(*)::integer from participants where study_id = $3 and status = 'enrolled') as total`,
+          [studyId, changeId, studyId],
+        )
+      )[0],
+  );
+  if (!row!.there) return null;
+  return { change_id: changeId, status: 'pending', seen: 0, total: row!.total, moved: 0, schedules: 0 };
+}

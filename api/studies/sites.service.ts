@@ -1,0 +1,72 @@
+import { putOutbox } from '../../db/outbox/outbox.js';
+import type { Tx } from '../../db/client/knex.js';
+import type { Site } from '../../db/models/records.js';
+import { insertSite, siteById, updateSite } from '../../db/studies/sites.queries.js';
+import { problem } from '../http/errors.js';
+import { mapConstraintErrors } from '../http/to-problem.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
+import { withEarlierOverrides } from './earlier-overrides.service.js';
+import type { WithEarlierOverrides } from './earlier-overrides.service.js';
+import type { RequestScope } from './studies.service.js';
+
+type Fields = Partial<Pick<Site, 'site_code' | 'name' | 'timezone' | 'status'>>;
+const unique = { sites_study_id_site_code_key: 'SITE_CODE_TAKEN' } as const;
+
+/** @throws 409 SITE_CODE_TAKEN */
+export async function createSite(
+  { tx, audit, actor, context }: RequestScope,
+  studyId: string,
+  given: Fields & { site_code: string },
+): Promise<Site> {
+  const site = await mapConstraintErrors(unique, () => insertSite(tx, { ...given, study_id: studyId }));
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: studyId,
+    action: 'site_created',
+    resource_type: 'site',
+    resource_id: site.id,
+    metadata: { fields: Object.keys(given).sort() },
+  });
+  return site;
+}
+
+/** A changed zone or code is evaluated for every participant of the study. @throws 404, 409 SITE_CODE_TAKEN, STALE */
+export async function changeSite(
+  { tx, audit, actor, context }: RequestScope,
+  id: string,
+  given: Fields,
+  assertIfMatch: (record: Record<string, unknown>) => void,
+): Promise<WithEarlierOverrides<Site>> {
+  const before = await getSiteOrThrow(tx, id, true);
+  assertIfMatch({ ...before });
+  const fields = changedFields({ ...before }, given);
+  if (fields.length === 0) return before;
+  await mapConstraintErrors(unique, () => updateSite(tx, id, given));
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: before.study_id,
+    action: 'site_changed',
+    resource_type: 'site',
+    resource_id: id,
+    metadata: { fields },
+  });
+  const replans = fields.includes('timezone') || fields.includes('site_code');
+  if (replans) {
+    await putOutbox(tx, [
+      {
+        topic: 'study-changed',
+        studyId: before.study_id,
+        subject: before.study_id,
+        payload: { kind: 'study', actor_user_id: actor.id },
+      },
+    ]);
+  }
+  const site = await getSiteOrThrow(tx, id);
+  return replans ? withEarlierOverrides(tx, site.study_id, site) : site;
+}
+
+export async function getSiteOrThrow(tx: Tx, id: string, lock = false): Promise<Site> {
+  const site = await siteById(tx, id, lock);
+  if (!site) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
+  return site;
+}

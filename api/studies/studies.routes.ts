@@ -1,0 +1,82 @@
+import { listStudies, studyById } from '../../db/studies/studies.queries.js';
+import { inStudy, roles, outsideStudy } from '../http/access.js';
+import { created, noContent, route } from '../http/route.js';
+import { Type, listOf, paging, sorting, text } from '../http/common.schemas.js';
+import { ChangedStudy, NewStudy, Study, StudyChange, StudyStatus } from './studies.schemas.js';
+import { changeStudy, createStudy, removeStudy } from './studies.service.js';
+
+export const studyRoutes = [
+  route({
+    method: 'GET',
+    path: '/api/studies',
+    tag: 'Studies',
+    summary: 'List the studies that the caller may see',
+    access: inStudy(),
+    transaction: 'read',
+    query: Type.Object({
+      ...paging,
+      sort: sorting('study_code', 'study_name', 'created_at', 'start_date'),
+      status: Type.Optional(StudyStatus),
+      search: Type.Optional(text(200)),
+    }),
+    responses: { 200: listOf(Study) },
+    handle: ({ tx, query, studyId }) =>
+      listStudies(tx, {
+        ...query,
+        studyId,
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        sort: query.sort ?? 'created_at',
+      }),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/studies',
+    tag: 'Studies',
+    summary: 'Create a study',
+    description:
+      'It starts with the default enrollment-date policy unless `config.enrollment_date_policy` gives another. A researcher is assigned to the study that they create.',
+    access: outsideStudy(inStudy('researcher')),
+    transaction: 'change',
+    body: NewStudy,
+    responses: { 201: Study },
+    handle: async ({ tx, audit, actor, context, body }) =>
+      created(await createStudy({ tx, audit, actor, context }, body)),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/studies/{study_id}',
+    tag: 'Studies',
+    summary: 'A study',
+    access: inStudy(),
+    transaction: 'read',
+    responses: { 200: Study },
+    handle: ({ tx, params }) => studyById(tx, params.study_id),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/api/studies/{study_id}',
+    tag: 'Studies',
+    summary: 'Change a study; `config` is merged',
+    access: inStudy('researcher'),
+    transaction: 'change',
+    body: StudyChange,
+    responses: { 200: ChangedStudy },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      changeStudy({ tx, audit, actor, context }, params.study_id, body, assertIfMatch),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/studies/{study_id}',
+    tag: 'Studies',
+    summary: 'Delete a study without participants',
+    access: roles('admin'),
+    transaction: 'change',
+    description: 'A study that has participants is 409 STUDY_NOT_EMPTY.',
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
+      await removeStudy({ tx, audit, actor, context }, params.study_id, assertIfMatch);
+      return noContent();
+    },
+  }),
+];

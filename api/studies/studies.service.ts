@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import type { AuditTrail } from '../../db/audit/audit.js';
+import type { Tx } from '../../db/client/knex.js';
+import type { Study } from '../../db/models/records.js';
+import { putOutbox } from '../../db/outbox/outbox.js';
+import {
+  assignStudy,
+  deleteStudy,
+  insertStudy,
+  studyById,
+  studyHasData,
+  updateStudy,
+} from '../../db/studies/studies.queries.js';
+import type { StudyRecord } from '../../db/studies/studies.queries.js';
+import type { Actor } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import { mapConstraintErrors } from '../http/to-problem.js';
+import { mergePatch } from '../http/conventions/merge-patch.js';
+import { auditActor, changedFields } from '../http/audit-actor.js';
+import { withEarlierOverrides } from './earlier-overrides.service.js';
+import type { WithEarlierOverrides } from './earlier-overrides.service.js';
+import { acceptPolicy, savePolicy } from './policy.service.js';
+import { acceptNotifications } from '../notifications/notification-settings.js';
+import { acceptPortalResults } from '../portal/portal-results.service.js';
+import { acceptStudyFace, changesFace } from './study-face.js';
+import { acceptSchedulingMode } from '../scheduling/scheduling-mode.js';
+import { acceptSignatures } from '../participants/signatures.service.js';
+import type { RequestContext } from '../http/route.js';
+
+export interface RequestScope {
+  tx: Tx;
+  audit: AuditTrail;
+  actor: Actor;
+  context: RequestContext;
+}
+type Fields = Partial<
+  Pick<
+    Study,
+    | 'study_code'
+    | 'study_name'
+    | 'description'
+    | 'status'
+    | 'start_date'
+    | 'end_date'
+    | 'timezone'
+    | 'integration_mode'
+    | 'datacapture_enabled'
+    | 'consent_mode'
+    | 'config'
+  >
+>;
+
+/** Fields as a client gives them: the capture system may be called as it was earlier. */
+type Given = Omit<Fields, 'integration_mode'> & { integration_mode?: Study['integration_mode'] | 'redcap' | undefined };
+const fieldsOf = <G extends Given>({ integration_mode: mode, ...given }: G) => ({
+  ...given,
+  ...(mode !== undefined && { integration_mode: mode === 'redcap' ? ('datacapture' as const) : mode }),
+});
+
+const unique = { studies_study_code_key: 'STUDY_CODE_TAKEN' } as const;
+/** What an anchor's decision reads of its study: a change of it is evaluated for every participant. */
+const READ_BY_ANCHORS = ['start_date', 'timezone', 'consent_mode'];
+
+/**
+ * Creates a study with its first policy version; a creator who is not an admin is assigned to it. @throws 409
+ * STUDY_CODE_TAKEN
+ */
+export async function createStudy(
+  { tx, audit, actor, context }: RequestScope,
+  asked: Given & { study_code: string; study_name: string },
+): Promise<StudyRecord> {
+  const given = fieldsOf(asked);
+  const id = randomUUID();
+  requireOrder(given);
+  acceptSchedulingMode(given.config);
+  acceptNotifications(given.config);
+  acceptPortalResults(given.config);
+  acceptStudyFace(given.config);
+  acceptSignatures(given.config);
+  const { enrollment_date_policy: policy, ...config } = given.config ?? {};
+  await mapConstraintErrors(unique, () => insertStudy(tx, { ...given, id, config }));
+  await savePolicy({ tx, audit, actor, context }, id, acceptPolicy(policy ?? {}, 'in study'));
+  if (!actor.isAdmin) await assignStudy(tx, actor.id, id);
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: id,
+    action: 'study_created',
+    resource_type: 'study',
+    resource_id: id,
+    metadata: { fields: Object.keys(given).sort() },
+  });
+  return getStudyOrThrow(tx, id);
+}
+
+/** Changes a study; `config` is merged. @throws 404, 409 STUDY_CODE_TAKEN, STALE */
+export async function changeStudy(
+  change: RequestScope,
+  id: string,
+  asked: Given,
+  assertIfMatch: (record: Record<string, unknown>) => void,
+): Promise<WithEarlierOverrides<StudyRecord>> {
+  const given = fieldsOf(asked);
+  const { tx, audit, actor, context } = change;
+  const before = await getStudyOrThrow(tx, id, true);
+  assertIfMatch({ ...before });
+  requireOrder({ start_date: before.start_date, end_date: before.end_date, ...given });
+  const { config: patch, ...fields } = given;
+  const merged = patch && (mergePatch(before.config, patch) as Record<string, unknown>);
+  acceptSchedulingMode(merged);
+  if (merged && merged.portal_results !== before.config.portal_results) acceptPortalResults(merged);
+  if (merged && changesFace(before.config, merged)) acceptStudyFace(merged);
+  if (merged && JSON.stringify(merged.signatures) !== JSON.stringify(before.config.signatures))
+    acceptSignatures(merged);
+  if (merged && JSON.stringify(merged.notifications) !== JSON.stringify(before.config.notifications))
+    acceptNotifications(merged);
+  const after: Fields = merged
+    ? { ...fields, config: { ...merged, enrollment_date_policy: before.config.enrollment_date_policy } }
+    : fields;
+  const changed = changedFields({ ...before }, after);
+  if (changed.length > 0) {
+    await mapConstraintErrors(unique, () => updateStudy(tx, id, after));
+    const keys = merged ? changedFields(before.config, after.config ?? {}) : [];
+    audit.record({
+      ...auditActor(actor, context),
+      study_id: id,
+      action: 'study_changed',
+      resource_type: 'study',
+      resource_id: id,
+      metadata: {
+        fields: changed,
+        ...(keys.length > 0 && { config: keys }),
+        ...(given.status && { status: given.status }),
+      },
+    });
+  }
+  let newPolicy = false;
+  if (patch && 'enrollment_date_policy' in patch) {
+    // Null takes the policy away: the default is in force then.
+    const saved = await savePolicy(change, id, acceptPolicy(merged?.enrollment_date_policy ?? {}, 'in study'));
+    newPolicy = saved.change_id !== null;
+  }
+  const replans =
+    changed.some((field) => READ_BY_ANCHORS.includes(field)) ||
+    (merged !== undefined && merged.scheduling_mode !== before.config.scheduling_mode);
+  if (replans) {
+    await putOutbox(tx, [
+      { topic: 'study-changed', studyId: id, subject: id, payload: { kind: 'study', actor_user_id: actor.id } },
+    ]);
+  }
+  if (changed.includes('datacapture_enabled'))
+    await putOutbox(tx, [{ topic: 'datacapture-poll', studyId: id, subject: id }]);
+  const study = await getStudyOrThrow(tx, id);
+  return replans || newPolicy ? withEarlierOverrides(tx, id, study) : study;
+}
+
+/** Deletes a study in which nobody was enrolled. @throws 404, 409 STUDY_NOT_EMPTY, STALE */
+export async function removeStudy(
+  { tx, audit, actor, context }: RequestScope,
+  id: string,
+  assertIfMatch: (record: Record<string, unknown>) => void,
+): Promise<void> {
+  assertIfMatch({ ...(await getStudyOrThrow(tx, id, true)) });
+  if (await studyHasData(tx, id)) throw problem('STUDY_NOT_EMPTY');
+  await deleteStudy(tx, id);
+  await putOutbox(tx, [{ topic: 'datacapture-poll', studyId: id, subject: id }]);
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: id,
+    action: 'study_deleted',
+    resource_type: 'study',
+    resource_id: id,
+  });
+}
+
+export async function getStudyOrThrow(tx: Tx, id: string, lock = false): Promise<StudyRecord> {
+  const study = await studyById(tx, id, lock);
+  if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
+  return study;
+}
+
+function requireOrder({ start_date, end_date }: Fields): void {
+  if (start_date && end_date && end_date < start_date) {
+    throw problem('RULE_VIOLATED', {
+      detail: 'end_date lies before start_date.',
+      errors: [{ path: 'end_date', code: 'END_BEFORE_START', message: 'end_date lies before start_date' }],
+    });
+  }
+}

@@ -1,0 +1,141 @@
+import type { Tx } from '../../db/client/knex.js';
+import { insertEventDefinition } from '../../db/scheduling/event-definitions.queries.js';
+import { insertWindow } from '../../db/scheduling/windows.queries.js';
+import { taskDefinition } from '../../workflows/domain/assessment/tasks.js';
+import { completePolicy } from '../../workflows/domain/anchor/policy.js';
+import type { PolicyInput } from '../../workflows/domain/anchor/policy-schema.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import { changeBattery, createBattery } from '../assessment/batteries/batteries.service.js';
+import { CAPTURE_DEFAULTS } from '../capture/capture-defaults.js';
+import { createStudy } from '../studies/studies.service.js';
+import type { RequestScope } from '../studies/studies.service.js';
+import type { StudyTemplate } from './templates.service.js';
+import { execute } from '../../db/client/query.js';
+
+/** Of what a template plans, all that applying it would create, with the defaults filled in; nothing is changed. */
+export function previewTemplate(template: StudyTemplate) {
+  const { study, batteries, visit_windows, event_definitions, capture } = template;
+  const { enrollment_date_policy: policy, notifications = null, ...config } = study.config;
+  return {
+    template_id: template.id,
+    study: {
+      description: study.description ?? template.description,
+      timezone: study.timezone ?? 'UTC',
+      consent_mode: study.consent_mode,
+      status: 'active',
+      config,
+    },
+    batteries: batteries.map((battery) => ({
+      ...battery,
+      status: 'published',
+      version: 1,
+      modules: battery.modules.map((module, index) => {
+        const { title, defaults, estimated_minutes } = taskDefinition(module.task);
+        return {
+          position: index + 1,
+          task: module.task,
+          name: module.name ?? title,
+          required: module.required ?? true,
+          estimated_minutes: module.estimated_minutes ?? estimated_minutes,
+          settings: { ...defaults, ...module.settings },
+        };
+      }),
+    })),
+    visit_windows,
+    event_definitions,
+    notifications,
+    enrollment_date_policy: completePolicy((policy ?? {}) as PolicyInput),
+    event_battery_mapping: capture?.event_battery_mapping ?? {},
+    batteries_created: batteries.length,
+    visit_windows_created: visit_windows.length,
+  };
+}
+
+/**
+ * Makes a study of a template, in the caller's transaction: all of it, or where anything clashes nothing.
+ * @throws 409 STUDY_CODE_TAKEN, 422 where a saved design no longer fits
+ */
+export async function applyTemplate(
+  change: RequestScope,
+  template: StudyTemplate,
+  given: { study_code: string; study_name?: string },
+) {
+  const { tx, audit, actor, context } = change;
+  const {
+    study: { description, timezone, consent_mode, config },
+    batteries,
+    visit_windows,
+    event_definitions,
+  } = template;
+  const study_name = given.study_name ?? template.name;
+  const study = await createStudy(change, {
+    study_code: given.study_code,
+    study_name,
+    description: description ?? template.description,
+    consent_mode,
+    config: { ...config, template_id: template.id },
+    ...(timezone && { timezone }),
+  });
+  const ids = new Map<string, number>();
+  for (const battery of batteries) {
+    const { id } = await createBattery(change, study.id, { ...battery });
+    await changeBattery(change, id, { status: 'published' }, () => undefined);
+    ids.set(battery.code, id);
+  }
+  const plan = { tx, studyId: study.id, batteryId: (code: string | null) => batteryOf(ids, code) };
+  for (const { battery, ...window } of visit_windows)
+    await insertWindow(tx, { ...window, study_id: study.id, battery_id: plan.batteryId(battery) });
+  for (const { battery, ...event } of event_definitions)
+    await insertEventDefinition(tx, study.id, { ...event, battery_id: plan.batteryId(battery) });
+  await keepCaptureDefaults(plan, template.capture);
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: study.id,
+    action: 'template_applied',
+    resource_type: 'study',
+    resource_id: study.id,
+    metadata: {
+      template_id: template.id,
+      batteries: batteries.length,
+      visit_windows: visit_windows.map(({ code }) => code),
+      event_definitions: event_definitions.length,
+    },
+  });
+  return {
+    study_id: study.id,
+    study_code: study.study_code,
+    study_name: study.study_name,
+    message: `Study ${study.study_code} was made from the template ${template.id}.`,
+    batteries_created: batteries.length,
+    visit_windows_created: visit_windows.length,
+  };
+}
+
+/**
+ * The capture system's mappings, with the batteries' real ids: they need a configuration with an address and a token,
+ * which a template cannot have.
+ */
+async function keepCaptureDefaults(
+  { tx, studyId, batteryId }: { tx: Tx; studyId: string; batteryId: (code: string | null) => number | null },
+  capture: StudyTemplate['capture'],
+): Promise<void> {
+  if (!capture) return;
+  const events = Object.entries(capture.event_battery_mapping).flatMap(([event, { battery, ...days }]) =>
+    battery === null ? [] : [[event, { battery_id: batteryId(battery), ...days }]],
+  );
+  const defaults = { ...capture, event_battery_mapping: Object.fromEntries(events) as Record<string, unknown> };
+  await execute(tx, `update studies set config = jsonb_set(config, $1::text[], $2::jsonb) where id = $3`, [
+    [CAPTURE_DEFAULTS],
+    JSON.stringify(defaults),
+    studyId,
+  ]);
+}
+
+function batteryOf(ids: ReadonlyMap<string, number>, code: string | null): number | null {
+  if (code === null) return null;
+  const id = ids.get(code);
+  if (id === undefined)
+    throw problem('INVALID_VALUE', { detail: `The template names a battery ${code} that it does not have.` });
+  return id;
+}

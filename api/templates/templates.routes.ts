@@ -1,0 +1,104 @@
+import { inStudy, signedIn, staff, outsideStudy } from '../http/access.js';
+import { created, noContent, route, tagged, response } from '../http/route.js';
+import { Paged, Type, listOf, oneOf, pageOf, paging, text } from '../http/common.schemas.js';
+import {
+  ApplyQuery,
+  Category,
+  SaveTemplate,
+  Template,
+  TemplateApplied,
+  TemplatePreview,
+  TemplateSaved,
+  TemplateSummary,
+} from './templates.schemas.js';
+import { applyTemplate, previewTemplate } from './templates-apply.service.js';
+import { categoriesOf, removeTemplate, saveTemplate, summaryOf, template, templates } from './templates.service.js';
+
+const tag = 'Study templates';
+const read = { method: 'GET', tag, access: outsideStudy(signedIn), transaction: 'read' } as const;
+const one = '/api/templates/{template_id}';
+
+export const templateRoutes = [
+  route({
+    ...read,
+    path: '/api/templates',
+    summary: 'List study designs to begin with',
+    description: 'Those that come with the service, and those saved from studies that the caller sees.',
+    query: Type.Object({
+      ...paging,
+      category: Type.Optional(text(100)),
+      source: Type.Optional(oneOf('built_in', 'study')),
+    }),
+    responses: { 200: listOf(TemplateSummary) },
+    handle: async ({ tx, query }) => {
+      const found = (await templates(tx)).filter(
+        (t) => (query.category ?? t.category) === t.category && (query.source ?? t.source) === t.source,
+      );
+      return pageOf(found.map(summaryOf), query);
+    },
+  }),
+  route({
+    ...read,
+    path: '/api/templates/categories',
+    summary: 'Categories of study designs',
+    query: Paged,
+    responses: { 200: listOf(Category) },
+    handle: async ({ tx, query }) => pageOf(categoriesOf(await templates(tx)), query),
+  }),
+  route({
+    ...read,
+    path: one,
+    summary: 'A study design in full',
+    responses: { 200: response(Template, { etag: true }) },
+    handle: async ({ tx, params }) => tagged(await template(tx, params.template_id)),
+  }),
+  route({
+    ...read,
+    path: `${one}/preview`,
+    summary: 'Everything that applying it would create',
+    responses: { 200: TemplatePreview },
+    handle: async ({ tx, params }) => previewTemplate(await template(tx, params.template_id)),
+  }),
+  route({
+    method: 'POST',
+    path: `${one}/apply`,
+    tag,
+    summary: 'Make a study of it',
+    access: outsideStudy(inStudy('researcher')),
+    transaction: 'change',
+    query: ApplyQuery,
+    responses: { 201: TemplateApplied },
+    description:
+      'All in one transaction: study, policy, notification texts, published batteries, visit windows and events; a taken `study_code` is 409 STUDY_CODE_TAKEN and nothing is made. ' +
+      'The mappings for a capture system stand in `config.capture_defaults` until a configuration is created, which takes them over. A researcher is assigned to the study.',
+    handle: async ({ tx, audit, actor, context, params, query }) =>
+      created(await applyTemplate({ tx, audit, actor, context }, await template(tx, params.template_id), query)),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/studies/{study_id}/template',
+    tag,
+    summary: 'Save a study’s design as a template',
+    access: staff.configure,
+    transaction: 'change',
+    body: SaveTemplate,
+    responses: { 201: TemplateSaved },
+    description:
+      'Policy, texts, batteries that are not retired, windows, events and mappings as they stand; no participants, sites or secrets. It is seen by those who see the study.',
+    handle: async ({ tx, audit, actor, context, params, body }) =>
+      created(await saveTemplate({ tx, audit, actor, context }, params.study_id, body)),
+  }),
+  route({
+    method: 'DELETE',
+    path: one,
+    tag,
+    summary: 'Remove a saved template',
+    access: outsideStudy(staff.configure),
+    transaction: 'change',
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
+      await removeTemplate({ tx, audit, actor, context }, params.template_id, assertIfMatch);
+      return noContent();
+    },
+  }),
+];

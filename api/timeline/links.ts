@@ -1,0 +1,54 @@
+import type { TimelineRow } from '../../db/timeline/timeline.queries.js';
+import type { Settings } from '../../settings.js';
+import { datacaptureTriggerId, participantAnchorId, pushResultsId } from '../../workflows/contract.js';
+
+export interface Links {
+  api: string;
+  temporal: string | null;
+}
+type Of = { studyId: string; participantId: string };
+
+const paths: Record<TimelineRow['kind'], (row: TimelineRow, base: string) => string> = {
+  participant: (row) => `/api/participants/${row.id}`,
+  consent: (_row, base) => `${base}/consents`,
+  eligibility: (_row, base) => `${base}/eligibility`,
+  randomization: (_row, base) => `${base}/randomization`,
+  form: (_row, base) => `${base}/forms`,
+  trigger: (_row, base) => `${base.split('/participants/')[0]}/webhook-events`,
+  approval: (_row, base) => `${base}/anchor-date/override-requests`,
+  anchor: (row, base) => `${base}/anchor-date/decisions/${row.id}`,
+  schedule: (row, base) => `${base}/schedule-versions/${row.id}`,
+  visit: (row) => `/api/visits/${row.id}`,
+  session: (row) => `/api/sessions/${row.id}`,
+  push: (row) => `/api/sessions/${String(row.data.session_id)}/pushes`,
+  reminder: (row, base) =>
+    row.data.visit_id
+      ? `/api/visits/${String(row.data.visit_id)}/notifications/explain`
+      : `/api/notifications?participant_id=${base.split('/').at(-1)}`,
+};
+
+/** The workflow that did it or waits for it. */
+function workflowOf({ kind, id, data }: TimelineRow, { participantId }: Of): string | undefined {
+  if (kind === 'trigger') return datacaptureTriggerId(id);
+  if (kind === 'push') return pushResultsId(String(data.session_id));
+  return kind === 'anchor' || kind === 'schedule' || kind === 'approval' || kind === 'participant'
+    ? participantAnchorId(participantId)
+    : undefined;
+}
+
+/** Where an entry can be looked at: in the API, and in the Temporal Web UI where a workflow stands behind it. */
+export function linksOf(
+  row: TimelineRow,
+  of: Of,
+  settings: Pick<Settings, 'TEMPORAL_UI_URL' | 'TEMPORAL_NAMESPACE'>,
+): Links {
+  const workflow = workflowOf(row, of);
+  const ui = settings.TEMPORAL_UI_URL?.replace(/\/+$/, '');
+  return {
+    api: paths[row.kind](row, `/api/studies/${of.studyId}/participants/${of.participantId}`),
+    temporal:
+      workflow && ui
+        ? `${ui}/namespaces/${encodeURIComponent(settings.TEMPORAL_NAMESPACE)}/workflows/${encodeURIComponent(workflow)}`
+        : null,
+  };
+}

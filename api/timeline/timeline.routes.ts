@@ -1,0 +1,106 @@
+import { nowMs } from '../../db/client/clock.js';
+import { timelineKinds } from '../../db/timeline/timeline.queries.js';
+import { inStudy, portal, outsideStudy } from '../http/access.js';
+import { rangeEndExclusive, rangeStart } from '../http/conventions/time-range.js';
+import { reply, route, response } from '../http/route.js';
+import { Instant, Json, Type, before, listOf, nullable, oneOf, paging, since } from '../http/common.schemas.js';
+import { timeline, wholeTimeline } from './timeline.service.js';
+import { PAGE_POLICY, timelinePage } from './page.js';
+import { timelineSvg } from './picture.js';
+import { portalKinds, portalTimeline } from './portal.js';
+
+const Item = Type.Object({
+  at: Instant,
+  kind: oneOf(...timelineKinds),
+  title: Type.String(),
+  data: Json,
+  links: Type.Object({
+    api: Type.String(),
+    temporal: nullable(Type.String({ description: 'in the Temporal Web UI, where a workflow stands behind it' })),
+  }),
+});
+const OwnItem = Type.Object(
+  { at: Instant, kind: oneOf(...portalKinds), title: Type.String(), data: Json },
+  { additionalProperties: false },
+);
+
+const narrowing = { from: Type.Optional(since), to: Type.Optional(before) };
+const period = ({ from, to }: { from?: string; to?: string }) => ({
+  from: from && rangeStart(from),
+  to: to && rangeEndExclusive(to),
+});
+const kinds = <const K extends readonly string[]>(...of: K) =>
+  Type.Optional(Type.Array(oneOf(...of), { description: 'of these kinds, with commas between' }));
+
+const SVG = 'image/svg+xml',
+  HTML = 'text/html';
+
+/** What the caller wants: the query's word, else the first that Accept names; JSON where it names neither. */
+function formatOf(given: 'json' | 'svg' | 'html' | undefined, accept = ''): 'json' | 'svg' | 'html' {
+  if (given) return given;
+  return accept.includes('application/json')
+    ? 'json'
+    : accept.includes(HTML)
+      ? 'html'
+      : accept.includes(SVG)
+        ? 'svg'
+        : 'json';
+}
+
+export const timelineRoutes = [
+  route({
+    method: 'GET',
+    path: '/api/studies/{study_id}/participants/{participant_id}/timeline',
+    tag: 'Timeline',
+    summary: 'What became of a participant and what is to come, oldest first',
+    access: inStudy(),
+    transaction: 'read',
+    description: `Anchor dates, schedule versions, visits, sessions, consents, eligibility, randomization, forms, reminders, triggers, pushes and approvals in one list; what bears the same instant stands in the order of cause and effect. \`data.planned\` marks what is to come: a visit stands at its target date until it is over. \`format=svg\` (or \`Accept: ${SVG}\`) gives all of it as a picture, \`format=html\` (\`${HTML}\`) as a page.`,
+    query: Type.Object({
+      ...paging,
+      ...narrowing,
+      kind: kinds(...timelineKinds),
+      format: Type.Optional(oneOf('json', 'svg', 'html')),
+    }),
+    responses: { 200: response(listOf(Item), { mediaTypes: [SVG, HTML] }) },
+    handle: async ({ tx, services, params, query, headers }) => {
+      const filter = { kinds: query.kind, ...period(query) };
+      const format = formatOf(query.format, headers.accept);
+      const vary = { Vary: 'Accept' };
+      if (format === 'json') {
+        const { items, total } = await timeline(tx, services, params.participant_id, {
+          ...filter,
+          skip: query.skip ?? 0,
+          limit: query.limit ?? 50,
+        });
+        return reply(200, { items, total }, vary);
+      }
+      const { subject, items, total } = await wholeTimeline(tx, services, params.participant_id, filter);
+      if (format === 'svg')
+        return reply(200, timelineSvg(subject, items), { ...vary, 'Content-Type': `${SVG}; charset=utf-8` });
+      return reply(200, timelinePage(subject, items, total, new Date(nowMs())), {
+        ...vary,
+        'Content-Type': `${HTML}; charset=utf-8`,
+        'Content-Security-Policy': PAGE_POLICY,
+      });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/portal/timeline',
+    tag: 'Portal',
+    summary: 'One’s own timeline: visits, sessions, consents and messages',
+    access: outsideStudy(portal),
+    transaction: 'read',
+    description: 'In the participant’s language, or its caregiver’s, where there is one for it (de, en, es).',
+    query: Type.Object({ ...paging, ...narrowing, kind: kinds(...portalKinds) }),
+    responses: { 200: listOf(OwnItem) },
+    handle: ({ tx, actor, query }) =>
+      portalTimeline(tx, actor, {
+        kinds: query.kind,
+        ...period(query),
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+      }),
+  }),
+];

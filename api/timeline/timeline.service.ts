@@ -1,0 +1,50 @@
+import type { Tx } from '../../db/client/knex.js';
+import { listTimeline, timelineSubject } from '../../db/timeline/timeline.queries.js';
+import type { TimelineFilter, TimelineRow, TimelineSubject } from '../../db/timeline/timeline.queries.js';
+import { problem } from '../http/errors.js';
+import type { Dependencies } from '../dependencies.js';
+import { linksOf } from './links.js';
+import type { Links } from './links.js';
+import { titleOf } from './titles.js';
+
+export interface TimelineItem {
+  at: string;
+  kind: TimelineRow['kind'];
+  title: string;
+  data: Record<string, unknown>;
+  links: Links;
+}
+/** What a picture shows at most: more would not be seen. */
+const MOST_DRAWN = 2_000;
+
+/** What became of a participant and what is to come, oldest first. @throws 404 */
+export async function timeline(
+  tx: Tx,
+  services: Dependencies,
+  participantId: string,
+  filter: TimelineFilter,
+): Promise<{ subject: TimelineSubject; items: TimelineItem[]; total: number }> {
+  const subject = await timelineSubject(tx, participantId);
+  if (!subject) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  const { items, total } = await listTimeline(tx, subject, filter);
+  const of = { studyId: subject.study_id, participantId };
+  return {
+    subject,
+    total,
+    items: items.map((row) => ({
+      at: row.at,
+      kind: row.kind,
+      title: titleOf(row),
+      data: { id: row.id, what: row.what, planned: row.planned, ...row.data },
+      links: linksOf(row, of, services.settings),
+    })),
+  };
+}
+
+/** The same for a picture or page: all of it, not a page of a list. */
+export const wholeTimeline = (
+  tx: Tx,
+  services: Dependencies,
+  participantId: string,
+  filter: Omit<TimelineFilter, 'skip' | 'limit'>,
+) => timeline(tx, services, participantId, { ...filter, skip: 0, limit: MOST_DRAWN });

@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import type { AuditTrail } from '../../db/audit/audit.js';
+import type { Tx } from '../../db/client/knex.js';
+import { apiTokenById, insertApiToken, revokeApiToken } from '../../db/v1/api-tokens.queries.js';
+import type { ApiToken } from '../../db/v1/api-tokens.queries.js';
+import { missingIds } from '../../db/identity/users.queries.js';
+import { rolesOfScope } from '../http/access.js';
+import type { Actor, TokenScope } from '../http/access.js';
+import { sha256, signToken } from '../identity/credentials/tokens.js';
+import { problem } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
+import type { Credential, RequestContext } from '../http/route.js';
+import type { Dependencies } from '../dependencies.js';
+import { notifyUser } from '../identity/account-notices.js';
+import { requireRecentProof } from '../identity/reauthentication.service.js';
+import type { ReauthenticationProof } from '../identity/reauthentication.service.js';
+
+interface Change {
+  tx: Tx;
+  audit: AuditTrail;
+  actor: Actor;
+  context: RequestContext;
+}
+const DEFAULT_DAYS = 90;
+const DAY_SECONDS = 86_400;
+
+/**
+ * Mints a token of /api/v1 from a login (decisions, section 3). Nobody gives more than they have. A login that is not
+ * recent proves identity again: the token outlives it.
+ * @returns the record with the token, which is shown here alone
+ * @throws 401 REAUTHENTICATION_REQUIRED or …_FAILED, 403 a scope that the role does not allow, 404 a study out of reach
+ */
+export async function mintToken(
+  { tx, audit, actor, context }: Change,
+  { settings }: Dependencies,
+  given: { name: string; scopes: TokenScope[]; study_ids: string[]; expires_in_days?: number },
+  minting: { credential: Credential | undefined; proof: ReauthenticationProof | undefined },
+): Promise<ApiToken & { token: string }> {
+  const scopes = [...new Set(given.scopes)];
+  const beyond = scopes.filter((scope) => !rolesOfScope[scope].includes(actor.role));
+  if (beyond.length > 0)
+    throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not allow ${beyond.join(', ')}.` });
+  const studyIds = [...new Set(given.study_ids.map((id) => id.toLowerCase()))];
+  const missing = await missingIds(tx, 'studies', studyIds);
+  if (missing.length > 0)
+    throw problem('NOT_FOUND', {
+      detail: `There is no such study: ${missing.join(', ')}.`,
+      errors: missing.map((id) => ({
+        path: `study_ids.${studyIds.indexOf(id)}`,
+        code: 'UNKNOWN_STUDY',
+        message: `${id} is no study that you may see`,
+      })),
+    });
+  await requireRecentProof(tx, settings, { actor, ...minting });
+  const id = randomUUID();
+  const seconds = Math.max(1, Math.round((given.expires_in_days ?? DEFAULT_DAYS) * DAY_SECONDS));
+  const token = signToken(settings, 'v1', actor, seconds, { jti: id });
+  const stored = await insertApiToken(tx, {
+    id,
+    userId: actor.id,
+    name: given.name,
+    scopes,
+    studyIds,
+    hash: sha256(token),
+    seconds,
+  });
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: null,
+    action: 'api_token_created',
+    resource_type: 'api_token',
+    resource_id: id,
+    metadata: { scopes, study_ids: studyIds, expires_at: stored.expires_at },
+  });
+  await notifyUser(tx, actor.id, 'api_token_created', context, { token_name: given.name });
+  return { ...stored, token };
+}
+
+/** A token of the caller's own, or for an admin anybody's. @throws 404 */
+export async function getTokenOrThrow(tx: Tx, actor: Actor, id: string): Promise<ApiToken> {
+  const token = await apiTokenById(tx, id);
+  if (!token || (token.user_id !== actor.id && !actor.isAdmin))
+    throw problem('NOT_FOUND', { detail: 'There is no such token.' });
+  return token;
+}
+
+/** Ends a token at once. @throws 404 */
+export async function endToken(
+  { tx, audit, actor, context }: Change,
+  id: string,
+  assertIfMatch: (record: Record<string, unknown>) => void,
+): Promise<void> {
+  const token = await getTokenOrThrow(tx, actor, id);
+  assertIfMatch({ ...token });
+  await revokeApiToken(tx, token.id);
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: null,
+    action: 'api_token_revoked',
+    resource_type: 'api_token',
+    resource_id: token.id,
+    metadata: { user_id: token.user_id },
+  });
+}

@@ -1,0 +1,234 @@
+import type { TSchema } from 'typebox';
+import type { PageDatasetName } from '../../db/exports/datasets.queries.js';
+import { listApiTokens } from '../../db/v1/api-tokens.queries.js';
+import { withNote, scoped, signedIn, outsideStudy } from '../http/access.js';
+import type { TokenScope } from '../http/access.js';
+import { created, noContent, route, tagged, response } from '../http/route.js';
+import { Type, Uuid, listOf, oneOf, paging, sorting } from '../http/common.schemas.js';
+import { Reauthentication } from '../identity/reauthentication.schemas.js';
+import { Study } from '../studies/studies.schemas.js';
+import {
+  ApiToken,
+  AuthoredBattery,
+  AuthoredWindow,
+  MintedToken,
+  NewToken,
+  Snapshot,
+  StudyExport,
+  V1Anchor,
+  V1Participant,
+  V1Schedule,
+  V1Session,
+  WantedBattery,
+  WantedWindow,
+  v1List,
+  v1Paging,
+} from './v1.schemas.js';
+import { invalid } from '../http/errors.js';
+import { proofIn } from '../identity/reauthentication.service.js';
+import { putBattery, putWindow } from './v1-authoring.service.js';
+import { exportSnapshot, snapshot } from './v1-document.service.js';
+import { v1Page } from './v1-lists.service.js';
+import { endToken, getTokenOrThrow, mintToken } from './v1-tokens.service.js';
+
+const tag = 'Programmatic access';
+const tokens = { tag, access: outsideStudy(signedIn) } as const;
+
+/** A page of a set of one study. Any of the paths stands for all: they have the one parameter. */
+const list = (
+  path: 'participants' | 'schedules' | 'anchors' | 'sessions',
+  scope: TokenScope,
+  item: TSchema,
+  name: PageDatasetName,
+  summary: string,
+) =>
+  route({
+    method: 'GET',
+    path: `/api/v1/studies/{study_id}/${path}` as '/api/v1/studies/{study_id}/participants',
+    tag,
+    summary,
+    access: scoped(scope),
+    transaction: 'read',
+    query: Type.Object(v1Paging),
+    responses: { 200: v1List(item), 400: undefined },
+    handle: ({ tx, services, params, query }) => v1Page(tx, services, name, params.study_id.toLowerCase(), query),
+  });
+
+const Authoring = Type.Object({
+  dry_run: Type.Optional(Type.Boolean({ default: false, description: 'say what would change, change nothing' })),
+});
+const whole =
+  'The body is the whole of it: what is left out is the default. The same body again changes nothing. `changes` says what differed.';
+const codeOf = (code: string): string => {
+  if (code.length > 64 || code !== code.trim() || /\p{Cc}/u.test(code))
+    throw invalid('code', 'PATTERN', 'is not a code: at most 64 characters, no blanks around it');
+  return code;
+};
+
+export const v1Routes = [
+  route({
+    ...tokens,
+    method: 'POST',
+    path: '/api/v1/tokens',
+    summary: 'Mint a scoped token',
+    transaction: 'change',
+    idempotencyKey: false,
+    description:
+      'By an access token of a login. The token is shown here alone and ends after `expires_in_days` (90 when left out). Nobody gives more than they have: a study out of reach is 404, a scope that the role does not allow 403; what the user loses later the token loses at that moment. A login older than REAUTHENTICATION_MINUTES (5) proves identity again, by X-Reauthentication or by `password` or `code` (401 REAUTHENTICATION_REQUIRED). The user is told by mail.',
+    headers: Reauthentication,
+    body: NewToken,
+    responses: { 201: MintedToken, 401: undefined, 403: undefined, 404: undefined },
+    handle: async ({ tx, audit, actor, context, services, headers, credential, body: { password, code, ...given } }) =>
+      created(
+        await mintToken({ tx, audit, actor, context }, services, given, {
+          credential,
+          proof: proofIn(headers, { password, code }, credential),
+        }),
+      ),
+  }),
+  route({
+    ...tokens,
+    method: 'GET',
+    path: '/api/v1/tokens',
+    summary: 'One’s own tokens that were not revoked',
+    access: outsideStudy(withNote(signedIn, 'another user’s (`user_id`) for admin only')),
+    transaction: 'read',
+    query: Type.Object({
+      ...paging,
+      sort: sorting('created_at', 'expires_at', 'name', 'last_used_at'),
+      user_id: Type.Optional(Uuid),
+    }),
+    responses: { 200: listOf(ApiToken), 404: undefined },
+    handle: ({ tx, actor, query }) =>
+      listApiTokens(tx, actor.isAdmin ? (query.user_id ?? actor.id) : actor.id, {
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        sort: query.sort ?? 'created_at',
+      }),
+  }),
+  route({
+    ...tokens,
+    method: 'GET',
+    path: '/api/v1/tokens/{id}',
+    summary: 'A token of one’s own',
+    transaction: 'read',
+    responses: { 200: response(ApiToken, { etag: true }) },
+    handle: async ({ tx, actor, params }) => tagged(await getTokenOrThrow(tx, actor, params.id)),
+  }),
+  route({
+    ...tokens,
+    method: 'DELETE',
+    path: '/api/v1/tokens/{id}',
+    summary: 'Revoke a token, at once',
+    access: outsideStudy(withNote(signedIn, 'one’s own; an admin anybody’s')),
+    transaction: 'change',
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
+      await endToken({ tx, audit, actor, context }, params.id, assertIfMatch);
+      return noContent();
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/studies',
+    tag,
+    summary: 'The studies of the token',
+    access: scoped('studies:read'),
+    transaction: 'read',
+    query: Type.Object(v1Paging),
+    responses: { 200: v1List(Study), 400: undefined },
+    handle: ({ tx, services, query, studyId }) => v1Page(tx, services, 'studies', studyId, query),
+  }),
+  list(
+    'participants',
+    'participants:read',
+    V1Participant,
+    'participants',
+    'Participants of a study, without what says who they are',
+  ),
+  list(
+    'schedules',
+    'schedules:read',
+    V1Schedule,
+    'schedules',
+    'The current schedule of each participant, with its visits',
+  ),
+  list('anchors', 'anchors:read', V1Anchor, 'anchors', 'The anchor of each participant'),
+  list('sessions', 'sessions:read', V1Session, 'sessions', 'Assessment sessions of a study'),
+  route({
+    method: 'GET',
+    path: '/api/v1/studies/{study_id}/snapshot',
+    tag,
+    summary: 'A study at one instant, with the head of its audit chain at that instant',
+    access: scoped('snapshots:read'),
+    transaction: 'snapshot',
+    description:
+      'Streamed from one snapshot of the database. `audit_head` is the record that the audit log ended with: what was changed later is not in the document. The read itself is an audit record. Four at a time: then 503 with Retry-After.',
+    responses: { 200: Snapshot },
+    handle: ({ tx, services, actor, context, params }) =>
+      snapshot({ tx, services, actor, context, studyId: params.study_id.toLowerCase() }),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/studies/{study_id}/export',
+    tag,
+    summary: 'Everything of a study, history included',
+    access: scoped('exports:read'),
+    transaction: 'snapshot',
+    description:
+      'As the snapshot, with the anchors’ history, all schedule versions and all visits; `include=raw_trials` adds the raw trials. `format=ndjson`: one object a line, `set` says of which kind, `head` first and `end` last.',
+    query: Type.Object({
+      format: Type.Optional(oneOf('json', 'ndjson')),
+      include: Type.Optional(Type.Array(oneOf('raw_trials'), { maxItems: 10 })),
+    }),
+    responses: { 200: response(StudyExport, { mediaTypes: ['application/x-ndjson'] }) },
+    handle: ({ tx, services, actor, context, params, query }) =>
+      exportSnapshot({ tx, services, actor, context, studyId: params.study_id.toLowerCase() }, query),
+  }),
+  route({
+    method: 'PUT',
+    path: '/api/v1/studies/{study_id}/batteries/{code}',
+    tag,
+    summary: 'Author a battery: make it what the body says',
+    description: `${whole} A published battery that differs gets its next version.`,
+    access: scoped('authoring:write'),
+    transaction: 'change',
+    query: Authoring,
+    body: WantedBattery,
+    responses: { 200: AuthoredBattery, 201: AuthoredBattery, 409: undefined },
+    handle: ({ tx, audit, actor, context, params, query, body, assertIfMatch }) =>
+      putBattery(
+        { tx, audit, actor, context },
+        {
+          studyId: params.study_id.toLowerCase(),
+          code: codeOf(params.code),
+          dryRun: query.dry_run ?? false,
+          assertIfMatch,
+        },
+        body,
+      ),
+  }),
+  route({
+    method: 'PUT',
+    path: '/api/v1/studies/{study_id}/visit-windows/{code}',
+    tag,
+    summary: 'Author a visit window: make it what the body says',
+    description: `${whole} \`battery_code\` names a battery of the study.`,
+    access: scoped('authoring:write'),
+    transaction: 'change',
+    query: Authoring,
+    body: WantedWindow,
+    responses: { 200: AuthoredWindow, 201: AuthoredWindow, 409: undefined },
+    handle: ({ tx, audit, actor, context, params, query, body, assertIfMatch }) =>
+      putWindow(
+        { tx, audit, actor, context },
+        {
+          studyId: params.study_id.toLowerCase(),
+          code: codeOf(params.code),
+          dryRun: query.dry_run ?? false,
+          assertIfMatch,
+        },
+        body,
+      ),
+  }),
+];

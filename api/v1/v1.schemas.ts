@@ -1,0 +1,224 @@
+import { scopes } from '../http/access.js';
+import { Battery, NewModule } from '../assessment/batteries/batteries.schemas.js';
+import {
+  Code,
+  Instant,
+  IsoDate,
+  Json,
+  Type,
+  Uuid,
+  body,
+  earlierOverrides,
+  nullable,
+  oneOf,
+  paging,
+  text,
+} from '../http/common.schemas.js';
+import type { TSchema } from '../http/common.schemas.js';
+import { proof } from '../identity/reauthentication.schemas.js';
+import { VisitWindow } from '../scheduling/schedules.schemas.js';
+
+export const Scope = oneOf(...scopes);
+const token = {
+  id: Uuid,
+  user_id: Uuid,
+  name: Type.String(),
+  scopes: Type.Array(Scope),
+  study_ids: Type.Array(Uuid),
+  created_at: Instant,
+  expires_at: Instant,
+  last_used_at: nullable(Instant),
+};
+/** Never the token itself. */
+export const ApiToken = Type.Object(token, { additionalProperties: false });
+export const MintedToken = Type.Object(
+  { ...token, token: Type.String({ description: 'shown here alone' }) },
+  { additionalProperties: false },
+);
+export const NewToken = body({
+  name: text(200, 1),
+  scopes: Type.Array(Scope, { minItems: 1, maxItems: scopes.length }),
+  study_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1000 }),
+  expires_in_days: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 365, default: 90 })),
+  ...proof,
+});
+
+/** `cursor` goes on where a page ended; `skip` counts from the beginning. */
+export const v1Paging = {
+  ...paging,
+  cursor: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 500,
+      description: '`next_cursor` of the page before; not together with `skip`',
+    }),
+  ),
+};
+export const v1List = <S extends TSchema>(item: S) =>
+  Type.Object({
+    items: Type.Array(item),
+    total: Type.Integer(),
+    next_cursor: nullable(Type.String({ description: 'null: this is the last page' })),
+  });
+
+/** Nothing that says who a person is. */
+export const V1Participant = Type.Object(
+  {
+    id: Uuid,
+    study_id: Uuid,
+    participant_code: Type.String(),
+    external_id: nullable(Type.String()),
+    site_id: nullable(Uuid),
+    site_code: nullable(Type.String()),
+    preferred_language: nullable(Type.String()),
+    status: oneOf('enrolled', 'withdrawn'),
+    enrollment_date: nullable(IsoDate),
+    timezone: nullable(Type.String()),
+    arm: nullable(Type.String()),
+    withdrawn_at: nullable(Instant),
+    created_at: Instant,
+    updated_at: Instant,
+  },
+  { additionalProperties: false },
+);
+export const V1Anchor = Type.Object(
+  {
+    participant_id: Uuid,
+    participant_code: Type.String(),
+    enrollment_date: nullable(IsoDate),
+    enrollment_datetime: nullable(Instant),
+    precision: Type.String(),
+    partial_value: nullable(Type.String()),
+    timezone: nullable(Type.String()),
+    status: oneOf('unset', 'provisional', 'finalized'),
+    source_type: nullable(Type.String()),
+    source_ref: nullable(Json),
+    is_override: Type.Boolean(),
+    override_reason: nullable(Type.String()),
+    version: Type.Integer(),
+    current_schedule_version_id: nullable(Uuid),
+    created_at: Instant,
+    updated_at: Instant,
+  },
+  { additionalProperties: false },
+);
+const versionFields = {
+  id: Uuid,
+  participant_id: Uuid,
+  participant_code: Type.String(),
+  version_number: Type.Integer(),
+  is_current: Type.Boolean(),
+  anchor_date_used: IsoDate,
+  anchor_version: Type.Integer(),
+  scheduling_mode: oneOf('legacy', 'edc'),
+  status: oneOf('active', 'superseded', 'reconciled'),
+  visits_generated: Type.Integer(),
+  generated_at: Instant,
+};
+export const V1Schedule = Type.Object(
+  {
+    ...versionFields,
+    visits: Type.Array(
+      Type.Object(
+        {
+          id: Uuid,
+          visit_key: Uuid,
+          name: Type.String(),
+          target_date: IsoDate,
+          window_open: IsoDate,
+          window_close: IsoDate,
+          battery_id: nullable(Type.Integer()),
+          status: Type.String(),
+          completed_at: nullable(Instant),
+          carried: Type.Boolean({
+            description: 'completed under an earlier version, scheduled by hand, or not of a window',
+          }),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+export const V1Session = Type.Object(
+  {
+    id: Uuid,
+    participant_id: Uuid,
+    participant_code: Type.String(),
+    visit_id: nullable(Uuid),
+    battery_id: nullable(Type.Integer()),
+    battery_version: nullable(Type.Integer()),
+    language: nullable(Type.String()),
+    status: oneOf('active', 'completed', 'expired', 'abandoned'),
+    source: oneOf('online', 'offline'),
+    started_at: Instant,
+    completed_at: nullable(Instant),
+    timezone: nullable(Type.String()),
+    sync_status: nullable(Type.String()),
+    task_summaries: Json,
+    summary_sources: Json,
+    trial_count: Type.Integer(),
+    created_at: Instant,
+    updated_at: Instant,
+  },
+  { additionalProperties: false },
+);
+
+const Rows = Type.Array(Json);
+const head = {
+  format: Type.Integer(),
+  study: Json,
+  sites: Rows,
+  participants: Rows,
+  anchors: Rows,
+  visits: Rows,
+  sessions: Rows,
+  audit_head: nullable(
+    Type.Object(
+      { chain: Type.String(), seq: Type.Integer(), hash: Type.String() },
+      { description: 'the last record of the study’s audit chain at that instant' },
+    ),
+  ),
+};
+export const Snapshot = Type.Object({ ...head, taken_at: Instant, schedules: Rows });
+export const StudyExport = Type.Object({
+  ...head,
+  exported_at: Instant,
+  anchor_history: Rows,
+  schedule_versions: Rows,
+  raw_trials: Type.Optional(Rows),
+});
+
+const { position: _position, ...moduleFields } = NewModule.properties;
+/** The record as it is read bears the code that the path has. */
+const SameCode = Type.Optional(Type.String({ maxLength: 200, description: 'as in the path' }));
+export const WantedBattery = body({
+  code: SameCode,
+  name: text(300, 1),
+  description: Type.Optional(nullable(text(10_000))),
+  modules: Type.Optional(Type.Array(body(moduleFields), { maxItems: 100 })),
+  publish: Type.Optional(Type.Boolean({ description: 'publish what then stands there' })),
+});
+const Days = Type.Integer({ minimum: 0, maximum: 3_650 });
+export const WantedWindow = body({
+  code: SameCode,
+  name: text(300, 1),
+  target_day: Type.Integer({ minimum: -36_500, maximum: 36_500 }),
+  window_before: Type.Optional(Days),
+  window_after: Type.Optional(Days),
+  battery_id: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))),
+  battery_code: Type.Optional(nullable(Code)),
+  is_baseline: Type.Optional(Type.Boolean()),
+  datacapture_event: Type.Optional(nullable(text(200, 1))),
+  sort_order: Type.Optional(Type.Integer({ minimum: -1_000_000, maximum: 1_000_000 })),
+});
+const authored = {
+  action: oneOf('created', 'updated', 'unchanged'),
+  dry_run: Type.Boolean(),
+  changes: Type.Array(Type.Object({ path: Type.String(), from: Type.Unknown(), to: Type.Unknown() }), {
+    description: 'what differs from what stood there',
+  }),
+};
+/** With `dry_run` the record is what stands there now; null: nothing yet. */
+export const AuthoredBattery = Type.Object({ ...authored, battery: nullable(Battery) });
+export const AuthoredWindow = Type.Object({ ...authored, visit_window: nullable(VisitWindow), ...earlierOverrides });

@@ -1,0 +1,53 @@
+import type { Database, Tx } from '../client/knex.js';
+import { writeInScope } from '../client/transaction.js';
+
+/** What a message to a workflow says that does not travel: free text, and from where it was sent. */
+export interface MessageDetails {
+  reason: string | null;
+  ip_address: string | null;
+  user_agent: string | null;
+}
+export interface AddressedParticipant {
+  id: string;
+  study_id: string;
+  site_id: string | null;
+  status: string;
+  /** Whether the details were kept: the message names them, and does not carry them. */
+  kept: boolean;
+}
+/** A worker that has not been seen for so long works no more. */
+const GONE = `interval '1 minute'`;
+
+/**
+ * The participant that a message is for, and in the same round trip its details, kept under `id` for the worker that
+ * carries it out. Nothing is kept for one who is not there, or has withdrawn and is sent nothing, nor while a worker of
+ * an earlier release may get the message.
+ */
+export async function addressWithDetails(
+  database: Database,
+  studyId: string,
+  participantId: string,
+  { id, reason, ip_address, user_agent, evenWithdrawn }: MessageDetails & { id: string; evenWithdrawn: boolean },
+): Promise<AddressedParticipant | undefined> {
+  const [rows] = await writeInScope(
+    database,
+    studyId,
+    [
+      {
+        sql: `with p as (select id, study_id, site_id, status from participants where id = $1),
+          kept as (insert into message_details (id, study_id, participant_id, reason, ip_address, user_agent)
+            select $2, p.study_id, p.id, $3, $4, $5 from p
+            where (p.status <> 'withdrawn' or $6 = 'even withdrawn')
+              and not exists (select from worker_signs w where not w.reads_details and w.seen_at > clock_timestamp() - ${GONE})
+            returning id)
+          select p.*, exists (select from kept) as kept from p`,
+        values: [participantId, id, reason, ip_address, user_agent, evenWithdrawn ? 'even withdrawn' : ''],
+      },
+    ],
+    'one',
+  );
+  return (rows as AddressedParticipant[])[0];
+}
+
+export const forgetDetails = (tx: Tx, participantId: string) =>
+  tx('message_details').where({ participant_id: participantId }).delete();

@@ -1,0 +1,104 @@
+import { raw } from 'objection';
+import { OverrideRequest } from '../models/messages.js';
+import type { Tx } from '../client/knex.js';
+import type { Signature } from '../models/records.js';
+
+/** Override requests as an approver reads them (decisions, section 5, "approvals"). */
+const requests = (tx: Tx) =>
+  tx('override_requests as o')
+    .join('participants as p', 'p.id', 'o.participant_id')
+    .select(
+      'o.id',
+      'o.id as override_request_id',
+      'o.study_id',
+      'o.participant_id',
+      'p.participant_code',
+      'o.previous_enrollment_date as enrollment_date',
+      'o.new_enrollment_date',
+      'o.reason',
+      'o.regenerate_schedule',
+      'o.requested_by_id',
+      'o.requested_at',
+      'o.expires_at',
+      'o.status',
+      'o.decided_by_id',
+      'o.decided_at',
+      'o.decision_reason',
+      'o.signature',
+      'o.imported',
+      'o.imported_by',
+      'o.original_users',
+      tx.raw(`o.impact || jsonb_build_object('preview_hash', o.preview_hash) as impact`),
+    );
+
+/** What an approver's decision is about; undefined: there is no such request in the study. */
+export async function requestOfStudy(
+  tx: Tx,
+  studyId: string,
+  id: string,
+): Promise<{ participant_id: string; requested_by_id: string | null; status: string } | undefined> {
+  return tx('override_requests')
+    .where({ id, study_id: studyId })
+    .first<{ participant_id: string; requested_by_id: string | null; status: string } | undefined>(
+      'participant_id',
+      // One that a full import brought is the importer's.
+      tx.raw('coalesce(requested_by_id, imported_by) as requested_by_id'),
+      'status',
+    );
+}
+
+export interface RequestFilter {
+  /** Not set: of every study that the caller may see. */
+  study_id: string | undefined;
+  participant_id?: string;
+  status?: string | undefined;
+  newestFirst?: boolean;
+  skip: number;
+  limit: number;
+}
+export async function listRequests(tx: Tx, filter: RequestFilter): Promise<{ items: unknown[]; total: number }> {
+  const matching = (query: ReturnType<typeof requests>) => {
+    if (filter.study_id) void query.where('o.study_id', filter.study_id);
+    if (filter.participant_id) void query.where('o.participant_id', filter.participant_id);
+    if (filter.status) void query.where('o.status', filter.status);
+    return query;
+  };
+  const order = filter.newestFirst ? 'desc' : 'asc';
+  const items = await matching(requests(tx))
+    .orderBy([
+      { column: 'o.requested_at', order },
+      { column: 'o.id', order },
+    ])
+    .offset(filter.skip)
+    .limit(filter.limit);
+  const [count] = await matching(
+    tx('override_requests as o').join('participants as p', 'p.id', 'o.participant_id') as ReturnType<typeof requests>,
+  ).count({ n: '*' });
+  return { items, total: Number((count as unknown as { n: number }).n) };
+}
+
+export type Decided = 'approve' | 'deny';
+
+/** Keeps what an approver has signed for the message that carries the decision out. */
+export async function offerSignature(
+  tx: Tx,
+  of: { requestId: string; userId: string },
+  signature: Signature & { decision: Decided },
+): Promise<void> {
+  await OverrideRequest.query(tx)
+    .findById(of.requestId)
+    .where({ status: 'pending' })
+    .patch({
+      offered_signatures: raw('offered_signatures || jsonb_build_object(?::text, ?::jsonb)', [
+        of.userId,
+        JSON.stringify(signature),
+      ]),
+    });
+}
+
+/** Takes back what was signed for a decision that was refused. */
+export async function withdrawSignature(tx: Tx, requestId: string, userId: string): Promise<void> {
+  await OverrideRequest.query(tx)
+    .findById(requestId)
+    .patch({ offered_signatures: raw('offered_signatures - ?::text', [userId]) });
+}

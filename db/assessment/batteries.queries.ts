@@ -1,0 +1,243 @@
+import type { Tx } from '../client/knex.js';
+import type { Statement } from '../client/one-trip.js';
+import { prepared } from '../client/prepared.js';
+import { page } from '../client/paging.js';
+import type { Listed, Page } from '../client/paging.js';
+import { execute, query } from '../client/query.js';
+
+export interface ModuleRow {
+  id: string;
+  position: number;
+  task: string;
+  name: string;
+  settings: Record<string, unknown>;
+  required: boolean;
+  estimated_minutes: number;
+}
+export interface BatteryRecord {
+  id: number;
+  study_id: string;
+  code: string;
+  name: string;
+  description: string | null;
+  version: number;
+  status: 'draft' | 'published' | 'retired';
+  published_version: number | null;
+  modules: ModuleRow[];
+  created_at: string;
+  updated_at: string;
+}
+export type BatteryFields = Partial<
+  Pick<BatteryRecord, 'code' | 'name' | 'description' | 'version' | 'status' | 'published_version'>
+>;
+
+const modulesOf = (
+  version: string,
+) => `coalesce((select jsonb_agg(jsonb_build_object('id', m.id, 'position', m.position, 'task', m.task, 'name', m.name, 'settings', m.settings,
+  'required', m.required, 'estimated_minutes', m.estimated_minutes) order by m.position) from battery_modules m where m.battery_id = b.id and m.version = ${version}), '[]') as modules`;
+const COLUMNS = `b.id, b.study_id, b.code, b.name, b.description, b.version, b.status, b.published_version, ${modulesOf('b.version')}, b.created_at, b.updated_at`;
+
+export function listBatteries(
+  tx: Tx,
+  filter: Page & { studyId?: string | undefined; status?: string | undefined },
+): Promise<Listed<BatteryRecord>> {
+  const found = tx('batteries as b').modify((q) => {
+    if (filter.studyId) q.where('b.study_id', filter.studyId);
+    if (filter.status) q.where('b.status', filter.status);
+  });
+  return page(
+    tx,
+    found,
+    COLUMNS,
+    filter,
+    { code: 'b.code', name: 'b.name', created_at: 'b.created_at', id: 'b.id' },
+    'b.id',
+  );
+}
+
+/**
+ * @param lock until the commit; what belongs to it is read after the lock is held, so that it is what the change before
+ * left
+ */
+export async function batteryById(tx: Tx, id: number, lock = false): Promise<BatteryRecord | undefined> {
+  if (lock) await tx('batteries').where({ id }).forUpdate().select('id');
+  return tx('batteries as b').where('b.id', id).first(tx.raw(COLUMNS)) as Promise<BatteryRecord | undefined>;
+}
+
+/** By its code, locked until the commit. */
+export async function batteryByCode(tx: Tx, studyId: string, code: string): Promise<BatteryRecord | undefined> {
+  await tx('batteries').where({ study_id: studyId, code }).forUpdate().select('id');
+  return tx('batteries as b').where({ 'b.study_id': studyId, 'b.code': code }).first(tx.raw(COLUMNS)) as Promise<
+    BatteryRecord | undefined
+  >;
+}
+
+export async function insertBattery(
+  tx: Tx,
+  battery: BatteryFields & { study_id: string; code: string; name: string },
+): Promise<number> {
+  const [row] = (await tx('batteries').insert(battery).returning('id')) as { id: number }[];
+  return row!.id;
+}
+
+/** Also without fields: what belongs to the battery changed, and its `updated_at` says so. */
+export async function updateBattery(tx: Tx, id: number, change: BatteryFields): Promise<void> {
+  await tx('batteries')
+    .where({ id })
+    .update({ ...change, updated_at: tx.raw('clock_timestamp()') });
+}
+
+export async function deleteBattery(tx: Tx, id: number): Promise<void> {
+  await tx('batteries').where({ id }).delete();
+}
+
+/** Whether windows, events, visits, sessions or the capture system's mapping name the battery. */
+export async function batteryInUse(tx: Tx, id: number): Promise<boolean> {
+  const rows = await query<{ used: boolean }>(
+    tx,
+    `select exists (select from visit_windows where battery_id = $1) or exists (select from event_definitions where battery_id = $1)
+       or exists (select from scheduled_visits where battery_id = $1) or exists (select from assessment_sessions where battery_id = $1)
+       or exists (select from datacapture_configs d, jsonb_each(d.event_battery_mapping) e where e.value->>'battery_id' = ($2)::text) as used`,
+    [id, id],
+  );
+  return rows[0]!.used;
+}
+
+// --- modules of a version
+
+export async function insertModules(
+  tx: Tx,
+  of: { battery_id: number; version: number; study_id: string },
+  modules: readonly (Omit<ModuleRow, 'id'> & { id?: string })[],
+): Promise<void> {
+  if (modules.length > 0)
+    await tx('battery_modules').insert(
+      modules.map((module) => ({ ...of, ...module, settings: JSON.stringify(module.settings) })),
+    );
+}
+
+export async function updateModule(
+  tx: Tx,
+  of: { battery_id: number; version: number; id: string },
+  change: Partial<Omit<ModuleRow, 'id' | 'position'>>,
+): Promise<void> {
+  const { settings, ...rest } = change;
+  await tx('battery_modules')
+    .where(of)
+    .update({ ...rest, ...(settings && { settings: JSON.stringify(settings) }) });
+}
+
+/** Takes a module out and closes the gap. */
+export async function deleteModule(tx: Tx, of: { battery_id: number; version: number; id: string }): Promise<void> {
+  await tx('battery_modules').where(of).delete();
+  await execute(
+    tx,
+    `update battery_modules m set position = n.position from (
+       select id, row_number() over (order by position) as position from battery_modules where battery_id = $1 and version = $2) n
+     where m.battery_id = $1 and m.version = $2 and m.id = n.id and m.position <> n.position`,
+    [of.battery_id, of.version],
+  );
+}
+
+export async function deleteModules(tx: Tx, of: { battery_id: number; version: number }): Promise<void> {
+  await tx('battery_modules').where(of).delete();
+}
+
+/** Puts the modules into this order, in one statement. */
+export async function orderModules(
+  tx: Tx,
+  of: { battery_id: number; version: number },
+  ids: readonly string[],
+): Promise<void> {
+  await execute(
+    tx,
+    `update battery_modules m set position = n.position from unnest($1::uuid[]) with ordinality as n(id, position)
+     where m.battery_id = $2 and m.version = $3 and m.id = n.id`,
+    [[...ids], of.battery_id, of.version],
+  );
+}
+
+/** The next version starts as a copy of this one; its modules keep their ids. */
+export async function copyModules(tx: Tx, batteryId: number, from: number, to: number): Promise<void> {
+  await execute(
+    tx,
+    `insert into battery_modules (battery_id, version, id, study_id, position, task, name, settings, required, estimated_minutes)
+     select battery_id, $1, id, study_id, position, task, name, settings, required, estimated_minutes from battery_modules where battery_id = $2 and version = $3`,
+    [to, batteryId, from],
+  );
+}
+
+// --- versions
+
+export interface VersionRow {
+  battery_id: number;
+  version: number;
+  status: 'draft' | 'published';
+  name: string;
+  description: string | null;
+  published_at: string | null;
+  published_by_id: string | null;
+  modules: ModuleRow[];
+}
+
+export async function insertVersion(tx: Tx, battery: BatteryRecord, publishedById: string): Promise<void> {
+  await tx('battery_versions').insert({
+    battery_id: battery.id,
+    version: battery.version,
+    study_id: battery.study_id,
+    name: battery.name,
+    description: battery.description,
+    published_by_id: publishedById,
+  });
+}
+
+/** Every version, newest first; the draft among them where there is one. */
+export async function listBatteryVersions(tx: Tx, batteryId: number): Promise<VersionRow[]> {
+  const rows = await query<VersionRow>(
+    tx,
+    `select b.battery_id, b.version, b.status, b.name, b.description, b.published_at, b.published_by_id, ${modulesOf('b.version')} from (
+       select v.battery_id as id, v.battery_id, v.version, 'published' as status, v.name, v.description, v.published_at, v.published_by_id from battery_versions v where v.battery_id = $1
+       union all
+       select d.id, d.id, d.version, 'draft', d.name, d.description, null, null from batteries d
+       where d.id = $1 and not exists (select from battery_versions v where v.battery_id = d.id and v.version = d.version)) b
+     order by b.version desc`,
+    [batteryId],
+  );
+  return rows;
+}
+
+export interface CompileSource {
+  id: number;
+  study_id: string;
+  version: number;
+  published: boolean;
+}
+
+/** `compileSource` as a statement. */
+export const compileStatement = (id: number, version: number | undefined): Statement => ({
+  sql: `select b.id, b.study_id, w.version, (v.version is not null) as published
+     from batteries b cross join lateral (select coalesce($1::integer, b.published_version, b.version) as version) w
+     left join battery_versions v on v.battery_id = b.id and v.version = w.version
+     where b.id = $2 and (v.version is not null or w.version = b.version)`,
+  values: [version ?? null, id],
+});
+
+/**
+ * Which version a client is given: the one named, else the newest published, else the draft. Undefined: no such battery
+ * or version.
+ */
+export async function compileSource(
+  tx: Tx,
+  id: number,
+  version: number | undefined,
+): Promise<CompileSource | undefined> {
+  const { sql, values } = compileStatement(id, version);
+  return (await prepared<CompileSource>(tx, sql, values))[0];
+}
+
+export async function modulesOfVersion(tx: Tx, batteryId: number, version: number): Promise<ModuleRow[]> {
+  return tx('battery_modules')
+    .where({ battery_id: batteryId, version })
+    .orderBy('position')
+    .select('id', 'position', 'task', 'name', 'settings', 'required', 'estimated_minutes');
+}

@@ -1,0 +1,10 @@
+import type { Tx } from '../client/knex.js';
+
+/** Of each battery of a study the tasks that any version of it has. */
+export async function tasksOfBatteries(tx: Tx, studyId: string): Promise<Record<number, string[]>> {
+  const rows = (await tx('battery_modules')
+    .where({ study_id: studyId })
+    .groupBy('battery_id')
+    .select('battery_id', tx.raw('array_agg(distinct task) as tasks'))) as { battery_id: number; tasks: string[] }[];
+  return Object.fromEntries(rows.map(({ battery_id, tasks }) => [battery_id, tasks]));
+}

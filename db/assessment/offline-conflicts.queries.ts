@@ -1,0 +1,163 @@
+import type { Tx } from '../client/knex.js';
+import { page } from '../client/paging.js';
+import type { Listed, Page } from '../client/paging.js';
+import { execute, query } from '../client/query.js';
+
+export interface ConflictRecord {
+  id: string;
+  study_id: string;
+  participant_id: string;
+  kind: 'session' | 'response';
+  conflict_type: string;
+  resolution: string;
+  local_id: string;
+  session_id: string | null;
+  task: string | null;
+  message: string;
+  local_content: Record<string, unknown>;
+  server_content: Record<string, unknown> | null;
+  status: 'open' | 'resolved';
+  keep: 'server' | 'local' | 'both' | null;
+  reason: string | null;
+  resolved_by_id: string | null;
+  resolved_at: string | null;
+  detected_at: string;
+}
+const COLUMNS = `c.id, c.study_id, c.participant_id, c.kind, c.conflict_type, c.resolution, c.local_id, c.session_id, c.task, c.message, c.local_content, c.server_content, c.status,
+  c.keep, c.reason, c.resolved_by_id, c.resolved_at, c.detected_at`;
+
+/** Conflicts of a study, with their participants, so that isolation by site holds. */
+export function listConflicts(
+  tx: Tx,
+  studyId: string,
+  filter: Page & { status?: string | undefined; conflictType?: string | undefined; participantId?: string | undefined },
+): Promise<Listed<ConflictRecord>> {
+  const found = tx('sync_conflicts as c')
+    .join('participants as p', 'p.id', 'c.participant_id')
+    .where('c.study_id', studyId)
+    .modify((q) => {
+      if (filter.status) q.where('c.status', filter.status);
+      if (filter.conflictType) q.where('c.conflict_type', filter.conflictType);
+      if (filter.participantId) q.where('c.participant_id', filter.participantId);
+    });
+  return page(tx, found, COLUMNS, filter, { detected_at: 'c.seq', status: 'c.status' }, 'c.seq');
+}
+
+export async function conflictById(
+  tx: Tx,
+  studyId: string,
+  id: string,
+  lock = false,
+): Promise<ConflictRecord | undefined> {
+  return (
+    await query<ConflictRecord>(
+      tx,
+      `select ${COLUMNS} from sync_conflicts c join participants p on p.id = c.participant_id where c.study_id = $1 and c.id = $2 ${lock ? 'for update of c' : ''}`,
+      [studyId, id],
+    )
+  )[0];
+}
+
+export async function resolveConflict(
+  tx: Tx,
+  id: string,
+  how: { keep: string; reason: string; resolved_by_id: string; server_content: unknown },
+): Promise<void> {
+  await tx('sync_conflicts')
+    .where({ id })
+    .update({
+      ...how,
+      server_content: how.server_content === null ? null : JSON.stringify(how.server_content),
+      status: 'resolved',
+      resolved_at: tx.raw('clock_timestamp()'),
+    });
+}
+
+/** The offline session's own fields as its device says them; what identifies it stays. */
+export async function replaceSession(tx: Tx, id: string, change: Record<string, unknown>): Promise<void> {
+  await tx('assessment_sessions').where({ id }).update(change);
+}
+
+/** A second session beside another, for what is kept of both; without a visit, unless `change` has one. */
+export async function copySession(tx: Tx, id: string, change: Record<string, unknown>): Promise<string> {
+  const columns = [
+    'study_id',
+    'site_id',
+    'participant_id',
+    'battery_id',
+    'battery_version',
+    'language',
+    'status',
+    'source',
+    'device_id',
+    'clock_skew_ms',
+    'started_by_id',
+    'started_at',
+    'expires_at',
+    'completed_at',
+    'timezone',
+    'local_id',
+    'content_hash',
+    'start_hash',
+  ];
+  const row = (await tx('assessment_sessions').where({ id }).first(columns)) as Record<string, unknown>;
+  const [made] = (await tx('assessment_sessions')
+    .insert({ ...row, ...change })
+    .returning('id')) as { id: string }[];
+  return made!.id;
+}
+
+/** Lets a completed visit be told by another session. Answers what it was before. */
+export async function retellVisit(
+  tx: Tx,
+  visitId: string,
+  sessionId: string,
+): Promise<{ session_id: string | null; completed_at: string } | undefined> {
+  const before = (await tx('scheduled_visits')
+    .where({ id: visitId, status: 'completed' })
+    .forUpdate()
+    .first('session_id', 'completed_at')) as { session_id: string | null; completed_at: string } | undefined;
+  if (before)
+    await execute(
+      tx,
+      `update scheduled_visits v set session_id = s.id, completed_at = s.completed_at from assessment_sessions s where v.id = $1 and s.id = $2 and s.completed_at is not null`,
+      [visitId, sessionId],
+    );
+  return before;
+}
+
+export interface ToldVisit {
+  id: string;
+  participant_id: string;
+  is_baseline: boolean;
+  window_open: string;
+  window_close: string;
+  completed_at: string;
+}
+/** The visit that a session has completed, locked. */
+export async function visitToldBy(
+  tx: Tx,
+  session: { id: string; participant_id: string },
+): Promise<ToldVisit | undefined> {
+  return tx('scheduled_visits')
+    .where({ participant_id: session.participant_id, session_id: session.id, status: 'completed' })
+    .forUpdate()
+    .first('id', 'participant_id', 'is_baseline', 'window_open', 'window_close', 'completed_at');
+}
+
+/** Of the other sessions of a visit that are completed, the one that was first. */
+export async function completedSessionOf(
+  tx: Tx,
+  visitId: string,
+  but: string,
+): Promise<{ id: string; completed_at: string } | undefined> {
+  return tx('assessment_sessions')
+    .where({ visit_id: visitId, status: 'completed' })
+    .whereNot({ id: but })
+    .orderBy(['completed_at', 'id'])
+    .first('id', 'completed_at');
+}
+
+export async function isVisitOf(tx: Tx, id: string, participantId: string): Promise<boolean> {
+  return (await tx('scheduled_visits').where({ id, participant_id: participantId }).first('id')) !== undefined;
+}

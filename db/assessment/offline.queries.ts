@@ -1,0 +1,341 @@
+import { sessionStatus } from '../scheduling/effective-status.js';
+import type { Tx } from '../client/knex.js';
+import { prepared } from '../client/prepared.js';
+import { insertRows } from '../client/sets/bulk-insert.js';
+import { execute } from '../client/query.js';
+
+export interface ParticipantRef {
+  study_id: string;
+  ref: string;
+  as_id: string | null;
+}
+export interface SyncParticipantRow {
+  id: string;
+  study_id: string;
+  participant_code: string;
+  site_id: string | null;
+  zone: string;
+  preferred_language: string | null;
+  withdrawn_ms: number | null;
+}
+
+/**
+ * The participants that items name by id or code, as far as the caller sees them. Locked against a withdrawal and
+ * against another sync of the same participant (`lock`), in the order of their ids.
+ */
+export async function syncParticipants(
+  tx: Tx,
+  refs: readonly ParticipantRef[],
+  lock: boolean,
+): Promise<SyncParticipantRow[]> {
+  // A device's items are of one person mostly: each is looked for once.
+  const named = [...new Map(refs.map((ref) => [`${ref.study_id} ${ref.ref}`, ref])).values()];
+  return prepared(
+    tx,
+    `with n as (select * from unnest($1::uuid[], $2::text[], $3::uuid[]) as n(study_id, ref, as_id)),
+     found as (select p.id from n join participants p on p.id = n.as_id and p.study_id = n.study_id
+       union select p.id from n join participants p on p.study_id = n.study_id and p.participant_code = n.ref)
+     select p.id, p.study_id, p.participant_code, p.site_id, coalesce(t.timezone, s.timezone) as zone, p.preferred_language,
+       (extract(epoch from p.withdrawn_at) * 1000)::double precision as withdrawn_ms
+     from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
+     where p.id in (select id from found) order by p.id ${lock ? 'for no key update of p' : ''}`,
+    [named.map((n) => n.study_id), named.map((n) => n.ref), named.map((n) => n.as_id)],
+  );
+}
+
+export interface SyncVisitRow {
+  id: string;
+  visit_key: string;
+  participant_id: string;
+  status: string;
+  window_open: string;
+  window_close: string;
+  battery_id: number | null;
+  is_baseline: boolean;
+}
+
+/**
+ * Every visit of these participants. Locked first and read after: what a re-anchoring has just put in their place is
+ * seen.
+ */
+export async function syncVisits(tx: Tx, participantIds: readonly string[], lock: boolean): Promise<SyncVisitRow[]> {
+  if (lock)
+    await prepared(tx, 'select 1 from scheduled_visits where participant_id = any($1::uuid[]) order by id for update', [
+      [...participantIds],
+    ]);
+  return prepared(
+    tx,
+    `select id, visit_key, participant_id, status, window_open, window_close, battery_id, is_baseline from scheduled_visits where participant_id = any($1::uuid[])`,
+    [[...participantIds]],
+  );
+}
+
+export async function syncBatteries(
+  tx: Tx,
+  ids: readonly number[],
+): Promise<{ id: number; study_id: string; current_version: number }[]> {
+  if (ids.length === 0) return [];
+  return tx('batteries')
+    .whereIn('id', [...ids])
+    .select('id', 'study_id', tx.raw('coalesce(published_version, version) as current_version'));
+}
+
+export interface LocalSessionRow {
+  id: string;
+  study_id: string;
+  local_id: string;
+  participant_id: string;
+  status: string;
+  content_hash: string | null;
+  start_hash: string | null;
+  started_at: string;
+  completed_at: string | null;
+  visit_id: string | null;
+  battery_id: number | null;
+  battery_version: number | null;
+  language: string | null;
+  timezone: string | null;
+  device_id: string | null;
+  started_device_id: string | null;
+}
+/**
+ * Sessions of participants that are known under these local ids, of whichever device. Each list by itself: joined as
+ * pairs, a table that has no statistics yet is read once for every pair.
+ */
+export async function sessionsByLocalId(
+  tx: Tx,
+  keys: readonly { participant_id: string; local_id: string; device_id?: string | null }[],
+): Promise<LocalSessionRow[]> {
+  const rows = await prepared<LocalSessionRow>(
+    tx,
+    `select s.id, s.study_id, s.local_id, s.participant_id, s.status, s.content_hash, s.start_hash, s.started_at, s.completed_at, s.visit_id, s.battery_id, s.battery_version,
+       s.language, s.timezone, coalesce(s.device_id, case when s.device_key is not null then (select d from unnest($3::text[]) d where hashtextextended(d, 0)::text = s.device_key limit 1) end) as device_id,
+       s.started_device_id
+     from assessment_sessions s where s.participant_id = any($1::uuid[]) and s.local_id is not null and s.local_id = any($2::text[])`,
+    [
+      [...new Set(keys.map((key) => key.participant_id))],
+      [...new Set(keys.map((key) => key.local_id))],
+      [...new Set(keys.flatMap((key) => key.device_id ?? []))],
+    ],
+  );
+  const asked = new Set(keys.map((key) => `${key.participant_id} ${key.local_id}`));
+  return rows.filter((row) => asked.has(`${row.participant_id} ${row.local_id}`));
+}
+
+/** Sessions of these participants by the server's own ids, as they are at this moment. */
+export async function sessionsByServerId(
+  tx: Tx,
+  ids: readonly string[],
+  participantIds: readonly string[],
+  lock: boolean,
+): Promise<LocalSessionRow[]> {
+  if (ids.length === 0) return [];
+  return prepared(
+    tx,
+    `select s.id, s.study_id, s.id::text as local_id, s.participant_id, ${sessionStatus('s')} as status, s.content_hash, s.start_hash, s.started_at, s.completed_at, s.visit_id, s.battery_id,
+       s.battery_version, s.language, s.timezone, s.device_id, s.started_device_id
+     from assessment_sessions s where s.id = any($1::uuid[]) and s.participant_id = any($2::uuid[]) order by s.id ${lock ? 'for update of s' : ''}`,
+    [[...ids], [...participantIds]],
+  );
+}
+
+/** Who has sessions under these local ids in a study, of participants that the caller sees. */
+export async function sessionsInStudies(
+  tx: Tx,
+  keys: readonly { study_id: string; local_id: string }[],
+): Promise<{ id: string; study_id: string; local_id: string }[]> {
+  return prepared(
+    tx,
+    `select s.id, s.study_id, s.local_id from assessment_sessions s join participants p on p.id = s.participant_id
+     where s.local_id is not null and s.local_id = any($2::text[]) and s.study_id = any($1::uuid[])`,
+    [[...new Set(keys.map((key) => key.study_id))], [...new Set(keys.map((key) => key.local_id))]],
+  );
+}
+
+export interface ResponseSessionRow {
+  id: string;
+  study_id: string;
+  local_id: string | null;
+  participant_id: string;
+  device_id: string | null;
+  started_device_id: string | null;
+  battery_id: number | null;
+  battery_version: number | null;
+  started_by_id: string | null;
+  /** Another session came under its local id and was refused: what is said of that id may be of either. */
+  contested: boolean;
+}
+/**
+ * Sessions that responses name by server id, or by the local id of one of `participants`.
+ * @param own the participant that the caller is: no other's is looked at, or locked
+ */
+export async function sessionsOfResponses(
+  tx: Tx,
+  named: { ids: readonly string[]; localIds: readonly string[]; participants: readonly string[]; own: string | null },
+  lock: boolean,
+): Promise<ResponseSessionRow[]> {
+  return prepared(
+    tx,
+    `select s.id, s.study_id, s.local_id, s.participant_id, s.battery_id, s.battery_version, s.started_by_id, s.device_id, s.started_device_id,
+       case when s.source = 'online' and s.status = 'completed' and s.content_hash is null then (extract(epoch from s.completed_at) * 1000)::float8 end as ended_ms,
+       s.local_id is not null and exists (select from sync_conflicts c where c.participant_id = s.participant_id and c.session_id = s.id and c.conflict_type = 'duplicate_session'
+         and (c.local_content->>'startedAt')::timestamptz <> s.started_at) as contested
+     from assessment_sessions s join participants p on p.id = s.participant_id
+     where (s.id = any($1::uuid[]) or (s.participant_id = any($3::uuid[]) and s.local_id is not null and s.local_id = any($2::text[]))) and ($4::uuid is null or s.participant_id = $4)
+     order by s.id ${lock ? 'for update of s' : ''}`,
+    [[...named.ids], [...named.localIds], [...named.participants], named.own],
+  );
+}
+
+/**
+ * Of a study, the sessions under a local id: how many, one of them; how many of them the user synced, the newest of
+ * those.
+ */
+export interface LocalIdHolders {
+  local_id: string;
+  /** As it was asked for; null: of whichever device. */
+  device_id: string | null;
+  study_id: string;
+  sessions: number;
+  own: number;
+  own_id: string | null;
+  own_newest: string | null;
+}
+/**
+ * Of participants that the caller sees, the study first in which the user synced last. Counted, and not listed: where
+ * devices count alike, a whole study has the same ids.
+ */
+export async function localIdHolders(
+  tx: Tx,
+  asked: readonly { local_id: string; device_id: string | null }[],
+  userId: string | null,
+): Promise<LocalIdHolders[]> {
+  return prepared(
+    tx,
+    `select a.local_id, a.device_id, s.study_id, count(*)::integer as sessions, (count(*) filter (where s.started_by_id = $2))::integer as own,
+       (array_agg(s.id order by s.created_at desc, s.id) filter (where s.started_by_id = $2))[1] as own_id, max(s.created_at) filter (where s.started_by_id = $2) as own_newest
+     from unnest($1::text[], $3::text[]) as a(local_id, device_id)
+       join assessment_sessions s on s.local_id is not null and s.local_id = a.local_id and (a.device_id is null or a.device_id in (s.device_id, s.started_device_id))
+       join participants p on p.id = s.participant_id
+     group by a.local_id, a.device_id, s.study_id order by own_newest desc nulls last, s.study_id`,
+    [asked.map(({ local_id }) => local_id), userId, asked.map(({ device_id }) => device_id)],
+  );
+}
+
+/** Sessions under these local ids that have one of these responses, by its id and content. */
+export async function sessionsWithResponses(
+  tx: Tx,
+  localIds: readonly string[],
+  responses: readonly { id: string; hash: string }[],
+): Promise<string[]> {
+  const rows = await prepared<{ id: string }>(
+    tx,
+    `select distinct s.id from assessment_sessions s join participants p on p.id = s.participant_id join session_tasks t on t.session_id = s.id
+     where s.local_id is not null and s.local_id = any($1::text[]) and t.local_id = any($2::text[]) and t.content_hash = any($3::text[])`,
+    [[...localIds], responses.map(({ id }) => id), responses.map(({ hash }) => hash)],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Where refused sessions are now that were kept beside the server's: by participant, local id and content. */
+export async function sessionsKeptBeside(
+  tx: Tx,
+  keys: readonly { participant_id: string; local_id: string; content_hash: string }[],
+): Promise<ReadonlyMap<string, string>> {
+  if (keys.length === 0) return new Map();
+  const rows = await prepared<{ content_hash: string; beside: string }>(
+    tx,
+    `select c.content_hash, c.server_content->>'beside_session_id' as beside from sync_conflicts c
+     where c.participant_id = any($1::uuid[]) and c.local_id = any($2::text[]) and c.content_hash = any($3::text[])
+       and c.kind = 'session' and c.conflict_type = 'duplicate_session' and c.keep = 'both'`,
+    [keys.map((key) => key.participant_id), keys.map((key) => key.local_id), keys.map((key) => key.content_hash)],
+  );
+  // Its content names participant and local id: the hash is of these alone.
+  return new Map(rows.map((row) => [row.content_hash, row.beside]));
+}
+
+export interface OfflineSessionRow extends Omit<LocalSessionRow, 'status' | 'started_device_id'> {
+  status: string;
+  site_id: string | null;
+  expires_at: string;
+  clock_skew_ms: number | null;
+  quality_flags: readonly object[];
+  started_by_id: string | null;
+}
+export async function insertOfflineSessions(tx: Tx, rows: readonly OfflineSessionRow[]): Promise<void> {
+  await insertRows(
+    tx,
+    'assessment_sessions',
+    [
+      'id',
+      'study_id',
+      'site_id',
+      'participant_id',
+      'visit_id',
+      'battery_id',
+      'battery_version',
+      'language',
+      'status',
+      'source',
+      'local_id',
+      'device_id',
+      'clock_skew_ms',
+      'quality_flags',
+      'content_hash',
+      'start_hash',
+      'started_by_id',
+      'started_at',
+      'expires_at',
+      'completed_at',
+      'timezone',
+      'created_at',
+      'updated_at',
+    ] as never,
+    rows.map((row) => ({ ...row, source: 'offline', created_at: 'now', updated_at: 'now' })),
+  );
+}
+
+/** An unfinished offline session goes on as its device has ended it. */
+export async function advanceSession(
+  tx: Tx,
+  row: Pick<
+    LocalSessionRow,
+    'id' | 'status' | 'completed_at' | 'content_hash' | 'start_hash' | 'visit_id' | 'device_id' | 'started_device_id'
+  > & { quality_flags: string; clock_skew_ms: number | null; timezone?: string; language?: string },
+): Promise<void> {
+  const { id, ...change } = row;
+  await tx('assessment_sessions').where({ id }).update(change);
+}
+
+export interface NewConflict {
+  study_id: string;
+  participant_id: string;
+  kind: 'session' | 'response';
+  conflict_type: string;
+  resolution: string;
+  local_id: string;
+  session_id: string;
+  task: string | null;
+  message: string;
+  local_content: Record<string, unknown>;
+  server_content: unknown;
+  content_hash: string;
+}
+/**
+ * Keeps what the server did not take. The same item again is the same conflict; responses of a refused session are kept
+ * with it, also those that come later.
+ */
+export async function insertConflicts(tx: Tx, rows: readonly NewConflict[]): Promise<void> {
+  if (rows.length === 0) return;
+  const columns =
+    'study_id, participant_id, kind, conflict_type, resolution, local_id, session_id, task, message, local_content, server_content, content_hash';
+  await execute(
+    tx,
+    `insert into sync_conflicts as k (${columns}) select ${columns} from jsonb_populate_recordset(null::sync_conflicts, $1::jsonb)
+     on conflict (study_id, kind, conflict_type, local_id, content_hash) do update set local_content = k.local_content || jsonb_build_object('responses',
+       coalesce(k.local_content->'responses', '[]') || (select jsonb_agg(r) from jsonb_array_elements(excluded.local_content->'responses') r where ${NOT_KEPT}))
+     where exists (select from jsonb_array_elements(excluded.local_content->'responses') r where ${NOT_KEPT})`,
+    [JSON.stringify(rows)],
+  );
+}
+const NOT_KEPT = `not coalesce(k.local_content->'responses', '[]') @> jsonb_build_array(jsonb_build_object('id', r->'id', 'sha256', r->'sha256'))`;

@@ -1,0 +1,47 @@
+import type { Tx } from '../client/knex.js';
+import { query } from '../client/query.js';
+
+export interface LiveVisit {
+  id: string;
+  status: string;
+  is_baseline: boolean;
+  datacapture_event: string | null;
+  session_id: string | null;
+}
+
+/**
+ * The row that stands for a visit now, locked: a visit of an older schedule version is done on the live one of the same
+ * key. Undefined: the visit is in the plan no more. Two statements, so that a row which a re-anchoring has just put in
+ * its place is seen once its lock is free.
+ */
+export async function liveVisit(tx: Tx, visitId: string): Promise<LiveVisit | undefined> {
+  const named = (
+    await query<{ visit_key: string }>(tx, 'select visit_key from scheduled_visits where id = $1 for update', [visitId])
+  )[0];
+  if (!named) return undefined;
+  const rows = await query<LiveVisit>(
+    tx,
+    `select id, status, is_baseline, datacapture_event, session_id from scheduled_visits where visit_key = $1 and status not in ('superseded', 'cancelled') for update`,
+    [named.visit_key],
+  );
+  return rows[0];
+}
+
+/**
+ * Completes visits by their sessions, in one statement; one that is not to be done any more is left alone. Answers
+ * those that were.
+ */
+export async function completeVisits(
+  tx: Tx,
+  visits: readonly { id: string; session_id: string; completed_at: string }[],
+): Promise<string[]> {
+  if (visits.length === 0) return [];
+  const rows = await query<{ id: string }>(
+    tx,
+    `update scheduled_visits v set status = 'completed', status_reason = null, completed_at = n.completed_at, session_id = n.session_id
+     from jsonb_to_recordset($1::jsonb) as n(id uuid, session_id uuid, completed_at timestamptz)
+     where v.id = n.id and v.status in ('scheduled', 'open', 'missed') returning v.id`,
+    [JSON.stringify(visits)],
+  );
+  return rows.map(({ id }) => id);
+}

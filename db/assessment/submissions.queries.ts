@@ -1,0 +1,119 @@
+import { summarySource } from '../scheduling/effective-status.js';
+import type { Tx } from '../client/knex.js';
+import { toTextArray, linesAt } from '../client/sets/text-arrays.js';
+import { prepared } from '../client/prepared.js';
+
+export interface TaskRow {
+  session_id: string;
+  task: string;
+  study_id: string;
+  local_id: string | null;
+  module_id: string | null;
+  summary: unknown;
+  computed_summary: unknown;
+  summary_difference: unknown;
+  quality_flags: unknown;
+  warnings: unknown;
+  trial_count: number;
+  content_hash: string;
+}
+const TYPES = {
+  session_id: 'uuid',
+  task: 'text',
+  study_id: 'uuid',
+  local_id: 'text',
+  module_id: 'uuid',
+  summary: 'jsonb',
+  computed_summary: 'jsonb',
+  summary_difference: 'jsonb',
+  quality_flags: 'jsonb',
+  warnings: 'jsonb',
+  trial_count: 'integer',
+  content_hash: 'text',
+} as const satisfies Record<keyof TaskRow, string>;
+const COLUMNS = Object.keys(TYPES) as (keyof TaskRow)[];
+const isJson = (column: keyof TaskRow): boolean => TYPES[column] === 'jsonb';
+// A thousand rows as one document of JSON take the database as long to read as to insert.
+const INSERT = `insert into session_tasks (${COLUMNS.join(', ')}, submitted_at) select ${COLUMNS.map((column) => `n.${column}${isJson(column) ? '::jsonb' : ''}`).join(', ')}, now()
+  from unnest(${COLUMNS.map((column, i) => (isJson(column) ? linesAt(i + 1) : `$${i + 1}::${TYPES[column]}[]`)).join(', ')}) as n(${COLUMNS.join(', ')})`;
+
+export async function insertTasks(tx: Tx, rows: readonly TaskRow[]): Promise<void> {
+  if (rows.length > 0) await insertTaskValues(tx, taskValues(rows));
+}
+
+/** Rows as the values of their statement, for `insertTaskValues`. */
+export const taskValues = (rows: readonly TaskRow[]): unknown[] =>
+  COLUMNS.map((column) =>
+    isJson(column) ? toTextArray(rows.map((row) => JSON.stringify(row[column]))) : rows.map((row) => row[column]),
+  );
+
+export const insertTaskValues = (tx: Tx, values: readonly unknown[]): Promise<unknown> => prepared(tx, INSERT, values);
+
+/** The hash of each task's content that these sessions have, by session and task. */
+export async function taskHashes(
+  tx: Tx,
+  sessionIds: readonly string[],
+): Promise<{ session_id: string; task: string; content_hash: string; local_id: string | null }[]> {
+  return prepared(
+    tx,
+    'select session_id, task, content_hash, local_id from session_tasks where session_id = any($1::uuid[])',
+    [[...sessionIds]],
+  );
+}
+
+export interface TaskRecord extends Omit<TaskRow, 'session_id' | 'study_id'> {
+  summary_source: 'client' | 'computed';
+  submitted_at: string;
+}
+
+/** What has arrived of each task of a session, by name. */
+export async function arrivedTasks(
+  tx: Tx,
+  sessionId: string,
+): Promise<{ task: string; trials: number; checksum: string; submitted_at: string }[]> {
+  return prepared(
+    tx,
+    'select task, trial_count as trials, content_hash as checksum, submitted_at from session_tasks where session_id = $1 order by task',
+    [sessionId],
+  );
+}
+
+/** What each task of a session gave, by name. */
+export async function tasksOfSession(tx: Tx, sessionId: string): Promise<TaskRecord[]> {
+  return tx('session_tasks as t')
+    .where({ session_id: sessionId })
+    .orderBy('task')
+    .select(
+      'task',
+      'local_id',
+      'module_id',
+      'summary',
+      'computed_summary',
+      'summary_difference',
+      'quality_flags',
+      'warnings',
+      'trial_count',
+      'content_hash',
+      'submitted_at',
+      tx.raw(`${summarySource('t')} as summary_source`),
+    );
+}
+
+export async function deleteTask(tx: Tx, sessionId: string, task: string): Promise<void> {
+  await tx('session_tasks').where({ session_id: sessionId, task }).delete();
+}
+
+export interface KnownModulesRow {
+  tasks: string[];
+  names: string[];
+  ids: string[];
+}
+/** Task, name and id of each module of the version that a session used, in their order. */
+export async function modulesOfSession(tx: Tx, batteryId: number, version: number): Promise<KnownModulesRow> {
+  const [modules] = await prepared<KnownModulesRow>(
+    tx,
+    `select coalesce(jsonb_agg(task order by position), '[]') as tasks, coalesce(jsonb_agg(name order by position), '[]') as names, coalesce(jsonb_agg(id order by position), '[]') as ids from battery_modules where battery_id = $1 and version = $2`,
+    [batteryId, version],
+  );
+  return modules!;
+}

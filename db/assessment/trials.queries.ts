@@ -1,0 +1,181 @@
+import { booleans, doubles, instants, integers } from '../client/sets/binary-arrays.js';
+import type { Tx } from '../client/knex.js';
+import { toTextArray, linesAt } from '../client/sets/text-arrays.js';
+import { prepared } from '../client/prepared.js';
+
+/** A raw trial as it is stored and read back. */
+export interface StoredTrial {
+  task: string;
+  trial_index: number;
+  rt: number | null;
+  correct: boolean | null;
+  timestamp: string;
+  data?: Record<string, unknown>;
+  practice?: boolean;
+}
+interface Trial {
+  trial_index: number;
+  rt: number | null;
+  correct: boolean | null;
+  timestamp: string;
+  data?: Record<string, unknown> | undefined;
+  practice?: boolean | undefined;
+}
+/** Trials of a task; `at`: milliseconds since 1970 of each. */
+export interface TrialsOf {
+  session_id: string;
+  study_id: string;
+  task: string;
+  trials: readonly Trial[];
+  at: readonly number[];
+}
+
+/** Trials of one row: small enough to read back in pieces, large enough that a usual task is a single row. */
+export const CHUNK = 1_000;
+/** Trials of one statement: bounds the memory of a submission of 50,000. */
+const TRIALS = 10_000;
+
+// The values of all rows are one array each, of which a row takes its piece.
+const INSERT = `insert into raw_trial_chunks (session_id, task, chunk, study_id, trials, trial_index, rt, correct, at, data, practice)
+  select n.session_id, n.task, n.chunk, n.study_id, n.trials, ${['integer', 'double precision', 'boolean', 'timestamptz'].map((type, i) => `($${i + 8}::${type}[])[n.first:n.first + n.trials - 1]`).join(', ')}, nullif(n.data, '')::jsonb,
+    case when n.practised then ($12::boolean[])[n.first:n.first + n.trials - 1] end
+  from unnest($1::uuid[], $2::text[], $3::integer[], $4::uuid[], $5::integer[], $6::integer[], $13::boolean[], ${linesAt(7)}) as n(session_id, task, chunk, study_id, trials, first, practised, data)`;
+
+/** Whole milliseconds of a year that both calendars call the same: it is its milliseconds and nothing else. */
+const USUAL = /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/;
+
+/** Writes trials as columns of values, in the order given: a thousand trials of a task are one row. */
+export async function insertTrials(tx: Tx, sets: readonly TrialsOf[]): Promise<void> {
+  for (const values of trialInserts(sets)) await insertChunks(tx, values);
+}
+
+/** The values of each statement that it takes to write these trials, for `insertChunks`. */
+export function* trialInserts(sets: readonly TrialsOf[]): Generator<unknown[]> {
+  let rows: Chunk[] = [];
+  let trials = 0;
+  for (const set of sets) {
+    for (let from = 0; from < set.trials.length; from += CHUNK) {
+      rows.push({ set, from, first: trials + 1, trials: Math.min(CHUNK, set.trials.length - from) });
+      trials += rows.at(-1)!.trials;
+      if (trials < TRIALS) continue;
+      yield valuesOf(rows);
+      [rows, trials] = [[], 0];
+    }
+  }
+  if (rows.length > 0) yield valuesOf(rows);
+}
+
+export const insertChunks = (tx: Tx, values: readonly unknown[]): Promise<unknown> => prepared(tx, INSERT, values);
+
+/** Trials of a set from one on; in a statement's arrays they begin at `first`, counted from 1. */
+interface Chunk {
+  set: TrialsOf;
+  from: number;
+  first: number;
+  trials: number;
+}
+
+function valuesOf(rows: readonly Chunk[]): unknown[] {
+  const all = rows.flatMap(({ set, from, trials }) => set.trials.slice(from, from + trials));
+  const data = rows.map(({ first, trials }) => {
+    const own = all.slice(first - 1, first - 1 + trials);
+    return own.some((trial) => trial.data !== undefined) ? JSON.stringify(own.map((trial) => trial.data ?? null)) : '';
+  });
+  return [
+    rows.map(({ set }) => set.session_id),
+    rows.map(({ set }) => set.task),
+    rows.map(({ from }) => from / CHUNK),
+    rows.map(({ set }) => set.study_id),
+    rows.map(({ trials }) => trials),
+    rows.map(({ first }) => first),
+    toTextArray(data),
+    integers(all.map(({ trial_index }) => trial_index)),
+    doubles(all.map(({ rt }) => rt)),
+    booleans(all.map(({ correct }) => correct)),
+    instantsOf(all, rows),
+    booleans(all.map(({ practice }) => practice ?? false)),
+    rows.map(({ first, trials }) =>
+      all.slice(first - 1, first - 1 + trials).some(({ practice }) => practice !== undefined),
+    ),
+  ];
+}
+
+/**
+ * What is finer than a millisecond, or written in another way, the database reads: no instant holds a comma or a quote.
+ */
+const instantsOf = (all: readonly Trial[], rows: readonly Chunk[]): Buffer | string =>
+  all.every(({ timestamp }) => USUAL.test(timestamp))
+    ? instants(rows.flatMap(({ set, from, trials }) => set.at.slice(from, from + trials)))
+    : `{${all.map(({ timestamp }) => timestamp).join(',')}}`;
+
+export async function deleteTrials(tx: Tx, sessionId: string, task: string): Promise<void> {
+  await tx('raw_trial_chunks').where({ session_id: sessionId, task }).delete();
+}
+
+export interface TrialCursor {
+  task: string;
+  chunk: number;
+}
+
+/**
+ * The next piece of a session's trials after `cursor`, tasks by name, each in the order it was sent; at most a
+ * thousand. Undefined at the end.
+ */
+export async function nextTrials(
+  tx: Tx,
+  sessionId: string,
+  cursor: TrialCursor | null,
+  task?: string,
+): Promise<{ cursor: TrialCursor; trials: StoredTrial[] } | undefined> {
+  const found = tx('raw_trial_chunks')
+    .where({ session_id: sessionId, ...(task !== undefined && { task }) })
+    .orderBy(['task', 'chunk']);
+  if (cursor) void found.whereRaw('(task, chunk) > (?, ?)', [cursor.task, cursor.chunk]);
+  const row = (await found.first(
+    'task',
+    'chunk',
+    'trial_index',
+    'rt',
+    'correct',
+    tx.raw('to_json(at) as at'),
+    'data',
+    'practice',
+  )) as
+    | {
+        task: string;
+        chunk: number;
+        trial_index: number[];
+        rt: (number | null)[];
+        correct: (boolean | null)[];
+        at: string[];
+        data: (Record<string, unknown> | null)[] | null;
+        practice: boolean[] | null;
+      }
+    | undefined;
+  if (!row) return undefined;
+  return {
+    cursor: { task: row.task, chunk: row.chunk },
+    trials: row.trial_index.map((trial_index, i) => ({
+      task: row.task,
+      trial_index,
+      rt: row.rt[i]!,
+      correct: row.correct[i]!,
+      timestamp: utc(row.at[i]!),
+      ...(row.data?.[i] && { data: row.data[i] }),
+      ...(row.practice?.[i] && { practice: true }),
+    })),
+  };
+}
+
+/** '2026-01-05T10:00:00.5+00:00' → '2026-01-05T10:00:00.500Z'. */
+function utc(value: string): string {
+  const [whole, fraction = ''] = value.replace(/(\+00:00|\+00|Z)$/, '').split('.');
+  return `${whole}.${fraction.padEnd(3, '0')}Z`;
+}
+
+/**
+ * The same as a row a trial, for exports and reports: `select … from (rows of this) x`. Seen in the transaction's
+ * scope.
+ */
+export const TRIAL_ROWS = `select c.session_id, c.study_id, c.task, c.chunk * ${CHUNK} + t.n as seq, t.trial_index, t.rt, t.correct, t.at, c.data->(t.n - 1)::integer as data, coalesce(c.practice[t.n], false) as practice
+  from raw_trial_chunks c cross join lateral unnest(c.trial_index, c.rt, c.correct, c.at) with ordinality as t(trial_index, rt, correct, at, n)`;

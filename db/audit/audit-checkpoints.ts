@@ -1,0 +1,178 @@
+import { nowIso } from '../client/clock.js';
+import type { CheckpointFolder } from './audit-folder.js';
+import { GENESIS, faultOf, recordsAfter } from './audit-records.js';
+import { checkpointHash, isSignatureValid, signedText } from './audit-signing.js';
+import type { AuditSigner, Checkpoint } from './audit-signing.js';
+import type { Database, Tx } from '../client/knex.js';
+import { GrowingTree } from './merkle.js';
+import { chainHeads, checkpointsOf, insertCheckpoint, lastCheckpoints } from './audit-checkpoints.queries.js';
+import type { StoredCheckpoint } from './audit-checkpoints.queries.js';
+import { inScope } from '../client/transaction.js';
+
+export interface ChainFault {
+  chain: string;
+  first_bad_id: string;
+  fault: string;
+}
+export interface Checkpointed {
+  made: (Checkpoint & { id: string })[];
+  faults: ChainFault[];
+}
+
+/** A chain of which no new checkpoint is signed: it is not what the last one stated. */
+class BrokenChain extends Error {
+  constructor(
+    readonly chain: string,
+    readonly seq: number,
+    readonly fault: string,
+  ) {
+    super(`${chain}/${seq}: ${fault}`);
+  }
+}
+
+/**
+ * Signs every chain, or one, that grew since its last checkpoint, and keeps the checkpoint in the database and in the
+ * folder. Only what continues the last checkpoint, in the database and in the folder, is signed: the new records are
+ * recomputed first. One at a time across all processes of the database.
+ * @returns what was made, and the chains that were not signed, with the reason
+ */
+export async function makeCheckpoints(
+  database: Database,
+  { signer, folder }: { signer: AuditSigner; folder: CheckpointFolder },
+  only?: string,
+): Promise<Checkpointed> {
+  await folder.prepare(signer);
+  const result: Checkpointed = { made: [], faults: [] };
+  await database.transaction(async (lock) => {
+    // A first checkpoint of a long chain takes its time, in a transaction of its own; the lock waits for it.
+    await lock.raw(`set local idle_in_transaction_session_timeout = 0`);
+    await lock.raw(`select pg_advisory_xact_lock(hashtext('audit-checkpoints'))`);
+    const [heads, last, keys] = [await chainHeads(lock, only), await lastCheckpoints(lock), await folder.keys()];
+    const outside = new Set(await folder.chains());
+    for (const { chain, rows, head } of heads) {
+      const known = last.get(chain);
+      // Nothing new, and kept outside as well.
+      if (rows === (known ?? 0) && (known === undefined || outside.has(chain))) continue;
+      try {
+        const stored = await checkpointsOf(lock, chain);
+        const previous = await lastOf(chain, stored, folder, keys);
+        if (rows < (previous?.rows ?? 0))
+          throw new BrokenChain(chain, rows + 1, `the chain ends at ${rows}, a checkpoint covers ${previous!.rows}`);
+        const kept: Checkpoint[] = stored.map(statedOnly);
+        if (rows > (previous?.rows ?? 0)) {
+          const made = await inScope(database, '*', ({ tx }) => extend(tx, { chain, rows, head }, previous, signer));
+          result.made.push(made);
+          kept.push(statedOnly(made));
+        }
+        // After the commit: a line that is missing outside comes with the next run, one too many would look like a
+        // deletion.
+        await folder.keep(chain, kept);
+      } catch (fault) {
+        if (!(fault instanceof BrokenChain)) throw fault;
+        result.faults.push({ chain, first_bad_id: `${chain}/${fault.seq}`, fault: fault.fault });
+      }
+    }
+  });
+  return result;
+}
+
+/**
+ * The last checkpoint of a chain, the same in the database and outside. @throws BrokenChain when they differ or its
+ * signature does not hold
+ */
+async function lastOf(
+  chain: string,
+  stored: readonly StoredCheckpoint[],
+  folder: CheckpointFolder,
+  keys: ReadonlyMap<string, string>,
+): Promise<StoredCheckpoint | undefined> {
+  const inside = stored.at(-1);
+  const outside = (await folder.read(chain)).at(-1);
+  if (outside && outside.rows > (inside?.rows ?? 0))
+    throw new BrokenChain(chain, outside.rows, `the checkpoint of ${outside.created_at} is no more in the database`);
+  if (inside && !isSignatureValid(statedOnly(inside), keys))
+    throw new BrokenChain(chain, inside.rows, `the signature of the checkpoint of ${inside.created_at} does not hold`);
+  return inside;
+}
+
+/** What is signed and kept, without what the database has beside it. */
+export const statedOnly = ({
+  chain,
+  rows,
+  head,
+  root,
+  created_at,
+  previous,
+  previous_rows,
+  witness,
+  key_id,
+  public_key,
+  signature,
+}: Checkpoint): Checkpoint => ({
+  chain,
+  rows,
+  head,
+  root,
+  created_at,
+  previous,
+  previous_rows,
+  witness,
+  key_id,
+  public_key,
+  signature,
+});
+
+async function extend(
+  tx: Tx,
+  now: { chain: string; rows: number; head: string },
+  previous: StoredCheckpoint | undefined,
+  signer: AuditSigner,
+): Promise<Checkpoint & { id: string }> {
+  const { chain } = now;
+  const tree = treeOf(chain, previous);
+  let head = previous?.head ?? GENESIS;
+  const witness: Buffer[] = [];
+  for await (const batch of recordsAfter(tx, chain, tree.size, now.rows)) {
+    for (const row of batch) {
+      const fault = faultOf(row, { seq: tree.size + 1, head });
+      if (fault) throw new BrokenChain(chain, row.seq, fault);
+      const hash = Buffer.from(row.hash, 'hex');
+      tree.append(hash);
+      witness.push(hash.subarray(0, 8));
+      head = row.hash;
+    }
+  }
+  if (tree.size !== now.rows || head !== now.head)
+    throw new BrokenChain(chain, tree.size + 1, `the chain ends at ${tree.size}, its head says ${now.rows}`);
+  const unsigned: Checkpoint = {
+    chain,
+    rows: tree.size,
+    head,
+    root: tree.root().toString('hex'),
+    created_at: nowIso(),
+    previous: previous ? checkpointHash(statedOnly(previous)) : null,
+    previous_rows: previous?.rows ?? 0,
+    witness: Buffer.concat(witness).toString('base64'),
+    key_id: signer.keyId,
+    public_key: signer.publicKey,
+    signature: '',
+  };
+  const signed = { ...unsigned, signature: signer.sign(signedText(unsigned)) };
+  return { ...signed, id: await insertCheckpoint(tx, { ...signed, peaks: tree.peaksText() }) };
+}
+
+/** The tree that the last checkpoint left: its subtrees must give the root that was signed. */
+function treeOf(chain: string, previous: StoredCheckpoint | undefined): GrowingTree {
+  if (!previous) return new GrowingTree();
+  try {
+    const tree = GrowingTree.from(previous.rows, previous.peaks);
+    if (tree.root().toString('hex') === previous.root) return tree;
+  } catch (fault) {
+    throw new BrokenChain(chain, previous.rows, (fault as Error).message);
+  }
+  throw new BrokenChain(
+    chain,
+    previous.rows,
+    `the subtrees kept with the checkpoint of ${previous.created_at} do not give the root that was signed`,
+  );
+}

@@ -1,0 +1,68 @@
+import { hash } from 'node:crypto';
+import { canonicalJson } from './canonical-json.js';
+import type { Database, Tx } from '../client/knex.js';
+
+/** A record as it is stored and hashed; created_at in microseconds. */
+export interface AuditRow {
+  seq: number;
+  chain: string;
+  study_id: string | null;
+  user_id: string | null;
+  action: string;
+  resource_type: string;
+  resource_id: string | null;
+  audit_metadata: unknown;
+  request_id: string | null;
+  created_at: string;
+  prev_hash: string;
+  hash: string;
+  hash_version: number;
+}
+
+/** What the first record of a chain follows. */
+export const GENESIS = '0'.repeat(64);
+const BATCH = 2000;
+/** A record's time as it is hashed. */
+export const HASHED_COLUMNS = `to_char(audit_log.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at`;
+const COLUMNS = `seq, chain, study_id, user_id, action, resource_type, resource_id, audit_metadata, request_id, ${HASHED_COLUMNS}, prev_hash, hash, hash_version`;
+
+/** What a record's hash is taken of: the previous hash and the record's canonical JSON (decisions, section 7). */
+export function recordBytes({ prev_hash, hash: _hash, ...record }: AuditRow): string {
+  return prev_hash + canonicalJson(record);
+}
+
+/** SHA-256 over `recordBytes`. */
+export const recordHash = (row: AuditRow): string => hash('sha256', recordBytes(row), 'hex');
+
+/** The records of a chain after `seq`, in order, in batches; up to `until` where it is given. */
+export async function* recordsAfter(
+  db: Database | Tx,
+  chain: string,
+  seq: number,
+  until = Number.MAX_SAFE_INTEGER,
+): AsyncGenerator<AuditRow[]> {
+  for (let at = seq; at < until;) {
+    const { rows } = (await db.raw(
+      `select ${COLUMNS} from audit_log where chain = ? and seq > ? and seq <= ? order by seq limit ?`,
+      [chain, at, until, BATCH],
+    )) as { rows: AuditRow[] };
+    if (rows.length > 0) yield rows;
+    if (rows.length < BATCH) return;
+    at = rows.at(-1)!.seq;
+  }
+}
+
+/** The fault of a record at its place in the chain, in words; undefined: it holds. */
+export function faultOf(row: AuditRow, place: { seq: number; head: string }): string | undefined {
+  if (row.seq !== place.seq) return `record ${place.seq} is missing`;
+  if (row.prev_hash !== place.head) return 'it does not follow the record before it';
+  if (row.hash !== recordHash(row)) return 'its content is not what was sealed';
+  return undefined;
+}
+
+export async function recordBySeq(tx: Tx, chain: string, seq: number): Promise<AuditRow | undefined> {
+  const { rows } = (await tx.raw(`select ${COLUMNS} from audit_log where chain = ? and seq = ?`, [chain, seq])) as {
+    rows: AuditRow[];
+  };
+  return rows[0];
+}

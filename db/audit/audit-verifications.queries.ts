@@ -1,0 +1,64 @@
+import type { Database, Tx } from '../client/knex.js';
+import { query } from '../client/query.js';
+
+export interface VerificationRow {
+  id: string;
+  chain: string | null;
+  status: 'pending' | 'running' | 'completed' | 'failed';
+  requested_by_id: string | null;
+  rows_verified: number;
+  rows_total: number;
+  chains_verified: number;
+  chains_total: number;
+  state: VerificationState | null;
+  result: Record<string, unknown> | null;
+  error: string | null;
+  created_at: string;
+  started_at: string | null;
+  completed_at: string | null;
+}
+/**
+ * Where a verification goes on: the chains that are still to come, the first of them being under way, and what was
+ * found so far.
+ */
+export interface VerificationState {
+  chains: string[];
+  at: { rows: number; head: string } | null;
+  checkpoints: number;
+  head: string | null;
+  bad: { first_bad_id: string; fault: string } | null;
+}
+
+export async function insertVerification(tx: Tx, chain: string | null, userId: string): Promise<VerificationRow> {
+  const [row] = await tx<VerificationRow>('audit_verifications')
+    .insert({ chain, requested_by_id: userId })
+    .returning('*');
+  return row as VerificationRow;
+}
+
+export const verificationById = async (db: Database | Tx, id: string): Promise<VerificationRow | undefined> =>
+  db<VerificationRow>('audit_verifications').where({ id }).first();
+
+/** Writes how far it is; `false`: it is over already. */
+export async function noteVerification(tx: Tx, id: string, change: Partial<VerificationRow>): Promise<boolean> {
+  const { state, result, ...rest } = change;
+  const count = await tx('audit_verifications')
+    .where({ id })
+    .whereIn('status', ['pending', 'running'])
+    .update({
+      ...rest,
+      ...(state !== undefined && { state: JSON.stringify(state) }),
+      ...(result !== undefined && { result: JSON.stringify(result) }),
+    });
+  return count > 0;
+}
+
+/** So many records do the chains have now, or the one. */
+export async function recordsOf(tx: Tx, chains: readonly string[]): Promise<number> {
+  const [sum] = await query<{ rows: number }>(
+    tx,
+    'select coalesce(sum(seq), 0)::bigint as rows from audit_chains where chain = any($1)',
+    [[...chains]],
+  );
+  return sum!.rows;
+}

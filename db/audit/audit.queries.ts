@@ -1,0 +1,66 @@
+import { HASHED_COLUMNS } from './audit-records.js';
+import type { Tx } from '../client/knex.js';
+import { query } from '../client/query.js';
+
+export interface AuditFilter {
+  study_id?: string | undefined;
+  user_id?: string | undefined;
+  action?: string | undefined;
+  resource_type?: string | undefined;
+  resource_id?: string | undefined;
+  request_id?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+  skip: number;
+  limit: number;
+}
+
+const EQUAL = ['study_id', 'user_id', 'action', 'resource_type', 'resource_id', 'request_id'] as const;
+
+/** Whether there is a study of this id, or was one: its chain stays. */
+export async function hasChain(tx: Tx, studyId: string): Promise<boolean> {
+  const [found] = await query<{ there: boolean }>(
+    tx,
+    `select exists (select from studies where id = $1::uuid) or exists (select from audit_chains where chain = $2) or exists (select from audit_log where chain = $3)
+       or exists (select from audit_checkpoints where chain = $4) as there`,
+    [studyId, studyId, studyId, studyId],
+  );
+  return found!.there;
+}
+
+/** Audit records that fit a filter, newest first. Order within a chain is by seq, never by time alone. */
+export async function listAudit(tx: Tx, filter: AuditFilter): Promise<{ items: unknown[]; total: number }> {
+  const matching = () => {
+    const query = tx('audit_log');
+    for (const field of EQUAL) if (filter[field] !== undefined) void query.where(field, filter[field]);
+    if (filter.from) void query.where('created_at', '>=', filter.from);
+    if (filter.to) void query.where('created_at', '<=', filter.to);
+    return query;
+  };
+  // The time as it is hashed, with all of its digits: whoever has the record can compute its hash.
+  const items = await matching()
+    .orderBy([
+      { column: 'audit_log.created_at', order: 'desc' },
+      { column: 'seq', order: 'desc' },
+    ])
+    .offset(filter.skip)
+    .limit(filter.limit)
+    .select(
+      tx.raw(`chain || '/' || seq as id`),
+      'seq',
+      'chain',
+      'study_id',
+      'user_id',
+      'action',
+      'resource_type',
+      'resource_id',
+      'audit_metadata',
+      'request_id',
+      tx.raw(HASHED_COLUMNS),
+      'prev_hash',
+      'hash',
+      'hash_version',
+    );
+  const [count] = await matching().count({ n: '*' });
+  return { items, total: Number(count?.n ?? 0) };
+}

@@ -1,0 +1,56 @@
+import type { CheckpointFolder } from './audit-folder.js';
+import { keyIdOf } from './audit-signing.js';
+import type { Checkpoint } from './audit-signing.js';
+import type { Tx } from '../client/knex.js';
+
+/** What a folder of checkpoints holds, as it was read. */
+export type TrustedCheckpoint = ReadonlyMap<string, readonly Checkpoint[]>;
+
+/**
+ * Whether what a folder keeps is of this database: a chain of a study, or a checkpoint, is in both. The service's own
+ * chain has the same name everywhere and says nothing.
+ */
+export async function isOfDatabase(tx: Tx, kept: TrustedCheckpoint): Promise<boolean> {
+  const chains = [...kept.keys()].filter((chain) => chain !== 'service');
+  const signatures = [...kept.values()].flat().map(({ signature }) => signature);
+  const {
+    rows: [found],
+  } = (await tx.raw(
+    'select exists (select from audit_chains where chain = any (?)) or exists (select from audit_log where chain = any (?)) or exists (select from audit_checkpoints where signature = any (?)) as there',
+    [chains, chains, signatures],
+  )) as { rows: { there: boolean }[] };
+  return found!.there;
+}
+
+/**
+ * The public keys that the database itself keeps with its checkpoints, by key id: what is left where nothing outside
+ * tells one.
+ */
+export async function keysBesideCheckpoints(tx: Tx): Promise<Map<string, string>> {
+  const { rows } = (await tx.raw('select distinct key_id, public_key from audit_checkpoints')) as {
+    rows: { key_id: string; public_key: string }[];
+  };
+  return new Map(
+    rows
+      .filter(({ key_id, public_key }) => isKey(public_key) && keyIdOf(public_key) === key_id)
+      .map(({ key_id, public_key }) => [key_id, public_key]),
+  );
+}
+
+function isKey(pem: string): boolean {
+  try {
+    return keyIdOf(pem) !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** The keys of a folder, and the one that signs now. */
+export async function trustedKeys(
+  folder: CheckpointFolder,
+  own: { keyId: string; publicKey: string } | undefined,
+): Promise<Map<string, string>> {
+  const keys = await folder.keys();
+  if (own) keys.set(own.keyId, own.publicKey);
+  return keys;
+}

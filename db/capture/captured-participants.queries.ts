@@ -1,0 +1,255 @@
+import type { Tx } from '../client/knex.js';
+import type { Statement } from '../client/one-trip.js';
+import { putOutbox } from '../outbox/outbox.js';
+import { prepared } from '../client/prepared.js';
+import { carriedTrace } from '../client/trace-context.js';
+import { query } from '../client/query.js';
+
+/** Of a participant, what the capture system may change. */
+export interface CapturedColumns {
+  participant_code?: string;
+  site_id?: string;
+  preferred_language?: string;
+  email?: string;
+  phone?: string;
+  timezone?: string;
+  date_of_birth?: string;
+  arm?: string;
+  /** Of the capture system. */
+  datacapture_arm?: number;
+}
+export type CapturedRow = Required<{ [K in keyof CapturedColumns]: CapturedColumns[K] | null }> & {
+  id: string;
+  external_id: string;
+  status: 'enrolled' | 'withdrawn';
+};
+
+// One is asked for as one: a statement with an array is planned anew every time (as in facts.ts).
+const locking = (whose: string) => `
+select id, external_id, status, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm, datacapture_arm
+  from participants where study_id = $1 and external_id ${whose} order by id for update`;
+const LOCK_ONE = locking('= $2'),
+  LOCK_MANY = locking('= any($2::text[])');
+
+/**
+ * The participants of records (trigger rule 5), locked, so that what is compared is what is changed. Those of many
+ * records are planned for each time: a sync fills a study of which no statistics know yet, and a plan that is kept
+ * compares each of its participants with each of the records, one after the other.
+ */
+export async function lockByExternalId(
+  tx: Tx,
+  studyId: string,
+  records: readonly string[],
+): Promise<Map<string, CapturedRow>> {
+  const rows =
+    records.length === 1
+      ? await prepared<CapturedRow>(tx, LOCK_ONE, [studyId, records[0]])
+      : await query<CapturedRow>(tx, LOCK_MANY, [studyId, [...records]]);
+  return new Map(rows.map((row) => [row.external_id, row]));
+}
+
+/** A row where the record has a participant. */
+export const recordHasParticipant = (studyId: string, record: string): Statement => ({
+  sql: 'select 1 from participants where study_id = $1 and external_id = $2',
+  values: [studyId, record],
+});
+
+/** Of these participant codes, those that somebody of the study has. */
+export async function takenCodes(tx: Tx, studyId: string, codes: readonly string[]): Promise<Set<string>> {
+  const rows = await prepared<{ participant_code: string }>(
+    tx,
+    'select participant_code from participants where study_id = $1 and participant_code = any($2)',
+    [studyId, [...codes]],
+  );
+  return new Set(rows.map((row) => row.participant_code));
+}
+
+export interface SiteRow {
+  id: string;
+  site_code: string;
+}
+/** A study's sites by code. */
+export async function sitesOf(tx: Tx, studyId: string): Promise<SiteRow[]> {
+  return prepared<SiteRow>(tx, 'select id, site_code from sites where study_id = $1 order by site_code', [studyId]);
+}
+
+/** Makes a site, or finds the one that somebody made in between. @returns its id and whether it is new */
+export async function makeSite(tx: Tx, studyId: string, code: string): Promise<{ id: string; made: boolean }> {
+  const [made] = await prepared<{ id: string }>(
+    tx,
+    'insert into sites (study_id, site_code, name) values ($1, $2, $2) on conflict (study_id, site_code) do nothing returning id',
+    [studyId, code],
+  );
+  if (made) return { id: made.id, made: true };
+  const [found] = await prepared<{ id: string }>(tx, 'select id from sites where study_id = $1 and site_code = $2', [
+    studyId,
+    code,
+  ]);
+  return { id: found!.id, made: false };
+}
+
+/** A participant as a record gives it, with the form that its facts are kept in. */
+export interface NewCaptured extends CapturedColumns {
+  record: string;
+  participant_code: string;
+  form_status: string;
+  items: Record<string, string>;
+}
+
+/**
+ * Participant, anchor (unset, version 1, as everyone has from the start), form, and the message by which the
+ * participant's workflow is started when there is time: its first decision is made with the participant, so nothing
+ * waits for it.
+ */
+const ENROLL = `
+with wanted as materialized (
+  select * from jsonb_to_recordset($2::jsonb) as w (record text, participant_code text, site_id uuid, preferred_language text, email text, phone text,
+    timezone text, date_of_birth date, arm text, datacapture_arm integer, form_status text, items jsonb)
+), made as (
+  insert into participants (study_id, external_id, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm, datacapture_arm)
+  select $1, record, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm, datacapture_arm from wanted
+  on conflict do nothing returning id, external_id, site_id
+), anchors as (
+  insert into anchor_dates (participant_id, study_id) select id, $1 from made
+), forms as (
+  insert into form_instances (study_id, participant_id, form_oid, origin, status, items)
+  select $1, m.id, $3, 'datacapture', w.form_status, w.items from made m join wanted w on w.record = m.external_id
+), starts as (
+  insert into outbox (topic, study_id, subject, payload, patient) select 'participant-start', $1, id::text, jsonb_build_object('site_id', site_id) || $4::jsonb, true from made
+)
+select id, external_id from made`;
+
+/**
+ * Enrolls the participants of records. @returns their ids by record; one that is missing met a code or a record that is
+ * taken.
+ */
+export async function enrollCaptured(
+  tx: Tx,
+  studyId: string,
+  formOid: string,
+  rows: readonly NewCaptured[],
+): Promise<Map<string, string>> {
+  if (rows.length === 0) return new Map();
+  const made = await prepared<{ id: string; external_id: string }>(tx, ENROLL, [
+    studyId,
+    JSON.stringify(rows),
+    formOid,
+    JSON.stringify(carriedTrace()),
+  ]);
+  return new Map(made.map((row) => [row.external_id, row.id]));
+}
+
+const UPDATE = `
+update participants p set
+  participant_code = coalesce(w.participant_code, p.participant_code), site_id = coalesce(w.site_id, p.site_id), preferred_language = coalesce(w.preferred_language, p.preferred_language),
+  email = coalesce(w.email, p.email), phone = coalesce(w.phone, p.phone), timezone = coalesce(w.timezone, p.timezone),
+  date_of_birth = coalesce(w.date_of_birth, p.date_of_birth), arm = coalesce(w.arm, p.arm),
+  datacapture_arm = coalesce(w.datacapture_arm, p.datacapture_arm)
+from jsonb_to_recordset($1::jsonb) as w (id uuid, participant_code text, site_id uuid, preferred_language text, email text, phone text, timezone text, date_of_birth date, arm text, datacapture_arm integer)
+where p.id = any($2) and p.id = w.id`;
+
+/** Changes participants; a column that is not named stays (nothing is ever emptied: trigger rule 4). */
+export async function updateCaptured(tx: Tx, rows: readonly ({ id: string } & CapturedColumns)[]): Promise<void> {
+  if (rows.length > 0) await prepared(tx, UPDATE, [JSON.stringify(rows), rows.map(({ id }) => id)]);
+}
+
+export interface CaptureForm {
+  id: string;
+  participant_id: string;
+  status: 'draft' | 'complete' | 'signed' | 'locked';
+  items: Record<string, unknown>;
+}
+
+/** The facts that came from the capture system, as one form of each participant. */
+export async function captureForms(
+  tx: Tx,
+  participantIds: readonly string[],
+  formOid: string,
+): Promise<Map<string, CaptureForm>> {
+  if (participantIds.length === 0) return new Map();
+  const rows = await prepared<CaptureForm>(
+    tx,
+    `select id, participant_id, status, items from form_instances where participant_id = any($1) and form_oid = $2 and origin = 'datacapture' order by created_at desc`,
+    [[...participantIds], formOid],
+  );
+  return new Map(rows.map((row) => [row.participant_id, row]));
+}
+
+export interface CaptureFormWrite {
+  id?: string;
+  participant_id: string;
+  status: string;
+  items: Record<string, unknown>;
+}
+const WRITE_FORMS = `
+with wanted as materialized (
+  select * from jsonb_to_recordset($3::jsonb) as w (id uuid, participant_id uuid, status text, items jsonb)
+), changed as (
+  update form_instances f set status = w.status, items = w.items from wanted w where f.id = any($4) and f.id = w.id
+)
+insert into form_instances (study_id, participant_id, form_oid, origin, status, items)
+select $1, participant_id, $2, 'datacapture', status, items from wanted where id is null`;
+
+/** Writes forms: changes those that have an id, makes the others. */
+export async function writeCaptureForms(
+  tx: Tx,
+  studyId: string,
+  formOid: string,
+  forms: readonly CaptureFormWrite[],
+): Promise<void> {
+  if (forms.length > 0)
+    await prepared(tx, WRITE_FORMS, [studyId, formOid, JSON.stringify(forms), forms.flatMap(({ id }) => id ?? [])]);
+}
+
+const POLICY = `
+select coalesce(p.policy, s.config -> 'enrollment_date_policy') as policy
+  from studies s left join enrollment_policies p on p.study_id = s.id and p.policy_version = s.policy_version
+ where s.id = $1`;
+export interface PolicyOf {
+  policy: unknown;
+}
+/** The enrollment policy that holds in the study, as a row; null when it has none. */
+export const policyStatement = (studyId: string): Statement => ({ sql: POLICY, values: [studyId] });
+
+/** The enrollment policy that holds in the study; null when it has none. */
+export async function currentPolicyRow(tx: Tx, studyId: string): Promise<unknown> {
+  const [row] = await prepared<PolicyOf>(tx, POLICY, [studyId]);
+  return row?.policy ?? null;
+}
+
+/** The participant's workflow was started by a message that it answered: a start that still waits has nothing to do. */
+export async function participantStarted(tx: Tx, participantId: string): Promise<void> {
+  await prepared(tx, `delete from outbox where topic = 'participant-start' and subject = $1 and patient`, [
+    participantId,
+  ]);
+}
+
+/**
+ * Tells the study's active coordinators, those of the participant's site where they are assigned to sites, that the
+ * capture system brought another date for a finalized anchor: a mail to each, sent by the message. Told once for each
+ * cause: a trigger, or a date that a sync found.
+ */
+export async function notifyCoordinators(
+  tx: Tx,
+  studyId: string,
+  participantId: string,
+  cause: { id: string; key: string },
+): Promise<void> {
+  const rows = await query<{ id: string }>(
+    tx,
+    `insert into notifications (study_id, participant_id, user_id, subject_id, kind, channel, dedupe_key)
+     select p.study_id, p.id, u.id, $1::uuid, 'trigger_override_required', 'email', 'trigger-override/' || $2 || '/' || u.id
+       from participants p
+       join user_studies us on us.study_id = p.study_id
+       join users u on u.id = us.user_id and u.role = 'coordinator' and u.status = 'active'
+      where p.study_id = $3 and p.id = $4
+        and (not exists (select from user_sites x join sites s on s.id = x.site_id where x.user_id = u.id and s.study_id = p.study_id)
+             or exists (select from user_sites x where x.user_id = u.id and x.site_id = p.site_id))
+     on conflict (dedupe_key) where dedupe_key is not null do nothing returning id`,
+    [cause.id, cause.key, studyId, participantId],
+  );
+  await putOutbox(
+    tx,
+    rows.map(({ id }) => ({ topic: 'notification', studyId, subject: id })),
+  );
+}

@@ -1,0 +1,171 @@
+import { SecretBox } from '../client/crypto.js';
+import type { Tx } from '../client/knex.js';
+import type { Statement } from '../client/one-trip.js';
+import { prepared } from '../client/prepared.js';
+import { OF_SITES } from '../studies/sites.queries.js';
+import type { KnownEventRow } from './known-events.queries.js';
+import { query } from '../client/query.js';
+
+/** A row of datacapture_configs; secrets only as cipher text. */
+export interface DatacaptureConfigRow {
+  id: string;
+  study_id: string;
+  api_url: string;
+  api_token_encrypted: string;
+  project_id: string | null;
+  enrollment_instrument: string | null;
+  enrollment_event: string | null;
+  participant_field_mapping: Record<string, string>;
+  event_battery_mapping: Record<string, EventBattery>;
+  data_field_mapping: Record<string, DataFields>;
+  webhook_enabled: boolean;
+  webhook_secret_encrypted: string | null;
+  webhook_auth: 'header' | 'url';
+  poll_interval_minutes: number;
+  /** A site code or data access group that the study does not have becomes a site. */
+  create_missing_sites: boolean;
+  /** By event id (workflows/domain/capture/known-events.ts). */
+  known_events: Record<string, KnownEventRow>;
+  /** When the last complete reading of changes began; null: the next poll reads everything. */
+  polled_at: string | null;
+  last_webhook_received: string | null;
+  last_sync_at: string | null;
+  sync_status: 'pending' | 'active' | 'error';
+  sync_error_message: string | null;
+  created_at: string;
+  updated_at: string;
+}
+export interface EventBattery {
+  battery_id: number;
+  target_day: number;
+  window_before: number;
+  window_after: number;
+}
+export interface DataFields {
+  datacapture_instrument: string;
+  fields: Record<string, string>;
+}
+
+type Column = Exclude<keyof DatacaptureConfigRow, 'id' | 'study_id' | 'created_at' | 'updated_at'>;
+export type ConfigChange = Partial<Pick<DatacaptureConfigRow, Column>>;
+
+const json = new Set<string>([
+  'participant_field_mapping',
+  'event_battery_mapping',
+  'data_field_mapping',
+  'known_events',
+]);
+const columns = (change: ConfigChange) =>
+  Object.fromEntries(
+    Object.entries(change).map(([name, value]) => [name, json.has(name) ? JSON.stringify(value) : value]),
+  );
+
+/** Where a secret is stored, authenticated with its cipher text (db/client/crypto.ts). */
+export const tokenPlace = (studyId: string) => `datacapture_configs/${studyId}/api_token`;
+export const webhookSecretPlace = (studyId: string) => `datacapture_configs/${studyId}/webhook_secret`;
+
+const CONFIG = 'select * from datacapture_configs where study_id = $1';
+/** A study's configuration, as a row. */
+export const configStatement = (studyId: string): Statement => ({ sql: CONFIG, values: [studyId] });
+
+export async function findConfig(
+  tx: Tx,
+  studyId: string,
+  lock?: 'for update',
+): Promise<DatacaptureConfigRow | undefined> {
+  const [row] = await prepared<DatacaptureConfigRow>(tx, lock ? `${CONFIG} for update` : CONFIG, [studyId]);
+  return row;
+}
+
+export async function insertConfig(tx: Tx, studyId: string, values: ConfigChange): Promise<DatacaptureConfigRow> {
+  const [row] = await tx('datacapture_configs')
+    .insert({ study_id: studyId, ...columns(values) })
+    .returning('*');
+  return row as DatacaptureConfigRow;
+}
+
+export async function updateConfig(tx: Tx, studyId: string, values: ConfigChange): Promise<DatacaptureConfigRow> {
+  const [row] = await tx('datacapture_configs').where({ study_id: studyId }).update(columns(values)).returning('*');
+  return row as DatacaptureConfigRow;
+}
+
+/**
+ * Says on the configuration what is wrong with the capture system; `null`: nothing any more. @returns whether it said
+ * something else before
+ */
+export async function noteConnection(tx: Tx, studyId: string, fault: string | null): Promise<boolean> {
+  const values: ConfigChange =
+    fault === null
+      ? { sync_status: 'active', sync_error_message: null }
+      : { sync_status: 'error', sync_error_message: fault };
+  const query = tx('datacapture_configs').where({ study_id: studyId });
+  // What stands there already is not written again: each fetch of a burst would else rewrite the row.
+  if (fault === null) query.where({ sync_status: 'error' });
+  else query.whereRaw('(sync_status, coalesce(sync_error_message, ?)) is distinct from (?, ?)', ['', 'error', fault]);
+  return (await query.update(values)) > 0;
+}
+
+/** How many visits' results wait for the capture system, stand there, or failed to get there. */
+export async function pushCounts(
+  tx: Tx,
+  studyId: string,
+): Promise<{ pending: number; synced: number; failed: number }> {
+  const rows = await query<{ pending: number; synced: number; failed: number }>(
+    tx,
+    `select count(*) filter (where data_sync_status = 'pending') as pending,
+            count(*) filter (where data_sync_status = 'synced') as synced,
+            count(*) filter (where data_sync_status = 'failed') as failed
+       from scheduled_visits where study_id = $1 and data_sync_status is not null and ${OF_SITES}`,
+    [studyId],
+  );
+  return rows[0]!;
+}
+
+export interface Rotation {
+  rotated: number;
+  already: number;
+  studies: string[];
+}
+
+/**
+ * Encrypts every stored token and secret anew, from one key to another, in the caller's transaction: all of them or
+ * none. What is under the new key already stays, so that a second run does nothing.
+ * @throws SecretUnreadable naming why, when one decrypts with neither.
+ */
+export async function rotateSecrets(tx: Tx, from: SecretBox, to: SecretBox): Promise<Rotation> {
+  const rows: DatacaptureConfigRow[] = await tx('datacapture_configs').orderBy('study_id').forUpdate();
+  const rotation: Rotation = { rotated: 0, already: 0, studies: [] };
+  for (const row of rows) {
+    const change: ConfigChange = {};
+    const token = renew(row.api_token_encrypted, tokenPlace(row.study_id), from, to);
+    if (token) change.api_token_encrypted = token;
+    const secret =
+      row.webhook_secret_encrypted && renew(row.webhook_secret_encrypted, webhookSecretPlace(row.study_id), from, to);
+    if (secret) change.webhook_secret_encrypted = secret;
+    if (Object.keys(change).length === 0) {
+      rotation.already += 1;
+      continue;
+    }
+    await updateConfig(tx, row.study_id, change);
+    rotation.rotated += 1;
+    rotation.studies.push(row.study_id);
+  }
+  return rotation;
+}
+
+export function renew(sealed: string, place: string, from: SecretBox, to: SecretBox): string | undefined {
+  if (sealed.split(':')[1] === to.keyId) {
+    to.open(sealed, place);
+    return undefined;
+  }
+  return to.seal(from.open(sealed, place), place);
+}
+
+/** Those of the battery ids that the study does not have. */
+export async function unknownBatteries(tx: Tx, studyId: string, ids: readonly number[]): Promise<number[]> {
+  const known: number[] = await tx('batteries')
+    .where({ study_id: studyId })
+    .whereIn('id', [...ids])
+    .pluck('id');
+  return ids.filter((id) => !known.includes(id));
+}

@@ -1,0 +1,130 @@
+import type { Tx } from '../client/knex.js';
+import type { Statement } from '../client/one-trip.js';
+import { prepared } from '../client/prepared.js';
+
+export interface RecordClaim {
+  /** Hash of what the record held when it was last read; null when it never was, or not as a whole (by a sync). */
+  content_hash: string | null;
+  /** Hash of what the service took from it then. */
+  reading_hash: string | null;
+  /** The database's time of the claim: what is read after it is newer than what an earlier claim read. */
+  claimed_at: string;
+}
+
+/**
+ * Takes the record of a trigger that is open and of the enrollment instrument, so that triggers of one record are
+ * worked off one after the other, and notes that the trigger is under way. The same owner may claim again (a repeated
+ * attempt); a lease that ran out belongs to nobody. Answers the claim, or no row when another trigger holds the record.
+ */
+export const claimRecord = (studyId: string, eventId: string, seconds: number): Statement => ({
+  sql: `
+with claimed as (
+  insert into datacapture_records as r (study_id, record, lease_owner, lease_until)
+  select e.study_id, e.record, e.id, clock_timestamp() + make_interval(secs => $3)
+    from webhook_events e join datacapture_configs c on c.study_id = e.study_id and c.enrollment_instrument = e.instrument
+   where e.study_id = $1 and e.id = $2 and e.status in ('received', 'processing')
+  on conflict (study_id, record) do update set lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
+    where r.lease_owner is null or r.lease_owner = excluded.lease_owner or r.lease_until < clock_timestamp()
+  returning content_hash, reading_hash, clock_timestamp() as claimed_at
+),
+noted as (
+  update webhook_events set status = 'processing' where id = $2 and status = 'received' and exists (select from claimed)
+)
+select * from claimed`,
+  values: [studyId, eventId, seconds],
+});
+
+/**
+ * Writes down what was read, fenced: only while the lease is the owner's and nothing newer was read in between.
+ * @returns false when the lease was lost; then nothing of the reading may be written.
+ */
+export async function storeReading(
+  tx: Tx,
+  studyId: string,
+  record: string,
+  owner: string,
+  claim: RecordClaim,
+  hashes: { content_hash: string; reading_hash: string },
+): Promise<boolean> {
+  const stored = await prepared(
+    tx,
+    `update datacapture_records set content_hash = $1, reading_hash = $6, vanished_at = null, read_at = $2::timestamptz
+      where study_id = $3 and record = $4 and lease_owner = $5 and lease_until > clock_timestamp() and (read_at is null or read_at <= $2::timestamptz)
+      returning 1`,
+    [hashes.content_hash, claim.claimed_at, studyId, record, owner, hashes.reading_hash],
+  );
+  return stored.length === 1;
+}
+
+/** Gives a record back; nothing happens when it is somebody else's by now. */
+export async function releaseRecord(tx: Tx, studyId: string, record: string, owner: string): Promise<void> {
+  await prepared(
+    tx,
+    'update datacapture_records set lease_owner = null, lease_until = null where study_id = $1 and record = $2 and lease_owner = $3',
+    [studyId, record, owner],
+  );
+}
+
+/**
+ * Takes records for a reading as `claimRecord` does for a trigger; those that a trigger holds are not in the answer.
+ */
+export async function claimRecords(
+  tx: Tx,
+  studyId: string,
+  records: readonly string[],
+  owner: string,
+  seconds: number,
+): Promise<Map<string, RecordClaim>> {
+  const claims = await prepared<RecordClaim & { record: string }>(
+    tx,
+    `insert into datacapture_records as r (study_id, record, lease_owner, lease_until)
+     select $1, t, $3, clock_timestamp() + make_interval(secs => $4) from unnest($2::text[]) t order by t
+     on conflict (study_id, record) do update set lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
+       where r.lease_owner is null or r.lease_owner = excluded.lease_owner or r.lease_until < clock_timestamp()
+     returning record, content_hash, reading_hash, clock_timestamp() as claimed_at`,
+    [studyId, [...records], owner, seconds],
+  );
+  return new Map(claims.map((claim) => [claim.record, claim]));
+}
+
+/**
+ * Writes down readings of a sync, fenced as `storeReading` is, and gives the records back. What a sync reads is less
+ * than what a record shows: where it finds a change, the hash of the whole is not known any more.
+ * @returns the records whose lease was still the owner's; of the others nothing may be written.
+ */
+export async function storeReadings(
+  tx: Tx,
+  studyId: string,
+  owner: string,
+  claimedAt: string,
+  readings: readonly { record: string; reading_hash: string | null }[],
+): Promise<Set<string>> {
+  const stored = await prepared<{ record: string }>(
+    tx,
+    `update datacapture_records r
+        set content_hash = case when r.reading_hash is not distinct from w.reading_hash then r.content_hash end, reading_hash = w.reading_hash, read_at = $4::timestamptz, vanished_at = null
+       from jsonb_to_recordset($3::jsonb) as w (record text, reading_hash text)
+      where r.study_id = $1 and r.record = any($5) and r.record = w.record
+        and r.lease_owner = $2 and r.lease_until > clock_timestamp() and (r.read_at is null or r.read_at <= $4::timestamptz)
+      returning r.record`,
+    [studyId, owner, JSON.stringify(readings), claimedAt, readings.map(({ record }) => record)],
+  );
+  return new Set(stored.map((row) => row.record));
+}
+
+/** Gives records back; of those in `refused` nothing was taken, so that the next reading looks at them again. */
+export async function releaseRecords(
+  tx: Tx,
+  studyId: string,
+  records: readonly string[],
+  owner: string,
+  refused: readonly string[] = [],
+): Promise<void> {
+  await prepared(
+    tx,
+    `update datacapture_records set lease_owner = null, lease_until = null,
+       content_hash = case when record = any($4) then null else content_hash end, reading_hash = case when record = any($4) then null else reading_hash end
+      where study_id = $1 and record = any($2) and lease_owner = $3`,
+    [studyId, [...records], owner, [...refused]],
+  );
+}

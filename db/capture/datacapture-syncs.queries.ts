@@ -1,0 +1,240 @@
+import type { Tx } from '../client/knex.js';
+import { putOutbox } from '../outbox/outbox.js';
+import { prepared } from '../client/prepared.js';
+
+export type SyncKind = 'sync' | 'poll';
+export type SyncCounts = Partial<Record<string, number>>;
+export interface SyncRow {
+  id: string;
+  study_id: string;
+  kind: SyncKind;
+  status: 'running' | 'completed' | 'failed';
+  requested_by_id: string | null;
+  /** Only what has changed since is read; null: everything. */
+  changed_since: string | null;
+  /** The records to read are written down. */
+  listed: boolean;
+  records_total: number;
+  counts: SyncCounts;
+  error_code: string | null;
+  error: string | null;
+  started_at: string;
+  finished_at: string | null;
+}
+export interface SyncIssue {
+  code: string;
+  message: string;
+}
+export interface SyncRecordRow {
+  record: string;
+  outcome: string | null;
+  participant_id: string | null;
+  issues: SyncIssue[];
+}
+
+/** The reading of this kind that goes on in the study, or a new one. */
+export async function openSync(
+  tx: Tx,
+  of: { study_id: string; kind: SyncKind; changed_since: string | null; requested_by_id: string | null },
+): Promise<{ row: SyncRow; opened: boolean }> {
+  const [row] = await prepared<SyncRow>(
+    tx,
+    `insert into datacapture_syncs (study_id, kind, changed_since, requested_by_id) values ($1, $2, $3, $4)
+     on conflict (study_id, kind) where status = 'running' do nothing returning *`,
+    [of.study_id, of.kind, of.changed_since, of.requested_by_id],
+  );
+  if (row) return { row, opened: true };
+  const running = await runningSync(tx, of.study_id, of.kind);
+  // It ended at this very moment: the next look makes a new one.
+  return running ? { row: running, opened: false } : openSync(tx, of);
+}
+
+export async function runningSync(tx: Tx, studyId: string, kind: SyncKind): Promise<SyncRow | undefined> {
+  return tx('datacapture_syncs').where({ study_id: studyId, kind, status: 'running' }).first();
+}
+
+/** Has the workflow of a sync started, which does nothing where it runs. */
+export const startSync = (tx: Tx, row: SyncRow): Promise<void> =>
+  putOutbox(tx, [{ topic: 'datacapture-sync', studyId: row.study_id, subject: row.id }]);
+
+export async function findSync(tx: Tx, id: string, lock?: 'for update'): Promise<SyncRow | undefined> {
+  const [row] = await prepared<SyncRow>(
+    tx,
+    `select * from datacapture_syncs where id = $1${lock ? ' for update' : ''}`,
+    [id],
+  );
+  return row;
+}
+
+export async function listSyncs(
+  tx: Tx,
+  studyId: string,
+  page: { skip: number; limit: number },
+): Promise<{ items: SyncRow[]; total: number }> {
+  const query = tx<SyncRow>('datacapture_syncs').where({ study_id: studyId });
+  const [count] = await query.clone().count({ total: '*' });
+  const items = await query
+    .orderBy([{ column: 'started_at', order: 'desc' }, 'id'])
+    .offset(page.skip)
+    .limit(page.limit);
+  return { items: items as SyncRow[], total: Number(count!.total) };
+}
+
+/** Writes down which records are to be read, and those that the capture system has no more. */
+export async function storeList(
+  tx: Tx,
+  sync: SyncRow,
+  list: { read: readonly string[]; vanished: readonly { record: string; participant_id: string }[]; issue: SyncIssue },
+): Promise<void> {
+  await prepared(
+    tx,
+    `insert into datacapture_sync_records (sync_id, study_id, record, position) select $1, $2, r, n from unnest($3::text[]) with ordinality as t (r, n)`,
+    [sync.id, sync.study_id, [...list.read]],
+  );
+  await prepared(
+    tx,
+    `insert into datacapture_sync_records (sync_id, study_id, record, position, outcome, participant_id, issues)
+     select $1, $2, r, 0, 'vanished', p, $5::jsonb from unnest($3::text[], $4::uuid[]) as t (r, p) on conflict do nothing`,
+    [
+      sync.id,
+      sync.study_id,
+      list.vanished.map((v) => v.record),
+      list.vanished.map((v) => v.participant_id),
+      JSON.stringify([list.issue]),
+    ],
+  );
+  await prepared(
+    tx,
+    `update datacapture_records set vanished_at = coalesce(vanished_at, clock_timestamp()) where study_id = $1 and record = any($2)`,
+    [sync.study_id, list.vanished.map((v) => v.record)],
+  );
+  await prepared(tx, `update datacapture_syncs set listed = true, records_total = $2, counts = $3 where id = $1`, [
+    sync.id,
+    list.read.length,
+    JSON.stringify(list.vanished.length > 0 ? { vanished: list.vanished.length } : {}),
+  ]);
+}
+
+/** Participants whose record the service has read, with the record: what may have vanished from the capture system. */
+export async function readRecords(tx: Tx, studyId: string): Promise<{ record: string; participant_id: string }[]> {
+  return prepared(
+    tx,
+    `select p.external_id as record, p.id as participant_id from participants p join datacapture_records r on r.study_id = p.study_id and r.record = p.external_id
+      where p.study_id = $1 and p.status = 'enrolled' and r.read_at is not null order by p.external_id`,
+    [studyId],
+  );
+}
+
+/** The next records to read, in order, and how many there are in all. */
+export async function openRecords(tx: Tx, syncId: string, most: number): Promise<{ records: string[]; left: number }> {
+  const rows = await prepared<{ record: string; left: number }>(
+    tx,
+    `select record, (select count(*) from datacapture_sync_records o where o.sync_id = $1 and o.outcome is null)::integer as left
+       from datacapture_sync_records where sync_id = $1 and outcome is null order by position limit $2`,
+    [syncId, most],
+  );
+  return { records: rows.map((row) => row.record), left: rows[0]?.left ?? 0 };
+}
+
+export interface RecordOutcome {
+  record: string;
+  outcome: string;
+  participant_id: string | null;
+  issues: SyncIssue[];
+}
+
+/** Writes down what has become of records, and counts it. @returns how many are still to be read */
+export async function storeOutcomes(tx: Tx, syncId: string, outcomes: readonly RecordOutcome[]): Promise<number> {
+  await prepared(
+    tx,
+    `update datacapture_sync_records r set outcome = w.outcome, participant_id = w.participant_id, issues = w.issues
+       from jsonb_to_recordset($2::jsonb) as w (record text, outcome text, participant_id uuid, issues jsonb)
+      where r.sync_id = $1 and r.record = any($3) and r.record = w.record`,
+    [syncId, JSON.stringify(outcomes), outcomes.map(({ record }) => record)],
+  );
+  const sync = await findSync(tx, syncId, 'for update');
+  const counts: SyncCounts = { ...sync?.counts };
+  for (const { outcome } of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  const [row] = await prepared<{ left: number }>(
+    tx,
+    `with counted as (update datacapture_syncs set counts = $2 where id = $1)
+     select count(*)::integer as left from datacapture_sync_records where sync_id = $1 and outcome is null`,
+    [syncId, JSON.stringify(counts)],
+  );
+  return row!.left;
+}
+
+/**
+ * A vanished record may be another one's former name: where exactly one record that this reading has enrolled holds
+ * what the vanished one held when it was last read, the issue names it. Nobody is made one with anybody by this.
+ */
+export async function nameRenamed(tx: Tx, sync: SyncRow): Promise<void> {
+  await prepared(
+    tx,
+    `with same as (
+       select v.record, min(n.record) as new_record from datacapture_sync_records v
+         join datacapture_records h on h.study_id = v.study_id and h.record = v.record and h.reading_hash is not null
+         join datacapture_sync_records n on n.sync_id = v.sync_id and n.outcome in ('created', 'failed')
+         join datacapture_records m on m.study_id = n.study_id and m.record = n.record and m.reading_hash = h.reading_hash
+        where v.sync_id = $1 and v.outcome = 'vanished' group by v.record having count(*) = 1
+     )
+     update datacapture_sync_records r set issues = r.issues || jsonb_build_array(jsonb_build_object('code', 'RECORD_RENAMED', 'message', 'A new record holds the same: "' || s.new_record || '". It may be this one under another name.'))
+       from same s where r.sync_id = $1 and r.record = s.record`,
+    [sync.id],
+  );
+}
+
+/**
+ * Ends a reading; of its records those stay that there is something to tell of. @returns whether it was still going on
+ */
+export async function closeSync(
+  tx: Tx,
+  id: string,
+  ending: { status: 'completed' } | { status: 'failed'; code: string; message: string },
+): Promise<boolean> {
+  const failed = ending.status === 'failed' ? ending : null;
+  const ended = await prepared(
+    tx,
+    `update datacapture_syncs set status = $2, error_code = $3, error = $4, finished_at = clock_timestamp() where id = $1 and status = 'running' returning 1`,
+    [id, ending.status, failed?.code.slice(0, 60) ?? null, failed?.message.slice(0, 1_000) ?? null],
+  );
+  await prepared(
+    tx,
+    `delete from datacapture_sync_records where sync_id = $1 and issues = '[]' and coalesce(outcome, '') not in ('override_required', 'failed', 'vanished')`,
+    [id],
+  );
+  return ended.length === 1;
+}
+
+/**
+ * What there is to tell of a reading's records. `ofVisibleParticipants`: only of participants whom the caller may see.
+ */
+export async function syncIssues(
+  tx: Tx,
+  sync: SyncRow,
+  filter: { skip: number; limit: number; ofVisibleParticipants: boolean },
+): Promise<{ items: SyncRecordRow[]; total: number }> {
+  const query = tx('datacapture_sync_records')
+    .where({ sync_id: sync.id })
+    .whereRaw(`(issues <> '[]' or outcome in ('override_required', 'failed', 'vanished'))`);
+  if (filter.ofVisibleParticipants)
+    query.whereIn('participant_id', tx('participants').where({ study_id: sync.study_id }).select('id'));
+  const [count] = await query.clone().count({ total: '*' });
+  const items: SyncRecordRow[] = await query
+    .orderBy(['position', 'record'])
+    .offset(filter.skip)
+    .limit(filter.limit)
+    .select('record', 'outcome', 'participant_id', 'issues');
+  return { items, total: Number(count!.total) };
+}
+
+/** How many minutes lie between two polls of each study that is polled. */
+export async function polledStudies(tx: Tx, studyId?: string): Promise<Map<string, number>> {
+  const rows = await prepared<{ study_id: string; poll_interval_minutes: number }>(
+    tx,
+    `select c.study_id, c.poll_interval_minutes from datacapture_configs c join studies s on s.id = c.study_id
+      where s.datacapture_enabled and c.poll_interval_minutes > 0 and ($1::uuid is null or c.study_id = $1)`,
+    [studyId ?? null],
+  );
+  return new Map(rows.map((row) => [row.study_id, row.poll_interval_minutes]));
+}

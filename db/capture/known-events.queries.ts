@@ -1,0 +1,87 @@
+import type { Tx } from '../client/knex.js';
+import { prepared } from '../client/prepared.js';
+
+/** An event of the capture system, as it is kept by its id. */
+export interface KnownEventRow {
+  name: string;
+  label: string;
+  arm: number;
+  identity: string;
+  told: string;
+  former: string[];
+  gone?: boolean;
+  was?: string;
+}
+
+/** An event that is called otherwise from now on; `label_…` is what people read. */
+export interface Rename {
+  from: string;
+  to: string;
+  label_from: string;
+  label_to: string;
+}
+
+const RENAMES = `with r as (select * from jsonb_to_recordset($2::jsonb) as r ("from" text, "to" text, label_from text, label_to text)),`;
+
+/**
+ * Gives windows, event definitions and visits of every status the new names of events, all at once, so that two events
+ * may have changed names with each other. Visits that are still to do take their window's new name as well: the plan
+ * has it, and no new version follows. @returns how many visits were renamed
+ */
+export async function renameEvents(tx: Tx, studyId: string, renames: readonly Rename[]): Promise<number> {
+  const [counted] = await prepared<{ visits: number }>(
+    tx,
+    `${RENAMES}
+     names as (
+       select w.id as window_id, w.name as was, r.label_to as name from visit_windows w join r on r."from" = w.datacapture_event
+        where w.study_id = $1 and w.name = r.label_from and r.label_to <> ''),
+     windows as (
+       update visit_windows w set datacapture_event = r."to", name = case when w.name = r.label_from and r.label_to <> '' then left(r.label_to, 300) else w.name end
+         from r where w.study_id = $1 and w.datacapture_event = r."from"),
+     definitions as (
+       update event_definitions e set datacapture_event = r."to" from r where e.study_id = $1 and e.datacapture_event = r."from" and r."from" <> r."to"),
+     planned as (
+       update scheduled_visits v set changed_from = jsonb_set(v.changed_from, '{datacapture_event}', to_jsonb(r."to"))
+         from r where v.study_id = $1 and v.changed_from->>'datacapture_event' = r."from"
+           and not exists (select from r o where o."from" = v.datacapture_event)),
+     visits as (
+       update scheduled_visits v set datacapture_event = r."to",
+         changed_from = case when v.changed_from->>'datacapture_event' is null then v.changed_from
+           else jsonb_set(v.changed_from, '{datacapture_event}', to_jsonb(coalesce((select o."to" from r o where o."from" = v.changed_from->>'datacapture_event'), v.changed_from->>'datacapture_event'))) end,
+         name = case when v.status in ('completed', 'superseded') then v.name
+           when v.visit_window_id is null and v.schedule_version_id is not null and v.name = r."from" then r."to"
+           else coalesce((select left(n.name, 300) from names n where n.window_id = v.visit_window_id and n.was = v.name), v.name) end
+         from r where v.study_id = $1 and v.datacapture_event = r."from" returning v.id)
+     select count(*)::integer as visits from visits`,
+    [studyId, JSON.stringify(renames)],
+  );
+  return counted!.visits;
+}
+
+/** Events that windows, event definitions and open visits of a study name. */
+export async function eventsInUse(tx: Tx, studyId: string): Promise<string[]> {
+  const rows = await prepared<{ name: string }>(
+    tx,
+    `select datacapture_event as name from visit_windows where study_id = $1 and datacapture_event is not null
+     union select datacapture_event from event_definitions where study_id = $1 and datacapture_event is not null
+     union select datacapture_event from scheduled_visits where study_id = $1 and datacapture_event is not null 
+       and (status in ('scheduled', 'open') or (status = 'completed' and data_sync_status in ('pending', 'failed')))`,
+    [studyId],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/**
+ * Has results of visits at these events pushed again where that was refused, or is still to be done: what was refused
+ * under the old name is taken under the new one. @returns their sessions
+ */
+export async function pushesAtEvents(tx: Tx, studyId: string, events: readonly string[]): Promise<{ id: string }[]> {
+  return prepared(
+    tx,
+    `select p.session_id as id from result_pushes p join assessment_sessions s on s.id = p.session_id join scheduled_visits v on v.id = s.visit_id
+      where p.study_id = $1 and v.datacapture_event = any($2) and v.status = 'completed'
+        and (p.status in ('pending', 'waiting') or (p.status = 'failed' and p.error_type = 'rejected'))
+      order by 1`,
+    [studyId, [...events]],
+  );
+}

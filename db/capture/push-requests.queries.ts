@@ -1,0 +1,139 @@
+import type { Tx } from '../client/knex.js';
+import { putOutbox } from '../outbox/outbox.js';
+import { execute, query } from '../client/query.js';
+
+/** A session whose push is to look again. */
+interface Asking {
+  id: string;
+  study_id: string;
+}
+
+/**
+ * Has the results of completed sessions pushed, in the caller's commit: those of an integrated study whose visit has a
+ * capture-system event and is told by the session. All others are left alone; their sync status stays null. What
+ * failed before stays `failed` until it has succeeded.
+ */
+export async function requestPushes(tx: Tx, sessionIds: readonly string[]): Promise<void> {
+  if (sessionIds.length === 0) return;
+  const rows = await query<Asking>(
+    tx,
+    `with due as (
+       select s.id, s.study_id, s.participant_id, v.id as visit_id,
+         -- An offline session may come before its results: they ask again when they arrive.
+         s.source = 'online' or exists (select from session_tasks k where k.session_id = s.id) as ready
+       from assessment_sessions s join studies t on t.id = s.study_id join scheduled_visits v on v.id = s.visit_id
+       where s.id = any($1) and s.status = 'completed' and t.datacapture_enabled
+         and v.status = 'completed' and v.datacapture_event is not null and (v.session_id = s.id or (v.session_id is null and s.source = 'online'))
+     ), asked as (${ASK} select id, study_id, participant_id from due on conflict ${AGAIN} returning session_id
+     ), sessions as (
+       update assessment_sessions s set sync_status = 'pending', synced_at = null from due d where s.id = d.id and s.sync_status is distinct from 'failed'
+     ), visits as (
+       update scheduled_visits v set data_sync_status = 'pending', synced_at = null from due d where v.id = d.visit_id and v.data_sync_status is distinct from 'failed'
+     ) select id, study_id from due where ready order by id`,
+    [[...sessionIds]],
+  );
+  await wake(tx, rows);
+}
+
+const ASK = 'insert into result_pushes as p (session_id, study_id, participant_id)';
+const AGAIN = `(session_id) do update set requested = p.requested + 1, requested_at = clock_timestamp(), status = 'pending', failures = 0, waits = 0, next_attempt_at = null`;
+
+/** Has a completed session's push tried (again) now, whatever came of it before. */
+export async function requestPushAgain(
+  tx: Tx,
+  session: { id: string; study_id: string; participant_id: string },
+): Promise<void> {
+  await execute(tx, `${ASK} values ($1, $2, $3) on conflict ${AGAIN}`, [
+    session.id,
+    session.study_id,
+    session.participant_id,
+  ]);
+  await wake(tx, [session]);
+}
+
+/** The same of many sessions' pushes, each of which was asked for before. */
+export async function requestPushesAgain(tx: Tx, sessionIds: readonly string[]): Promise<void> {
+  const rows = await query<Asking>(
+    tx,
+    `update result_pushes p set requested = p.requested + 1, requested_at = clock_timestamp(), status = 'pending', failures = 0, waits = 0, next_attempt_at = null
+      where p.session_id = any($1) returning p.session_id as id, p.study_id`,
+    [[...sessionIds]],
+  );
+  await wake(tx, rows);
+}
+
+/**
+ * The service is let in (again): what failed for want of that goes out. `trial`: nobody knows yet whether it is; the one
+ * that has waited longest finds out, and the others follow it.
+ */
+export async function retryForbidden(tx: Tx, studyId: string, trial: boolean): Promise<void> {
+  const rows = await query<{ id: string }>(
+    tx,
+    `select session_id as id from result_pushes where study_id = $1 and forbidden and status = 'failed' order by requested_at, session_id limit $2`,
+    [studyId, trial ? 1 : null],
+  );
+  await requestPushesAgain(
+    tx,
+    rows.map(({ id }) => id),
+  );
+}
+
+/**
+ * The failed pushes of a study, or those of these sessions, are tried now; of participants that the caller may see.
+ * @returns the sessions
+ */
+export async function retryFailures(tx: Tx, studyId: string, sessionIds?: readonly string[]): Promise<string[]> {
+  const rows: { session_id: string }[] = await tx('result_pushes as p')
+    .join('participants as q', 'q.id', 'p.participant_id')
+    .join('assessment_sessions as s', 's.id', 'p.session_id')
+    .where({ 'p.study_id': studyId, 's.sync_status': 'failed', 's.status': 'completed' })
+    .modify((found) => {
+      if (sessionIds) found.whereRaw('p.session_id = any(?)', [[...sessionIds]]);
+    })
+    .orderBy('p.requested_at')
+    .select('p.session_id');
+  const sessions = rows.map(({ session_id }) => session_id);
+  await requestPushesAgain(tx, sessions);
+  return sessions;
+}
+
+/** Starts the workflows of these pushes, or wakes those that wait. */
+async function wake(tx: Tx, pushes: readonly Asking[]): Promise<void> {
+  await putOutbox(
+    tx,
+    pushes.map((push) => ({ topic: 'push' as const, studyId: push.study_id, subject: push.id })),
+  );
+}
+
+/**
+ * The capture system is back: what waits for it is tried now. One look for each push that waits, however often it is
+ * back. A message that a relay has taken already may have led to the very attempt that failed, so it does not count.
+ */
+export async function requeueWaitingPushes(tx: Tx, studyId: string): Promise<void> {
+  const rows = await query<Asking>(
+    tx,
+    `select p.session_id as id, p.study_id from result_pushes p where p.study_id = $1 and p.status = 'waiting' and p.next_attempt_at > clock_timestamp()
+       and not exists (select from outbox o where o.subject = p.session_id::text and o.topic = 'push' and o.attempts = 0) order by p.requested_at`,
+    [studyId],
+  );
+  await wake(tx, rows);
+}
+
+/**
+ * Pushes whose time passed long ago and that nobody works at: their workflows were lost. Wakes them. @returns how many
+ */
+export async function requeueOverduePushes(tx: Tx, overdueSeconds: number): Promise<number> {
+  const rows = await query<Asking>(
+    tx,
+    `select p.session_id as id, p.study_id from result_pushes p
+      where p.status in ('pending', 'waiting') and coalesce(p.next_attempt_at, p.requested_at) < clock_timestamp() - $1 * interval '1 second'
+        and greatest(p.updated_at, p.slot_at) < clock_timestamp() - $2 * interval '1 second'
+        and not exists (select from outbox o where o.subject = p.session_id::text)
+        and (exists (select from session_tasks k where k.session_id = p.session_id)
+          or exists (select from assessment_sessions s where s.id = p.session_id and s.source = 'online'))
+      order by 1 limit 1000`,
+    [overdueSeconds, overdueSeconds],
+  );
+  await wake(tx, rows);
+  return rows.length;
+}

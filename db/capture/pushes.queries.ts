@@ -1,0 +1,284 @@
+import { taskSummary } from '../scheduling/effective-status.js';
+import type { Tx } from '../client/knex.js';
+import { page } from '../client/paging.js';
+import type { Listed, Page } from '../client/paging.js';
+import { query } from '../client/query.js';
+
+export type PushStatus = 'pending' | 'waiting' | 'synced' | 'failed' | 'skipped';
+/** What a push was sent in spite of. */
+export interface PushRemark {
+  code: string;
+  field: string;
+  message: string;
+}
+export interface PushRow {
+  session_id: string;
+  study_id: string;
+  participant_id: string;
+  status: PushStatus;
+  requested: number;
+  done: number;
+  requested_at: string;
+  attempts: number;
+  failures: number;
+  waits: number;
+  unanswered: boolean;
+  /** The last attempt was not let in. */
+  forbidden: boolean;
+  attempt_id: string | null;
+  slot_at: string | null;
+  error_type: string | null;
+  message: string | null;
+  next_attempt_at: string | null;
+  warnings: PushRemark[];
+}
+const OWN = `p.session_id, p.study_id, p.participant_id, p.status, p.requested, p.done, p.requested_at, p.attempts, p.failures, p.waits, p.unanswered, p.forbidden, p.attempt_id, p.slot_at, p.error_type, p.message, p.next_attempt_at, p.warnings`;
+
+export async function lockPush(tx: Tx, sessionId: string): Promise<PushRow | undefined> {
+  return tx('result_pushes as p').where('p.session_id', sessionId).forUpdate().first(tx.raw(OWN)) as Promise<
+    PushRow | undefined
+  >;
+}
+
+/** What a push is decided from, as it stands now. */
+export interface PushFacts {
+  integrated: boolean;
+  session_status: string;
+  source: 'online' | 'offline';
+  external_id: string | null;
+  began_after_withdrawal: boolean;
+  visit_id: string | null;
+  visit_status: string | null;
+  visit_event: string | null;
+  visit_session_id: string | null;
+  summaries: Record<string, Record<string, number>> | null;
+}
+export async function pushFacts(tx: Tx, sessionId: string): Promise<PushFacts | undefined> {
+  const rows = await query<PushFacts>(
+    tx,
+    `select t.datacapture_enabled as integrated, s.status as session_status, s.source, p.external_id, coalesce(s.started_at > p.withdrawn_at, false) as began_after_withdrawal,
+       v.id as visit_id, v.status as visit_status, v.datacapture_event as visit_event, v.session_id as visit_session_id,
+       (select jsonb_object_agg(k.task, ${taskSummary('k')}) from session_tasks k where k.session_id = s.id) as summaries
+     from assessment_sessions s join studies t on t.id = s.study_id join participants p on p.id = s.participant_id left join scheduled_visits v on v.id = s.visit_id
+     where s.id = $1`,
+    [sessionId],
+  );
+  return rows[0];
+}
+
+/** An attempt is under way. One that may send: until its end is written, nobody knows what came of it. */
+export async function noteAttempt(tx: Tx, sessionId: string, attemptId: string, sends: boolean): Promise<void> {
+  await tx('result_pushes')
+    .where({ session_id: sessionId })
+    .update({ attempt_id: attemptId, ...(sends && { unanswered: true }) });
+}
+
+/**
+ * When a push may call: the pushes of a configuration are so many milliseconds apart, in the order in which they come,
+ * whichever worker runs them. A time that was given stays until the attempt ends.
+ * @returns how many milliseconds are left until then; 0: now
+ */
+export async function slotIn(tx: Tx, push: PushRow, milliseconds: number): Promise<number> {
+  if (push.slot_at === null) {
+    // An open breaker is not waited at twice.
+    const [slot] = await query<{ at: string }>(
+      tx,
+      `update datacapture_breakers set next_slot_at = greatest(next_slot_at, clock_timestamp()) + $1 * interval '1 millisecond' where study_id = $2 and state = 'closed'
+       returning next_slot_at - $3 * interval '1 millisecond' as at`,
+      [milliseconds, push.study_id, milliseconds],
+    );
+    if (!slot) return 0;
+    await tx('result_pushes').where({ session_id: push.session_id }).update({ slot_at: slot.at });
+  }
+  const left = (await tx('result_pushes')
+    .where({ session_id: push.session_id })
+    .first(tx.raw('extract(epoch from slot_at - clock_timestamp()) * 1000 as ms'))) as { ms: number };
+  return Math.max(0, left.ms);
+}
+
+/** Where a push writes to. */
+export interface PushTarget {
+  studyId: string;
+  record: string;
+  event: string;
+}
+/** Takes a record's event for one attempt. False: another push holds it. */
+export async function takeTarget(tx: Tx, at: PushTarget, owner: string, seconds: number): Promise<boolean> {
+  const rows = await query<unknown>(
+    tx,
+    `insert into push_targets as t (study_id, record, event, lease_owner, lease_until) values ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 second')
+     on conflict (study_id, record, event) do update set lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
+       where t.lease_owner is null or t.lease_owner = excluded.lease_owner or t.lease_until < clock_timestamp()
+     returning 1`,
+    [at.studyId, at.record, at.event, owner, seconds],
+  );
+  return rows.length === 1;
+}
+/** Holds it longer. False: the lease ran out and somebody else has it. */
+export async function keepTarget(tx: Tx, at: PushTarget, owner: string, seconds: number): Promise<boolean> {
+  return (
+    (await tx('push_targets')
+      .where({ study_id: at.studyId, record: at.record, event: at.event, lease_owner: owner })
+      .update({ lease_until: tx.raw(`clock_timestamp() + ? * interval '1 second'`, [seconds]) })) === 1
+  );
+}
+export async function releaseTarget(tx: Tx, at: PushTarget, owner: string): Promise<void> {
+  await tx('push_targets')
+    .where({ study_id: at.studyId, record: at.record, event: at.event, lease_owner: owner })
+    .update({ lease_owner: null, lease_until: null });
+}
+
+/** How an attempt ended. `status` of the push: `waiting` with the time of the next one, else final. */
+export interface PushResult {
+  attempt: {
+    status: 'success' | 'failed' | 'skipped';
+    error_type: string | null;
+    message: string | null;
+    records_imported: number | null;
+    already_there: boolean;
+    warnings: PushRemark[];
+    started_at: string;
+  };
+  push: {
+    status: Exclude<PushStatus, 'pending'>;
+    done: number;
+    failures: number;
+    waits: number;
+    unanswered: boolean;
+    forbidden: boolean;
+    next_attempt_at: string | null;
+  };
+}
+
+/** Writes an attempt and what it makes of push, session and visit; both say the same. */
+export async function endAttempt(tx: Tx, push: PushRow, visitId: string | null, ending: PushResult): Promise<void> {
+  const { attempt } = ending;
+  const { error_type, message } = attempt;
+  await tx('push_attempts').insert({
+    ...attempt,
+    warnings: JSON.stringify(attempt.warnings),
+    session_id: push.session_id,
+    study_id: push.study_id,
+    visit_id: visitId,
+    number: push.attempts + 1,
+    next_attempt_at: ending.push.next_attempt_at,
+  });
+  // Asked for again meanwhile: what was done now may not be all.
+  const status = ending.push.status !== 'waiting' && push.requested > ending.push.done ? 'pending' : ending.push.status;
+  await tx('result_pushes')
+    .where({ session_id: push.session_id })
+    .update({
+      ...ending.push,
+      status,
+      slot_at: null,
+      error_type,
+      message,
+      warnings: JSON.stringify(attempt.warnings),
+      attempts: push.attempts + 1,
+      next_attempt_at: status === 'waiting' ? ending.push.next_attempt_at : null,
+    });
+  const sync = { success: 'synced', failed: 'failed', skipped: null }[attempt.status];
+  const shown = sync === 'synced' && status === 'pending' ? 'pending' : sync;
+  const values = { synced_at: shown === 'synced' ? tx.raw('now()') : null };
+  await tx('assessment_sessions')
+    .where({ id: push.session_id })
+    .update({ sync_status: shown, ...values });
+  if (visitId !== null) {
+    // A visit that another session tells, or that was opened again, is not this session's any more.
+    await tx('scheduled_visits')
+      .where({ id: visitId, status: 'completed' })
+      .whereRaw('coalesce(session_id, ?) = ?', [push.session_id, push.session_id])
+      .update({ data_sync_status: shown, ...values });
+  }
+}
+
+/** Locks what an attempt's end writes, in the order in which the API does: session, visit, push. */
+export async function lockEnding(
+  tx: Tx,
+  sessionId: string,
+): Promise<{ push: PushRow; visitId: string | null } | undefined> {
+  const session = (await tx('assessment_sessions').where({ id: sessionId }).forNoKeyUpdate().first('visit_id')) as
+    { visit_id: string | null } | undefined;
+  if (!session) return undefined;
+  if (session.visit_id !== null)
+    await tx('scheduled_visits').where({ id: session.visit_id }).forNoKeyUpdate().select('id');
+  const push = await lockPush(tx, sessionId);
+  return push && { push, visitId: session.visit_id };
+}
+
+// --- what is shown
+
+export interface AttemptRecord {
+  id: string;
+  session_id: string;
+  visit_id: string | null;
+  number: number;
+  status: 'success' | 'failed' | 'skipped';
+  error_type: string | null;
+  message: string | null;
+  records_imported: number | null;
+  already_there: boolean;
+  warnings: PushRemark[];
+  started_at: string;
+  at: string;
+  next_attempt_at: string | null;
+}
+export function listAttempts(tx: Tx, sessionId: string, at: Page): Promise<Listed<AttemptRecord>> {
+  return page(
+    tx,
+    tx('push_attempts as a').where('a.session_id', sessionId),
+    'a.id, a.session_id, a.visit_id, a.number, a.status, a.error_type, a.message, a.records_imported, a.already_there, a.warnings, a.started_at, a.at, a.next_attempt_at',
+    at,
+    { at: 'a.number' },
+    'a.seq',
+  );
+}
+
+export type PushRecord = Omit<
+  PushRow,
+  'requested' | 'done' | 'unanswered' | 'forbidden' | 'attempt_id' | 'slot_at' | 'failures' | 'waits'
+>;
+export async function pushOfSession(tx: Tx, sessionId: string): Promise<PushRecord | undefined> {
+  const rows = await query<PushRecord>(
+    tx,
+    `select p.session_id, p.study_id, p.participant_id, p.status, p.requested_at, p.attempts, p.error_type, p.message, p.next_attempt_at, p.warnings from result_pushes p where p.session_id = $1`,
+    [sessionId],
+  );
+  return rows[0];
+}
+
+export interface FailureRecord extends PushRecord {
+  visit_id: string | null;
+  datacapture_event: string | null;
+  participant_code: string;
+  final: boolean;
+  failed_at: string;
+}
+/**
+ * The pushes of a study that have failed, with the reason; with their participants, so that isolation by site holds.
+ */
+export function listFailures(
+  tx: Tx,
+  studyId: string,
+  filter: Page & { final?: boolean | undefined; errorType?: string | undefined },
+): Promise<Listed<FailureRecord>> {
+  const found = tx('result_pushes as p')
+    .join('participants as q', 'q.id', 'p.participant_id')
+    .join('assessment_sessions as s', 's.id', 'p.session_id')
+    .leftJoin('scheduled_visits as v', 'v.id', 's.visit_id')
+    .where('p.study_id', studyId)
+    .where('s.sync_status', 'failed')
+    .modify((q) => {
+      if (filter.final !== undefined) q.whereRaw(`(p.status = 'failed') = ?`, [filter.final]);
+      if (filter.errorType) q.where('p.error_type', filter.errorType);
+    });
+  return page(
+    tx,
+    found,
+    `p.session_id, p.study_id, p.participant_id, q.participant_code, s.visit_id, v.datacapture_event, p.status, p.error_type, p.message, p.attempts, p.warnings,
+    p.status = 'failed' as final, p.requested_at, p.updated_at as failed_at, p.next_attempt_at`,
+    filter,
+    { failed_at: 'p.updated_at' },
+    'p.session_id',
+  );
+}

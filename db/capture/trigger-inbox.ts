@@ -1,0 +1,59 @@
+import type { Database } from '../client/knex.js';
+import { acceptTriggers } from './webhook-events.queries.js';
+import type { CheckedTrigger } from './webhook-events.queries.js';
+
+interface Waiting {
+  item: CheckedTrigger;
+  resolve: (taken: boolean) => void;
+  reject: (fault: unknown) => void;
+}
+
+/** Few statements at a time leave the others something to gather for. */
+const IN_FLIGHT = 3;
+const MOST = 200;
+
+/**
+ * Commits triggers, those together that arrive while others are being committed: a lone one goes at once, a burst
+ * shares round trip and commit.
+ */
+export class TriggerInbox {
+  private readonly waiting: Waiting[] = [];
+  private inFlight = 0;
+
+  constructor(private readonly database: Database) {}
+
+  /** Resolves after the commit: whether it was taken (see acceptTriggers). */
+  accept(item: CheckedTrigger): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ item, resolve, reject });
+      this.next();
+    });
+  }
+
+  private next(): void {
+    if (this.inFlight >= IN_FLIGHT || this.waiting.length === 0) return;
+    this.inFlight += 1;
+    void this.commit(this.waiting.splice(0, MOST)).finally(() => {
+      this.inFlight -= 1;
+      this.next();
+    });
+  }
+
+  private async commit(batch: Waiting[]): Promise<void> {
+    try {
+      const taken = await acceptTriggers(
+        this.database,
+        batch.map(({ item }) => item),
+      );
+      for (const { item, resolve } of batch) resolve(taken.has(item.id));
+    } catch (fault) {
+      // A value that the database refuses (classes 22 and 23) must not refuse the others: nothing was committed, each
+      // is tried by itself. A database that is away is away for all of them.
+      if (batch.length > 1 && /^2[23]/.test(String((fault as { code?: unknown }).code))) {
+        await Promise.all(batch.map((one) => this.commit([one])));
+      } else {
+        for (const { reject } of batch) reject(fault);
+      }
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import type { Database, Tx } from '../client/knex.js';
+import { prepared } from '../client/prepared.js';
+import { page } from '../client/paging.js';
+import type { Listed, Page } from '../client/paging.js';
+
+/** Anybody may send a trigger: of so many projects the count is kept, those that sent last. */
+const MAX_PROJECTS = 1_000;
+const LONGEST_ID = 100;
+
+export interface UnmatchedProject {
+  project_id: string;
+  count: number;
+  first_at: string;
+  last_at: string;
+}
+
+/** Counts a trigger that no study claimed, by its project alone. */
+export async function countUnmatched(database: Database, projectId: string): Promise<void> {
+  const [row] = await prepared<{ count: string }>(
+    database,
+    `insert into unmatched_triggers as u (project_id) values ($1)
+     on conflict (project_id) do update set count = u.count + 1, last_at = clock_timestamp() returning count`,
+    [[...projectId].slice(0, LONGEST_ID).join('')],
+  );
+  if (Number(row!.count) > 1) return;
+  await prepared(
+    database,
+    'delete from unmatched_triggers where project_id in (select project_id from unmatched_triggers order by last_at desc offset $1)',
+    [MAX_PROJECTS],
+  );
+}
+
+/** A study takes the project's triggers now: what came before says nothing any more. */
+export async function forgetUnmatched(tx: Tx, projectId: string): Promise<void> {
+  await tx('unmatched_triggers').where({ project_id: projectId }).delete();
+}
+
+export function listUnmatched(tx: Tx, at: Page): Promise<Listed<UnmatchedProject>> {
+  return page(
+    tx,
+    tx('unmatched_triggers as u'),
+    'u.project_id, u.count, u.first_at, u.last_at',
+    at,
+    { last_at: 'u.last_at', count: 'u.count' },
+    'u.project_id',
+  );
+}

@@ -1,0 +1,257 @@
+import { nudgeRelay, putOutbox } from '../outbox/outbox.js';
+import type { Database, Tx } from '../client/knex.js';
+import type { Statement } from '../client/one-trip.js';
+import { prepared } from '../client/prepared.js';
+import type { TraceCarrier } from '../client/trace-context.js';
+import { OF_SITES } from '../studies/sites.queries.js';
+
+export type WebhookStatus = 'received' | 'processing' | 'processed' | 'duplicate' | 'failed';
+
+export interface WebhookEventRow {
+  id: string;
+  seq: number;
+  study_id: string;
+  project_id: string;
+  record: string;
+  instrument: string;
+  event_name: string | null;
+  data_access_group: string | null;
+  repeat_instance: string | null;
+  raw_body_hash: Buffer;
+  status: WebhookStatus;
+  outcome: string | null;
+  error: string | null;
+  duplicate_of_id: string | null;
+  participant_id: string | null;
+  warnings: { code: string; message: string }[];
+  attempt: number;
+  received_at: string;
+  processed_at: string | null;
+}
+
+export interface NewTrigger {
+  project_id: string;
+  record: string;
+  instrument: string;
+  event_name: string | null;
+  data_access_group: string | null;
+  repeat_instance: string | null;
+  raw_body_hash: Buffer;
+}
+
+/** A study that takes triggers of a project; what its signature is checked with, as stored. */
+export interface TriggerTaker {
+  config_id: string;
+  study_id: string;
+  webhook_secret_encrypted: string | null;
+  webhook_auth: 'header' | 'url';
+  /** All who take triggers of the project, each with what its signature is checked with. */
+  among: string;
+}
+/**
+ * A trigger for one study whose signature was checked; the caller gives the event its id. `trace`: of the call that
+ * brought it.
+ */
+export interface CheckedTrigger {
+  id: string;
+  trigger: NewTrigger;
+  taker: TriggerTaker;
+  trace: TraceCarrier;
+}
+
+const SCOPE = `with scope as materialized (select set_config('app.studies', '*', true) as studies)`;
+
+/*
+ * Who takes triggers of a project: enabled integration, enabled webhook. `among` is the same text as long as these are
+ * the same studies with the same secrets.
+ */
+const takersOf = (project: string) => `(
+  select c.id as config_id, c.study_id, c.webhook_secret_encrypted, c.webhook_auth, c.last_webhook_received,
+         md5(string_agg(c.id::text || ' ' || coalesce(c.webhook_secret_encrypted, '') || ' ' || c.webhook_auth, ', ')
+           over (order by c.id rows between unbounded preceding and unbounded following)) as among
+    from datacapture_configs c join studies s on s.id = c.study_id
+   where c.project_id = ${project} and c.webhook_enabled and s.datacapture_enabled)`;
+
+/*
+ * Scope, look-up, events, outbox messages: one statement, one round trip, one commit for all that arrived meanwhile.
+ * It inserts only while those who take the project's triggers are the ones that the caller checked the signature for,
+ * so the caller may keep what it knows of a project in memory and is never behind the configurations: a secret that was
+ * changed, or a study that was connected since, refuses the write. "offset 0" holds the look-up behind the scope that
+ * row-level security reads: without it the planner may read the tables first and see nothing.
+ */
+const ACCEPT = `${SCOPE},
+incoming as materialized (
+  select n.*, t.study_id, t.last_webhook_received
+    from scope, lateral (
+      select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bytea[], $11::jsonb[])
+        as n (id, config_id, among, project_id, record, instrument, event_name, data_access_group, repeat_instance, raw_body_hash, trace)
+       where scope.studies = '*' offset 0) n,
+    lateral (select * from ${takersOf('n.project_id')} t where t.config_id = n.config_id and t.among = n.among offset 0) t
+),
+event as (
+  insert into webhook_events (id, study_id, project_id, record, instrument, event_name, data_access_group, repeat_instance, raw_body_hash)
+  select id, study_id, project_id, record, instrument, event_name, data_access_group, repeat_instance, raw_body_hash from incoming
+),
+message as (
+  insert into outbox (topic, study_id, subject, payload) select 'trigger', study_id, id::text, trace from incoming
+),
+noted as (
+  -- Once a second is enough for "last received"; a row that another trigger is writing is left alone.
+  update datacapture_configs set last_webhook_received = clock_timestamp() where id in (
+    select id from datacapture_configs
+     where id in (select config_id from incoming where last_webhook_received is null or last_webhook_received < clock_timestamp() - interval '1 second')
+       for update skip locked)
+)
+select id from incoming`;
+
+/**
+ * Commits triggers, all at once.
+ * @returns the ids of those that were taken; none of a project whose takers have changed since it was checked is among
+ * them
+ */
+export async function acceptTriggers(database: Database, arrived: readonly CheckedTrigger[]): Promise<Set<string>> {
+  const column = (of: (item: CheckedTrigger) => unknown) => arrived.map(of);
+  const rows = await prepared<{ id: string }>(database, ACCEPT, [
+    column((a) => a.id),
+    column((a) => a.taker.config_id),
+    column((a) => a.taker.among),
+    column((a) => a.trigger.project_id),
+    column((a) => a.trigger.record),
+    column((a) => a.trigger.instrument),
+    column((a) => a.trigger.event_name),
+    column((a) => a.trigger.data_access_group),
+    column((a) => a.trigger.repeat_instance),
+    column((a) => a.trigger.raw_body_hash),
+    column((a) => JSON.stringify(a.trace)),
+  ]);
+  if (rows.length > 0) nudgeRelay(database);
+  return new Set(rows.map((row) => row.id));
+}
+
+const TAKERS = `${SCOPE}
+select t.config_id, t.study_id, t.webhook_secret_encrypted, t.webhook_auth, t.among
+  from scope, lateral (select * from ${takersOf('$1')} t where scope.studies = '*' order by t.config_id offset 0) t`;
+
+/** Who takes triggers of a project now: enabled integration, enabled webhook. */
+export const triggerTakers = (database: Database, projectId: string): Promise<TriggerTaker[]> =>
+  prepared(database, TAKERS, [projectId]);
+
+const EVENT = 'select * from webhook_events where id = $1';
+export async function findWebhookEvent(tx: Tx, id: string, lock?: 'for update'): Promise<WebhookEventRow | undefined> {
+  const [row] = await prepared<WebhookEventRow>(tx, lock ? `${EVENT} for update` : EVENT, [id]);
+  return row;
+}
+
+export interface WebhookFilter {
+  status?: WebhookStatus;
+  record?: string;
+  skip: number;
+  limit: number;
+}
+
+/** A study's triggers, newest first; where the caller is narrowed to sites, those of the participants there. */
+export async function listWebhookEvents(
+  tx: Tx,
+  studyId: string,
+  filter: WebhookFilter,
+): Promise<{ items: WebhookEventRow[]; total: number }> {
+  const query = tx<WebhookEventRow>('webhook_events').where({ study_id: studyId }).whereRaw(OF_SITES);
+  if (filter.status) query.where({ status: filter.status });
+  if (filter.record !== undefined) query.where({ record: filter.record });
+  const [count] = await query.clone().count({ total: '*' });
+  const items = await query.orderBy('seq', 'desc').offset(filter.skip).limit(filter.limit);
+  return { items: items as WebhookEventRow[], total: Number(count!.total) };
+}
+
+/** Puts a failed trigger back in line. What an earlier attempt did (participant, outcome) stays known. */
+export async function retryWebhookEvent(tx: Tx, event: WebhookEventRow): Promise<WebhookEventRow> {
+  const [row] = await tx<WebhookEventRow>('webhook_events')
+    .where({ id: event.id, status: 'failed' })
+    .update({ status: 'received', error: null, processed_at: null, attempt: event.attempt + 1 })
+    .returning('*');
+  await putOutbox(tx, [
+    { topic: 'trigger', studyId: event.study_id, subject: event.id, payload: { attempt: event.attempt + 1 } },
+  ]);
+  return row as WebhookEventRow;
+}
+
+/** A trigger, as a row. */
+export const eventStatement = (id: string): Statement => ({ sql: EVENT, values: [id] });
+
+/**
+ * The last trigger with the same bytes that was worked off within the time, if there is one; one that was only ignored
+ * does not count.
+ */
+export const earlierTrigger = (event: WebhookEventRow, hours: number): Statement => ({
+  sql: `
+select id from webhook_events
+ where study_id = $1 and raw_body_hash = $2::bytea and id <> $3 and status = 'processed' and outcome <> 'ignored'
+   and received_at > clock_timestamp() - make_interval(secs => $4)
+ order by received_at desc limit 1`,
+  values: [event.study_id, `\\x${event.raw_body_hash.toString('hex')}`, event.id, hours * 3600],
+});
+
+/** How many triggers of the same record came earlier and are still open. */
+export async function openTriggersBefore(tx: Tx, event: WebhookEventRow): Promise<number> {
+  const [row] = await tx('webhook_events')
+    .where({ study_id: event.study_id, record: event.record })
+    .where('seq', '<', event.seq)
+    .whereIn('status', ['received', 'processing'])
+    .count({ ahead: '*' });
+  return Number(row!.ahead);
+}
+
+/** What an open trigger has come to so far; what is not named stays as it was. */
+export async function noteProgress(
+  tx: Tx,
+  id: string,
+  values: { outcome?: string; participant_id?: string; warnings?: WebhookEventRow['warnings'] },
+): Promise<void> {
+  await prepared(
+    tx,
+    `update webhook_events set status = 'processing', outcome = coalesce($2, outcome), participant_id = coalesce($3, participant_id), warnings = coalesce($4, warnings)
+      where id = $1 and status in ('received', 'processing')`,
+    [
+      id,
+      values.outcome ?? null,
+      values.participant_id ?? null,
+      values.warnings ? JSON.stringify(values.warnings) : null,
+    ],
+  );
+}
+
+export interface Ending {
+  status: 'processed' | 'duplicate' | 'failed';
+  outcome?: string | null;
+  error?: string | null;
+  duplicate_of_id?: string | null;
+  participant_id?: string;
+  warnings?: WebhookEventRow['warnings'];
+}
+
+/**
+ * Ends an open trigger; one that ended already stays as it is. Its record, where it holds it, is given back either way.
+ * @returns whether it was open.
+ */
+export async function endWebhookEvent(tx: Tx, id: string, ending: Ending): Promise<boolean> {
+  const ended = await prepared(
+    tx,
+    `with given_back as (
+       update datacapture_records r set lease_owner = null, lease_until = null from webhook_events e
+        where e.id = $1 and r.study_id = e.study_id and r.record = e.record and r.lease_owner = e.id
+     )
+     update webhook_events set status = $2, outcome = coalesce($3, outcome), error = $4, duplicate_of_id = $5, participant_id = coalesce($6, participant_id),
+       warnings = coalesce($7, warnings), processed_at = clock_timestamp()
+      where id = $1 and status in ('received', 'processing') returning 1`,
+    [
+      id,
+      ending.status,
+      ending.outcome ?? null,
+      ending.error ?? null,
+      ending.duplicate_of_id ?? null,
+      ending.participant_id ?? null,
+      ending.warnings ? JSON.stringify(ending.warnings) : null,
+    ],
+  );
+  return ended.length === 1;
+}

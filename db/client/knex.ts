@@ -1,0 +1,120 @@
+import k from 'knex';
+import type { Knex } from 'knex';
+import pg from 'pg';
+import { ConnectionWatchdog } from './connection-watchdog.js';
+
+const { knex } = k;
+
+/**
+ * A connection pool; rows carry `date` as `YYYY-MM-DD`, timestamps as ISO 8601 UTC with microseconds, bigint as number.
+ */
+export type Database = Knex;
+/** A transaction in a study's scope (see transaction.ts). A query function takes one; nothing is ambient. */
+export type Tx = Knex & Pick<Knex.Transaction, 'savepoint'>;
+
+const DATE = 1082,
+  TIMESTAMPTZ = 1184,
+  BIGINT = 20,
+  NUMERIC = 1700;
+/** '2026-01-05 10:00:00.5+00' → '2026-01-05T10:00:00.500Z'; the session's zone is UTC. */
+export function isoTimestamp(value: string): string {
+  const [whole, fraction = ''] = value.slice(0, value.lastIndexOf('+')).split('.');
+  return `${whole!.replace(' ', 'T')}.${fraction.padEnd(3, '0')}Z`;
+}
+// A calendar date is text from the table to the wire: a `Date` would be read in somebody's zone and shift.
+pg.types.setTypeParser(DATE, (value) => value);
+pg.types.setTypeParser(TIMESTAMPTZ, isoTimestamp);
+pg.types.setTypeParser(BIGINT, Number);
+pg.types.setTypeParser(NUMERIC, Number);
+
+export interface DatabaseOptions {
+  /** The owner's URL. */
+  url: string;
+  /** Set: log in as research_app. Not set: log in as the owner and take the role. */
+  appPassword?: string | undefined;
+  poolMax?: number;
+  /** So many connections stay open, once they are (see openConnections). */
+  poolMin?: number;
+  /** How long a connection is waited for when all are in use or the server does not answer; default 10 s. */
+  acquireMs?: number;
+  /** The longest that a statement may wait for a lock, and take; default: as long as it wants (but see `unhurried`). */
+  limits?: { lockMs: number; statementMs: number };
+  /**
+   * A server that says nothing for so long is asked whether it is there; when it is not, who waits is told (see
+   * MuteWatch). Default: never asked.
+   */
+  muteMs?: number;
+  /** Shown in pg_stat_activity. */
+  name: string;
+  /** Keep the owner's rights (migrations, verification): row-level security still holds for a plain owner. */
+  asOwner?: boolean;
+}
+
+/** Whole milliseconds; none at all would be no limit. */
+const atLeastOne = (ms: number): number => Math.max(1, Math.round(ms));
+
+/** Opens a pool as the application role, which owns nothing, or as the owner. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const url = new URL(options.url);
+  let role = '';
+  if (!options.asOwner) {
+    if (options.appPassword) {
+      url.username = 'research_app';
+      url.password = encodeURIComponent(options.appPassword);
+    } else {
+      role = ' -c role=research_app';
+    }
+  }
+  // Of the session, so that they cost no request anything.
+  const limits = options.limits
+    ? ` -c lock_timeout=${atLeastOne(options.limits.lockMs)} -c statement_timeout=${atLeastOne(options.limits.statementMs)}`
+    : '';
+  const watch = options.muteMs === undefined ? undefined : new ConnectionWatchdog(options.muteMs);
+  const connection: Knex.PgConnectionConfig & pg.ClientConfig = {
+    connectionString: url.toString(),
+    application_name: options.name,
+    options: `-c timezone=UTC${role}${limits}`,
+    // An idle transaction left behind by a frozen process must not hold its locks for good.
+    idle_in_transaction_session_timeout: 30_000,
+    connectionTimeoutMillis: 5_000,
+    // Statements that are asked together are sent without waiting for each answer.
+    pipeline: true,
+  };
+  const database = knex({
+    client: 'pg',
+    // A fault's message names its statement, never the values in it.
+    compileSqlOnError: false,
+    // What it warns of bears a stack, which says nothing to whoever reads a log: the failure itself is told by its
+    // caller.
+    log: {
+      warn: (message: unknown) => {
+        process.stderr.write(`${String(message).split('\n', 1)[0]!}\n`);
+      },
+    },
+    connection,
+    // A new connection plans everything anew: the first commands on it take three times as long. It is let go when it
+    // was not used for ten minutes.
+    pool: {
+      min: options.poolMin ?? 0,
+      max: options.poolMax ?? 10,
+      acquireTimeoutMillis: options.acquireMs ?? 10_000,
+      idleTimeoutMillis: 600_000,
+      ...(watch && { afterCreate: watch.opened }),
+    },
+  });
+  watch?.start(database);
+  return database;
+}
+
+/**
+ * Opens connections one after another, before anybody needs them: ten at once keep a small machine busy for a tenth of
+ * a second.
+ */
+export async function openConnections(database: Database, count: number): Promise<void> {
+  const held: unknown[] = [];
+  try {
+    while (held.length < count) held.push(await database.client.acquireConnection());
+  } finally {
+    for (const connection of held) await database.client.releaseConnection(connection);
+  }
+}

@@ -1,0 +1,162 @@
+import type { Database, Tx } from './knex.js';
+import { AuditTrail } from '../audit/audit.js';
+import { openedBy } from './opening.js';
+import { readOnce, readTogether } from './one-trip.js';
+import type { Statement } from './one-trip.js';
+import { nudgeRelay } from '../outbox/outbox.js';
+import { prepared } from './prepared.js';
+import type { MarkedTransaction, WriteTransaction } from './transaction.js';
+
+/** Who asks, and what the request names. */
+export interface Caller {
+  userId: string;
+  /** The login that its access token came from. */
+  login?: string | undefined;
+  studyId?: string | undefined;
+  siteId?: string | undefined;
+  participantId?: string | undefined;
+  /** Set: a token of /api/v1 that the user minted is what calls. The hash is SHA-256, hex. */
+  token?: { id: string; hash: string } | undefined;
+}
+
+/** The caller as the database knows it at this moment, and whether what the request names is in reach. */
+export interface CallerRow {
+  id: string;
+  email: string;
+  name: string;
+  role: 'admin' | 'researcher' | 'coordinator' | 'investigator' | 'data_manager';
+  status: 'active' | 'inactive';
+  study_ids: string[];
+  site_ids: string[];
+  study_seen: boolean;
+  site_seen: boolean;
+  participant_seen: boolean;
+  /** Of the logins that are good; it goes up when all of them are ended. */
+  session_epoch: number;
+  /** The login that the caller named was ended. */
+  login_ended: boolean;
+  /** Of a token's caller: the token and what it may be used for. */
+  token_id?: string;
+  scopes?: string[];
+}
+
+const CALLER = 'select * from request_caller($1, $2, $3, $4, $5)';
+const TOKEN_CALLER = 'select * from request_token($1, $2, $3, $4, $5)';
+/** What opens each transaction: it narrows it to the caller, and answers a `CallerRow`, or nothing. */
+function opening({ userId, login, studyId, siteId, participantId, token }: Caller): Statement {
+  const named = [studyId ?? null, siteId ?? null, participantId ?? null];
+  return token
+    ? { sql: TOKEN_CALLER, values: [token.id, token.hash, ...named] }
+    : { sql: CALLER, values: [userId, ...named, login ?? null] };
+}
+
+/** Loads the caller, without a transaction: for routes that open none. Undefined: no such user. */
+export async function loadCaller(database: Database, caller: Caller): Promise<CallerRow | undefined> {
+  const { sql, values } = opening(caller);
+  return (await prepared<CallerRow>(database, sql, values))[0];
+}
+
+/**
+ * A read-only transaction narrowed to the caller. `admit` sees the caller first and throws to refuse.
+ * @param how `snapshot`: at one instant; `first`: read in the round trip that opens it, `work` gets the rows of each
+ */
+export async function readAsCaller<A, T>(
+  database: Database,
+  caller: Caller,
+  admit: (row: CallerRow | undefined) => A,
+  work: (tx: Tx, admitted: A, first: unknown[][]) => Promise<T>,
+  how: { snapshot?: boolean; first?: readonly Statement[] } = {},
+): Promise<T> {
+  return openedBy(
+    database,
+    { mode: how.snapshot ? 'snapshot' : 'read', opening: opening(caller), ...(how.first && { first: how.first }) },
+    async (tx, [row]: CallerRow[], found) => work(tx, admit(row), found),
+  );
+}
+
+/** `readAs` whose statements all see the database as it was at the first: for what is put together from several. */
+export async function snapshotAsCaller<A, T>(
+  database: Database,
+  caller: Caller,
+  admit: (row: CallerRow | undefined) => A,
+  work: (tx: Tx, admitted: A) => Promise<T>,
+): Promise<T> {
+  return openedBy(database, { mode: 'snapshot', opening: opening(caller) }, async (tx, [row]: CallerRow[]) =>
+    work(tx, admit(row)),
+  );
+}
+
+/**
+ * A transaction narrowed to the caller whose audit records are sealed as its last statement: a change without its
+ * record cannot commit (decisions, section 7). What it put into the outbox is relayed after the commit.
+ * @param beside `first`: read in the round trip that opens it; who is not admitted is told nothing of it. `meanwhile`:
+ * called with the answer while the database commits, which may still fail
+ */
+export async function writeAsCaller<A, T>(
+  database: Database,
+  caller: Caller,
+  admit: (row: CallerRow | undefined) => A,
+  work: (work: WriteTransaction, admitted: A, first: unknown[][]) => Promise<T>,
+  beside: { first?: readonly Statement[]; meanwhile?: (answer: T) => void } = {},
+): Promise<T> {
+  let outboxed = false;
+  const audit = new AuditTrail();
+  const answer = await openedBy(
+    database,
+    { mode: 'write', opening: opening(caller), closing: () => audit.seal(), ...beside },
+    async (tx, [row]: CallerRow[], found) => {
+      const admitted = admit(row);
+      const result = await work({ tx, audit }, admitted, found);
+      outboxed = (tx as MarkedTransaction).wroteOutbox === true;
+      return result;
+    },
+  );
+  if (outboxed) nudgeRelay(database);
+  return answer;
+}
+
+/**
+ * A list's statement. Every row bears `total`, the number of all that fit; where the page is empty there is one row
+ * with a null `id`.
+ */
+export type PageStatement = Statement;
+export interface PageRows {
+  items: Record<string, unknown>[];
+  total: number;
+}
+type PageRow = Record<string, unknown> & { total?: number };
+
+/**
+ * Runs a list under the caller's rights in one round trip. `admit` decides after the fact, before anything is answered:
+ * isolation has decided already what the rows may be. The database writing the answer as JSON was tried: it takes
+ * twice the processor time that it saves here.
+ */
+export async function listAsCaller(
+  database: Database,
+  caller: Caller,
+  admit: (row: CallerRow | undefined) => void,
+  statement: PageStatement,
+): Promise<PageRows> {
+  const { opened, rows } = await readOnce<PageRow>(database, opening(caller), statement);
+  admit(opened[0] as CallerRow | undefined);
+  return pageOf(rows);
+}
+
+/** What a read is made of, in one round trip: as `pageAs`, the caller is admitted before anything is answered. */
+export async function queryAsCaller<A>(
+  database: Database,
+  caller: Caller,
+  admit: (row: CallerRow | undefined) => A,
+  statements: readonly Statement[],
+): Promise<{ admitted: A; first: unknown[][] }> {
+  const { opened, found } = await readTogether(database, opening(caller), statements);
+  return { admitted: admit(opened[0] as CallerRow | undefined), first: found };
+}
+
+function pageOf(rows: PageRow[]): PageRows {
+  const total = rows[0]!.total!;
+  if (rows[0]!.id === null) return { items: [], total };
+  // The last column: taking it off leaves the rows' shape to the engine as it was; a copy of each costs more.
+  for (const row of rows) delete row.total;
+  return { items: rows, total };
+}

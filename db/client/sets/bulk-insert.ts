@@ -1,0 +1,48 @@
+import type { Tx } from '../knex.js';
+import { prepared } from '../prepared.js';
+
+/**
+ * Rows of one table; `columns` names what is written, the rest has its default. The program's own words, never a
+ * caller's.
+ */
+export interface Insert {
+  table: string;
+  columns: readonly string[];
+  rows: readonly object[];
+}
+/** An insert that takes only fields that its rows have. */
+export const into = <Row extends object>(
+  table: string,
+  columns: readonly (keyof Row & string)[],
+  rows: readonly Row[],
+): Insert => ({ table, columns, rows });
+
+/**
+ * The insert of one table from a JSON parameter: one parameter whatever the number of rows, no limit of placeholders.
+ */
+export function insertSql({ table, columns }: Pick<Insert, 'table' | 'columns'>, parameter: string): string {
+  const list = columns.map((column) => `"${column}"`).join(', ');
+  return `insert into ${table} (${list}) select ${list} from jsonb_populate_recordset(null::${table}, ${parameter}::jsonb)`;
+}
+
+/** Inserts rows in one statement. */
+export async function insertRows<Row extends object>(
+  tx: Tx,
+  table: string,
+  columns: readonly (keyof Row & string)[],
+  rows: readonly Row[],
+): Promise<void> {
+  if (rows.length > 0) await prepared(tx, insertSql({ table, columns }, '$1'), [JSON.stringify(rows)]);
+}
+
+/** Inserts rows of several tables in one round trip; references among them are checked when all are in. */
+export async function insertMany(tx: Tx, inserts: readonly Insert[]): Promise<void> {
+  if (inserts.every(({ rows }) => rows.length === 0)) return;
+  const [last, ...before] = [...inserts].reverse();
+  const parts = before.reverse().map((insert, i) => `i${i} as (${insertSql(insert, `$${i + 1}`)})`);
+  await prepared(
+    tx,
+    `${parts.length > 0 ? `with ${parts.join(', ')} ` : ''}${insertSql(last!, `$${inserts.length}`)}`,
+    inserts.map(({ rows }) => JSON.stringify(rows)),
+  );
+}

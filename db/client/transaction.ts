@@ -1,0 +1,121 @@
+import type { Database, Tx } from './knex.js';
+import { AuditTrail } from '../audit/audit.js';
+import { readOnce, writeTogether } from './one-trip.js';
+import type { Statement } from './one-trip.js';
+import { openedBy } from './opening.js';
+import { nudgeRelay } from '../outbox/outbox.js';
+
+/** What a transaction may see: one study, several, or everything ('*': the system itself, admins). */
+export type Scope = '*' | string | readonly string[];
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The text that row-level security reads; refuses what is not a uuid: the scope is a list, divided by commas. */
+export function scopeText(scope: Scope): string {
+  if (scope === '*') return '*';
+  const ids = typeof scope === 'string' ? [scope] : scope;
+  for (const id of ids) if (!UUID.test(id)) throw new Error(`not a study id: ${id}`);
+  return ids.join(',');
+}
+
+const SCOPE = `select set_config('app.studies', $1, true)`;
+/**
+ * The plans of before are used from the first time on. The planner by itself plans a statement five times for its very
+ * values, on each connection, and what a trigger runs on a handful of rows every time anew: a third of the database's
+ * time of an anchor command. Only where every statement is asked by ids: an optional filter needs a plan of its own.
+ */
+const PLANNED_ONCE = `, set_config('plan_cache_mode', 'force_generic_plan', true)`;
+/**
+ * A queue is nearly empty whenever it is counted, and a plan that goes through all of it for each of its rows looks the
+ * cheapest: with fourteen thousand messages, that took the relay a minute and a half.
+ */
+const BY_INDEX = `, set_config('enable_seqscan', 'off', true)`;
+
+const SCOPES = { one: SCOPE + PLANNED_ONCE, queue: SCOPE + BY_INDEX };
+/** The first statement of a transaction: it says what the transaction may see, and how its statements are planned. */
+const openingOf = (scope: Scope, of?: keyof typeof SCOPES): Statement => ({
+  sql: of ? SCOPES[of] : SCOPE,
+  values: [scopeText(scope)],
+});
+
+/**
+ * Takes the limits of an ordinary request off a transaction that moves a file, or reads all of something: it has those
+ * of its own kind. Whoever reads slowly counts in: COPY is one statement, and goes as fast as its reader.
+ */
+export async function withFileLimits(tx: Tx): Promise<void> {
+  await tx.raw(`select set_config('statement_timeout', '1h', true), set_config('lock_timeout', '2min', true)`);
+}
+
+export interface WriteTransaction {
+  tx: Tx;
+  /** Records of what this transaction changes; sealed to their chains as its last statement. */
+  audit: AuditTrail;
+}
+
+/**
+ * Runs `work` in one transaction under `scope`. Audit records are appended last and the commit carries them: a
+ * change without its record cannot commit (decisions, section 7).
+ * @param of `one`: the transaction is of one participant, one record, and its statements are planned once a connection;
+ * `queue`: of what waits to be done, few or very many
+ * @param first read in the round trip that opens the transaction; `work` gets the rows of each
+ */
+export async function inScope<T>(
+  database: Database,
+  scope: Scope,
+  work: (work: WriteTransaction, first: unknown[][]) => Promise<T>,
+  of?: 'one' | 'queue',
+  first: readonly Statement[] = [],
+): Promise<T> {
+  let outboxed = false;
+  const audit = new AuditTrail();
+  const result = await openedBy(
+    database,
+    {
+      mode: 'write',
+      opening: openingOf(scope, of),
+      closing: () => audit.seal(),
+      first,
+      plans: of === 'one' ? 'already' : undefined,
+    },
+    async (tx, _rows, found) => {
+      const answer = await work({ tx, audit }, found);
+      outboxed = (tx as MarkedTransaction).wroteOutbox === true;
+      return answer;
+    },
+  );
+  if (outboxed) nudgeRelay(database);
+  return result;
+}
+
+/** `inScope` that may only read: no audit, and the database refuses a write. */
+export async function readInScope<T>(database: Database, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return openedBy(database, { mode: 'read', opening: openingOf(scope) }, work);
+}
+
+/** `readInScope` whose statements all see the database as it was at the first. */
+export async function snapshotInScope<T>(database: Database, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return openedBy(database, { mode: 'snapshot', opening: openingOf(scope) }, work);
+}
+
+/** One statement under `scope` as a transaction of one round trip. */
+export async function readOneInScope<Row>(database: Database, scope: Scope, statement: Statement): Promise<Row[]> {
+  return (await readOnce<Row>(database, openingOf(scope), statement)).rows;
+}
+
+/**
+ * Statements under `scope` as a transaction of one round trip, which may write: no audit, no message. `of` as in
+ * `inScope`.
+ */
+export async function writeInScope(
+  database: Database,
+  scope: Scope,
+  statements: readonly Statement[],
+  of: 'one' | 'queue',
+): Promise<unknown[][]> {
+  return writeTogether(database, openingOf(scope, of === 'queue' ? of : undefined), statements);
+}
+
+/** A mark on the transaction that something waits for the relay after its commit. */
+export interface MarkedTransaction extends Tx {
+  wroteOutbox?: boolean;
+}

@@ -1,0 +1,216 @@
+import type { Database, Tx } from '../client/knex.js';
+import { prepared } from '../client/prepared.js';
+import { readOneInScope } from '../client/transaction.js';
+import type { SubscriptionSecrets } from './event-subscriptions.queries.js';
+import type { EventRecord } from './events.queries.js';
+import { page } from '../client/paging.js';
+import type { Listed, Page } from '../client/paging.js';
+import { execute, query } from '../client/query.js';
+
+/** A delivery as it is shown. */
+export interface EventDelivery {
+  id: string;
+  study_id: string;
+  subscription_id: string;
+  event_id: string;
+  event_type: string;
+  status: 'pending' | 'delivered' | 'failed';
+  attempts: number;
+  response_status: number | null;
+  last_error: string | null;
+  last_attempt_at: string | null;
+  next_attempt_at: string | null;
+  delivered_at: string | null;
+  created_at: string;
+}
+const SHOWN = `d.id, d.study_id, d.subscription_id, d.event_id, e.type as event_type, d.status, d.attempts, d.response_status, d.last_error, d.last_attempt_at, d.next_attempt_at, d.delivered_at, d.created_at`;
+
+/** A subscription's deliveries, newest first unless asked otherwise. */
+export function listDeliveries(
+  tx: Tx,
+  subscriptionId: string,
+  filter: Page & { status?: string | undefined; eventId?: string | undefined },
+): Promise<Listed<EventDelivery>> {
+  const found = tx('event_deliveries as d')
+    .join('domain_events as e', 'e.id', 'd.event_id')
+    .where('d.subscription_id', subscriptionId)
+    .modify((q) => {
+      if (filter.status) q.where('d.status', filter.status);
+      if (filter.eventId) q.where('d.event_id', filter.eventId);
+    });
+  return page(tx, found, SHOWN, filter, { created_at: 'd.seq' }, 'd.id');
+}
+
+export async function deliveryById(tx: Tx, subscriptionId: string, id: string): Promise<EventDelivery | undefined> {
+  return (
+    await query<EventDelivery>(
+      tx,
+      `select ${SHOWN} from event_deliveries d join domain_events e on e.id = d.event_id where d.subscription_id = $1 and d.id = $2`,
+      [subscriptionId, id],
+    )
+  )[0];
+}
+
+/** Sends it once more, now, with all its time to be repeated. */
+export async function redeliver(tx: Tx, id: string): Promise<void> {
+  await execute(
+    tx,
+    `update event_deliveries set status = 'pending', next_attempt_at = clock_timestamp(), available_at = clock_timestamp(), give_up_at = null, delivered_at = null where id = $1`,
+    [id],
+  );
+}
+
+/** What one attempt needs. */
+export interface ClaimedDelivery extends SubscriptionSecrets {
+  id: string;
+  study_id: string;
+  subscription_id: string;
+  attempts: number;
+  give_up_at: string | null;
+  url: string;
+  ordered: boolean;
+  event: EventRecord;
+}
+
+const CLAIMED = `d.id, d.study_id, d.subscription_id, d.attempts, d.give_up_at, s.url, s.ordered, s.secret_encrypted, s.previous_secret_encrypted,
+  case when s.previous_secret_until > clock_timestamp() then s.previous_secret_until end as previous_secret_until,
+  e.id as event_id, e.type, e.participant_id, e.occurred_at, e.data`;
+type ClaimedRow = Omit<ClaimedDelivery, 'event'> & { event_id: string } & Pick<
+    EventRecord,
+    'type' | 'participant_id' | 'occurred_at' | 'data'
+  >;
+const claimedOf = ({ event_id, type, participant_id, occurred_at, data, ...rest }: ClaimedRow): ClaimedDelivery => ({
+  ...rest,
+  event: { id: event_id, type, study_id: rest.study_id, participant_id, occurred_at, data },
+});
+
+/**
+ * Takes what is due, a share of each subscription, so that none keeps the others waiting; of one in order only its
+ * first. Whoever dies with a delivery in hand loses it when the lease ends.
+ * @param busy how many of each subscription the caller has in hand
+ */
+export async function claimDeliveries(
+  tx: Tx,
+  of: { each: number; most: number; leaseSeconds: number; busy: Record<string, number> },
+): Promise<ClaimedDelivery[]> {
+  const rows = await prepared<ClaimedRow>(
+    tx,
+    `with due as materialized (
+       select c.id from event_subscriptions s cross join lateral (
+         (select d.id, d.available_at from event_deliveries d where not s.ordered and d.subscription_id = s.id and d.status = 'pending' and d.available_at <= clock_timestamp()
+           order by d.available_at limit greatest($1 - coalesce(($4::jsonb ->> s.id::text)::integer, 0), 0))
+         union all
+         select h.id, h.available_at from (select d.id, d.available_at from event_deliveries d where s.ordered and d.subscription_id = s.id and d.status = 'pending' order by d.seq limit 1) h
+           where h.available_at <= clock_timestamp()) c
+       where s.status = 'active' order by c.available_at limit $2
+     ), locked as materialized (
+       select d.id from event_deliveries d where d.id in (select id from due) and d.status = 'pending' and d.available_at <= clock_timestamp() for update skip locked
+     ), leased as (
+       update event_deliveries d set available_at = clock_timestamp() + $3 * interval '1 second' from locked l where d.id = l.id returning d.*
+     )
+     select ${CLAIMED} from leased d join event_subscriptions s on s.id = d.subscription_id join domain_events e on e.id = d.event_id order by d.seq`,
+    [of.each, of.most, of.leaseSeconds, JSON.stringify(of.busy)],
+  );
+  return rows.map(claimedOf);
+}
+
+/** Whether anybody subscribes to anything. */
+export async function anySubscription(database: Database): Promise<boolean> {
+  const [row] = await readOneInScope<{ any: boolean }>(database, '*', {
+    sql: `select exists (select from event_subscriptions where status = 'active') as any`,
+    values: [],
+  });
+  return row!.any;
+}
+
+/**
+ * Takes one delivery whose next attempt is due.
+ * @returns the delivery; how long it waits still; undefined when there is nothing more to do
+ */
+export async function claimDelivery(
+  tx: Tx,
+  id: string,
+  leaseSeconds: number,
+): Promise<ClaimedDelivery | { wait_ms: number } | undefined> {
+  const [row] = await prepared<ClaimedRow & { wait_ms: number }>(
+    tx,
+    `select ${CLAIMED}, ceil(extract(epoch from (d.next_attempt_at - clock_timestamp())) * 1000)::float8 as wait_ms
+     from event_deliveries d join event_subscriptions s on s.id = d.subscription_id join domain_events e on e.id = d.event_id
+     where d.id = $1 and d.status = 'pending' and s.status = 'active' for update of d`,
+    [id],
+  );
+  if (!row) return undefined;
+  const { wait_ms, ...claimed } = row;
+  if (wait_ms > 0) return { wait_ms };
+  // Its next attempt is then, should this one be lost: nobody else takes it meanwhile.
+  await prepared(
+    tx,
+    `update event_deliveries set next_attempt_at = t.until, available_at = t.until from (select clock_timestamp() + $2 * interval '1 second' as until) t where id = $1`,
+    [id, leaseSeconds],
+  );
+  return claimedOf(claimed);
+}
+
+/** How long a delivery waits for its next attempt, in milliseconds; undefined when there will be none. */
+export async function waitOf(tx: Tx, id: string): Promise<number | undefined> {
+  const [row] = await prepared<{ wait_ms: number }>(
+    tx,
+    `select ceil(extract(epoch from (next_attempt_at - clock_timestamp())) * 1000)::float8 as wait_ms from event_deliveries where id = $1 and status = 'pending'`,
+    [id],
+  );
+  return row && Math.max(row.wait_ms, 1);
+}
+
+/** Why a delivery was given up; undefined: it was not. */
+export async function failureOf(tx: Tx, id: string): Promise<string | undefined> {
+  const [row] = await prepared<{ reason: string | null }>(
+    tx,
+    `select last_error as reason from event_deliveries where id = $1 and status = 'failed'`,
+    [id],
+  );
+  return row && (row.reason ?? 'no reason was noted');
+}
+
+export async function recordDelivered(tx: Tx, id: string, status: number): Promise<void> {
+  await prepared(
+    tx,
+    `update event_deliveries set status = 'delivered', attempts = attempts + 1, response_status = $2, last_error = null, last_attempt_at = clock_timestamp(), delivered_at = clock_timestamp(), next_attempt_at = null where id = $1`,
+    [id, status],
+  );
+}
+
+export interface FailedAttempt {
+  status: number | null;
+  error: string;
+  waitSeconds: number;
+  patienceSeconds: number;
+  rescueSeconds: number;
+  final: boolean;
+}
+
+/**
+ * Notes an attempt that failed: the next one is due in `waitSeconds`, unless the time since the first is up.
+ * @returns whether there will be a next one
+ */
+export async function recordFailedAttempt(tx: Tx, id: string, attempt: FailedAttempt): Promise<boolean> {
+  const [row] = await prepared<{ goes_on: boolean }>(
+    tx,
+    `update event_deliveries d set attempts = attempts + 1, response_status = $2, last_error = $3, last_attempt_at = clock_timestamp(),
+       give_up_at = t.give_up, status = case when t.goes_on then 'pending' else 'failed' end, next_attempt_at = case when t.goes_on then t.next end,
+       available_at = t.next + $6 * interval '1 second'
+     from (select x.id, x.give_up, x.next, not $7::boolean and x.next <= x.give_up as goes_on from (
+       select y.id, coalesce(y.give_up_at, clock_timestamp() + $5 * interval '1 second') as give_up, clock_timestamp() + $4 * interval '1 second' as next
+       from event_deliveries y where y.id = $1 and y.status = 'pending') x) t
+     where d.id = t.id returning d.status = 'pending' as goes_on`,
+    [
+      id,
+      attempt.status,
+      attempt.error,
+      attempt.waitSeconds,
+      attempt.patienceSeconds,
+      attempt.rescueSeconds,
+      attempt.final,
+    ],
+  );
+  return row?.goes_on ?? false;
+}

@@ -1,0 +1,73 @@
+import { hashOf } from '../../audit/hashing.js';
+import { CLAIM_COLUMNS, PERSON_COLUMNS } from './claims.js';
+import type { StudyDocument } from './document.js';
+import { STUDY_COLUMNS, ofTarget } from './tables.js';
+
+type Row = Record<string, unknown>;
+const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+/** What a load decides itself: what waited to be sent or heard of, and who is named as having done something. */
+const SETTLED: Record<string, readonly string[]> = {
+  ...Object.fromEntries(
+    Object.entries(PERSON_COLUMNS).map(([table, columns]) => [table, [...columns, ...CLAIM_COLUMNS]]),
+  ),
+  notifications: ['status', 'reason', 'dedupe_key'],
+  webhook_events: ['status', 'error'],
+  datacapture_configs: ['webhook_enabled', 'created_at', 'updated_at'],
+};
+
+/** Documents were written so before instants had Z in them: the same instant, and the same content. */
+const WITH_OFFSET = /^\d{4,}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00$/;
+
+/**
+ * SHA-256 of what a document says, whatever its ids are: rows in an order of their content, ids by the order in which
+ * they are met then. Two documents of which one was loaded from the other have the same.
+ */
+export function contentHash({ study, tables }: StudyDocument): string {
+  const names = new Map<string, string>();
+  const named = (id: string): string => {
+    if (!names.has(id)) names.set(id, `#${names.size}`);
+    return names.get(id)!;
+  };
+  // Rows that differ by ids alone stand in the order of those that were met before: two trials of one millisecond are
+  // of two sessions.
+  const met = (text: string): string => text.replaceAll(ID, (id) => names.get(id) ?? '#');
+  const batteries = new Map((tables.batteries ?? []).map(({ id, code }) => [id, `battery ${String(code)}`]));
+  const plain = (table: string, row: Row) =>
+    JSON.stringify(
+      asInEveryCopy(
+        Object.fromEntries(Object.entries(row).filter(([name]) => !SETTLED[table]?.includes(name))),
+        batteries,
+        table,
+      ),
+    );
+  const content: Record<string, unknown> = {
+    study: Object.fromEntries(
+      STUDY_COLUMNS.filter((name) => !ofTarget.has(name)).map((name) => [name, study[name] ?? null]),
+    ),
+  };
+  for (const [table, rows] of Object.entries(tables).sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const texts = rows
+      .map((row) => plain(table, row))
+      .map((text) => ({ text, key: text.replaceAll(ID, '#') }))
+      .sort((a, b) => compared(a.key, b.key) || compared(met(a.text), met(b.text)));
+    content[table] = texts.map(({ text }) => text.replaceAll(ID, named));
+  }
+  return hashOf(content);
+}
+
+const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Numbers of batteries by the code that they have in every copy, instants as they are written now. */
+function asInEveryCopy(value: unknown, batteries: ReadonlyMap<unknown, string>, table: string): unknown {
+  if (typeof value === 'string') return WITH_OFFSET.test(value) ? `${value.slice(0, -'+00:00'.length)}Z` : value;
+  if (Array.isArray(value)) return value.map((item) => asInEveryCopy(item, batteries, ''));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      key === 'battery_id' || (table === 'batteries' && key === 'id')
+        ? (batteries.get(item) ?? item)
+        : asInEveryCopy(item, batteries, ''),
+    ]),
+  );
+}

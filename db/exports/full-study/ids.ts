@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { visitKey } from '../../audit/hashing.js';
+import type { StudyDocument } from './document.js';
+
+type Row = Record<string, unknown>;
+/** A document that names what it does not hold. */
+export class ForeignReference extends Error {}
+/** What rows refer to by ids that must be of the document: else they would hang on to another study's records. */
+const REFERENCES = [
+  'participant_id',
+  'caregiver_id',
+  'site_id',
+  'anchor_date_id',
+  'history_id',
+  'schedule_version_id',
+  'visit_window_id',
+  'event_definition_id',
+];
+const OWN_REFERENCES: Record<string, string> = {
+  session_tasks: 'session_id',
+  raw_trial_chunks: 'session_id',
+  assessment_sessions: 'visit_id',
+  notifications: 'visit_id',
+};
+/** These tell of what may have been removed since, and nothing checks where they point. */
+const TELLING = new Set(['domain_events', 'visit_states']);
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+/** Trials hold what tasks recorded: of their rows only the references are of this service. */
+const DATA_TABLES: Record<string, readonly string[]> = { raw_trial_chunks: ['session_id', 'study_id'] };
+
+/**
+ * New ids for everything that a document has made, and the rows with them, wherever an id stands: in references, in
+ * facts and traces of decisions, in events. Ids of users stay: they are of nobody's making here.
+ */
+export class NewIds {
+  private readonly ids = new Map<string, string>();
+  private readonly batteries = new Map<number, number>();
+  /** Batteries that visits and the event mapping name and the document does not hold: they are left out. */
+  readonly unknownBatteries: readonly number[];
+
+  constructor(
+    private readonly document: StudyDocument,
+    studyId: string,
+  ) {
+    for (const rows of Object.values(document.tables))
+      for (const { id } of rows) if (typeof id === 'string') this.ids.set(id, randomUUID());
+    this.requireOwn();
+    this.unknownBatteries = this.strangeBatteries();
+    this.ids.set(String(document.study.id), studyId);
+    this.keys();
+  }
+
+  battery(from: number, to: number): void {
+    this.batteries.set(from, to);
+  }
+
+  rowsOf(table: string): Row[] {
+    const rows = this.document.tables[table] ?? [];
+    const only = DATA_TABLES[table];
+    if (only)
+      return rows.map((row) => ({
+        ...row,
+        ...Object.fromEntries(only.map((name) => [name, this.replaced(String(row[name]))])),
+      }));
+    return rows.map((row) => this.withBatteries(JSON.parse(this.replaced(JSON.stringify(row)))) as Row);
+  }
+
+  /** @throws ForeignReference */
+  private requireOwn(): void {
+    const { batteries = [], ...others } = this.document.tables;
+    const numbers = new Set(batteries.map(({ id }) => id));
+    for (const [table, rows] of Object.entries(others)) {
+      if (TELLING.has(table)) continue;
+      const columns = [...REFERENCES, ...(OWN_REFERENCES[table] ? [OWN_REFERENCES[table]] : [])];
+      for (const [i, row] of rows.entries()) {
+        const strange =
+          columns.find((column) => row[column] != null && !this.ids.has(String(row[column]))) ??
+          (table !== 'scheduled_visits' && row.battery_id != null && !numbers.has(row.battery_id)
+            ? 'battery_id'
+            : undefined);
+        if (strange) throw new ForeignReference(`tables.${table}.${i}.${strange} is not in the document`);
+      }
+    }
+  }
+
+  /** A configuration could once name any battery, and its visits bear what it named. */
+  private strangeBatteries(): number[] {
+    const { batteries = [], scheduled_visits: visits = [], datacapture_configs: configs = [] } = this.document.tables;
+    const own = new Set(batteries.map(({ id }) => id));
+    const mapped = configs.flatMap(({ event_battery_mapping: mapping }) =>
+      Object.values((mapping ?? {}) as Record<string, { battery_id?: unknown } | null>).map(
+        (entry) => entry?.battery_id,
+      ),
+    );
+    const named = [...visits.map(({ battery_id }) => battery_id), ...mapped];
+    return [...new Set(named.filter((id): id is number => typeof id === 'number' && !own.has(id)))];
+  }
+
+  private replaced(text: string): string {
+    return text.replaceAll(UUID, (id) => this.ids.get(id) ?? id);
+  }
+
+  /** The key of a visit comes of its participant and of what it is (its window, its event): it follows them. */
+  private keys(): void {
+    const {
+      scheduled_visits: visits = [],
+      visit_windows: windows = [],
+      event_definitions: events = [],
+      datacapture_configs: configs = [],
+    } = this.document.tables;
+    // An event that was renamed is known by the name that it had first.
+    const known = configs.flatMap(({ known_events }) =>
+      Object.values((known_events ?? {}) as Record<string, { identity: string }>).map(({ identity }) => identity),
+    );
+    for (const visit of visits) {
+      const old = String(visit.visit_key);
+      if (this.ids.has(old)) continue;
+      const participant = String(visit.participant_id);
+      const identity = [...identitiesOf(visit, windows, events), ...known.map((event) => `event:${event}`)].find(
+        (one) => visitKey(participant, one) === old,
+      );
+      // One that was planned by hand has a key of its own.
+      this.ids.set(
+        old,
+        identity === undefined ? randomUUID() : visitKey(this.replaced(participant), this.replaced(identity)),
+      );
+    }
+  }
+
+  private withBatteries(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.withBatteries(item));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [
+        key,
+        key === 'battery_id' && typeof item === 'number'
+          ? (this.batteries.get(item) ?? (this.unknownBatteries.includes(item) ? null : item))
+          : this.withBatteries(item),
+      ]),
+    );
+  }
+}
+
+/** What a visit may be the visit of (workflows/domain: schedule.ts, edc/plan.ts). */
+function identitiesOf(
+  { visit_window_id, datacapture_event, event_definition_id, event_occurrence }: Row,
+  windows: readonly Row[],
+  events: readonly Row[],
+): string[] {
+  const own = [
+    ...(visit_window_id ? [`window:${String(visit_window_id)}`] : []),
+    ...(datacapture_event ? [`event:${String(datacapture_event)}`] : []),
+    ...(event_definition_id ? [`event-def:${String(event_definition_id)}#${String(event_occurrence)}`] : []),
+  ];
+  // Its window or event may have been taken out of the plan.
+  return [
+    ...own,
+    ...windows.map(({ id }) => `window:${String(id)}`),
+    ...events.map(({ id }) => `event-def:${String(id)}#${String(event_occurrence)}`),
+  ];
+}

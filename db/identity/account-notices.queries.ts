@@ -1,0 +1,68 @@
+import type { Tx } from '../client/knex.js';
+import { query } from '../client/query.js';
+
+/** What a user is told about the own account. */
+export type NoticeKind =
+  | 'password_changed'
+  | 'mfa_enabled'
+  | 'mfa_disabled'
+  | 'mfa_reset'
+  | 'recovery_code_used'
+  | 'recovery_codes_renewed'
+  | 'new_device'
+  | 'api_token_created'
+  | 'account_locked'
+  | 'reauthentication_locked';
+export interface NoticeDetails {
+  ip?: string | null;
+  user_agent?: string | null;
+  /** Of a token: what it is called. Of a password: how many tokens of /api/v1 go on. */
+  token_name?: string;
+  tokens_left?: number;
+}
+
+/**
+ * Keeps a notice that is to be sent.
+ * @param quietMinutes no second notice of the kind within that time
+ * @returns its id; undefined where one of the kind was written already
+ */
+export async function insertNotice(
+  tx: Tx,
+  notice: { userId: string; kind: NoticeKind; details: NoticeDetails },
+  quietMinutes = 0,
+): Promise<string | undefined> {
+  const rows = await query<{ id: string }>(
+    tx,
+    `insert into account_notices (user_id, kind, details) select $1::uuid, $2::text, $3::jsonb
+     where not exists (select from account_notices n where n.user_id = $1::uuid and n.kind = $2::text and n.created_at > clock_timestamp() - $4 * interval '1 minute')
+     returning id`,
+    [notice.userId, notice.kind, JSON.stringify(notice.details), quietMinutes],
+  );
+  return rows[0]?.id;
+}
+
+export interface AccountNotice {
+  kind: NoticeKind;
+  details: NoticeDetails;
+  email: string;
+  /** Minutes are enough. */
+  at: string;
+}
+
+/** A notice that was not sent yet, of an active user. */
+export async function noticeToSend(tx: Tx, id: string): Promise<AccountNotice | undefined> {
+  const rows = await query<AccountNotice>(
+    tx,
+    `select n.kind, n.details, u.email, to_char(n.created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"') as at
+     from account_notices n join users u on u.id = n.user_id where n.id = $1 and n.sent_at is null and u.status = 'active'`,
+    [id],
+  );
+  return rows[0];
+}
+
+/** Notes that a notice went; its details are not kept. */
+export async function noticeSent(tx: Tx, id: string): Promise<void> {
+  await tx('account_notices')
+    .where({ id })
+    .update({ sent_at: tx.raw('clock_timestamp()'), details: '{}' });
+}

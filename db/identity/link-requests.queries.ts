@@ -1,0 +1,36 @@
+import type { Tx } from '../client/knex.js';
+import { query } from '../client/query.js';
+
+/** Who has an address: a participant who takes part, or an active caregiver of one. */
+export interface AddressOwner {
+  participant_id: string | null;
+  caregiver_id: string | null;
+  study_id: string;
+}
+/** So many links to one person in so many minutes: nobody's mailbox is filled by somebody else. */
+const AT_MOST = 3;
+const MINUTES = 10;
+/** One address of very many records is nobody's. */
+const MOST = 10;
+
+/** Those whose address this is and who were not sent a few links just now. */
+export async function ownersOf(tx: Tx, channel: 'email' | 'sms', address: string): Promise<AddressOwner[]> {
+  const is = (table: string) =>
+    channel === 'email'
+      ? `${table}.email is not null and lower(${table}.email) = lower($4)`
+      : `${table}.phone is not null and regexp_replace(${table}.phone, '[^0-9]', '', 'g') = regexp_replace($4, '[^0-9]', '', 'g')`;
+  const rows = await query<AddressOwner>(
+    tx,
+    `with owners as (
+       select p.id as participant_id, null::uuid as caregiver_id, p.study_id from participants p where p.status = 'enrolled' and ${is('p')}
+       union all
+       select null, c.id, c.study_id from caregivers c where c.status = 'active' and ${is('c')}
+         and exists (select from caregiver_participants k join participants x on x.id = k.participant_id where k.caregiver_id = c.id and x.status = 'enrolled'))
+     select * from owners o where (
+       select count(*) from notifications n where n.kind = 'magic_link' and n.created_at > now() - $1 * interval '1 minute'
+         and (n.participant_id = o.participant_id or n.caregiver_id = o.caregiver_id)) < $2
+     order by o.study_id, o.participant_id, o.caregiver_id limit $3`,
+    [MINUTES, AT_MOST, MOST, address],
+  );
+  return rows;
+}

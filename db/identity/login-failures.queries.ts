@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import type { Database, Tx } from '../client/knex.js';
+import type { TokenOrigin } from './users.queries.js';
+import { execute, query } from '../client/query.js';
+
+/** After so many failures an origin waits; after so many of unknown devices together all of these do. */
+const MAX_FAILURES = 5,
+  MAX_ACCOUNT_FAILURES = 25;
+const LOCK = `interval '15 minutes'`;
+/** A device that has not logged in for so long is a new one. */
+const KNOWN_DAYS = 90;
+
+/** Where a login comes from, as the account knows it. */
+export interface LoginOrigin {
+  /** What its failures are counted by: the device, where it logged in before, else the address. */
+  key: string;
+  known: boolean;
+  /** The account has logged in somewhere before. */
+  usedBefore: boolean;
+  locked: boolean;
+}
+
+const digest = (...parts: string[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+
+/**
+ * Whether the account knows this address and browser, and whether it may try. A device that logged in before is
+ * counted by itself: nobody else's failures lock it.
+ */
+export async function originOf(db: Database | Tx, userId: string, { ip, userAgent }: TokenOrigin): Promise<LoginOrigin> {
+  const device = digest('device', ip ?? '', (userAgent ?? '').replaceAll(/[0-9][0-9._]*/g, ''));
+  const address = digest('address', ip ?? '');
+  const [origin] = await query<{ known: boolean; used_before: boolean; locked: boolean }>(
+    db,
+    `with d as (
+       select exists (select from refresh_tokens t where t.user_id = $1 and t.ip_address is not distinct from $2 and device_name(t.user_agent) = device_name($3)
+           and t.created_at > clock_timestamp() - ${KNOWN_DAYS} * interval '1 day') as known,
+         exists (select from refresh_tokens t where t.user_id = $1) as used_before)
+     select d.known, d.used_before,
+       exists (select from login_failures f where f.user_id = $1 and f.locked_until > clock_timestamp() and f.origin = case when d.known then $4 else $5 end)
+         or (not d.known and exists (select from users u where u.id = $1 and u.locked_until > clock_timestamp())) as locked from d`,
+    [userId, ip, userAgent, device, address],
+  );
+  const { known, used_before: usedBefore, locked } = origin!;
+  return { key: known ? device : address, known, usedBefore, locked };
+}
+
+/**
+ * Counts a failed login of an origin; the fifth locks it for 15 minutes. Many origins together lock the account for
+ * all that it does not know.
+ * @returns what was locked
+ */
+export async function countFailedLogin(
+  tx: Tx,
+  userId: string,
+  { key, known }: LoginOrigin,
+): Promise<'origin' | 'account' | undefined> {
+  await execute(
+    tx,
+    `delete from login_failures where user_id = $1 and updated_at < clock_timestamp() - interval '1 day'`,
+    [userId],
+  );
+  const rows = await query<{ locked: boolean }>(
+    tx,
+    `insert into login_failures as f (user_id, origin, failures) values ($1, $2, 1)
+     on conflict (user_id, origin) do update set updated_at = clock_timestamp(),
+       failures = case when f.failures + 1 >= ${MAX_FAILURES} then 0 else f.failures + 1 end,
+       locked_until = case when f.failures + 1 >= ${MAX_FAILURES} then clock_timestamp() + ${LOCK} else f.locked_until end
+     where f.locked_until is null or f.locked_until <= clock_timestamp()
+     returning coalesce(f.locked_until > clock_timestamp(), false) as locked`,
+    [userId, key],
+  );
+  const all = known
+    ? []
+    : await query<{ locked: boolean }>(
+        tx,
+        `update users set failed_logins = case when failed_logins + 1 >= ${MAX_ACCOUNT_FAILURES} then 0 else failed_logins + 1 end,
+           locked_until = case when failed_logins + 1 >= ${MAX_ACCOUNT_FAILURES} then clock_timestamp() + ${LOCK} else locked_until end
+         where id = $1 and (locked_until is null or locked_until <= clock_timestamp()) returning coalesce(locked_until > clock_timestamp(), false) as locked`,
+        [userId],
+      );
+  if (all[0]?.locked === true) return 'account';
+  return rows[0]?.locked === true ? 'origin' : undefined;
+}
+
+/**
+ * What wrong proofs of identity within one login are counted by. They lock that login's proofs, and nothing else: who
+ * has stolen an access token locks nobody out.
+ */
+export async function proofsOf(db: Database | Tx, userId: string, login: string): Promise<LoginOrigin> {
+  const key = digest('proof', login);
+  const lock = await db('login_failures')
+    .where({ user_id: userId, origin: key })
+    .where('locked_until', '>', db.raw('clock_timestamp()'))
+    .first('user_id');
+  return { key, known: true, usedBefore: true, locked: lock !== undefined };
+}
+
+/** A right proof clears what was counted of its login. */
+export async function clearProofs(tx: Tx, userId: string, { key }: LoginOrigin): Promise<void> {
+  await tx('login_failures').where({ user_id: userId, origin: key }).delete();
+}
+
+/** A whole login clears what was counted of its origin, and of the account unless that is locked at the moment. */
+export async function clearOrigin(tx: Tx, userId: string, { key }: LoginOrigin): Promise<void> {
+  await tx('login_failures').where({ user_id: userId, origin: key }).delete();
+  await execute(
+    tx,
+    'update users set failed_logins = 0 where id = $1 and failed_logins > 0 and (locked_until is null or locked_until <= clock_timestamp())',
+    [userId],
+  );
+}
+
+/** Clears every count and lock of an account: its owner chose a new password by a mailed link. */
+export async function clearFailedLogins(tx: Tx, userId: string): Promise<void> {
+  await tx('login_failures').where({ user_id: userId }).delete();
+  await execute(
+    tx,
+    'update users set failed_logins = 0, locked_until = null where id = $1 and (failed_logins > 0 or locked_until is not null)',
+    [userId],
+  );
+}

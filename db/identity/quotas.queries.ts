@@ -1,0 +1,47 @@
+import type { Tx } from '../client/knex.js';
+import { execute, query } from '../client/query.js';
+
+/**
+ * How many exports of a study a user has that are unfinished or whose files are kept. Requests of the user at one
+ * moment take turns until the commit.
+ */
+export async function exportsHeldBy(tx: Tx, of: { userId: string; studyId: string }): Promise<number> {
+  await execute(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`exports ${of.studyId} ${of.userId}`]);
+  const rows = await query<{ count: number }>(
+    tx,
+    `select count(*)::integer as count from exports where requested_by_id = $1 and study_id = $2 and status in ('pending', 'running', 'completed')`,
+    [of.userId, of.studyId],
+  );
+  return rows[0]!.count;
+}
+
+export type LinkRecipient = { participant_id: string } | { caregiver_id: string } | { user_id: string };
+
+/** How many links a recipient was sent within the last hour; those who ask at one moment take turns. */
+export async function linksSentTo(tx: Tx, to: LinkRecipient): Promise<number> {
+  const [[column, id]] = Object.entries(to) as [[string, string]];
+  await execute(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`links ${id}`]);
+  const found =
+    column === 'user_id'
+      ? tx('user_links').where({ user_id: id })
+      : tx('notifications').where({ [column]: id, kind: 'magic_link' });
+  const [row] = (await found.whereRaw(`created_at > clock_timestamp() - interval '1 hour'`).count('* as count')) as [
+    { count: number },
+  ];
+  return row.count;
+}
+
+/** Whether an address is one of a user, a participant or a caregiver. Numbers are compared without their spacing. */
+export async function isKnownRecipient(tx: Tx, channel: 'email' | 'sms', address: string): Promise<boolean> {
+  const bare = (column: string) =>
+    `regexp_replace(${column}, '[^0-9+]', '', 'g') = regexp_replace($1, '[^0-9+]', '', 'g')`;
+  const rows = await query<{ known: boolean }>(
+    tx,
+    channel === 'email'
+      ? `select exists (select from users where lower(email) = lower($1)) or exists (select from participants where lower(email) = lower($1))
+           or exists (select from caregivers where lower(email) = lower($1)) as known`
+      : `select exists (select from participants where ${bare('phone')}) or exists (select from caregivers where ${bare('phone')}) as known`,
+    [address],
+  );
+  return rows[0]!.known;
+}

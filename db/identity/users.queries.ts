@@ -1,0 +1,233 @@
+import { raw } from 'objection';
+import { RefreshToken } from '../models/identity.js';
+import type { Database, Tx } from '../client/knex.js';
+import { query } from '../client/query.js';
+
+export interface UserRow {
+  id: string;
+  email: string;
+  name: string;
+  role: string;
+  status: 'active' | 'inactive';
+  study_ids: string[];
+  site_ids: string[];
+  mfa_enabled: boolean;
+  created_at: string;
+  updated_at: string;
+}
+export interface UserSecret {
+  id: string;
+  email: string;
+  name: string;
+  role: string;
+  status: 'active' | 'inactive';
+  password_hash: string;
+  locked: boolean;
+  session_epoch: number;
+}
+
+const COLUMNS = `u.id, u.email, u.name, u.role, u.status, u.created_at, u.updated_at,
+  array(select s.study_id from user_studies s where s.user_id = u.id order by 1) as study_ids,
+  array(select s.site_id from user_sites s where s.user_id = u.id order by 1) as site_ids,
+  exists (select from user_mfa m where m.user_id = u.id and m.verified_at is not null) as mfa_enabled`;
+
+export async function userById(db: Database | Tx, id: string): Promise<UserRow | undefined> {
+  return db('users as u').where('u.id', id).first(db.raw(COLUMNS)) as Promise<UserRow | undefined>;
+}
+
+const SECRET = `id, email, name, role, status, password_hash, coalesce(locked_until > now(), false) as locked, session_epoch`;
+/** What a login is checked against; emails are compared without case. */
+export async function userSecretByEmail(db: Database | Tx, email: string): Promise<UserSecret | undefined> {
+  return db('users').whereRaw('lower(email) = lower(?)', [email]).first(db.raw(SECRET)) as Promise<
+    UserSecret | undefined
+  >;
+}
+/** The same by id, locked until the commit: logins and their ends take turns. */
+export async function userSecretForUpdate(tx: Tx, id: string): Promise<UserSecret | undefined> {
+  return tx('users').where({ id }).forUpdate().first(tx.raw(SECRET)) as Promise<UserSecret | undefined>;
+}
+
+export async function passwordHashOf(tx: Tx, id: string): Promise<string | undefined> {
+  return (await tx('users').where({ id }).first('password_hash'))?.password_hash;
+}
+
+export interface UserFilter {
+  role?: string | undefined;
+  status?: string | undefined;
+  search?: string | undefined;
+  skip: number;
+  limit: number;
+  sort: string;
+}
+
+/** Users with the number of all that fit; `search` is found anywhere in email or name, as it is written. */
+export async function listUsers(tx: Tx, filter: UserFilter): Promise<{ items: UserRow[]; total: number }> {
+  const found = tx('users as u').modify((q) => {
+    if (filter.role) q.where('u.role', filter.role);
+    if (filter.status) q.where('u.status', filter.status);
+    if (filter.search) q.whereRaw(`position(lower(?) in lower(u.email || ' ' || u.name)) > 0`, [filter.search]);
+  });
+  const [{ count }] = (await found.clone().count<{ count: number }[]>('*')) as [{ count: number }];
+  const descending = filter.sort.startsWith('-');
+  const items: UserRow[] = await found
+    .select(tx.raw(COLUMNS))
+    .orderBy([
+      { column: `u.${descending ? filter.sort.slice(1) : filter.sort}`, order: descending ? 'desc' : 'asc' },
+      { column: 'u.id' },
+    ])
+    .offset(filter.skip)
+    .limit(filter.limit);
+  return { items, total: count };
+}
+
+export async function insertUser(
+  tx: Tx,
+  user: { email: string; name: string; role: string; password_hash: string },
+): Promise<string> {
+  const [row] = (await tx('users').insert(user).returning('id')) as [{ id: string }];
+  return row.id;
+}
+
+export async function updateUser(tx: Tx, id: string, change: Record<string, unknown>): Promise<void> {
+  if (Object.keys(change).length > 0) await tx('users').where({ id }).update(change);
+}
+
+/** Replaces the studies that a user is assigned to; also touches the user, so that its ETag changes. */
+export async function assignStudies(tx: Tx, userId: string, studyIds: readonly string[]): Promise<void> {
+  await tx('user_studies').where({ user_id: userId }).delete();
+  if (studyIds.length > 0)
+    await tx('user_studies').insert([...new Set(studyIds)].map((study_id) => ({ user_id: userId, study_id })));
+  await tx('users').where({ id: userId }).update({ updated_at: tx.fn.now() });
+}
+
+export async function assignSites(tx: Tx, userId: string, siteIds: readonly string[]): Promise<void> {
+  await tx('user_sites').where({ user_id: userId }).delete();
+  if (siteIds.length > 0)
+    await tx('user_sites').insert([...new Set(siteIds)].map((site_id) => ({ user_id: userId, site_id })));
+  await tx('users').where({ id: userId }).update({ updated_at: tx.fn.now() });
+}
+
+/** Of `ids`, those that are no row of `table` (in the transaction's scope). */
+export async function missingIds(tx: Tx, table: 'studies' | 'sites', ids: readonly string[]): Promise<string[]> {
+  const found = new Set<string>(
+    await tx(table)
+      .whereIn('id', [...ids])
+      .pluck('id'),
+  );
+  return ids.filter((id) => !found.has(id.toLowerCase()));
+}
+
+/** Of `siteIds`, those whose study is none of `studyIds` (in the transaction's scope). */
+export async function sitesOutside(tx: Tx, siteIds: readonly string[], studyIds: readonly string[]): Promise<string[]> {
+  return tx('sites')
+    .whereIn('id', [...siteIds])
+    .whereNotIn('study_id', [...studyIds])
+    .pluck('id');
+}
+
+/** Locks the admins, so that two who deactivate each other take turns. */
+export async function otherActiveAdmins(tx: Tx, id: string): Promise<number> {
+  const rows = await tx('users').where({ role: 'admin', status: 'active' }).orderBy('id').forUpdate().select('id');
+  return rows.filter((row) => row.id !== id).length;
+}
+
+// --- refresh tokens: opaque, stored as hashes, rotated at every use
+
+export interface RefreshRow {
+  id: string;
+  family_id: string;
+  user_id: string;
+  usable: boolean;
+  rotated: boolean;
+  role: string;
+  status: string;
+  session_epoch: number;
+  mfa_enabled: boolean;
+}
+
+/** Where a login came from, for the list of one's own logins. */
+export interface TokenOrigin {
+  userAgent: string | null;
+  ip: string | null;
+}
+
+/** @returns the family: a new one where none is given */
+export async function insertRefreshToken(
+  tx: Tx,
+  token: { userId: string; familyId?: string | undefined; hash: Buffer; days: number; origin: TokenOrigin },
+): Promise<string> {
+  const { family_id } = await RefreshToken.query(tx)
+    .insert({
+      family_id: token.familyId ?? raw('gen_random_uuid()'),
+      user_id: token.userId,
+      token_hash: token.hash,
+      expires_at: raw(`now() + ? * interval '1 day'`, [token.days]),
+      user_agent: token.origin.userAgent,
+      ip_address: token.origin.ip,
+    })
+    .returning('family_id');
+  return family_id;
+}
+
+/** The token behind a hash, locked: of two who refresh with it at once, the second sees it rotated. */
+export async function refreshTokenForUpdate(tx: Tx, hash: Buffer): Promise<RefreshRow | undefined> {
+  const rows = await query<RefreshRow>(
+    tx,
+    `select t.id, t.family_id, t.user_id, t.rotated_at is not null as rotated, u.role, u.status, u.session_epoch,
+       t.revoked_at is null and t.expires_at > now() as usable,
+       exists (select from user_mfa m where m.user_id = u.id and m.verified_at is not null) as mfa_enabled
+     from refresh_tokens t join users u on u.id = t.user_id where t.token_hash = $1 for update of t`,
+    [hash],
+  );
+  return rows[0];
+}
+
+export const markRotated = async (tx: Tx, id: string): Promise<void> => {
+  await RefreshToken.query(tx)
+    .findById(id)
+    .patch({ rotated_at: raw('now()') });
+};
+export const revokeFamily = async (tx: Tx, familyId: string): Promise<void> => {
+  await tx('refresh_tokens').where({ family_id: familyId }).whereNull('revoked_at').update({ revoked_at: tx.fn.now() });
+};
+export interface LoginSessionRow {
+  id: string;
+  created_at: string;
+  last_used_at: string;
+  expires_at: string;
+  user_agent: string | null;
+  ip_address: string | null;
+}
+
+/** A user's logins that can still be refreshed, the one that was used last first. */
+export async function sessionsOf(tx: Tx, userId: string): Promise<LoginSessionRow[]> {
+  const rows = await query<LoginSessionRow>(
+    tx,
+    `select t.family_id as id, (select min(f.created_at) from refresh_tokens f where f.family_id = t.family_id) as created_at, t.created_at as last_used_at, t.expires_at, t.user_agent, t.ip_address
+     from refresh_tokens t where t.user_id = $1 and t.rotated_at is null and t.revoked_at is null and t.expires_at > now() order by t.created_at desc, t.id`,
+    [userId],
+  );
+  return rows;
+}
+
+/** Whether the login is one of the user's that is still open. */
+export async function familyOf(tx: Tx, userId: string, familyId: string): Promise<boolean> {
+  return (await sessionsOf(tx, userId)).some(({ id }) => id === familyId);
+}
+
+/** Whether a login (the family of its refresh tokens) began within so many minutes. */
+export async function loginIsRecent(tx: Tx, familyId: string, minutes: number): Promise<boolean> {
+  const [login] = await query<{ recent: boolean | null }>(
+    tx,
+    `select min(created_at) > clock_timestamp() - $1 * interval '1 minute' as recent from refresh_tokens where family_id = $2`,
+    [minutes, familyId],
+  );
+  return login?.recent === true;
+}
+
+/** Ends every login of a user: refresh tokens and the access tokens that were given with them. */
+export async function revokeAllOf(tx: Tx, userId: string): Promise<void> {
+  await tx('refresh_tokens').where({ user_id: userId }).whereNull('revoked_at').update({ revoked_at: tx.fn.now() });
+  await tx('mfa_challenges').where({ user_id: userId }).delete();
+  await tx('users').where({ id: userId }).increment('session_epoch', 1);
+}

@@ -1,0 +1,186 @@
+import type { Tx } from '../client/knex.js';
+import { prepared } from '../client/prepared.js';
+import { carriedTrace } from '../client/trace-context.js';
+import type { MarkedTransaction } from '../client/transaction.js';
+import { execute, query } from '../client/query.js';
+
+/** A participant as a file brings it; absent fields are null. */
+export interface ImportedParticipant {
+  participant_code: string;
+  external_id: string | null;
+  site_id: string | null;
+  preferred_language: string | null;
+  email: string | null;
+  phone: string | null;
+  timezone: string | null;
+  date_of_birth: string | null;
+  arm: string | null;
+}
+const FIELDS = [
+  'participant_code',
+  'external_id',
+  'site_id',
+  'preferred_language',
+  'email',
+  'phone',
+  'timezone',
+  'date_of_birth',
+  'arm',
+] as const;
+const TYPES: Record<(typeof FIELDS)[number], string> = {
+  participant_code: 'text',
+  external_id: 'text',
+  site_id: 'uuid',
+  preferred_language: 'text',
+  email: 'text',
+  phone: 'text',
+  timezone: 'text',
+  date_of_birth: 'date',
+  arm: 'text',
+};
+
+const columns = FIELDS.map((field, i) => `$${i + 2}::${TYPES[field]}[]`).join(', ');
+const INSERT = `
+with given as (select * from unnest(${columns}) with ordinality as g(${FIELDS.join(', ')}, n)),
+made as (
+  insert into participants (study_id, ${FIELDS.join(', ')}) select $1, ${FIELDS.join(', ')} from given order by n
+  on conflict do nothing returning id, participant_code, site_id
+), anchors as (insert into anchor_dates (participant_id, study_id) select id, $1 from made),
+messages as (
+  -- Patient: their workflows wait for what comes, and thousands of starts must not stand before what somebody waits for.
+  insert into outbox (topic, study_id, subject, payload, patient)
+  select 'participant-start', $1, id::text, jsonb_build_object('site_id', site_id) || $${FIELDS.length + 2}::jsonb, true from made
+)
+select id, participant_code from made`;
+
+/**
+ * Enrolls participants as `enroll` does: record, anchor (`unset`, version 1), start of the workflow. One whose code or
+ * external id is taken is left out.
+ * @param participants some thousand at the most: they are one statement
+ * @returns the new ids by participant_code
+ */
+export async function insertImported(
+  tx: Tx,
+  studyId: string,
+  participants: readonly ImportedParticipant[],
+): Promise<Map<string, string>> {
+  if (participants.length === 0) return new Map();
+  const rows = await prepared<{ id: string; participant_code: string }>(tx, INSERT, [
+    studyId,
+    ...FIELDS.map((field) => participants.map((one) => one[field])),
+    JSON.stringify(carriedTrace()),
+  ]);
+  if (rows.length > 0) (tx as MarkedTransaction).wroteOutbox = true;
+  return new Map(rows.map(({ id, participant_code }) => [participant_code, id]));
+}
+
+export interface KnownParticipant extends ImportedParticipant {
+  id: string;
+  study_id: string;
+}
+
+const KNOWN = ['participant_code = any($3::text[])', 'external_id = any($4::text[])']
+  .flatMap((named) =>
+    ['< $2::timestamptz', '> statement_timestamp()'].map(
+      (side) =>
+        `select id, study_id, ${FIELDS.join(', ')} from participants where study_id = $1 and created_at ${side} and ${named}`,
+    ),
+  )
+  .join(' union ');
+
+/**
+ * Of the study's participants those that have one of the codes or external ids, without those made since a moment: an
+ * import asks again and again while it fills the study, of which no statistics know yet, and its own rows would be read
+ * each time. For the same reason it is planned each time.
+ */
+export async function knownParticipants(
+  tx: Tx,
+  studyId: string,
+  since: string,
+  codes: readonly string[],
+  externalIds: readonly string[],
+): Promise<KnownParticipant[]> {
+  return query<KnownParticipant>(tx, KNOWN, [studyId, since, [...codes], [...externalIds]]);
+}
+
+/** Who of the study has one of the external ids, whenever it was made. */
+export async function externalIdsHeld(
+  tx: Tx,
+  studyId: string,
+  externalIds: readonly string[],
+): Promise<{ participant_code: string; external_id: string }[]> {
+  const rows = await query<{ participant_code: string; external_id: string }>(
+    tx,
+    'select participant_code, external_id from participants where study_id = $1 and external_id = any($2::text[])',
+    [studyId, [...externalIds]],
+  );
+  return rows;
+}
+
+const CHANGED = FIELDS.filter((field) => field !== 'participant_code');
+
+/** Writes participants that are there already; every field of theirs is given. Planned each time as well. */
+export async function updateImported(
+  tx: Tx,
+  participants: readonly (ImportedParticipant & { id: string })[],
+): Promise<void> {
+  if (participants.length === 0) return;
+  await execute(
+    tx,
+    `update participants p set ${CHANGED.map((field) => `${field} = g.${field}`).join(', ')}
+     from unnest($1::uuid[], ${CHANGED.map((field, i) => `$${i + 2}::${TYPES[field]}[]`).join(', ')}) as g(id, ${CHANGED.join(', ')}) where p.id = g.id`,
+    (['id', ...CHANGED] as const).map((field) => participants.map((one) => one[field])),
+  );
+}
+
+export interface ImportSite {
+  id: string;
+  site_code: string;
+  in_reach: boolean;
+}
+
+/**
+ * The study's sites, and whether the transaction's narrowing lets it write participants of them; the entry without a
+ * code stands for no site. `at`: the moment of this.
+ */
+export async function importSites(
+  tx: Tx,
+  studyId: string,
+): Promise<{ sites: Map<string, ImportSite>; withoutSite: boolean; at: string }> {
+  const rows = await query<ImportSite & { site_code: string | null; at: string }>(
+    tx,
+    `select id, site_code, $1::uuid <> all (app_site_studies()) or id = any (app_sites()) as in_reach, null as at from sites where study_id = $2
+     union all select null, null, $1::uuid <> all (app_site_studies()), clock_timestamp()`,
+    [studyId, studyId],
+  );
+  const found = rows;
+  const none = found.find((row) => row.site_code === null)!;
+  return {
+    sites: new Map(found.filter((row) => row.site_code !== null).map((row) => [row.site_code, row])),
+    withoutSite: none.in_reach,
+    at: none.at,
+  };
+}
+
+/** Adds sites by code; one that somebody else has just added is taken as it is. */
+export async function addSites(
+  tx: Tx,
+  studyId: string,
+  codes: readonly string[],
+): Promise<{ id: string; site_code: string; added: boolean }[]> {
+  const rows = await query<{ id: string; site_code: string; added: boolean }>(
+    tx,
+    `with made as (insert into sites (study_id, site_code) select $1, c from unnest($2::text[]) c on conflict do nothing returning id, site_code)
+     select id, site_code, true as added from made union all select id, site_code, false from sites where study_id = $1 and site_code = any($2::text[])`,
+    [studyId, [...codes]],
+  );
+  return rows;
+}
+
+/** Undoes what came after it, within the transaction: a rehearsal leaves nothing and answers as the real thing. */
+export async function rehearse<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
+  await execute(tx, 'savepoint rehearsal');
+  const result = await work();
+  await execute(tx, 'rollback to savepoint rehearsal');
+  return result;
+}

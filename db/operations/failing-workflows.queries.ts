@@ -1,0 +1,51 @@
+import type { Database, Tx } from '../client/knex.js';
+import { readOneInScope } from '../client/transaction.js';
+import { query } from '../client/query.js';
+
+/** A run whose workflow task fails again and again. `problem`: the kind of fault, of Temporal's own words. */
+export interface FailingWorkflow {
+  run_id: string;
+  workflow_id: string;
+  workflow_type: string;
+  problem: string;
+}
+
+/** Those that were seen to fail, the longest ago first. */
+export async function knownFailing(tx: Tx, most: number): Promise<Omit<FailingWorkflow, 'problem'>[]> {
+  return tx('failing_workflows').orderBy('seen_at').limit(most).select('run_id', 'workflow_id', 'workflow_type');
+}
+
+/**
+ * Keeps what a look found.
+ * @param looked at which runs: one that is not among `failing` is well again, or has ended. `all`: at every run
+ * @returns those that were not known to fail before, and those that fail no more
+ */
+export async function noteFailing(
+  tx: Tx,
+  failing: readonly FailingWorkflow[],
+  looked: 'all' | readonly string[],
+): Promise<{ found: FailingWorkflow[]; well: FailingWorkflow[] }> {
+  const runs = failing.map(({ run_id }) => run_id);
+  const gone = tx('failing_workflows').whereRaw('run_id <> all(?::uuid[])', [runs]);
+  if (looked !== 'all') void gone.whereRaw('run_id = any(?::uuid[])', [[...looked]]);
+  const well: FailingWorkflow[] = await gone.delete().returning(['run_id', 'workflow_id', 'workflow_type', 'problem']);
+  const noted = await query<FailingWorkflow & { is_new: boolean }>(
+    tx,
+    `insert into failing_workflows as f (run_id, workflow_id, workflow_type, problem)
+     select run_id, workflow_id, workflow_type, problem from jsonb_to_recordset($1::jsonb) as r(run_id uuid, workflow_id text, workflow_type text, problem text)
+     on conflict (run_id) do update set problem = excluded.problem, seen_at = clock_timestamp()
+     returning run_id, workflow_id, workflow_type, problem, xmax = 0 as is_new`,
+    [JSON.stringify(failing)],
+  );
+  const found = noted.filter(({ is_new }) => is_new).map(({ is_new: _, ...run }) => run);
+  return { found, well: well as FailingWorkflow[] };
+}
+
+/** How many fail, by type; a type of which none does is not among them. */
+export async function countFailing(database: Database): Promise<Map<string, number>> {
+  const rows = await readOneInScope<{ workflow_type: string; failing: number }>(database, [], {
+    sql: 'select workflow_type, count(*)::int as failing from failing_workflows group by workflow_type',
+    values: [],
+  });
+  return new Map(rows.map(({ workflow_type, failing }) => [workflow_type, failing]));
+}

@@ -1,0 +1,83 @@
+import type { Database, Tx } from '../client/knex.js';
+import { execute } from '../client/query.js';
+
+export interface KeyName {
+  caller: string;
+  method: string;
+  path: string;
+  key: string;
+}
+export interface StoredAnswer {
+  status: number | null;
+  headers: Record<string, string | string[]> | null;
+  body: string | null;
+  body_hash: Buffer;
+  finished: boolean;
+}
+
+const KEPT = `interval '24 hours'`;
+
+/**
+ * Claims a key; one older than a day is new again. False: somebody has it (waits while that one's transaction runs).
+ */
+export async function claimKey(db: Database | Tx, name: KeyName, bodyHash: Buffer): Promise<boolean> {
+  const rowCount = await execute(
+    db,
+    `insert into idempotency_keys as k (caller, method, path, key, body_hash) values ($1, $2, $3, $4, $5)
+     on conflict (caller, method, path, key) do update
+       set body_hash = excluded.body_hash, status = null, headers = null, body = null, finished_at = null, created_at = now()
+       where k.created_at < now() - ${KEPT}`,
+    [name.caller, name.method, name.path, name.key, bodyHash],
+  );
+  return rowCount === 1;
+}
+
+export async function claimOf(db: Database | Tx, name: KeyName): Promise<StoredAnswer | undefined> {
+  return db('idempotency_keys')
+    .where({ ...name })
+    .first('status', 'headers', 'body', 'body_hash', db.raw('finished_at is not null as finished')) as Promise<
+    StoredAnswer | undefined
+  >;
+}
+
+/** Takes an unfinished claim whose owner has not been heard of for `seconds`. */
+export async function takeOverKey(db: Database, name: KeyName, seconds: number): Promise<boolean> {
+  const taken = await db('idempotency_keys')
+    .where({ ...name, finished_at: null })
+    .where('created_at', '<', db.raw('now() - make_interval(secs => ?)', [seconds]))
+    .update({ created_at: db.fn.now() });
+  return taken === 1;
+}
+
+export async function answerOf(
+  db: Database | Tx,
+  name: KeyName,
+  answer: { status: number; headers: Record<string, string | string[]>; body: string },
+): Promise<void> {
+  await db('idempotency_keys')
+    .where({ ...name })
+    .update({
+      status: answer.status,
+      headers: JSON.stringify(answer.headers),
+      body: answer.body,
+      finished_at: db.fn.now(),
+    });
+}
+
+/** Ends a claim without an answer to repeat. */
+export async function holdKey(db: Database | Tx, name: KeyName): Promise<void> {
+  await db('idempotency_keys')
+    .where({ ...name })
+    .update({ finished_at: db.fn.now() });
+}
+
+export async function dropKey(db: Database, name: KeyName): Promise<void> {
+  await db('idempotency_keys')
+    .where({ ...name })
+    .whereNull('finished_at')
+    .delete();
+}
+
+/** Keys that nobody can repeat any more. */
+export const sweepKeys = (db: Database): Promise<number> =>
+  db('idempotency_keys').whereRaw(`created_at < now() - ${KEPT}`).delete();

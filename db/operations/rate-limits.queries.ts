@@ -1,0 +1,54 @@
+import type { Database } from '../client/knex.js';
+import { prepared } from '../client/prepared.js';
+import { execute } from '../client/query.js';
+
+const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
+/**
+ * A minute that is over begins anew. So does one whose end is farther away than any minute's may be: that was written
+ * when the clock was another, and nobody is to wait for it. (Twice as far, since of two who come at once either may be
+ * first.)
+ */
+const OVER = '(r.expire <= excluded.expire - $3 or r.expire > excluded.expire + $3)';
+
+/**
+ * Takes points of a key's window, whose time is the database's. @returns how many were taken in it, and when it ends,
+ * in ms
+ */
+export async function takePoints(
+  database: Database,
+  key: string,
+  points: number,
+  windowMs: number,
+): Promise<{ taken: number; endsInMs: number }> {
+  const [row] = await prepared<{ points: number; left: number }>(
+    database,
+    `insert into rate_limits as r (key, points, expire) values ($1, $2, ${NOW} + $3::bigint)
+     on conflict (key) do update set points = case when ${OVER} then excluded.points else r.points + excluded.points end, expire = case when ${OVER} then excluded.expire else r.expire end
+     returning r.points, (r.expire - ${NOW})::float8 as left`,
+    [key, points, windowMs],
+  );
+  return { taken: row!.points, endsInMs: Math.max(0, row!.left) };
+}
+
+/** Whoever waits longer than that waits for what was written when the clock was another. */
+const LONGEST_MS = 60_000;
+
+/**
+ * A place in a key's queue, which lets one through each `apartMs`, and after a pause up to `burst` at once. @returns
+ * how long to wait for it, ms
+ */
+export async function takePlace(database: Database, key: string, apartMs: number, burst: number): Promise<number> {
+  const [row] = await prepared<{ left: number }>(
+    database,
+    `insert into rate_limits as r (key, points, expire) values ($1, 1, ${NOW} + $2::bigint)
+     on conflict (key) do update set expire = case when r.expire > excluded.expire + $3::bigint then excluded.expire else greatest(r.expire + $2::bigint, excluded.expire) end
+     returning (r.expire - ${NOW})::float8 as left`,
+    [key, apartMs, apartMs * burst + LONGEST_MS],
+  );
+  return Math.max(0, row!.left - apartMs * burst);
+}
+
+/** Windows that are long over are let go. */
+export async function sweepPoints(database: Database): Promise<void> {
+  await execute(database, `delete from rate_limits where expire < ${NOW} - 3600000`);
+}

@@ -1,0 +1,82 @@
+import type { Tx } from '../client/knex.js';
+import { putOutbox } from './outbox.js';
+import type { OutboxTopic } from './outbox.js';
+import { execute, query } from '../client/query.js';
+
+/** A study's change on its way through the participants. */
+export interface OpenChange {
+  study_id: string;
+  change_id: string;
+  kind: string;
+  actor_user_id: string | null;
+}
+
+/**
+ * Notes a change before Temporal has it, so that it is not Temporal's alone. Of a study that is gone there is nothing
+ * to note.
+ */
+export async function noteChange(tx: Tx, { study_id, change_id, kind, actor_user_id }: OpenChange): Promise<void> {
+  await execute(
+    tx,
+    `insert into open_study_changes (study_id, change_id, kind, actor_user_id)
+     select s.id, $1, $2, $3::uuid from studies s where s.id = $4 for key share on conflict (study_id, change_id) do nothing`,
+    [change_id, kind, actor_user_id, study_id],
+  );
+}
+
+/** Who made a change that is on its way, as it was noted before Temporal had it; undefined: none is on its way. */
+export async function makerOfChange(tx: Tx, studyId: string, changeId: string): Promise<string | null | undefined> {
+  const row = await tx('open_study_changes')
+    .where({ study_id: studyId, change_id: changeId })
+    .first<{ actor_user_id: string | null } | undefined>('actor_user_id');
+  return row?.actor_user_id;
+}
+
+/** The change has gone through all participants. */
+export async function closeChange(tx: Tx, studyId: string, changeId: string): Promise<void> {
+  await tx('open_study_changes').where({ study_id: studyId, change_id: changeId }).delete();
+}
+
+/**
+ * Work that a workflow is to be carrying out: of a topic, with what its message says. `key` tells it from others of its
+ * topic.
+ */
+export interface OpenWork {
+  topic: OutboxTopic;
+  study_id: string;
+  subject: string;
+  key: string;
+  payload: Record<string, unknown>;
+}
+
+const MOST = 5_000;
+
+/**
+ * Work that has been open for so long that its workflow must be running: triggers, exports (until their files are
+ * removed), simulations, readings of a capture system and changes of studies, the oldest first. What waits in the
+ * outbox is not on its way yet. (Polls are not among them: the next run goes on where one stopped.)
+ */
+export async function pendingWork(tx: Tx, olderSeconds: number): Promise<OpenWork[]> {
+  const rows = await query<OpenWork>(
+    tx,
+    `select w.topic, w.study_id, w.subject, w.key, w.payload from (
+       select 'trigger' as topic, study_id, id::text as subject, id::text as key, '{}'::jsonb as payload, received_at as at from webhook_events where status in ('received', 'processing')
+       union all select 'export', study_id, id::text, id::text, '{}', created_at from exports where status in ('pending', 'running')
+       union all select 'export', study_id, id::text, id::text, '{}', expires_at from exports where status = 'completed' and expires_at < clock_timestamp()
+       union all select 'simulation', study_id, id::text, id::text, '{}', created_at from simulations where status in ('pending', 'running')
+       union all select 'datacapture-sync', study_id, id::text, id::text, '{}', started_at from datacapture_syncs where status = 'running' and kind = 'sync'
+       union all select 'study-changed', study_id, study_id::text, change_id, jsonb_build_object('kind', kind, 'change_id', change_id, 'actor_user_id', actor_user_id), begun_at from open_study_changes
+     ) w where w.at < clock_timestamp() - $1 * interval '1 second'
+       and not exists (select from outbox o where o.topic = w.topic and o.subject = w.subject and (w.topic <> 'study-changed' or o.payload->>'change_id' = w.key))
+     order by w.at limit $2`,
+    [olderSeconds, MOST],
+  );
+  return rows;
+}
+
+/** Has the workflows of this work started again. */
+export const requeue = (tx: Tx, work: readonly OpenWork[]): Promise<void> =>
+  putOutbox(
+    tx,
+    work.map(({ topic, study_id, subject, payload }) => ({ topic, studyId: study_id, subject, payload })),
+  );

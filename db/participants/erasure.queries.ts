@@ -1,0 +1,149 @@
+import { columnsForJson } from '../client/instants.js';
+import type { Tx } from '../client/knex.js';
+import { putOutbox } from '../outbox/outbox.js';
+import { forgetDetails } from '../anchor/message-details.queries.js';
+import { execute, query } from '../client/query.js';
+
+/** Fields of a participant that say who it is. */
+export const IDENTITY = ['email', 'phone', 'date_of_birth'] as const;
+
+export interface Erased {
+  forms: number;
+  decisions: number;
+  devices: number;
+  notifications: number;
+  caregivers: number;
+  exports: number;
+}
+
+/** Names of form items that hold an identity field of the participant, by the mapping of the study's capture system. */
+export async function mappedIdentityItems(tx: Tx, studyId: string): Promise<string[]> {
+  const row = (await tx('datacapture_configs').where({ study_id: studyId }).first('participant_field_mapping')) as
+    { participant_field_mapping: Record<string, string> } | undefined;
+  return IDENTITY.flatMap((field) => row?.participant_field_mapping[field] ?? []);
+}
+
+/** Whether the participant's identity was erased before. */
+export async function erasedAt(tx: Tx, id: string): Promise<string | null> {
+  const row = (await tx('participants').where({ id }).first('erased_at')) as { erased_at: string | null } | undefined;
+  return row?.erased_at ?? null;
+}
+
+/**
+ * @param code what the participant is called from now on; null: as before. The participant must be locked, withdrawn
+ * and in reach.
+ */
+export async function eraseIdentity(
+  tx: Tx,
+  given: { id: string; study_id: string; by: string; reason: string; code: string | null; items: readonly string[] },
+): Promise<Erased> {
+  const rows = await query<{ erased: Omit<Erased, 'caregivers' | 'exports'> }>(
+    tx,
+    'select erase_participant($1, $2, $3, $4, $5::text[]) as erased',
+    [given.id, given.by, given.reason, given.code, [...given.items]],
+  );
+  const { erased } = rows[0]!;
+  const phones = await tx('push_tokens').where({ participant_id: given.id }).delete();
+  const [care] = await query<{ ended: number }>(tx, 'select end_care($1) as ended', [given.id]);
+  await forgetDetails(tx, given.id);
+  const files = await endExports(tx, given.study_id, given.id);
+  return { ...erased, devices: erased.devices + phones, caregivers: care!.ended, exports: files };
+}
+
+/**
+ * Ends the study's exports in the background that name the participant: a file expires at once, and one that is being
+ * written, or about to be, fails, for it may have read what is removed. None begins before this is committed: the table
+ * is locked against writers. @returns how many
+ */
+async function endExports(tx: Tx, studyId: string, participantId: string): Promise<number> {
+  await execute(tx, 'lock table exports in share row exclusive mode');
+  const rows = await query<{ id: string }>(
+    tx,
+    `update exports set status = case when status = 'completed' then 'expired' else 'failed' end,
+       expires_at = case when status = 'completed' then clock_timestamp() else expires_at end, completed_at = coalesce(completed_at, clock_timestamp()),
+       error = case when status = 'completed' then error else 'A participant was erased meanwhile: ask for it again.' end
+      where study_id = $1 and status in ('pending', 'running', 'completed') and coalesce(filters->>'deidentify', 'false') <> 'true'
+        and (filters->'participant_ids' is null or filters->'participant_ids' @> to_jsonb($2::text))
+      returning id`,
+    [studyId, participantId],
+  );
+  await putOutbox(
+    tx,
+    rows.map(({ id }) => ({ topic: 'export', studyId, subject: id, payload: { ended: true } })),
+  );
+  return rows.length;
+}
+
+/** What is kept of a participant in a table; `session`: by the participant's sessions. */
+interface Kept {
+  table: string;
+  of?: 'id' | 'session';
+  order: string;
+  without?: string;
+}
+/** Everything that is kept of a participant, by the names that the document has for it. */
+const KEPT: Record<string, Kept> = {
+  participant: { table: 'participants', of: 'id', order: 't.id', without: 'erased_by_id' },
+  // Who cares for it, by id and relationship: the addresses are another person's.
+  caregivers: { table: 'caregiver_participants', order: 't.created_at, t.caregiver_id', without: 'created_by' },
+  anchor_date: { table: 'anchor_dates', order: 't.id' },
+  anchor_date_history: { table: 'anchor_date_history', order: 't.seq' },
+  manual_dates: { table: 'manual_anchor_entries', order: 't.entered_at, t.id' },
+  decisions: { table: 'anchor_decisions', order: 't.history_id' },
+  commands: { table: 'anchor_commands', order: 't.created_at, t.id' },
+  message_details: { table: 'message_details', order: 't.created_at, t.id' },
+  consents: { table: 'consents', order: 't.created_at, t.id' },
+  eligibility: { table: 'eligibility_assessments', order: 't.id' },
+  randomization: { table: 'randomizations', order: 't.id' },
+  forms: { table: 'form_instances', order: 't.created_at, t.id' },
+  override_requests: { table: 'override_requests', order: 't.id' },
+  schedule_versions: { table: 'schedule_versions', order: 't.version_number' },
+  visits: { table: 'scheduled_visits', order: 't.target_date, t.id' },
+  visit_states: { table: 'visit_states', order: 't.seq' },
+  sessions: { table: 'assessment_sessions', order: 't.started_at, t.id' },
+  results: { table: 'session_tasks', of: 'session', order: 't.submitted_at, t.session_id, t.task' },
+  raw_trials: { table: 'raw_trial_chunks', of: 'session', order: 't.session_id, t.task, t.chunk' },
+  sync_conflicts: { table: 'sync_conflicts', order: 't.seq' },
+  result_pushes: { table: 'result_pushes', order: 't.requested_at, t.session_id' },
+  opt_outs: { table: 'notification_opt_outs', order: 't.channel' },
+  dead_addresses: { table: 'dead_addresses', order: 't.channel' },
+  // What opens the portal or reaches a device is a key, also for whoever reads the document.
+  devices: { table: 'push_tokens', order: 't.created_at, t.id', without: 'token' },
+  portal_links: { table: 'portal_links', order: 't.made_at, t.notification_id', without: 'token_hash' },
+  calendar_feeds: { table: 'calendar_feeds', order: 't.created_at, t.id', without: 'created_by_id' },
+  portal_logins: { table: 'portal_refresh_tokens', order: 't.created_at, t.id', without: 'token_hash' },
+  notifications: { table: 'notifications', order: 't.created_at, t.id' },
+  capture_readings: { table: 'datacapture_sync_records', order: 't.sync_id, t.position' },
+  webhook_events: { table: 'webhook_events', order: 't.seq', without: 'raw_body_hash' },
+  events: { table: 'domain_events', order: 't.seq' },
+};
+export const exportedParts = Object.keys(KEPT);
+export const exportedTables = Object.values(KEPT).map(({ table }) => table);
+const WHOSE = {
+  id: 't.id = $1',
+  participant: 't.participant_id = $1',
+  session: 't.session_id in (select id from assessment_sessions where participant_id = $1)',
+};
+
+/** Everything that is kept of a participant, part by part. */
+export async function keptOf(tx: Tx, participantId: string): Promise<Record<string, Record<string, unknown>[]>> {
+  const columns = await columnsForJson(
+    tx,
+    Object.values(KEPT).map(({ table }) => table),
+  );
+  const kept: Record<string, Record<string, unknown>[]> = {};
+  for (const [part, { table, of = 'participant', order, without }] of Object.entries(KEPT)) {
+    const list = columns
+      .get(table)!
+      .filter(({ name }) => name !== without)
+      .map(({ sql }) => sql)
+      .join(', ');
+    const rows = await query<{ row: Record<string, unknown> }>(
+      tx,
+      `select to_jsonb(x) as row from (select ${list} from ${table} t where ${WHOSE[of]} order by ${order}) x`,
+      [participantId],
+    );
+    kept[part] = rows.map(({ row }) => row);
+  }
+  return kept;
+}

@@ -1,0 +1,53 @@
+import { summarySource, taskSummary } from '../scheduling/effective-status.js';
+import type { Tx } from '../client/knex.js';
+import type { Listed, Page } from '../client/paging.js';
+import { query } from '../client/query.js';
+
+export interface PortalResult {
+  session_id: string;
+  visit_id: string | null;
+  visit_name: string | null;
+  visit_code: string | null;
+  completed_at: string;
+  tasks: { task: string; metrics: Record<string, number>; summary_source: 'client' | 'computed' }[];
+  /** Of the session's battery as it was then, what its modules say of their results. */
+  modules: { task: string; name: string; title: unknown; properties: unknown }[] | null;
+}
+
+/** What a study shows its participants of their results: `none`, unless it says otherwise. */
+export async function resultsShared(tx: Tx, studyId: string): Promise<'none' | 'summary'> {
+  const rows = await query<{ shared: boolean }>(
+    tx,
+    `select coalesce(config ->> 'portal_results' = 'summary', false) as shared from studies where id = $1`,
+    [studyId],
+  );
+  return rows[0]?.shared ? 'summary' : 'none';
+}
+
+/**
+ * What the tasks of a participant's completed sessions gave, newest first; one that was set aside or gave nothing is
+ * not among them.
+ */
+export async function portalResults(
+  tx: Tx,
+  participantId: string,
+  range: Pick<Page, 'skip' | 'limit'>,
+): Promise<Listed<PortalResult>> {
+  const found = `from assessment_sessions x where x.participant_id = $1 and x.status = 'completed' and exists (select from session_tasks t where t.session_id = x.id)`;
+  const all = await query<PortalResult & { total: number }>(
+    tx,
+    `select t.total, x.* from (select count(*) as total ${found}) t left join lateral (
+       select x.id as session_id, x.visit_id, v.name as visit_name, w.code as visit_code, x.completed_at,
+         (select jsonb_agg(jsonb_build_object('task', k.task, 'metrics', ${taskSummary('k')}, 'summary_source', ${summarySource('k')}) order by k.task) from session_tasks k where k.session_id = x.id) as tasks,
+         (select jsonb_agg(jsonb_build_object('task', m.task, 'name', m.name, 'title', m.settings -> 'title', 'properties', m.settings #> '{result_schema,properties}') order by m.position)
+          from battery_modules m where m.battery_id = x.battery_id and m.version = x.battery_version) as modules
+       from (select x.* ${found} order by x.completed_at desc, x.id desc offset $2 limit $3) x
+       left join scheduled_visits v on v.id = x.visit_id left join visit_windows w on w.id = v.visit_window_id) x on true
+     order by x.completed_at desc, x.session_id desc`,
+    [participantId, range.skip, range.limit],
+  );
+  return {
+    items: all.filter(({ session_id }) => session_id !== null).map(({ total: _total, ...item }) => item),
+    total: all[0]?.total ?? 0,
+  };
+}

@@ -1,0 +1,290 @@
+import { createHmac } from 'node:crypto';
+import { PRESENT_STATUS, WHERE_VISIT_IS } from '../scheduling/effective-status.js';
+import type { Database, Tx } from '../client/knex.js';
+import { openedBy } from '../client/opening.js';
+import { execute, prepared, query } from '../client/query.js';
+import type { Statement } from '../client/query.js';
+import { inScope } from '../client/transaction.js';
+import type { WriteTransaction } from '../client/transaction.js';
+import { page } from '../client/paging.js';
+import type { Listed, Page } from '../client/paging.js';
+
+/** The participant of a portal token as the database knows it at this moment. */
+export interface PortalCallerRow {
+  id: string;
+  study_id: string;
+  site_id: string | null;
+  participant_code: string;
+  preferred_language: string | null;
+  status: 'enrolled' | 'withdrawn';
+  /** The login of its token was ended. */
+  login_ended?: boolean | null;
+}
+/** What a participant is told of itself. */
+export type PortalParticipant = Omit<PortalCallerRow, 'site_id' | 'login_ended'>;
+
+/**
+ * The caregiver of a portal token, and the participant that it acts for; `id` null: it named none of several, or one
+ * that it does not care for.
+ */
+export type CaregiverCallerRow = { [K in keyof PortalCallerRow]: PortalCallerRow[K] | null } & {
+  caregiver_id: string;
+  caregiver_name: string | null;
+  caregiver_language: string | null;
+  caregiver_status: 'active' | 'inactive';
+  caregiver_study: string;
+  /** How many who take part. */
+  cares_for: number;
+  /** What its tokens must bear. */
+  session_epoch: number;
+};
+/** Whom a caregiver is told that it cares for. */
+export type CaredFor = PortalParticipant & { relationship: string };
+
+/** Who calls with a portal token: a participant, or a caregiver for the one of its participants that it names. */
+export type PortalAsker = (
+  { kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; participantId: string | undefined }
+) & { login: string | undefined };
+
+const callerFrom = (call: string) => `select c.*, portal_login_ended($1) as login_ended from ${call} c`;
+const PARTICIPANT = callerFrom('request_participant($2)');
+const CAREGIVER = callerFrom('request_caregiver($2, $3)');
+/** Whether the login was ended is asked once the look for the caller has narrowed the transaction. */
+const callerOf = (asker: PortalAsker): Statement =>
+  asker.kind === 'participant'
+    ? { sql: PARTICIPANT, values: [asker.login ?? null, asker.id] }
+    : { sql: CAREGIVER, values: [asker.login ?? null, asker.id, asker.participantId ?? null] };
+
+/** Loads the caller, without a transaction: for routes that open none. Undefined: there is none (any more). */
+export async function loadPortalCaller<Row>(database: Database, asker: PortalAsker): Promise<Row | undefined> {
+  const { sql, values } = callerOf(asker);
+  return (await prepared<Row>(database, sql, values))[0];
+}
+
+type Admit<Row, A> = (row: Row | undefined) => A;
+
+/** A read-only transaction narrowed to the caller's study. `admit` sees the caller first and throws to refuse. */
+export async function readAsPortal<Row, A, T>(
+  database: Database,
+  asker: PortalAsker,
+  admit: Admit<Row, A>,
+  work: (tx: Tx, admitted: A) => Promise<T>,
+): Promise<T> {
+  return openedBy(database, { mode: 'read', opening: callerOf(asker) }, async (tx, [row]: Row[]) =>
+    work(tx, admit(row)),
+  );
+}
+
+/**
+ * A transaction narrowed to the caller's study, with audit and outbox as `inScope` has them. It sees nothing before its
+ * first statement has said who calls; each of its records says which caregiver it was.
+ */
+export async function changeAsPortal<Row, A, T>(
+  database: Database,
+  asker: PortalAsker,
+  admit: Admit<Row, A>,
+  work: (work: WriteTransaction, admitted: A) => Promise<T>,
+): Promise<T> {
+  return inScope(database, [], async (opened) => {
+    const { sql, values } = callerOf(asker);
+    const [row] = await prepared<Row>(opened.tx, sql, values);
+    if (asker.kind === 'caregiver') opened.audit.inEach(asCaregiver(asker.id));
+    return work(opened, admit(row));
+  });
+}
+
+/** Narrows the transaction, which sees nothing, to a study. */
+export async function enterStudy(tx: Tx, studyId: string): Promise<void> {
+  await execute(tx, `select set_config('app.studies', $1, true)`, [studyId]);
+}
+
+/** When a participant withdrew, in milliseconds since 1970. */
+export async function withdrawalOf(tx: Tx, participantId: string): Promise<number | null> {
+  const participant = (await tx('participants')
+    .where({ id: participantId })
+    .first(tx.raw('(extract(epoch from withdrawn_at) * 1000)::double precision as at'))) as
+    { at: number | null } | undefined;
+  return participant?.at ?? null;
+}
+
+/** What an audit record says of the caregiver who did it for a participant. */
+export const asCaregiver = (id: string) => ({ actor_type: 'caregiver', caregiver_id: id }) as const;
+
+/** What is stored of a link's token. Keyed: who can write to the database alone cannot make a link that opens. */
+export const linkHash = (secret: string, token: string): Buffer => createHmac('sha256', secret).update(token).digest();
+
+/** A message to a participant or caregiver that bears a link, to be sent. @returns its id */
+export async function insertLinkNotification(
+  tx: Tx,
+  link: { studyId: string; to: { participant_id: string } | { caregiver_id: string }; channel: 'email' | 'sms' },
+): Promise<string> {
+  const [row] = (await tx('notifications')
+    .insert({ study_id: link.studyId, ...link.to, kind: 'magic_link', channel: link.channel })
+    .returning('id')) as [{ id: string }];
+  return row.id;
+}
+
+/**
+ * Keeps the hash of the token that a notification is about to carry; written again, the last one counts.
+ * @param minutes how long it opens
+ * @returns false when the link was opened already: the message arrived and need not be sent again
+ */
+export async function keepLink(
+  tx: Tx,
+  link: { notificationId: string; hash: Buffer; minutes: number },
+): Promise<boolean> {
+  const rowCount = await execute(
+    tx,
+    `insert into portal_links (notification_id, study_id, participant_id, caregiver_id, token_hash, expires_at)
+     select n.id, n.study_id, n.participant_id, n.caregiver_id, $1, clock_timestamp() + $2 * interval '1 minute' from notifications n where n.id = $3
+     on conflict (notification_id) do update set token_hash = excluded.token_hash, made_at = excluded.made_at, expires_at = excluded.expires_at
+       where portal_links.used_at is null`,
+    [link.hash, link.minutes, link.notificationId],
+  );
+  return rowCount === 1;
+}
+
+/** Opens a link: once, in time, for who still takes part. Of two at the same moment one finds nothing. */
+export async function openLink(tx: Tx, hash: Buffer): Promise<PortalParticipant | undefined> {
+  const rows = await query<PortalParticipant>(
+    tx,
+    `update portal_links l set used_at = clock_timestamp() from participants p
+     where p.id = l.participant_id and p.status = 'enrolled' and l.token_hash = $1 and l.used_at is null and l.expires_at > clock_timestamp()
+     returning p.id, p.study_id, p.participant_code, p.preferred_language, p.status`,
+    [hash],
+  );
+  return rows[0];
+}
+
+export interface PortalCaregiver {
+  id: string;
+  study_id: string;
+  name: string | null;
+  preferred_language: string | null;
+}
+/** The same with what its token is to bear. */
+export type OpenedCaregiver = PortalCaregiver & { session_epoch: number };
+
+/** The same of a caregiver: once, in time, for one that is active and cares for somebody who takes part. */
+export async function openCaregiverLink(tx: Tx, hash: Buffer): Promise<OpenedCaregiver | undefined> {
+  const rows = await query<OpenedCaregiver>(
+    tx,
+    `update portal_links l set used_at = clock_timestamp() from caregivers c
+     where c.id = l.caregiver_id and c.status = 'active' and l.token_hash = $1 and l.used_at is null and l.expires_at > clock_timestamp()
+       and exists (select from caregiver_participants k join participants p on p.id = k.participant_id where k.caregiver_id = c.id and p.status = 'enrolled')
+     returning c.id, c.study_id, c.name, c.preferred_language, c.session_epoch`,
+    [hash],
+  );
+  return rows[0];
+}
+
+/** Those whom a caregiver cares for and who take part, by code. */
+export async function caredFor(
+  tx: Tx,
+  caregiverId: string,
+  { skip, limit }: Pick<Page, 'skip' | 'limit'>,
+): Promise<Listed<CaredFor>> {
+  const rows: CaredFor[] = await tx('caregiver_participants as k')
+    .join('participants as p', 'p.id', 'k.participant_id')
+    .where({ 'k.caregiver_id': caregiverId, 'p.status': 'enrolled' })
+    .orderBy(['p.participant_code', 'p.id'])
+    .select('p.id', 'p.study_id', 'p.participant_code', 'p.preferred_language', 'p.status', 'k.relationship');
+  return { items: rows.slice(skip, skip + limit), total: rows.length };
+}
+
+/** Why a link that is known does not open, for the record; undefined: it is not known. */
+export async function closedLink(
+  tx: Tx,
+  hash: Buffer,
+): Promise<
+  | {
+      study_id: string;
+      participant_id: string | null;
+      caregiver_id: string | null;
+      reason: 'used' | 'expired' | 'withdrawn' | 'inactive';
+    }
+  | undefined
+> {
+  const rows = await query<
+    | {
+        study_id: string;
+        participant_id: string | null;
+        caregiver_id: string | null;
+        reason: 'used' | 'expired' | 'withdrawn' | 'inactive';
+      }
+    | undefined
+  >(
+    tx,
+    `select l.study_id, l.participant_id, l.caregiver_id, case when l.used_at is not null then 'used' when p.status = 'withdrawn' then 'withdrawn'
+       when l.caregiver_id is not null and l.expires_at > clock_timestamp() then 'inactive' else 'expired' end as reason
+     from portal_links l left join participants p on p.id = l.participant_id where l.token_hash = $1`,
+    [hash],
+  );
+  return rows[0];
+}
+
+export interface PortalVisit {
+  id: string;
+  name: string;
+  target_date: string;
+  window_open: string;
+  window_close: string;
+  status: 'scheduled' | 'open' | 'completed' | 'missed';
+  battery_id: number | null;
+  /** Where the participant lives; null: it is not done. */
+  completed_on: string | null;
+}
+
+/** A participant's visits that count (neither superseded nor cancelled), by target date. */
+export function portalVisits(
+  tx: Tx,
+  participantId: string,
+  range: Pick<Page, 'skip' | 'limit'>,
+): Promise<Listed<PortalVisit>> {
+  const found = tx('scheduled_visits as v')
+    .joinRaw(`${WHERE_VISIT_IS} cross join lateral (select ${PRESENT_STATUS} as status) z`)
+    .where('v.participant_id', participantId)
+    .whereNotIn('v.status', ['superseded', 'cancelled']);
+  return page(
+    tx,
+    found,
+    'v.id, v.name, v.target_date, v.window_open, v.window_close, z.status, v.battery_id, (v.completed_at at time zone coalesce(p.timezone, w.timezone, y.timezone))::date as completed_on',
+    { ...range, sort: 'target_date' },
+    { target_date: 'v.target_date' },
+    'v.id',
+  );
+}
+
+/** Whether results of any of the participant's visits did not reach the capture system (interface, "Errors" 9). */
+export async function hasFailedSync(tx: Tx, participantId: string): Promise<boolean> {
+  return (
+    (await tx('scheduled_visits').where({ participant_id: participantId, data_sync_status: 'failed' }).first('id')) !==
+    undefined
+  );
+}
+
+/** On which channels a participant, or the caregiver who asks for it, can be reached. */
+export async function reachable(
+  tx: Tx,
+  participantId: string,
+): Promise<{ email: boolean; sms: boolean; push: boolean }> {
+  const rows = await query<{ email: boolean; sms: boolean; push: boolean }>(
+    tx,
+    `select p.email is not null as email, p.phone is not null as sms, exists (select from push_tokens k where k.participant_id = p.id) as push
+     from participants p where p.id = $1`,
+    [participantId],
+  );
+  return rows[0]!;
+}
+
+/** Where a participant's results are on their way to the capture system: the worst that is true of any visit. */
+export async function resultsPassedOn(tx: Tx, participantId: string): Promise<'none' | 'waiting' | 'failed' | 'sent'> {
+  const rows = await query<{ state: 'none' | 'waiting' | 'failed' | 'sent' }>(
+    tx,
+    `select case when bool_or(v.data_sync_status = 'failed') then 'failed' when bool_or(v.data_sync_status = 'pending') then 'waiting'
+       when bool_or(v.data_sync_status = 'synced') then 'sent' else 'none' end as state
+     from scheduled_visits v where v.participant_id = $1`,
+    [participantId],
+  );
+  return rows[0]!.state;
+}

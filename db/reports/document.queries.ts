@@ -1,0 +1,87 @@
+import { summarySource, taskSummary } from '../scheduling/effective-status.js';
+import type { Tx } from '../client/knex.js';
+import { DUE, ask } from './base.queries.js';
+import type { ReportScope } from './base.queries.js';
+import { query } from '../client/query.js';
+
+export interface AdherenceCell {
+  site_code: string | null;
+  code: string;
+  name: string;
+  due: number;
+  in_window: number;
+}
+
+/** Adherence of each site in each window of the plan, for a map of both. */
+export function adherenceMap(tx: Tx, asked: ReportScope): Promise<AdherenceCell[]> {
+  return ask<AdherenceCell>(
+    tx,
+    asked,
+    ['people', 'judged'],
+    `
+    select j.site_code, coalesce(w.code, e.event_oid) as code, coalesce(w.name, e.name) as name, count(*) filter (where ${DUE})::integer as due, count(*) filter (where adherence = 'in_window')::integer as in_window
+    from judged j left join visit_windows w on w.id = j.visit_window_id left join event_definitions e on e.id = j.event_definition_id
+    where coalesce(w.id, e.id) is not null and j.status <> 'superseded'
+    group by 1, 2, 3, coalesce(w.sort_order, e.sort_order), coalesce(w.target_day, e.target_day)
+    order by coalesce(w.sort_order, e.sort_order), coalesce(w.target_day, e.target_day), 2, 1 nulls last`,
+  );
+}
+
+/** Where a study's audit chain ends at this moment: a report names it, so that it can be held against the log later. */
+export async function auditHead(tx: Tx, studyId: string): Promise<{ seq: number; head: string }> {
+  const chain = (await tx('audit_chains').where({ study_id: studyId }).first('seq', 'head')) as
+    { seq: number; head: string } | undefined;
+  return chain ?? { seq: 0, head: '' };
+}
+
+export interface StudyHead {
+  id: string;
+  study_code: string;
+  study_name: string;
+  status: string;
+  start_date: string | null;
+  end_date: string | null;
+  timezone: string;
+}
+
+export async function studyHead(tx: Tx, studyId: string): Promise<StudyHead | undefined> {
+  const rows = await query<StudyHead>(
+    tx,
+    'select id, study_code, study_name, status, start_date, end_date, timezone from studies where id = $1',
+    [studyId],
+  );
+  return rows[0];
+}
+
+export interface SessionTask {
+  task: string;
+  summary: Record<string, number>;
+  summary_source: 'client' | 'computed';
+  computed_summary: Record<string, number>;
+  quality_flags: unknown[];
+  trial_count: number;
+}
+
+/** What a session's tasks say, and what their trials say, task by task. */
+export const sessionTasks = (tx: Tx, sessionId: string): Promise<SessionTask[]> =>
+  tx('session_tasks as t')
+    .where({ session_id: sessionId })
+    .orderBy('task')
+    .select(
+      'task',
+      tx.raw(`${taskSummary('t')} as summary`),
+      tx.raw(`${summarySource('t')} as summary_source`),
+      'computed_summary',
+      'quality_flags',
+      'trial_count',
+    );
+
+/** The participant of a session of the study; undefined: none in sight. */
+export async function participantOfSession(tx: Tx, studyId: string, sessionId: string): Promise<string | undefined> {
+  const rows = await query<{ participant_id: string }>(
+    tx,
+    'select s.participant_id from assessment_sessions s join participants p on p.id = s.participant_id where s.id = $1 and s.study_id = $2',
+    [sessionId, studyId],
+  );
+  return rows[0]?.participant_id;
+}

@@ -1,0 +1,142 @@
+import { shownSession, summarySource, taskSummary } from '../scheduling/effective-status.js';
+import type { Tx } from '../client/knex.js';
+import { together } from '../client/one-trip.js';
+import type { Statement } from '../client/one-trip.js';
+import { anchorStatement } from '../anchor/anchors.queries.js';
+import type { AnchorResponse } from '../anchor/anchors.queries.js';
+import { question } from './base.queries.js';
+import type { ReportScope, ReportFilter } from './base.queries.js';
+import { visitsOfOne } from './visits.queries.js';
+import type { ReportedVisit } from './visits.queries.js';
+
+/** Who a report is about: codes alone, nothing that names the person. */
+export interface ReportedPerson {
+  id: string;
+  study_id: string;
+  participant_code: string;
+  external_id: string | null;
+  site_code: string | null;
+  arm: string | null;
+  status: 'enrolled' | 'withdrawn';
+  preferred_language: string | null;
+  enrollment_date: string | null;
+  withdrawn_at: string | null;
+  created_at: string;
+}
+
+const personOf = (id: string): Statement => ({
+  sql: `select p.id, p.study_id, p.participant_code, p.external_id, s.site_code, p.arm, p.status, p.preferred_language, p.enrollment_date, p.withdrawn_at, p.created_at
+    from participants p left join sites s on s.id = p.site_id where p.id = $1`,
+  values: [id],
+});
+
+export interface ReportedSession {
+  id: string;
+  visit_id: string | null;
+  battery_id: number | null;
+  battery_version: number | null;
+  language: string | null;
+  status: string;
+  source: string;
+  started_at: string;
+  completed_at: string | null;
+  task_summaries: Record<string, Record<string, number>>;
+  summary_sources: Record<string, 'client' | 'computed'>;
+  trial_count: number;
+}
+
+/** A participant's sessions with what their tasks say, oldest first; or one of them. */
+function sessionsOf(asked: ReportScope, sessionId?: string): Statement {
+  return question(
+    asked,
+    ['people', 'sessions'],
+    `
+    select ${shownSession('a')} as id, a.visit_id, a.battery_id, a.battery_version, a.language, s.status, a.source, s.started_at, a.completed_at,
+      coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.summary_sources, '{}') as summary_sources, coalesce(k.trial_count, 0)::integer as trial_count
+    from sessions s join assessment_sessions a on a.id = s.id
+    left join lateral (select jsonb_object_agg(t.task, ${taskSummary('t')}) as task_summaries, jsonb_object_agg(t.task, ${summarySource('t')}) as summary_sources, sum(t.trial_count) as trial_count from session_tasks t where t.session_id = s.id) k on true
+    ${sessionId ? 'where s.id = :session' : ''} order by s.started_at, s.id`,
+    sessionId ? { session: sessionId } : {},
+  );
+}
+
+export interface MetricCourse {
+  task: string;
+  metric: string;
+  points: { session_id: string; at: string; value: number }[];
+}
+
+/** Each metric over time, in the order of the sessions: what the sessions say, turned round. */
+export function coursesOf(sessions: readonly ReportedSession[]): MetricCourse[] {
+  const courses = new Map<string, MetricCourse>();
+  for (const { id, started_at, task_summaries } of sessions) {
+    for (const [task, summary] of Object.entries(task_summaries)) {
+      for (const [metric, value] of Object.entries(summary)) {
+        if (typeof value !== 'number') continue;
+        const key = `${task}\u0000${metric}`;
+        const course = courses.get(key) ?? { task, metric, points: [] };
+        course.points.push({ session_id: id, at: started_at, value });
+        courses.set(key, course);
+      }
+    }
+  }
+  return [...courses.keys()].sort().map((key) => courses.get(key)!);
+}
+
+/** The current schedule version, if there is one. */
+const scheduleOf = (participantId: string): Statement => ({
+  sql: `select id, version_number, is_current, anchor_date_used, anchor_version, scheduling_mode, status, visits_generated, generation_warnings, generated_at
+    from schedule_versions where participant_id = $1 and is_current`,
+  values: [participantId],
+});
+
+export interface ReportedParticipant {
+  identity: ReportedPerson;
+  anchor: AnchorResponse;
+  schedule: Record<string, unknown> | null;
+  visits: ReportedVisit[];
+  sessions: ReportedSession[];
+}
+
+type PartsOfReport = [
+  ReportedPerson[],
+  AnchorResponse[],
+  Record<string, unknown>[],
+  ReportedVisit[],
+  ReportedSession[],
+];
+
+/** All that is reported of a participant. */
+export function participantStatements(
+  id: string,
+  { from, to }: Pick<ReportFilter, 'from' | 'to'>,
+): readonly Statement[] {
+  const asked: ReportScope = { study: null, participant: id, from, to };
+  return [personOf(id), anchorStatement(id), scheduleOf(id), visitsOfOne(asked), sessionsOf(asked)];
+}
+
+/** Their rows, in a transaction that is open. */
+export const participantRows = async (
+  tx: Tx,
+  id: string,
+  filter: Pick<ReportFilter, 'from' | 'to'>,
+): Promise<unknown[][]> => together<unknown[]>(tx, [...participantStatements(id, filter)]);
+
+/** What the rows of `participantStatements` say. Undefined: there is no such participant in sight. */
+export function reportedParticipant(rows: readonly unknown[][]): ReportedParticipant | undefined {
+  const [[identity], [anchor], [schedule], visits, sessions] = rows as unknown as PartsOfReport;
+  return identity && { identity, anchor: anchor!, schedule: schedule ?? null, visits, sessions };
+}
+
+/** One session and whose it is. Undefined: there is none in sight. */
+export async function reportedSession(
+  tx: Tx,
+  participantId: string,
+  sessionId: string,
+): Promise<{ identity: ReportedPerson; session: ReportedSession } | undefined> {
+  const [[identity], [session]] = await together<[ReportedPerson, ReportedSession]>(tx, [
+    personOf(participantId),
+    sessionsOf({ study: null, participant: participantId }, sessionId),
+  ]);
+  return identity && session && { identity, session };
+}

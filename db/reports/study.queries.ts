@@ -1,0 +1,237 @@
+import { PLAUSIBLE_LIMIT_SQL, taskSummary } from '../scheduling/effective-status.js';
+import type { Tx } from '../client/knex.js';
+import { together } from '../client/one-trip.js';
+import type { Statement } from '../client/one-trip.js';
+import { DUE, ask, countNumber, isUnfiltered, numberOf, question } from './base.queries.js';
+import type { ReportScope } from './base.queries.js';
+
+export interface Totals {
+  studies: number;
+  participants: number;
+  sessions: number;
+  visits: number;
+}
+
+/** Of all studies that the transaction sees, or of the one asked for: one row. */
+export function totals(asked: ReportScope): Statement {
+  const sessions = numberOf('assessment_sessions', asked, 't.started_at'),
+    visits = numberOf('scheduled_visits', asked, 't.target_date');
+  const counts = (participants: string, sessions: string, visits: string) =>
+    `select (select count(*) from studies ${asked.study ? 'where id = :study' : ''}) as studies, ${participants} as participants, ${sessions} as sessions, ${visits} as visits`;
+  // With dates in it, it is planned for those.
+  if (!isUnfiltered(asked))
+    return {
+      ...question(asked, ['enrolled'], counts('(select count(*) from enrolled)', sessions, visits)),
+      anew: true,
+    };
+  // Planning it takes a tenth of its time. Nobody's site is looked up: whom the caller may not see is not among them
+  // anyway.
+  const people = `(select count(*) from participants ${asked.study ? 'where study_id = :study' : ''})`;
+  if (!asked.study) return question(asked, [], counts(people, sessions, visits));
+  return question(
+    asked,
+    [],
+    `${counts(`coalesce(k.participants, ${people})`, `coalesce(k.sessions, ${sessions})`, `coalesce(k.visits, ${visits})`)} from (select 1) one left join study_size(:study) k on true`,
+  );
+}
+
+export interface StudySummary {
+  participants: { total: number; enrolled: number; withdrawn: number };
+  sessions: { total: number; completed: number; expired: number };
+  visits: {
+    total: number;
+    scheduled: number;
+    open: number;
+    completed: number;
+    missed: number;
+    superseded: number;
+    cancelled: number;
+  };
+  anchors: { unset: number; provisional: number; finalized: number; overridden: number };
+  adherence: { due: number; completed_in_window: number; rate: number | null };
+}
+
+const countOf = (word: string) => `'${word}', count(*) filter (where status = '${word}')`;
+
+/** Statuses and adherence are both of this moment's calendar (see base.ts). */
+export async function studySummary(tx: Tx, asked: ReportScope): Promise<StudySummary> {
+  const [row] = await ask<StudySummary>(
+    tx,
+    asked,
+    ['people', 'enrolled', 'judged', 'sessions'],
+    `
+    select p.participants, s.sessions, v.visits, a.anchors, v.adherence
+    from (select jsonb_build_object('total', count(*), ${countOf('enrolled')}, ${countOf('withdrawn')}) as participants from enrolled) p,
+      (select jsonb_build_object('total', count(*), ${countOf('completed')}, ${countOf('expired')}) as sessions from sessions) s,
+      (select jsonb_build_object('total', count(*), ${['scheduled', 'open', 'completed', 'missed', 'superseded', 'cancelled'].map(countOf).join(', ')}) as visits,
+        jsonb_build_object('due', count(*) filter (where ${DUE}), 'completed_in_window', count(*) filter (where adherence = 'in_window'),
+          'rate', count(*) filter (where adherence = 'in_window')::float8 / nullif(count(*) filter (where ${DUE}), 0)) as adherence from judged) v,
+      (select jsonb_build_object('unset', count(*) filter (where d.status = 'unset'), 'provisional', count(*) filter (where d.status = 'provisional'),
+        'finalized', count(*) filter (where d.status = 'finalized'), 'overridden', count(*) filter (where d.is_override)) as anchors
+        from anchor_dates d join enrolled e on e.id = d.participant_id) a`,
+  );
+  return row!;
+}
+
+export interface EnrollmentCurve {
+  total: number;
+  without_date: number;
+  by_month: { month: string; enrolled: number; cumulative: number }[];
+  by_site: { site_code: string | null; enrolled: number }[];
+}
+
+/**
+ * `total` is of all participants; those who have no date yet stand in `without_date` and in no month. Months without
+ * anybody are left in. The people are gone through once: what is told of them is told of the days and sites that they
+ * share.
+ */
+export async function enrollment(tx: Tx, asked: ReportScope): Promise<EnrollmentCurve> {
+  const names = ['enrolled'] as const;
+  const select = `, days as materialized (
+      select enrollment_date as day, site_id, count(*)::integer as enrolled from enrolled group by enrollment_date, site_id
+    ), counted as (
+      select date_trunc('month', day::timestamp)::date as month, sum(enrolled)::integer as enrolled from days where day is not null group by 1
+    ), months as (
+      select m::date as month, coalesce(c.enrolled, 0) as enrolled, sum(coalesce(c.enrolled, 0)) over (order by m)::integer as cumulative
+      from (select min(month)::timestamp as first, max(month)::timestamp as last from counted) r, generate_series(r.first, r.last, interval '1 month') m left join counted c on c.month = m::date
+    )
+    select coalesce(sum(enrolled), 0)::integer as total, coalesce(sum(enrolled) filter (where day is null), 0)::integer as without_date,
+      coalesce((select jsonb_agg(jsonb_build_object('month', to_char(month, 'YYYY-MM'), 'enrolled', enrolled, 'cumulative', cumulative) order by month) from months), '[]') as by_month,
+      coalesce((select jsonb_agg(jsonb_build_object('site_code', site_code, 'enrolled', enrolled) order by site_code nulls last)
+        from (select s.site_code, sum(d.enrolled)::integer as enrolled from days d left join sites s on s.id = d.site_id group by s.site_code) s), '[]') as by_site
+    from days`;
+  // A quarter of its time is planning it; with a filter in it, it is planned for that.
+  const [row] = isUnfiltered(asked)
+    ? (await together<[EnrollmentCurve]>(tx, [question(asked, names, select)]))[0]
+    : await ask<EnrollmentCurve>(tx, asked, names, select);
+  return row!;
+}
+
+export interface WindowCompletion {
+  code: string | null;
+  name: string;
+  due: number;
+  completed: number;
+  in_window: number;
+  late: number;
+  missed: number;
+  rate: number | null;
+}
+
+/**
+ * Each window of the plan, in its order, also one of which nothing is due yet; events of the mode `edc` likewise.
+ * Visits that belong to none (unscheduled ones, or of a window taken away since) come last, with code null.
+ */
+export function completion(tx: Tx, asked: ReportScope): Promise<WindowCompletion[]> {
+  return ask<WindowCompletion>(
+    tx,
+    asked,
+    ['people', 'judged'],
+    `, counted as (
+      select visit_window_id, event_definition_id, count(*) filter (where ${DUE})::integer as due, count(*) filter (where status = 'completed')::integer as completed,
+        count(*) filter (where adherence = 'in_window')::integer as in_window, count(*) filter (where adherence = 'late')::integer as late, count(*) filter (where adherence = 'missed')::integer as missed
+      from judged where status <> 'superseded' group by 1, 2
+    ), named as (
+      select 0 as kind, w.id, w.code, w.name, w.sort_order, w.target_day from visit_windows w where w.study_id = :study
+      union all select 1, e.id, e.event_oid, e.name, e.sort_order, e.target_day from event_definitions e where e.study_id = :study
+    ), rows as (
+      select n.kind, n.code, n.name, n.sort_order, n.target_day, c.due, c.completed, c.in_window, c.late, c.missed
+      from named n left join counted c on (n.kind = 0 and c.visit_window_id = n.id) or (n.kind = 1 and c.event_definition_id = n.id)
+      union all select 2, null, 'Other visits', 0, 0, sum(due)::integer, sum(completed)::integer, sum(in_window)::integer, sum(late)::integer, sum(missed)::integer
+      from counted where visit_window_id is null and event_definition_id is null having count(*) > 0
+    )
+    select code, name, coalesce(due, 0) as due, coalesce(completed, 0) as completed, coalesce(in_window, 0) as in_window, coalesce(late, 0) as late, coalesce(missed, 0) as missed,
+      completed::float8 / nullif(due, 0) as rate
+    from rows order by kind, sort_order, target_day, code`,
+  );
+}
+
+export interface Distribution {
+  n: number;
+  /** Values that are left out of all other figures. */
+  excluded: number;
+  mean: number | null;
+  sd: number | null;
+  median: number | null;
+  p25: number | null;
+  p75: number | null;
+  min: number | null;
+  max: number | null;
+}
+export interface TaskReport {
+  task: string;
+  sessions: number;
+  metrics: Record<string, Distribution>;
+}
+
+/**
+ * Tasks of the sessions that are counted; where those are all of the study, no session is looked up. Two branches, of
+ * which one is run: with `or` between them the sessions would be looked through task by task in a study of very many.
+ */
+function tasksOf(asked: ReportScope): string {
+  const tasks = `select k.task, ${taskSummary('k')} as summary from session_tasks k where k.study_id = :study`;
+  const ofSessions = `k.session_id in (select t.id from assessment_sessions t where ${countNumber(asked, 't.started_at')})`;
+  return isUnfiltered(asked)
+    ? `${tasks} and (select app_all_sites()) union all ${tasks} and not (select app_all_sites()) and ${ofSessions}`
+    : `${tasks} and ${ofSessions}`;
+}
+
+/**
+ * 0 for what is far smaller than the values that it is made of: what is left of sums of floating-point numbers. Compared
+ * as decimals, which have no smallest number.
+ */
+const exact = (sum: string): string =>
+  `case when abs(${sum})::numeric < 1e-12 * max(abs(value))::numeric then 0 else ${sum} end`;
+
+/**
+ * Of each task what the sessions' summaries say, by metric; `sd` is the sample's, null where there is one value alone.
+ * The tasks are not materialized: keeping 4 MB of summaries aside takes longer than reading their names again by an
+ * index.
+ */
+export function modules(tx: Tx, asked: ReportScope): Promise<TaskReport[]> {
+  return ask<TaskReport>(
+    tx,
+    asked,
+    [],
+    `with tasks as not materialized (${tasksOf(asked)}
+    ), metrics as (
+      select t.task, m.key as metric, case when abs(m.value::numeric) <= ${PLAUSIBLE_LIMIT_SQL} then m.value::float8 end as value from tasks t cross join lateral jsonb_each(t.summary) m where jsonb_typeof(m.value) = 'number'
+    ), distributions as (
+      select task, metric, jsonb_build_object('n', count(value), 'excluded', count(*) - count(value), 'mean', ${exact('avg(value)')}, 'sd', ${exact('stddev_samp(value)')},
+        'median', percentile_cont(0.5) within group (order by value), 'p25', percentile_cont(0.25) within group (order by value),
+        'p75', percentile_cont(0.75) within group (order by value), 'min', min(value), 'max', max(value)) as distribution
+      from metrics group by task, metric
+    )
+    select s.task, s.sessions, coalesce(d.metrics, '{}') as metrics
+    from (select task, count(*)::integer as sessions from tasks group by task) s
+    left join (select task, jsonb_object_agg(metric, distribution) as metrics from distributions group by task) d on d.task = s.task order by s.task`,
+  );
+}
+
+export interface SiteReport {
+  site_code: string | null;
+  participants: number;
+  sessions: number;
+  visits_completed: number;
+  visits_missed: number;
+}
+
+/**
+ * Every site of the study that is in reach, also an empty one; participants without a site under null. Sessions and
+ * visits count for the participant's site.
+ */
+export function sites(tx: Tx, asked: ReportScope): Promise<SiteReport[]> {
+  return ask<SiteReport>(
+    tx,
+    asked,
+    ['people', 'enrolled', 'judged', 'sessions'],
+    `, counted as (
+      select site_code, sum(participants)::integer as participants, sum(sessions)::integer as sessions, sum(completed)::integer as visits_completed, sum(missed)::integer as visits_missed from (
+        select site_code, count(*) as participants, 0 as sessions, 0 as completed, 0 as missed from enrolled group by site_code
+        union all select site_code, 0, count(*), 0, 0 from sessions group by site_code
+        union all select site_code, 0, 0, count(*) filter (where status = 'completed'), count(*) filter (where status = 'missed') from judged group by site_code
+        union all select site_code, 0, 0, 0, 0 from sites where study_id = :study and (app_all_sites() or study_id <> all (app_site_studies()) or id = any (app_sites())) ${asked.site_code === undefined ? '' : 'and site_code = :site_code'}
+      ) each group by site_code)
+    select * from counted order by site_code nulls last`,
+  );
+}

@@ -1,0 +1,86 @@
+import type { Tx } from '../client/knex.js';
+import type { Statement } from '../client/one-trip.js';
+import { ask, listed, question } from './base.queries.js';
+import type { ReportScope } from './base.queries.js';
+
+export type AdherenceCounts = 'early' | 'in_window' | 'late' | 'missed' | 'pending' | 'cancelled';
+export interface ReportedVisit {
+  id: string;
+  participant_id: string;
+  participant_code: string;
+  site_code: string | null;
+  arm: string | null;
+  window_code: string | null;
+  name: string;
+  target_date: string;
+  window_open: string;
+  window_close: string;
+  status: string;
+  completed_at: string | null;
+  adherence: AdherenceCounts;
+  days_off_target: number | null;
+}
+
+const COLUMNS = `j.id, j.participant_id, j.participant_code, j.site_code, j.arm, coalesce(w.code, e.event_oid) as window_code, j.name, j.target_date, j.window_open, j.window_close,
+  j.status, j.completed_at, j.adherence, j.days_off_target`;
+const NAMED =
+  'left join visit_windows w on w.id = j.visit_window_id left join event_definitions e on e.id = j.event_definition_id';
+
+/** Visits with their adherence, by target date. Superseded rows are not among them: another row stands for each. */
+export async function reportedVisits(
+  tx: Tx,
+  asked: ReportScope,
+  at: { skip: number; limit: number; adherence?: AdherenceCounts | undefined },
+): Promise<{ items: ReportedVisit[]; total: number }> {
+  if (at.adherence === undefined) return pageOfAll(tx, asked, { skip: at.skip, limit: at.limit });
+  const which = `j.status <> 'superseded' and j.adherence = :adherence`;
+  const more = { skip: at.skip, limit: at.limit, adherence: at.adherence };
+  const [row] = await ask<{ items: ReportedVisit[]; total: number }>(
+    tx,
+    asked,
+    ['people', 'judged'],
+    `
+    select (select count(*) from judged j where ${which}) as total`,
+    more,
+  );
+  const items =
+    row!.total === 0
+      ? []
+      : await ask<ReportedVisit>(
+          tx,
+          asked,
+          ['people', 'judged'],
+          `
+    select ${COLUMNS} from (select * from judged j where ${which} order by target_date, id offset :skip limit :limit) j ${NAMED} order by j.target_date, j.id`,
+          more,
+        );
+  return { items, total: row!.total };
+}
+
+/** All visits of the participant who is asked about. */
+export const visitsOfOne = (asked: ReportScope): Statement =>
+  question(
+    asked,
+    ['people', 'judged'],
+    `select ${COLUMNS} from judged j ${NAMED} where j.status <> 'superseded' order by j.target_date, j.id`,
+  );
+
+async function pageOfAll(
+  tx: Tx,
+  asked: ReportScope,
+  at: { skip: number; limit: number },
+): Promise<{ items: ReportedVisit[]; total: number }> {
+  const [row] = await ask<{ total: number }>(tx, asked, [], `select count(*) as total from ${listed(asked)}`);
+  const items =
+    row!.total === 0
+      ? []
+      : await ask<ReportedVisit>(
+          tx,
+          { ...asked, paged: true },
+          ['page', 'people', 'judged'],
+          `
+    select ${COLUMNS} from judged j ${NAMED} order by j.target_date, j.id`,
+          at,
+        );
+  return { items, total: row!.total };
+}

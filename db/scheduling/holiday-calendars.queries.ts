@@ -1,0 +1,80 @@
+import type { Tx } from '../client/knex.js';
+import { page } from '../client/paging.js';
+import type { Listed, Page } from '../client/paging.js';
+
+export interface HolidayCalendarRecord {
+  id: string;
+  study_id: string;
+  site_id: string | null;
+  name: string;
+  is_default: boolean;
+  weekend_days: number[];
+  holidays: { date: string; name: string | null }[];
+  created_at: string;
+  updated_at: string;
+}
+export type HolidayCalendarFields = Partial<
+  Omit<HolidayCalendarRecord, 'id' | 'study_id' | 'created_at' | 'updated_at'>
+>;
+
+const COLUMNS = 'id, study_id, site_id, name, is_default, weekend_days, holidays, created_at, updated_at';
+
+export function listCalendars(tx: Tx, studyId: string, at: Page): Promise<Listed<HolidayCalendarRecord>> {
+  return page(
+    tx,
+    tx('holiday_calendars').where({ study_id: studyId }),
+    COLUMNS,
+    at,
+    { name: 'name', created_at: 'created_at' },
+    'id',
+  );
+}
+
+export async function calendarById(tx: Tx, id: string, lock = false): Promise<HolidayCalendarRecord | undefined> {
+  const found = tx('holiday_calendars').where({ id });
+  if (lock) void found.forUpdate();
+  return found.first(tx.raw(COLUMNS)) as Promise<HolidayCalendarRecord | undefined>;
+}
+
+export async function studyHasCalendar(tx: Tx, studyId: string): Promise<boolean> {
+  return (await tx('holiday_calendars').where({ study_id: studyId, site_id: null }).first('id')) !== undefined;
+}
+
+/**
+ * Takes the mark of the default from the calendar that bears it; answers which that was. Another one is about to take
+ * it.
+ */
+export async function clearDefault(tx: Tx, studyId: string): Promise<string | undefined> {
+  const [row] = await tx('holiday_calendars')
+    .where({ study_id: studyId, is_default: true })
+    .update({ is_default: false })
+    .returning('id');
+  return row?.id;
+}
+
+export async function insertCalendar(tx: Tx, studyId: string, fields: HolidayCalendarFields): Promise<string> {
+  const [row] = await tx('holiday_calendars')
+    .insert({ study_id: studyId, ...columnsOf(fields) })
+    .returning('id');
+  return row.id;
+}
+
+export async function updateCalendar(tx: Tx, id: string, fields: HolidayCalendarFields): Promise<void> {
+  if (Object.keys(fields).length > 0) await tx('holiday_calendars').where({ id }).update(columnsOf(fields));
+}
+
+export async function deleteCalendar(tx: Tx, id: string): Promise<void> {
+  await tx('holiday_calendars').where({ id }).delete();
+}
+
+/** Whether the site is one of the study. */
+export async function siteIsOf(tx: Tx, siteId: string, studyId: string): Promise<boolean> {
+  return (await tx('sites').where({ id: siteId, study_id: studyId }).first('id')) !== undefined;
+}
+
+// An array would be sent as a PostgreSQL array: these columns are JSON.
+const columnsOf = ({ weekend_days, holidays, ...fields }: HolidayCalendarFields): Record<string, unknown> => ({
+  ...fields,
+  ...(weekend_days && { weekend_days: JSON.stringify(weekend_days) }),
+  ...(holidays && { holidays: JSON.stringify(holidays) }),
+});

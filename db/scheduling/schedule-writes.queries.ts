@@ -1,0 +1,178 @@
+import type { Tx } from '../client/knex.js';
+import type { VisitContent, VisitDays } from '../models/records.js';
+import { prepared } from '../client/prepared.js';
+import { insertSql } from '../client/sets/bulk-insert.js';
+
+export interface VersionWrite {
+  id: string;
+  participant_id: string;
+  study_id: string;
+  version_number: number;
+  anchor_date_used: string;
+  anchor_version: number;
+  anchor_date_id: string;
+  scheduling_mode: string;
+  holiday_calendar_id: string | null;
+  scheduling_settings: unknown;
+  visits_generated: number;
+  generation_warnings: string[];
+  generated_by_id: string | null;
+}
+export interface VisitWrite {
+  id: string;
+  visit_key: string;
+  visit_window_id: string | null;
+  schedule_version_id: string;
+  name: string;
+  event_definition_id?: string | null;
+  event_oid?: string | null;
+  event_occurrence?: number | null;
+  battery_id: number | null;
+  target_date: string;
+  window_open: string;
+  window_close: string;
+  datacapture_event: string | null;
+  is_baseline: boolean;
+  moved_from?: VisitDays | null;
+  changed_from?: VisitContent | null;
+}
+
+/**
+ * Ends the current versions of these participants; their visits that are not done give way as `visitStatus`. Those of
+ * `reconciled` had a final date that moved: every visit of theirs that came of the version is marked so.
+ */
+export async function supersedeVersions(
+  tx: Tx,
+  participantIds: readonly string[],
+  how: {
+    reason: string;
+    visitStatus: 'superseded' | 'cancelled';
+    visitIds: readonly string[];
+    reconciled: readonly string[];
+  },
+): Promise<void> {
+  await prepared(
+    tx,
+    `with ended as (
+       update schedule_versions set is_current = false, status = 'superseded', superseded_at = moment(), supersede_reason = $1::text
+       where participant_id = any($2) and is_current
+     )
+     update scheduled_visits set status = $3, status_reason = $1::text, updated_at = clock_timestamp() where id = any($4) and status in ('scheduled', 'open', 'missed')`,
+    [how.reason, [...participantIds], how.visitStatus, [...how.visitIds]],
+  );
+  if (how.reconciled.length === 0) return;
+  await prepared(
+    tx,
+    `update scheduled_visits v set anchor_reconciled = true, anchor_reconciled_at = clock_timestamp()
+     from (select distinct on (participant_id) id from schedule_versions where participant_id = any($1) order by participant_id, version_number desc) ended
+     where v.schedule_version_id = ended.id`,
+    [[...how.reconciled]],
+  );
+}
+
+const VERSION_COLUMNS = [
+  'id',
+  'participant_id',
+  'study_id',
+  'version_number',
+  'is_current',
+  'status',
+  'anchor_date_used',
+  'anchor_version',
+  'anchor_date_id',
+  'scheduling_mode',
+  'holiday_calendar_id',
+  'scheduling_settings',
+  'visits_generated',
+  'generation_warnings',
+  'generated_by_id',
+];
+/** What differs between visits, with its type: the rest comes of their version, or is the column's default. */
+const VISIT_FIELDS = {
+  id: 'uuid',
+  visit_key: 'uuid',
+  visit_window_id: 'uuid',
+  schedule_version_id: 'uuid',
+  name: 'text',
+  battery_id: 'integer',
+  target_date: 'date',
+  window_open: 'date',
+  window_close: 'date',
+  event_definition_id: 'uuid',
+  event_oid: 'text',
+  event_occurrence: 'integer',
+  datacapture_event: 'text',
+  is_baseline: 'boolean',
+  moved_from: 'jsonb',
+  changed_from: 'jsonb',
+} as const satisfies Partial<Record<keyof VisitWrite, string>>;
+const FIELDS = Object.keys(VISIT_FIELDS) as (keyof typeof VISIT_FIELDS)[];
+const INSERT_VERSIONS = `with v as (${insertSql({ table: 'schedule_versions', columns: VERSION_COLUMNS }, '$1')}),
+  n as (
+    select n.*, (now() at time zone coalesce(t.timezone, s.timezone))::date as today
+    from jsonb_to_recordset($1::jsonb) as n(participant_id uuid, study_id uuid, id uuid)
+    join participants p on p.id = n.participant_id join studies s on s.id = p.study_id left join sites t on t.id = p.site_id),
+  w as (
+    insert into scheduled_visits (study_id, participant_id, created_at, updated_at, status, ${FIELDS.join(', ')})
+    select n.study_id, n.participant_id, now(), now(), case when n.today between x.window_open and x.window_close then 'open' else 'scheduled' end, ${FIELDS.map((field) => `x.${field}`).join(', ')}
+    from jsonb_to_recordset($2::jsonb) as x(${FIELDS.map((field) => `${field} ${VISIT_FIELDS[field]}`).join(', ')}) join n on n.id = x.schedule_version_id),
+  -- the versions before it name the one that followed them
+  chained as (update schedule_versions v set superseded_by_id = n.id from n where v.participant_id = any($3::uuid[]) and v.participant_id = n.participant_id and v.superseded_by_id is null and v.id <> n.id)
+  update anchor_dates a set current_schedule_version_id = n.id from n where a.participant_id = any($3::uuid[]) and a.participant_id = n.participant_id`;
+
+/**
+ * Inserts the next versions with their visits and makes them current, in one round trip. A visit whose window is open
+ * today, where its participant lives, is open at once; one whose window has closed is left to the hourly job, which
+ * records and tells that it was missed. A completion that came between is refused by the one-live index.
+ */
+export async function insertVersions(
+  tx: Tx,
+  versions: readonly VersionWrite[],
+  visits: readonly VisitWrite[],
+): Promise<void> {
+  if (versions.length === 0) return;
+  await prepared(tx, INSERT_VERSIONS, [
+    JSON.stringify(versions.map((v) => ({ ...v, is_current: true, status: 'active' }))),
+    JSON.stringify(visits),
+    versions.map((v) => v.participant_id),
+  ]);
+}
+
+/** Anchors that have no current version any more. */
+export async function unpointAnchors(tx: Tx, participantIds: readonly string[]): Promise<void> {
+  if (participantIds.length > 0)
+    await prepared(tx, 'update anchor_dates set current_schedule_version_id = null where participant_id = any($1)', [
+      [...participantIds],
+    ]);
+}
+
+export interface CompletedWrite {
+  id: string;
+  needs_review: boolean;
+  reporting_target_date: string | null;
+}
+
+/** Marks completed visits reconciled: they stay the one row that they are, target unchanged. */
+export async function reconcileCompleted(tx: Tx, visits: readonly CompletedWrite[]): Promise<void> {
+  if (visits.length === 0) return;
+  await prepared(
+    tx,
+    `update scheduled_visits v set anchor_reconciled = true, anchor_reconciled_at = clock_timestamp(), needs_review = n.needs_review, reporting_target_date = n.reporting_target_date
+     from jsonb_to_recordset($1::jsonb) as n(id uuid, needs_review boolean, reporting_target_date date) where v.id = any($2::uuid[]) and v.id = n.id`,
+    [JSON.stringify(visits), visits.map((v) => v.id)],
+  );
+}
+
+/** Brings the baseline mark of these participants' visits that count to what their windows and events say now. */
+export async function followBaseline(tx: Tx, participantIds: readonly string[]): Promise<void> {
+  await prepared(
+    tx,
+    `with wanted as materialized (
+       select v.id, coalesce(w.is_baseline, e.is_baseline) as is_baseline
+       from scheduled_visits v left join visit_windows w on w.id = v.visit_window_id left join event_definitions e on e.id = v.event_definition_id
+       where v.participant_id = any($1) and v.status not in ('superseded', 'cancelled') and v.is_baseline <> coalesce(w.is_baseline, e.is_baseline)
+     )
+     update scheduled_visits v set is_baseline = n.is_baseline from wanted n where v.participant_id = any($1) and v.id = n.id`,
+    [[...participantIds]],
+  );
+}

@@ -1,0 +1,84 @@
+import type { Tx } from '../client/knex.js';
+import { query } from '../client/query.js';
+
+export interface MovedVisit {
+  id: string;
+  study_id: string;
+  participant_id: string;
+  before: 'scheduled' | 'open';
+  status: 'open' | 'missed';
+}
+
+/**
+ * Who the visit `v` is of, and what day it is there. Looked up for each: the planner, who may not have counted a new
+ * study yet, went through all of its visits for every batch.
+ */
+const THERE = `cross join lateral (
+       select p.status as participant_status, (now() at time zone coalesce(t.timezone, s.timezone))::date as today
+       from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id where p.id = v.participant_id offset 0) z`;
+const IS_DUE = `z.participant_status = 'enrolled' and ((v.status = 'scheduled' and v.window_open <= z.today) or (v.status = 'open' and v.window_close < z.today))`;
+
+/**
+ * Up to so many visits that are not where the calendar has them, by the date of the participant's site or study;
+ * withdrawn participants' schedules are frozen. Nowhere is it more than a day later than in UTC: that bound lets the
+ * indexes find the few that may be due, the local date decides. They are found once for many batches: a batch that
+ * looked for its own would pass all those by again that were moved before it.
+ */
+export async function dueVisits(tx: Tx, limit: number): Promise<string[]> {
+  const rows = await query<{ id: string }>(
+    tx,
+    `select v.id from scheduled_visits v ${THERE}
+     where ${IS_DUE} and ((v.status = 'scheduled' and v.window_open <= (now() at time zone 'UTC')::date + 1) or (v.status = 'open' and v.window_close < (now() at time zone 'UTC')::date + 1))
+     limit $1`,
+    [limit],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Moves visits to where the calendar has them: open once their window is, missed once it has closed. One statement,
+ * which judges them anew; a visit that somebody works on is left to the next run.
+ */
+export async function moveVisits(tx: Tx, ids: readonly string[]): Promise<MovedVisit[]> {
+  const rows = await query<MovedVisit>(
+    tx,
+    `with picked as materialized (select id, participant_id, status, window_open, window_close from scheduled_visits where id = any($1::uuid[]) for update skip locked),
+     due as materialized (
+       select v.id, v.status as before, case when v.window_close < z.today then 'missed' else 'open' end as status from picked v ${THERE} where ${IS_DUE})
+     update scheduled_visits v set status = due.status, updated_at = clock_timestamp() from due where v.id = due.id
+     returning v.id, v.study_id, v.participant_id, due.before, v.status`,
+    [[...ids]],
+  );
+  return rows;
+}
+
+/** Where the calendar has a visit that is still to be done, on the date of the participant's site or study. */
+export async function statusToday(
+  tx: Tx,
+  visit: { participant_id: string; window_open: string; window_close: string },
+): Promise<'scheduled' | 'open' | 'missed'> {
+  const rows = await query<{ status: 'scheduled' | 'open' | 'missed' }>(
+    tx,
+    `select case when z.today < $1::date then 'scheduled' when z.today > $2::date then 'missed' else 'open' end as status
+     from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
+     cross join lateral (select (now() at time zone coalesce(t.timezone, s.timezone))::date as today) z where p.id = $3`,
+    [visit.window_open, visit.window_close, visit.participant_id],
+  );
+  return rows[0]!.status;
+}
+
+/**
+ * Whether a closed visit could be done again: its schedule version is current (or it has none), or the current one
+ * refers to it, and no other row stands for it.
+ */
+export async function mayReopen(tx: Tx, id: string): Promise<boolean> {
+  const rows = await query<{ may: boolean }>(
+    tx,
+    `select (v.schedule_version_id is null or v.status = 'completed' or exists (select from schedule_versions s where s.participant_id = v.participant_id and s.is_current
+           and (s.id = v.schedule_version_id or (v.status in ('cancelled', 'missed') and jsonb_exists(s.scheduling_settings->'carried_visit_ids', v.id::text)))))
+       and not exists (select from scheduled_visits o where o.visit_key = v.visit_key and o.id <> v.id and o.status not in ('superseded', 'cancelled')) as may
+     from scheduled_visits v where v.id = $1`,
+    [id],
+  );
+  return rows[0]!.may;
+}

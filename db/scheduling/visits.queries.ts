@@ -1,0 +1,167 @@
+import { reportingShift, visitStatus } from './effective-status.js';
+import type { Tx } from '../client/knex.js';
+import { ScheduledVisit } from '../models/records.js';
+import { visitSequence } from './visit-sequence.js';
+import { page } from '../client/paging.js';
+import type { Listed, Page } from '../client/paging.js';
+import { statusToday } from './visit-statuses.queries.js';
+import { query } from '../client/query.js';
+
+const COLUMNS = `v.id, v.visit_key, v.study_id, v.participant_id, p.participant_code, w.site_code, v.visit_window_id, v.schedule_version_id, v.name, v.battery_id, v.target_date,
+  v.window_open, v.window_close, v.datacapture_event, v.is_baseline, z.status, v.status_reason, v.completed_at, v.session_id, v.data_sync_status, v.synced_at,
+  v.anchor_reconciled, v.anchor_reconciled_at, v.needs_review, v.reporting_target_date, v.reviewed_at, v.reviewed_by_id, v.review_resolution, v.moved_from, v.changed_from,
+  visit_adherence(z.status, v.completed_at, v.window_open + z.shift, v.window_close + z.shift, z.zone) as adherence,
+  (v.completed_at at time zone z.zone)::date - v.target_date - z.shift as days_off_target, v.created_at, v.updated_at`;
+// Visits are seen with their participant: isolation by site holds for them through it.
+const FROM = 'scheduled_visits as v';
+// The calendar that status and adherence are judged on, and by how many days a re-anchoring moved what is reported.
+const CALENDAR = `join studies y on y.id = v.study_id left join sites w on w.id = p.site_id
+  cross join lateral (select coalesce(w.timezone, y.timezone) as zone, ${reportingShift('v')} as shift) c
+  cross join lateral (select c.zone, c.shift, ${visitStatus('v', '(now() at time zone c.zone)::date', 'p.status')} as status) z`;
+
+export type VisitRecord = ScheduledVisit & {
+  participant_code: string;
+  site_code: string | null;
+  adherence: string | null;
+  days_off_target: number | null;
+};
+/** Days between which a date of a visit lies, both inclusive. */
+export interface DayRange {
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+export interface VisitFilter extends Page {
+  studyId?: string | undefined;
+  participantId?: string | undefined;
+  status?: string | undefined;
+  target?: DayRange;
+  windowOpen?: DayRange;
+  windowClose?: DayRange;
+  siteCode?: string | undefined;
+  participantCode?: string | undefined;
+  needsReview?: boolean | undefined;
+}
+const SORTS = {
+  target_date: 'v.target_date',
+  window_open: 'v.window_open',
+  window_close: 'v.window_close',
+  status: 'z.status',
+  participant_code: 'p.participant_code',
+  site_code: 'w.site_code',
+  name: 'v.name',
+  created_at: 'v.created_at',
+};
+export const visitSorts = [
+  'target_date',
+  'window_open',
+  'window_close',
+  'status',
+  'participant_code',
+  'site_code',
+  'name',
+  'created_at',
+] as const satisfies (keyof typeof SORTS)[];
+
+/** Visits by target date. */
+export function listVisits(tx: Tx, filter: VisitFilter): Promise<Listed<VisitRecord>> {
+  const found = tx(FROM)
+    .join('participants as p', 'p.id', 'v.participant_id')
+    .joinRaw(CALENDAR)
+    .modify((q) => {
+      if (filter.studyId) q.where('v.study_id', filter.studyId);
+      if (filter.participantId) q.where('v.participant_id', filter.participantId);
+      if (filter.status) q.where('z.status', filter.status);
+      for (const [column, days] of [
+        ['v.target_date', filter.target],
+        ['v.window_open', filter.windowOpen],
+        ['v.window_close', filter.windowClose],
+      ] as const) {
+        if (days?.from) q.where(column, '>=', days.from);
+        if (days?.to) q.where(column, '<=', days.to);
+      }
+      if (filter.participantCode) q.where('p.participant_code', filter.participantCode);
+      if (filter.needsReview !== undefined) q.where('v.needs_review', filter.needsReview);
+      if (filter.siteCode) q.whereRaw('p.site_id in (select id from sites where site_code = ?)', [filter.siteCode]);
+    });
+  return page(tx, found, COLUMNS, filter, SORTS, 'v.id');
+}
+
+/** The SEQUENCE in calendars of each of a participant's visits, by visit key; and whether the participant has withdrawn. */
+export async function calendarFacts(
+  tx: Tx,
+  participantId: string,
+): Promise<{ withdrawn: boolean; sequences: Map<string, number> }> {
+  const rows = await query<{ withdrawn: boolean; visit_key: string; sequence: number }>(
+    tx,
+    `select p.status = 'withdrawn' as withdrawn, v.visit_key, ${visitSequence('v.participant_id', 'v.visit_key')} as sequence
+     from participants p join (select distinct participant_id, visit_key from scheduled_visits where participant_id = $1) v on v.participant_id = p.id`,
+    [participantId],
+  );
+  const found = rows;
+  return {
+    withdrawn: found[0]?.withdrawn ?? false,
+    sequences: new Map(found.map(({ visit_key, sequence }) => [visit_key, sequence])),
+  };
+}
+
+export async function visitById(tx: Tx, id: string, lock = false): Promise<VisitRecord | undefined> {
+  return (
+    await query<VisitRecord>(
+      tx,
+      `select ${COLUMNS} from scheduled_visits v join participants p on p.id = v.participant_id ${CALENDAR} where v.id = $1 ${lock ? 'for update of v' : ''}`,
+      [id],
+    )
+  )[0];
+}
+
+/**
+ * Inserts a visit that somebody schedules by hand, as the participant's own calendar has it today: a window in the past
+ * is missed.
+ */
+export async function insertVisit(
+  tx: Tx,
+  visit: Partial<ScheduledVisit> & {
+    study_id: string;
+    participant_id: string;
+    window_open: string;
+    window_close: string;
+  },
+): Promise<string> {
+  const row = await ScheduledVisit.query(tx)
+    .insert({ ...visit, status: await statusToday(tx, visit) })
+    .returning('id');
+  return row.id;
+}
+
+/** Whether a visit of this key counts: one that is neither superseded nor cancelled. */
+export async function hasLiveVisit(tx: Tx, participantId: string, visitKey: string): Promise<boolean> {
+  return (
+    (await tx(FROM)
+      .where({ participant_id: participantId, visit_key: visitKey })
+      .whereNotIn('status', ['superseded', 'cancelled'])
+      .first('id')) !== undefined
+  );
+}
+
+export async function updateVisit(tx: Tx, id: string, change: Partial<ScheduledVisit>): Promise<void> {
+  if (Object.keys(change).length > 0) await ScheduledVisit.query(tx).findById(id).patch(change);
+}
+
+/** Settles a review: the mark goes, and the target that it was held against is kept beside who settled it. */
+export async function settleReview(
+  tx: Tx,
+  id: string,
+  review: { by: string; resolution: string | null; heldAgainst: string | null; reportingTarget: string | null },
+): Promise<void> {
+  await tx('scheduled_visits')
+    .where({ id })
+    .update({
+      needs_review: false,
+      reviewed_at: tx.raw('clock_timestamp()'),
+      reviewed_by_id: review.by,
+      review_resolution: review.resolution,
+      reviewed_target_date: review.heldAgainst,
+      reporting_target_date: review.reportingTarget,
+    });
+}

@@ -1,0 +1,58 @@
+import type { Tx } from '../client/knex.js';
+import { VisitWindow } from '../models/records.js';
+import { orderClause, page } from '../client/paging.js';
+import type { Listed, Page } from '../client/paging.js';
+
+const COLUMNS = `id, study_id, code, name, battery_id, target_day, window_before, window_after, is_baseline, datacapture_event, sort_order,
+  created_at, updated_at`;
+
+export function listWindows(tx: Tx, filter: Page & { studyId?: string | undefined }): Promise<Listed<VisitWindow>> {
+  const found = tx('visit_windows').modify((q) => {
+    if (filter.studyId) q.where('study_id', filter.studyId);
+  });
+  return page(
+    tx,
+    found,
+    COLUMNS,
+    filter,
+    { sort_order: 'sort_order', target_day: 'target_day', code: 'code', created_at: 'created_at' },
+    'id',
+  );
+}
+
+export async function windowById(tx: Tx, id: string, lock = false): Promise<VisitWindow | undefined> {
+  const found = tx('visit_windows').where({ id });
+  if (lock) void found.forUpdate();
+  return found.first(tx.raw(COLUMNS)) as Promise<VisitWindow | undefined>;
+}
+
+/** By its code, locked until the commit. */
+export async function windowByCode(tx: Tx, studyId: string, code: string): Promise<VisitWindow | undefined> {
+  return tx('visit_windows').where({ study_id: studyId, code }).forUpdate().first(tx.raw(COLUMNS)) as Promise<
+    VisitWindow | undefined
+  >;
+}
+
+export async function insertWindow(
+  tx: Tx,
+  window: Partial<VisitWindow> & { study_id: string; code: string },
+): Promise<VisitWindow> {
+  return orderClause(await VisitWindow.query(tx).insert(window).returning('*'), COLUMNS);
+}
+
+export async function updateWindow(tx: Tx, id: string, change: Partial<VisitWindow>): Promise<void> {
+  if (Object.keys(change).length > 0) await VisitWindow.query(tx).findById(id).patch(change);
+}
+
+export async function windowHasCompletedVisits(tx: Tx, id: string): Promise<boolean> {
+  return (await tx('scheduled_visits').where({ visit_window_id: id, status: 'completed' }).first('id')) !== undefined;
+}
+
+export async function deleteWindow(tx: Tx, id: string): Promise<void> {
+  await VisitWindow.query(tx).deleteById(id);
+}
+
+/** Whether the battery is one of the study. */
+export async function batteryIsOf(tx: Tx, batteryId: number, studyId: string): Promise<boolean> {
+  return (await tx('batteries').where({ id: batteryId, study_id: studyId }).first('id')) !== undefined;
+}

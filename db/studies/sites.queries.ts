@@ -1,0 +1,59 @@
+import type { Tx } from '../client/knex.js';
+import { Site } from '../models/records.js';
+import { orderClause, page } from '../client/paging.js';
+import type { Listed, Page } from '../client/paging.js';
+import { query } from '../client/query.js';
+
+const COLUMNS = 'id, study_id, site_code, name, timezone, status, created_at, updated_at';
+
+/** @param filter `id`: the one site that the request is narrowed to */
+export function listSites(
+  tx: Tx,
+  studyId: string,
+  filter: Page & { status?: string | undefined; id?: string | undefined },
+): Promise<Listed<Site>> {
+  const found = tx('sites')
+    .where('study_id', studyId)
+    .modify((q) => {
+      if (filter.status) q.where('status', filter.status);
+      if (filter.id) q.where('id', filter.id);
+    });
+  return page(tx, found, COLUMNS, filter, { site_code: 'site_code', name: 'name', created_at: 'created_at' }, 'id');
+}
+
+export async function siteById(tx: Tx, id: string, lock = false): Promise<Site | undefined> {
+  const found = tx('sites').where({ id });
+  if (lock) void found.forUpdate();
+  return found.first(tx.raw(COLUMNS)) as Promise<Site | undefined>;
+}
+
+export async function siteByCode(tx: Tx, studyId: string, code: string): Promise<Site | undefined> {
+  return tx('sites').where({ study_id: studyId, site_code: code }).first(tx.raw(COLUMNS)) as Promise<Site | undefined>;
+}
+
+export async function insertSite(tx: Tx, site: Partial<Site> & { study_id: string; site_code: string }): Promise<Site> {
+  return orderClause(await Site.query(tx).insert(site).returning('*'), COLUMNS);
+}
+
+export async function updateSite(tx: Tx, id: string, change: Partial<Site>): Promise<void> {
+  if (Object.keys(change).length > 0) await Site.query(tx).findById(id).patch(change);
+}
+
+/**
+ * What is of participants, where the transaction is narrowed to sites in the rows' study: of those that it sees alone.
+ * What is nobody's (yet) is not among it then.
+ */
+export const OF_SITES = `(study_id <> all ((select app_site_studies())::uuid[]) or participant_id in (select id from participants))`;
+
+/**
+ * Whether the transaction's narrowing to sites lets it write a participant of this site (as the policy on the table
+ * says).
+ */
+export async function siteInReach(tx: Tx, studyId: string, siteId: string | null): Promise<boolean> {
+  const rows = await query<{ ok: boolean }>(
+    tx,
+    'select $1::uuid <> all (app_site_studies()) or coalesce($2::uuid = any (app_sites()), false) as ok',
+    [studyId, siteId],
+  );
+  return rows[0]!.ok;
+}

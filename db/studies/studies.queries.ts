@@ -1,0 +1,94 @@
+import type { Tx } from '../client/knex.js';
+import { Study } from '../models/records.js';
+import { page } from '../client/paging.js';
+import type { Listed, Page } from '../client/paging.js';
+import { execute, query } from '../client/query.js';
+
+const COLUMNS = `id, study_code, study_name, description, status, start_date, end_date, timezone, integration_mode,
+  datacapture_enabled, consent_mode, config, created_at, updated_at`;
+export type StudyRecord = Pick<
+  Study,
+  | 'id'
+  | 'study_code'
+  | 'study_name'
+  | 'description'
+  | 'status'
+  | 'start_date'
+  | 'end_date'
+  | 'timezone'
+  | 'integration_mode'
+  | 'datacapture_enabled'
+  | 'consent_mode'
+  | 'config'
+  | 'created_at'
+  | 'updated_at'
+>;
+
+/** Studies in the transaction's scope; `search` is found anywhere in code or name, as it is written. */
+export function listStudies(
+  tx: Tx,
+  filter: Page & { status?: string | undefined; search?: string | undefined; studyId?: string | undefined },
+): Promise<Listed<StudyRecord>> {
+  const found = tx('studies').modify((q) => {
+    if (filter.studyId) q.where('id', filter.studyId);
+    if (filter.status) q.where('status', filter.status);
+    if (filter.search) q.whereRaw(`position(lower(?) in lower(study_code || ' ' || study_name)) > 0`, [filter.search]);
+  });
+  return page(
+    tx,
+    found,
+    COLUMNS,
+    filter,
+    { study_code: 'study_code', study_name: 'study_name', created_at: 'created_at', start_date: 'start_date' },
+    'id',
+  );
+}
+
+export async function studyById(tx: Tx, id: string, lock = false): Promise<StudyRecord | undefined> {
+  const found = tx('studies').where({ id });
+  if (lock) void found.forUpdate();
+  return found.first(tx.raw(COLUMNS)) as Promise<StudyRecord | undefined>;
+}
+
+/** Inserts a study under an id of the caller's making, which the transaction is put in scope of. */
+export async function insertStudy(
+  tx: Tx,
+  study: Partial<Study> & { id: string; study_code: string; study_name: string },
+): Promise<void> {
+  // Somebody who is not an admin sees assigned studies only, and this one is not there yet.
+  await execute(tx, `select set_config('app.studies', $1, true) where current_setting('app.studies', true) <> '*'`, [
+    study.id,
+  ]);
+  await Study.query(tx).insert(study);
+}
+
+export async function updateStudy(tx: Tx, id: string, change: Partial<Study>): Promise<void> {
+  if (Object.keys(change).length > 0) await Study.query(tx).findById(id).patch(change);
+}
+
+export async function assignStudy(tx: Tx, userId: string, studyId: string): Promise<void> {
+  await tx('user_studies').insert({ user_id: userId, study_id: studyId }).onConflict().ignore();
+}
+
+/** Whether something stands in the study that deleting it would take away, or that tells of what once stood there. */
+export async function studyHasData(tx: Tx, id: string): Promise<boolean> {
+  const rows = await query<{ has: boolean }>(
+    tx,
+    `select exists (select from participants where study_id = $1) or exists (select from domain_events where study_id = $2) as has`,
+    [id, id],
+  );
+  return rows[0]!.has;
+}
+
+export async function deleteStudy(tx: Tx, id: string): Promise<void> {
+  await Study.query(tx).deleteById(id);
+}
+
+/** Whether signatures of a study prove identity again; `usual` where the study does not say. */
+export async function signaturesAskAgain(tx: Tx, studyId: string, usual: boolean): Promise<boolean> {
+  const study = (await tx('studies')
+    .where({ id: studyId })
+    .first(tx.raw(`config #> '{signatures,reauthenticate}' as asks`))) as { asks: unknown } | undefined;
+  const asks = study?.asks;
+  return typeof asks === 'boolean' ? asks : usual;
+}

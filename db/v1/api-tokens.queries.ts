@@ -1,0 +1,89 @@
+import { raw } from 'objection';
+import { ApiTokenRow } from '../models/identity.js';
+import type { Database, Tx } from '../client/knex.js';
+import { page } from '../client/paging.js';
+import type { Listed, Page } from '../client/paging.js';
+import { query } from '../client/query.js';
+
+/** A token of /api/v1 as it is shown: never the token itself. */
+export interface ApiToken {
+  id: string;
+  user_id: string;
+  name: string;
+  scopes: string[];
+  study_ids: string[];
+  created_at: string;
+  expires_at: string;
+  last_used_at: string | null;
+}
+const COLUMNS = 'id, user_id, name, scopes, study_ids, created_at, expires_at, last_used_at';
+
+export async function insertApiToken(
+  tx: Tx,
+  token: {
+    id: string;
+    userId: string;
+    name: string;
+    scopes: readonly string[];
+    studyIds: readonly string[];
+    hash: Buffer;
+    seconds: number;
+  },
+): Promise<ApiToken> {
+  const rows = await query<ApiToken>(
+    tx,
+    `insert into api_tokens (id, user_id, name, scopes, study_ids, token_hash, expires_at)
+     values ($1, $2, $3, $4::text[], $5::uuid[], $6, clock_timestamp() + $7 * interval '1 second') returning ${COLUMNS}`,
+    [token.id, token.userId, token.name, [...token.scopes], [...token.studyIds], token.hash, token.seconds],
+  );
+  return rows[0]!;
+}
+
+/** A user's tokens that were not revoked, the expired ones among them. */
+export function listApiTokens(tx: Tx, userId: string, at: Page): Promise<Listed<ApiToken>> {
+  return page(
+    tx,
+    tx('api_tokens').where({ user_id: userId }).whereNull('revoked_at'),
+    COLUMNS,
+    at,
+    { created_at: 'created_at', expires_at: 'expires_at', name: 'name', last_used_at: 'last_used_at' },
+    'id',
+  );
+}
+
+/** A user's tokens that still work. */
+export async function listActiveTokens(tx: Tx, userId: string): Promise<ApiToken[]> {
+  return tx('api_tokens')
+    .where({ user_id: userId })
+    .whereNull('revoked_at')
+    .where('expires_at', '>', tx.raw('clock_timestamp()'))
+    .orderBy(['created_at', 'id'])
+    .select(tx.raw(COLUMNS)) as Promise<ApiToken[]>;
+}
+
+export async function apiTokenById(tx: Tx, id: string): Promise<ApiToken | undefined> {
+  return tx('api_tokens').where({ id }).whereNull('revoked_at').first(tx.raw(COLUMNS)) as Promise<ApiToken | undefined>;
+}
+
+export async function revokeApiToken(tx: Tx, id: string): Promise<void> {
+  await ApiTokenRow.query(tx)
+    .findById(id)
+    .whereNull('revoked_at')
+    .patch({ revoked_at: raw('clock_timestamp()') });
+}
+
+/** Ends all tokens of a user. @returns the ids of those that were not revoked before */
+export async function revokeApiTokensOf(tx: Tx, userId: string): Promise<string[]> {
+  const rows = (await tx('api_tokens')
+    .where({ user_id: userId })
+    .whereNull('revoked_at')
+    .update({ revoked_at: tx.raw('clock_timestamp()') })
+    .returning('id')) as { id: string }[];
+  return rows.map(({ id }) => id).sort();
+}
+
+export async function tokenUsed(database: Database, id: string): Promise<void> {
+  await ApiTokenRow.query(database)
+    .findById(id)
+    .patch({ last_used_at: raw('clock_timestamp()') });
+}

@@ -1,0 +1,85 @@
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  isCancellation,
+  proxyActivities,
+  proxyLocalActivities,
+  TimeoutFailure,
+} from '@temporalio/workflow';
+import type { CaptureActivities } from '../../activities/capture/capture.activities.js';
+import type { DatacaptureTriggerStart } from '../contract.js';
+import { publishFailure } from '../util/outcome.js';
+
+interface TriggerReport {
+  status: string;
+  outcome: string | null;
+}
+
+/**
+ * One trigger of the capture system: carried out, or ended as `failed` with its reason, never a hanging run.
+ * Reading, writing, evaluating and ending are one activity: what each has done stands in the database, where the next
+ * attempt goes on, and a step of its own would cost the server as much again as the work. The first attempt is a local
+ * activity, half the server's work of an ordinary one; what does not succeed at once is worth an activity that beats,
+ * is seen in the Web UI and waits for the capture system.
+ */
+export async function datacaptureTrigger(start: DatacaptureTriggerStart): Promise<TriggerReport> {
+  // A worker that died is noticed by its missing heartbeat; one study's burst does not hold up the others.
+  const common = {
+    heartbeatTimeout: '10s',
+    startToCloseTimeout: '15m',
+    priority: { fairnessKey: start.study_id },
+  } as const;
+  const retry = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '60s' } as const;
+  const { processTrigger } = proxyActivities<Pick<CaptureActivities, 'processTrigger'>>({
+    // How long a capture system is waited for is the activity's rule: this bounds an outage of the database.
+    ...common,
+    retry,
+    scheduleToCloseTimeout: '24h',
+    summary: 'read the record, write the participant, evaluate the anchor',
+  });
+  const { failTrigger } = proxyActivities<Pick<CaptureActivities, 'failTrigger'>>({
+    ...common,
+    retry,
+    summary: 'record the failure',
+  });
+  try {
+    return (start.local_first && (await atOnce(start))) || (await processTrigger(start));
+  } catch (failure) {
+    const fault = faultOf(failure);
+    publishFailure(
+      `failed: ${fault.type}: ${fault.message}\n\nOnce that is corrected, POST /api/webhook-events/${start.event_id}/retry.`,
+    );
+    // A run that is cancelled ends its event as well.
+    return await CancellationScope.nonCancellable(() => failTrigger(start, fault));
+  }
+}
+
+const { processTrigger: processLocally } = proxyLocalActivities<Pick<CaptureActivities, 'processTrigger'>>({
+  startToCloseTimeout: '15s',
+  retry: { maximumAttempts: 1 },
+  summary: 'read the record, write the participant, evaluate the anchor',
+});
+
+/** The first attempt; undefined: it did not succeed, and it is not this one that says why. */
+async function atOnce(start: DatacaptureTriggerStart): Promise<TriggerReport | undefined> {
+  try {
+    return await processLocally(start);
+  } catch (failure) {
+    if (isCancellation(failure) || isFinal(failure)) throw failure;
+    return undefined;
+  }
+}
+
+const isFinal = (failure: unknown) =>
+  failure instanceof ActivityFailure &&
+  failure.cause instanceof ApplicationFailure &&
+  failure.cause.nonRetryable === true;
+
+/** The reason in words: an activity's own, never a stack. */
+function faultOf(failure: unknown): { type: string; message: string } {
+  const cause = failure instanceof ActivityFailure ? failure.cause : failure;
+  if (cause instanceof ApplicationFailure) return { type: cause.type ?? 'INTERNAL', message: cause.message };
+  if (cause instanceof TimeoutFailure) return { type: 'timeout', message: 'It was tried for a day without success.' };
+  return { type: 'CANCELLED', message: 'The processing was cancelled.' };
+}

@@ -1,0 +1,90 @@
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  TimeoutFailure,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { PushActivities } from '../../activities/capture/push/push.activities.js';
+import { pushNow } from '../contract.js';
+import type { PushReport, PushResultsStart } from '../contract.js';
+import { publishFailure, withdrawFailure } from '../util/outcome.js';
+
+/**
+ * One session's results, until they stand in the capture system or cannot be brought there. Each attempt is decided
+ * and written by one activity; what it waits for, how often and how long stands in the database: the workflow keeps
+ * the timer. Woken early it tries at once.
+ */
+export async function pushResults(start: PushResultsStart): Promise<PushReport> {
+  let woken = false;
+  setHandler(
+    pushNow,
+    () => {
+      woken = true;
+    },
+    { description: 'tries at once instead of at the next planned time' },
+  );
+  // A worker that died is noticed by its missing heartbeat; one study's burst does not hold up the others.
+  const common = {
+    heartbeatTimeout: '10s',
+    startToCloseTimeout: '15m',
+    priority: { fairnessKey: start.study_id },
+  } as const;
+  const retry = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '60s' } as const;
+  const { pushOnce } = proxyActivities<Pick<PushActivities, 'pushOnce'>>({
+    ...common,
+    retry,
+    summary: 'build the record, check it, import it',
+  });
+  const { failPush } = proxyActivities<Pick<PushActivities, 'failPush'>>({
+    ...common,
+    retry,
+    summary: 'record the failure',
+  });
+  try {
+    for (;;) {
+      const early = woken;
+      woken = false;
+      const report = await pushOnce(start, early);
+      if (report.status !== 'retry') {
+        if (report.status === 'failed') publishFailure(failureOf(report));
+        else setCurrentDetails(`ended: ${report.status}`);
+        // What came meanwhile is looked at by this run: one that ended would have to be begun again.
+        if (!woken) return report;
+        if (report.status === 'failed') withdrawFailure();
+        continue;
+      }
+      setCurrentDetails(
+        `waits after ${report.error_type}; tries again ${Math.round((report.wait_ms ?? 0) / 1000)} s after this or when it is signalled \`pushNow\``,
+      );
+      await condition(() => woken, report.wait_ms ?? 1_000, { summary: 'until the next attempt' });
+      // A run that was woken tries first: the next one would not know of it.
+      if (!woken && workflowInfo().continueAsNewSuggested) await continueAsNew<typeof pushResults>(start);
+    }
+  } catch (failure) {
+    const fault = faultOf(failure);
+    if (fault === undefined) throw failure;
+    // A run that is cancelled ends its push as well.
+    const report = await CancellationScope.nonCancellable(() => failPush(start, fault));
+    publishFailure(report.message ? failureOf(report) : `failed: ${fault.type}: ${fault.message}`);
+    return report;
+  }
+}
+
+/** Why results did not get there, and what to do. */
+const failureOf = ({ error_type, message, remedy }: PushReport): string =>
+  [`failed (${error_type})`, message, remedy].filter(Boolean).join('\n\n');
+
+/** The reason in words: an activity's own, never a stack. Undefined: it is none (a continue-as-new). */
+function faultOf(failure: unknown): { type: string; message: string } | undefined {
+  if (failure instanceof Error && failure.name === 'ContinueAsNew') return undefined;
+  const cause = failure instanceof ActivityFailure ? failure.cause : failure;
+  if (cause instanceof ApplicationFailure) return { type: cause.type ?? 'INTERNAL', message: cause.message };
+  if (cause instanceof TimeoutFailure) return { type: 'INTERNAL', message: 'An attempt did not end in time.' };
+  return { type: 'CANCELLED', message: 'The push was cancelled.' };
+}

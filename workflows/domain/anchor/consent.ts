@@ -1,0 +1,35 @@
+import { dateIn } from '../util/dates.js';
+import type { Policy } from './policy-schema.js';
+import type { ConsentFact, Facts } from '../util/types.js';
+
+/**
+ * The consent whose date counts, of those that are signed (interface, `multi_consent`, rules 9 and 11). With
+ * `reconsent_updates_anchor` false a date already taken from a consent stays with that consent.
+ */
+export function chooseConsent(facts: Facts, policy: Policy): ConsentFact | null {
+  const { anchor_consent, specific_consent_version_id, reconsent_updates_anchor } = policy.multi_consent;
+  const signed = facts.consents
+    .filter((consent) => consent.status === 'signed' && consent.signed_at !== null)
+    .sort((a, b) => (a.signed_at! < b.signed_at! ? -1 : a.signed_at! > b.signed_at! ? 1 : a.id < b.id ? -1 : 1));
+  if (anchor_consent === 'specific_version') {
+    return signed.find((consent) => consent.consent_version_id === specific_consent_version_id) ?? null;
+  }
+  if (anchor_consent === 'latest') {
+    if (!reconsent_updates_anchor && facts.anchor.source_type === 'consent_workflow') {
+      const taken = signed.find((consent) => consent.id === facts.anchor.source_ref?.consent_instance_id);
+      if (taken) return taken;
+    }
+    return signed.at(-1) ?? null;
+  }
+  return signed[0] ?? null;
+}
+
+export interface ChosenConsent {
+  consent: ConsentFact | null;
+  date: string | null;
+}
+/** The consent that counts, and its day in the policy's zone. */
+export function chosenConsent(facts: Facts, policy: Policy): ChosenConsent {
+  const consent = chooseConsent(facts, policy);
+  return { consent, date: consent?.signed_at ? dateIn(consent.signed_at, facts.zone) : null };
+}

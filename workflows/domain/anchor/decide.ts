@@ -1,0 +1,304 @@
+import { Temporal } from 'temporal-polyfill';
+import { daysBetween } from '../util/dates.js';
+import { prerequisites } from './prerequisites.js';
+import type { Policy } from './policy-schema.js';
+import { sameJson } from '../util/same.js';
+import { DecisionContext } from './decision-context.js';
+import { firstValidSource, sourceIdentity, ofDate, sourceFingerprint } from './sources.js';
+import type {
+  AnchorState,
+  AnchorStatus,
+  Candidate,
+  Decision,
+  Facts,
+  Fault,
+  HistoryType,
+  SourceType,
+  Trace,
+  Transition,
+} from '../util/types.js';
+import { reAnchoringGuards, validate } from './validation.js';
+
+/**
+ * Evaluates all sources and says what follows for the anchor: evaluation rules 1 to 7 and 11 of the contract, run to
+ * their fixed point (a changed date whose prerequisites are met is CHANGED, then FINALIZED). Pure: no clock, no zone
+ * of the machine; the same facts give the same decision for ever, which is what a re-derivation shows.
+ */
+export function evaluate(policy: Policy, facts: Facts): Decision {
+  const context = new DecisionContext(policy, facts);
+  const { candidate, trace: sources } = firstValidSource(policy, facts, context);
+  const needed = prerequisites(policy, facts, candidate, context);
+  const met = needed.every((p) => p.met);
+  const decision: Decision = {
+    result: 'none',
+    transitions: [],
+    errors: [],
+    warnings: ruleErrors(sources, needed),
+    candidate,
+    prerequisites_met: met,
+    trace: { sources, validation: [], prerequisites: needed },
+  };
+  const { anchor } = facts;
+  if (facts.participant.status === 'withdrawn') return { ...decision, result: 'unchanged' };
+  if (!candidate) return decision;
+  if (
+    anchor.status === 'unset' &&
+    anchor.cancelled_facts !== null &&
+    anchor.cancelled_facts === sourceFingerprint(policy, facts, context)
+  )
+    return decision;
+  if (anchor.status === 'finalized') return decideFinalized(policy, facts, candidate, decision, context);
+
+  const validation = validate(candidate, policy, facts, context);
+  decision.trace.validation = validation.trace;
+  decision.warnings = [...decision.warnings, ...validation.warnings];
+  if (validation.errors.length > 0) return { ...decision, result: 'validation_failed', errors: validation.errors };
+
+  if (anchor.status === 'unset') {
+    return met
+      ? { ...decision, result: 'set', transitions: [move(anchor, 'SET', 'finalized', candidate)] }
+      : { ...decision, result: 'proposed', transitions: [move(anchor, 'PROPOSED', 'provisional', candidate)] };
+  }
+  const guarded = anchor.date === candidate.date ? [] : reopenedGuards(policy, facts);
+  if (guarded.length > 0) return { ...decision, result: 'validation_failed', errors: guarded };
+  const transitions: Transition[] = [];
+  let current = anchor;
+  if (differs(anchor, candidate)) {
+    transitions.push(move(anchor, 'CHANGED', 'provisional', candidate));
+    current = after(anchor, candidate);
+  }
+  if (met) transitions.push(move(current, 'FINALIZED', 'finalized', candidate));
+  return { ...decision, result: met ? 'finalized' : transitions.length > 0 ? 'changed' : 'unchanged', transitions };
+}
+
+/** Rules that could not be run: they count as no source, or as not met, and somebody has to look at them. */
+const ruleErrors = (sources: Trace['sources'], needed: Trace['prerequisites']): Fault[] => [
+  ...sources
+    .filter(({ outcome }) => outcome === 'error')
+    .map(({ type, reason }) => ({ code: 'RULE_ERROR', rule: type, message: `${type}: ${reason}` })),
+  ...needed.flatMap(({ name, reason }) =>
+    reason === undefined ? [] : [{ code: 'RULE_ERROR', rule: name, message: `${name}: ${reason}` }],
+  ),
+];
+
+/** A finalized date moves by override only (rule 6), but for a re-consent that the policy lets move it (rule 11). */
+function decideFinalized(
+  policy: Policy,
+  facts: Facts,
+  candidate: Candidate,
+  decision: Decision,
+  context: DecisionContext,
+): Decision {
+  const { anchor } = facts;
+  if (sameValue(anchor, candidate)) return { ...decision, result: 'unchanged' };
+  const { anchor_consent, reconsent_updates_anchor } = policy.multi_consent;
+  const followsConsent =
+    anchor_consent === 'latest' &&
+    reconsent_updates_anchor &&
+    !anchor.is_override &&
+    anchor.source_type === 'consent_workflow' &&
+    candidate.source_type === 'consent_workflow';
+  if (!followsConsent) return { ...decision, result: 'override_required' };
+  const validation = validate(candidate, policy, facts, context);
+  const errors = [...validation.errors, ...reAnchoringGuards(policy, facts)];
+  decision.trace.validation = validation.trace;
+  decision.warnings = [...decision.warnings, ...validation.warnings];
+  if (errors.length > 0) return { ...decision, result: 'validation_failed', errors };
+  return { ...decision, result: 'changed', transitions: [move(anchor, 'CHANGED', 'finalized', candidate)] };
+}
+
+export interface OverrideJudgement {
+  errors: Fault[];
+  warnings: Fault[];
+  transition: Transition;
+  trace: Decision['trace'];
+}
+
+/**
+ * Judges an override of a finalized date: validated as any other date, held against the re-anchoring guards. The
+ * transition is what is written when it is granted; it stands only where `errors` is empty.
+ */
+export function judgeOverride(
+  policy: Policy,
+  facts: Facts,
+  newDate: string,
+  actorId: string | null,
+): OverrideJudgement {
+  const { anchor } = facts;
+  const candidate: Candidate = {
+    ...ofDate(newDate, facts),
+    source_type: 'override',
+    source_ref: { override_by_user_id: actorId, previous_source_type: anchor.source_type },
+  };
+  const context = new DecisionContext(policy, facts);
+  const validation = validate(candidate, policy, facts, context);
+  const errors =
+    anchor.date === newDate
+      ? [{ code: 'NO_CHANGE', message: `the date is ${newDate} already` }]
+      : [...validation.errors, ...reAnchoringGuards(policy, facts)];
+  return {
+    errors,
+    warnings: validation.warnings,
+    transition: { ...move(anchor, 'OVERRIDE_GRANTED', 'finalized', candidate), is_override: true },
+    trace: {
+      sources: [],
+      validation: validation.trace,
+      prerequisites: prerequisites(policy, facts, candidate, context),
+    },
+  };
+}
+
+/**
+ * What an override was refused for: the first guard where nothing but the guards refuse it, so that a caller need not
+ * look further.
+ */
+export function overrideRefusalCode(errors: readonly Fault[]): string {
+  const [first] = errors;
+  return first && (first.code === 'NO_CHANGE' || errors.every(({ code }) => code.startsWith('NOT_ALLOWED_AFTER_')))
+    ? first.code
+    : 'VALIDATION_FAILED';
+}
+
+/**
+ * Undoes an override, or reopens an anchor never overridden: back to what the sources give now, provisional. A date that
+ * moves is validated as any other; one that stays is not. `guards` are those of `errors` that are no faults of the date.
+ */
+export function judgeOverrideBack(
+  policy: Policy,
+  facts: Facts,
+): { errors: Fault[]; guards: Fault[]; transition: Transition | null; trace: Decision['trace'] } {
+  const context = new DecisionContext(policy, facts);
+  const { candidate, trace: sources } = firstValidSource(policy, facts, context);
+  const { anchor, beforeOverride } = facts;
+  const stored: Candidate | null =
+    anchor.date === null || anchor.source_type === null
+      ? null
+      : { ...anchor, date: anchor.date, source_type: anchor.source_type, source_ref: anchor.source_ref ?? {} };
+  const value =
+    candidate ??
+    (anchor.is_override && beforeOverride
+      ? { ...beforeOverride, source_ref: beforeOverride.source_ref ?? {} }
+      : stored);
+  const trace = { sources, validation: [], prerequisites: prerequisites(policy, facts, candidate, context) };
+  if (!value) {
+    const nothing = [{ code: 'NOTHING_TO_RETURN_TO', message: 'no source gives a date' }];
+    return { errors: nothing, guards: nothing, transition: null, trace };
+  }
+  const moved = value.date !== anchor.date;
+  const guards = moved ? reAnchoringGuards(policy, facts) : [];
+  return {
+    errors: moved ? [...validate(value, policy, facts, context).errors, ...guards] : [],
+    guards,
+    transition: move(anchor, 'CHANGED', 'provisional', value),
+    trace,
+  };
+}
+
+/**
+ * What forbids moving an anchor that an override-back reopened. It was final, so another date re-anchors it as an
+ * override would: reopening first is no way around the guards. A proposal that never was final moves with its sources.
+ */
+export const reopenedGuards = (policy: Policy, facts: Facts): Fault[] =>
+  facts.anchor.reopened ? reAnchoringGuards(policy, facts) : [];
+
+/**
+ * The date of a source that is refused for nothing but lying ahead; null: there is none. It is evaluated again when its
+ * day has come, which is no change of any source.
+ */
+export const dateAhead = ({ result, candidate, errors }: Decision): string | null =>
+  result === 'validation_failed' && candidate !== null && errors.every(({ code }) => code === 'FUTURE_DATE')
+    ? candidate.date
+    : null;
+
+/** What moves a reopened anchor, as one text: its sources, and which prerequisites are met. */
+export function standingFacts(policy: Policy, facts: Facts): string {
+  const context = new DecisionContext(policy, facts);
+  const { candidate } = firstValidSource(policy, facts, context);
+  return `${sourceFingerprint(policy, facts, context)}#${prerequisites(policy, facts, candidate, context)
+    .map(({ name, met }) => `${name}:${met}`)
+    .join()}`;
+}
+
+/**
+ * Whether an anchor that an override-back reopened rests: no source and no prerequisite has changed since (decisions,
+ * section 5).
+ */
+export const isReopenedAndUnchanged = (policy: Policy, facts: Facts): boolean =>
+  facts.anchor.reopened &&
+  facts.anchor.reopened_facts !== null &&
+  facts.anchor.reopened_facts === standingFacts(policy, facts);
+
+/** The facts as a transition leaves them. */
+export const factsAfter = (facts: Facts, { value, status_after, is_override }: Transition): Facts => ({
+  ...facts,
+  anchor: {
+    ...facts.anchor,
+    ...(value ?? { date: null }),
+    status: status_after,
+    is_override,
+    version: facts.anchor.version + 1,
+  },
+});
+
+/** Takes a proposal back: the value is cleared. */
+export const cancelTransition = (anchor: AnchorState): Transition => ({
+  event_type: 'CHANGED',
+  status_before: anchor.status,
+  status_after: 'unset',
+  value: null,
+  previous_date: anchor.date,
+  previous_source_type: anchor.source_type,
+  delta_days: null,
+  is_override: false,
+});
+
+/** An entry that changes nothing of the anchor: an override asked for, or denied. */
+export const noTransition = (anchor: AnchorState, event_type: HistoryType): Transition => ({
+  event_type,
+  status_before: anchor.status,
+  status_after: anchor.status,
+  value:
+    anchor.date === null || anchor.source_type === null
+      ? null
+      : { ...anchor, date: anchor.date, source_type: anchor.source_type, source_ref: anchor.source_ref ?? {} },
+  previous_date: anchor.date,
+  previous_source_type: anchor.source_type,
+  delta_days: null,
+  is_override: anchor.is_override,
+});
+
+function move(anchor: AnchorState, event_type: HistoryType, status_after: AnchorStatus, to: Candidate): Transition {
+  return {
+    event_type,
+    status_before: anchor.status,
+    status_after,
+    value: {
+      date: to.date,
+      datetime: to.datetime,
+      partial: to.partial,
+      precision: to.precision,
+      timezone: to.timezone,
+      source_type: to.source_type,
+      source_ref: to.source_ref,
+    },
+    previous_date: anchor.date,
+    previous_source_type: anchor.source_type as SourceType | null,
+    delta_days: anchor.date === null ? null : daysBetween(anchor.date, to.date),
+    is_override: false,
+  };
+}
+
+/** The same day, and the same instant where both name one. */
+const sameValue = (anchor: AnchorState, to: Candidate) =>
+  anchor.date === to.date &&
+  (anchor.datetime === null ||
+    to.datetime === null ||
+    Temporal.Instant.compare(Temporal.Instant.from(anchor.datetime), Temporal.Instant.from(to.datetime)) === 0);
+
+/** The date, how exactly it is known, or where it comes from: a proposal follows its source also when the day stays. */
+const differs = (anchor: AnchorState, to: Candidate) =>
+  !sameValue(anchor, to) ||
+  anchor.precision !== to.precision ||
+  anchor.source_type !== to.source_type ||
+  !sameJson(sourceIdentity(anchor.source_ref), sourceIdentity(to.source_ref));
+const after = (anchor: AnchorState, to: Candidate): AnchorState => ({ ...anchor, ...to, status: 'provisional' });

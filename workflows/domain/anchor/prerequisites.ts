@@ -1,0 +1,46 @@
+import { runExpression } from '../expressions/expressions.js';
+import type { Policy } from './policy-schema.js';
+import { DecisionContext } from './decision-context.js';
+import type { Candidate, Facts } from '../util/types.js';
+
+/** `reason`: why the rule could not be run. */
+export interface Prerequisite {
+  name: string;
+  met: boolean;
+  reason?: string;
+}
+
+/**
+ * What must be there before a date is final (rule 9). Where consent is managed elsewhere (`consent_mode` external or
+ * none) its prerequisite counts as met (decisions, section 5).
+ */
+export function prerequisites(
+  policy: Policy,
+  facts: Facts,
+  candidate: Candidate | null,
+  context = new DecisionContext(policy, facts),
+): Prerequisite[] {
+  const {
+    require_consent_signed,
+    require_eligibility_confirmed,
+    require_randomization,
+    require_baseline_visit,
+    custom_rule,
+  } = policy.prerequisites;
+  const list: Prerequisite[] = [];
+  if (require_consent_signed)
+    list.push({ name: 'consent', met: facts.study.consent_mode !== 'econsent' || context.consent !== null });
+  if (require_eligibility_confirmed) list.push({ name: 'eligibility', met: facts.eligibility?.status === 'eligible' });
+  if (require_randomization) list.push({ name: 'randomization', met: facts.randomization !== null });
+  if (require_baseline_visit)
+    list.push({ name: 'baseline_visit', met: facts.baseline.some((visit) => visit.status === 'completed') });
+  if (custom_rule !== undefined) {
+    const outcome = runExpression(custom_rule, context.expressions(candidate));
+    list.push({
+      name: 'custom_rule',
+      met: outcome.ok && outcome.value === true,
+      ...(!outcome.ok && { reason: outcome.reason }),
+    });
+  }
+  return list;
+}

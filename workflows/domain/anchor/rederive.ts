@@ -1,0 +1,119 @@
+import { cancelTransition, evaluate, judgeOverride, judgeOverrideBack, noTransition } from './decide.js';
+import type { Policy } from './policy-schema.js';
+import { sameJson } from '../util/same.js';
+import type { Facts, Trace, Transition } from '../util/types.js';
+
+/**
+ * What was asked when an entry was written, as it is kept beside the entry. `entry` counts the command's entries from
+ * 0.
+ */
+export type DecisionCommand = { entry?: number } & (
+  | { kind: 'evaluate'; study_change?: string }
+  | { kind: 'set'; enrollment_date: string }
+  | {
+      kind: 'override';
+      new_enrollment_date: string;
+      requested_by: string;
+      regenerate_schedule: boolean;
+      override_request_id?: string;
+    }
+  | {
+      kind: 'decide_override';
+      decision: 'approve';
+      new_enrollment_date: string;
+      requested_by: string;
+      regenerate_schedule: boolean;
+      override_request_id: string;
+    }
+  | { kind: 'decide_override'; decision: 'deny'; new_enrollment_date: string; override_request_id: string }
+  | { kind: 'cancel' }
+  | { kind: 'override_back' }
+);
+
+/** A decision as it was kept: the snapshot it was made from, what was asked, and what came of it. */
+export interface KeptDecision {
+  policy: Policy;
+  facts: Facts;
+  command: DecisionCommand;
+  trace: Trace;
+  decision: Transition;
+}
+
+export interface Rederived {
+  /** What the snapshot gives now; null where it gives no entry at all. */
+  decision: Transition | null;
+  differences: ('decision' | 'trace')[];
+}
+
+interface Given {
+  transitions: readonly Transition[];
+  trace: Trace;
+}
+const nothing: Given = { transitions: [], trace: { sources: [], validation: [], prerequisites: [] } };
+
+/**
+ * Makes a decision again from its snapshot, its policy version and its command, and compares. Pure: the outcome says
+ * whether the rules, as the program has them today, still give what was decided. A snapshot that cannot be read at all
+ * gives no decision.
+ */
+export function rederive(kept: KeptDecision): Rederived {
+  let given: Given;
+  try {
+    given = decideAgain(kept);
+  } catch (fault) {
+    // Only a snapshot that was tampered with has another shape than the decision reads.
+    if (fault instanceof TypeError || fault instanceof RangeError)
+      return { decision: null, differences: ['decision', 'trace'] };
+    throw fault;
+  }
+  const decision = given.transitions[kept.command.entry ?? 0] ?? null;
+  const differences: Rederived['differences'] = [];
+  if (!decision || !sameJson(decision, kept.decision)) differences.push('decision');
+  if (!sameJson(essence(given.trace), essence(kept.trace))) differences.push('trace');
+  return { decision, differences };
+}
+
+function decideAgain({ policy, facts, command }: KeptDecision): Given {
+  switch (command.kind) {
+    case 'evaluate':
+      return evaluate(policy, facts);
+    // The date that was entered is part of the snapshot: one that says another is none of this command.
+    case 'set':
+      return facts.manual?.enrollment_date === command.enrollment_date ? evaluate(policy, facts) : nothing;
+    case 'override':
+      return override(policy, facts, command, policy.permissions.override_requires_approval);
+    case 'decide_override':
+      return command.decision === 'approve'
+        ? override(policy, facts, command, false)
+        : { ...nothing, transitions: [noTransition(facts.anchor, 'OVERRIDE_DENIED')] };
+    case 'cancel':
+      return facts.anchor.status === 'provisional'
+        ? { ...nothing, transitions: [cancelTransition(facts.anchor)] }
+        : nothing;
+    case 'override_back': {
+      // A date was not validated here once: what was granted then is the same decision now.
+      const { guards, transition, trace } = judgeOverrideBack(policy, facts);
+      return {
+        transitions: transition && guards.length === 0 && facts.anchor.status === 'finalized' ? [transition] : [],
+        trace,
+      };
+    }
+  }
+}
+
+function override(
+  policy: Policy,
+  facts: Facts,
+  command: { new_enrollment_date: string; requested_by: string },
+  asksFirst: boolean,
+): Given {
+  const { errors, transition, trace } = judgeOverride(policy, facts, command.new_enrollment_date, command.requested_by);
+  if (errors.length > 0 || facts.anchor.status !== 'finalized') return { transitions: [], trace };
+  return { transitions: [asksFirst ? noTransition(facts.anchor, 'OVERRIDE_REQUESTED') : transition], trace };
+}
+
+/** A trace without its wording, which another release may put otherwise. */
+const essence = (trace: Trace): unknown => ({
+  ...trace,
+  sources: trace.sources.map(({ reason: _reason, ...source }) => source),
+});

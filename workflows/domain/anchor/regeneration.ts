@@ -1,0 +1,152 @@
+import { inCalendar } from '../util/dates.js';
+import { planInstances } from '../scheduling/events/plan.js';
+import type { EdcSources } from '../scheduling/events/plan.js';
+import { impactOf } from './preview.js';
+import type { Impact } from './preview.js';
+import { planVisits, regenerate } from '../scheduling/schedule.js';
+import type { EventMapping, KeyedVisit, Plan, Regeneration, StandingVisit, WindowDefinition } from '../scheduling/schedule.js';
+import type { Policy } from './policy-schema.js';
+import type { Decision } from '../util/types.js';
+
+export interface ScheduleInputs {
+  windows: readonly WindowDefinition[];
+  mapping: Readonly<Record<string, EventMapping>>;
+  /** Set in `edc` mode, where windows and mapping count for nothing. */
+  edc?: EdcSources | null;
+  /** The participant's visits that count: not superseded; cancelled only by hand. */
+  standing: readonly StandingVisit[];
+  /** The highest version number so far; 0 where there is none. */
+  latest_number: number;
+  /** The date that the highest version was made from, current or not. */
+  latest_date: string | null;
+  /** The date that the current version was made from; null where none is current. */
+  current_date: string | null;
+}
+/** Gives a visit's stable key from what the visit is. */
+export type KeyOf = (identity: string) => string;
+
+export interface NextVersion {
+  change: Regeneration;
+  warnings: string[];
+  version_number: number;
+  scheduling_mode: 'legacy' | 'edc';
+  holiday_calendar_id: string | null;
+}
+
+/** The visits from `date` in the study's scheduling mode. */
+const planOf = (date: string, inputs: ScheduleInputs): Plan =>
+  withinCalendar(inputs.edc ? planInstances(date, inputs.edc) : planVisits(date, inputs.windows, inputs.mapping));
+
+/**
+ * A visit that days of the years 1 to 9999 cannot hold is not planned, and a warning says so: one participant's odd
+ * date stops no others.
+ */
+function withinCalendar(plan: Plan): Plan {
+  const visits = plan.visits.filter(
+    ({ target_date, window_open, window_close }) =>
+      inCalendar(target_date) && inCalendar(window_open) && inCalendar(window_close),
+  );
+  if (visits.length === plan.visits.length) return plan;
+  const left = plan.visits.filter((visit) => !visits.includes(visit));
+  return {
+    visits,
+    warnings: [
+      ...plan.warnings,
+      ...left.map(({ name }) => `OUTSIDE_CALENDAR: ${name} is not planned: its days lie outside the years 1 to 9999`),
+    ],
+  };
+}
+
+/**
+ * A plan's visits with their keys. A mapped event that was given a window after its visit was planned keeps the visit
+ * that there is: it is no second one.
+ */
+function keyedPlan(plan: Plan, { standing }: ScheduleInputs, keyOf: KeyOf): KeyedVisit[] {
+  const stands = new Set(standing.map(({ visit_key }) => visit_key));
+  return plan.visits.map(({ before_window: before, ...visit }) => {
+    const visit_key = keyOf(visit.identity);
+    if (before === undefined || stands.has(visit_key) || !stands.has(keyOf(before))) return { ...visit, visit_key };
+    return { ...visit, visit_key: keyOf(before) };
+  });
+}
+
+/** A visit as the current version's date has it in the plan as it is now. Undefined: it is not planned (any more). */
+export const plannedVisit = (inputs: ScheduleInputs, keyOf: KeyOf, visitKey: string): KeyedVisit | undefined =>
+  inputs.current_date === null
+    ? undefined
+    : keyedPlan(planOf(inputs.current_date, inputs), inputs, keyOf).find((visit) => visit.visit_key === visitKey);
+
+/**
+ * Whether a schedule follows from a decision (rule 7): a final date has one, a proposal where the policy says so or one
+ * was made.
+ */
+export const scheduleFollows = (
+  decision: Pick<Decision, 'transitions'>,
+  policy: Policy,
+  hasCurrent: boolean,
+): boolean => {
+  const last = decision.transitions.at(-1);
+  return last !== undefined && (last.status_after === 'finalized' || policy.schedule_on_provisional || hasCurrent);
+};
+
+/** The next schedule version from `date`: what is made, what gives way, what is carried over. */
+export function nextVersion(date: string, inputs: ScheduleInputs, keyOf: KeyOf): NextVersion {
+  const plan = planOf(date, inputs);
+  return {
+    change: regenerate(keyedPlan(plan, inputs, keyOf), inputs.standing),
+    warnings: plan.warnings,
+    version_number: inputs.latest_number + 1,
+    scheduling_mode: inputs.edc ? 'edc' : 'legacy',
+    holiday_calendar_id: inputs.edc?.calendar?.id ?? null,
+  };
+}
+
+/**
+ * Whether the anchor has moved since the version before: completed visits are reconciled with another anchor, not with
+ * a changed window, and before a first version there was no anchor that a completion could be at odds with.
+ */
+export const anchorMoved = (date: string, inputs: Pick<ScheduleInputs, 'latest_date'>): boolean =>
+  inputs.latest_date !== null && date !== inputs.latest_date;
+
+/** What an override to `date` would do to the participant's visits; without regeneration nothing but a warning. */
+export function previewOf(
+  date: string,
+  inputs: ScheduleInputs,
+  keyOf: KeyOf,
+  context: { today: string; warnings: readonly string[]; regenerate: boolean },
+): Impact {
+  if (!context.regenerate) {
+    return {
+      completed_visits_to_reconcile: 0,
+      pending_visits_to_reschedule: 0,
+      new_schedule_version: inputs.latest_number,
+      warnings: [...context.warnings, 'SCHEDULE_NOT_REGENERATED'],
+      visits: [],
+    };
+  }
+  const next = nextVersion(date, inputs, keyOf);
+  return impactOf(next.change, {
+    version_number: next.version_number,
+    today: context.today,
+    reconciles: anchorMoved(date, inputs),
+    warnings: [...context.warnings, ...next.warnings],
+  });
+}
+
+/** What a preview depends on; its hash is the `preview_hash`. When any of it changes, the preview is stale. */
+export const previewBasis = (
+  inputs: ScheduleInputs,
+  of: { policy_version: number; anchor_version: number; date: string; regenerate: boolean },
+) => ({
+  ...of,
+  ...(inputs.edc ? { edc: inputs.edc } : { windows: inputs.windows, mapping: inputs.mapping }),
+  visits: [...inputs.standing]
+    .map((v) => ({
+      visit_key: v.visit_key,
+      status: v.status,
+      target_date: v.target_date,
+      window_open: v.window_open,
+      window_close: v.window_close,
+    }))
+    .sort((a, b) => (a.visit_key < b.visit_key ? -1 : 1)),
+});

@@ -1,0 +1,138 @@
+import { Temporal } from 'temporal-polyfill';
+import { OF_THE_CHANNEL, channelInstead } from './fallback.js';
+import type { NotificationSettings } from './settings.js';
+import { evaluateReminder, reminderStateOf } from './reminder-state.js';
+import type { ReminderFacts } from './reminder-state.js';
+
+export interface ExplainedRow extends ReminderFacts {
+  status: string;
+  reason: string | null;
+  sent_at: string | null;
+  attempts: number;
+  last_error: string | null;
+  fallback_of: string | null;
+  resend_of: string | null;
+  delivery_status: string | null;
+}
+export interface Explanation {
+  outcome: 'sent' | 'will_be_sent' | 'will_not_be_sent' | 'failed';
+  rule: string;
+  due_local: string;
+  why: string;
+}
+
+const reasons: Record<string, string> = {
+  withdrawn: 'the participant has withdrawn',
+  completed: 'the visit is completed',
+  visit_cancelled: 'the visit was cancelled',
+  superseded: 'the visit is not part of the current schedule',
+  visit_over: 'the visit is over',
+  not_missed: 'the visit is not missed any more',
+  already_sent: 'it was sent for this target date before',
+  visit_moved: 'the visit has moved to another date',
+  rule_removed: 'the study has no such rule any more',
+  cancelled_by_staff: 'it was cancelled by hand',
+  opted_out: 'the participant does not want messages on this channel',
+  no_address: 'the participant has no address for this channel',
+  address_dead: 'messages to this address came back: it is to be corrected',
+  refused: 'the provider refused it',
+  study_completed: 'the study is completed',
+  study_archived: 'the study is archived',
+  study_paused: 'the study was paused at that time',
+  study_draft: 'the study was not active yet at that time',
+  erased: 'what was known of the participant has been erased',
+};
+
+/**
+ * Why a reminder was, will be or will not be sent, in words; the rule that made it, and when it is due on the
+ * participant's clock. Pure.
+ */
+export function explain(of: ExplainedRow, now: string, maxLatenessHours: number): Explanation {
+  const told = {
+    rule: ruleOf(of),
+    due_local: Temporal.Instant.from(of.due_at).toZonedDateTimeISO(of.zone).toString({ smallestUnit: 'minute' }),
+  };
+  if (of.status === 'sent')
+    return {
+      outcome: 'sent',
+      ...told,
+      why: `It was taken by the ${of.channel} provider on attempt ${of.attempts}${arrivalOf(of)}.`,
+    };
+  if (of.status === 'failed')
+    return {
+      outcome: 'failed',
+      ...told,
+      why: `It was not sent: ${of.last_error ?? of.reason ?? 'the provider refused it'}.`,
+    };
+  if (of.status !== 'pending')
+    return { outcome: 'will_not_be_sent', ...told, why: `It is not sent: ${wordsOf(of.reason, maxLatenessHours)}.` };
+  // What the next run will find. Of one that is still to come: what it would find if it were time.
+  const verdict = evaluateReminder(
+    reminderStateOf(of),
+    Temporal.Instant.compare(now, of.due_at) < 0 ? of.due_at : now,
+    maxLatenessHours,
+  );
+  if (verdict.what === 'cancelled' || verdict.what === 'suppressed') {
+    const instead = OF_THE_CHANNEL.includes(verdict.reason) ? channelInstead(of) : null;
+    return {
+      outcome: 'will_not_be_sent',
+      ...told,
+      why: `As things are it will not be sent: ${wordsOf(verdict.reason, maxLatenessHours)}${instead === null ? '' : `; ${instead} is tried instead`}.`,
+    };
+  }
+  if (of.last_error !== null && of.attempts > 0)
+    return {
+      outcome: 'will_be_sent',
+      ...told,
+      why: `It is tried again: ${of.attempts} ${of.attempts === 1 ? 'attempt' : 'attempts'} so far, the last ended with ${of.last_error}.`,
+    };
+  if (verdict.what === 'wait')
+    return { outcome: 'will_be_sent', ...told, why: `It waits for the end of the quiet hours, ${verdict.until}.` };
+  return {
+    outcome: 'will_be_sent',
+    ...told,
+    why: Temporal.Instant.compare(now, of.due_at) < 0 ? 'It waits for its time.' : 'It is due: the next run sends it.',
+  };
+}
+
+/** What was said of it after it was taken. */
+const arrivalOf = ({ delivery_status, last_error }: ExplainedRow): string =>
+  delivery_status === 'undelivered'
+    ? `, and did not arrive: ${last_error ?? 'why was not said'}`
+    : delivery_status === 'delivered'
+      ? ', and has arrived'
+      : '';
+
+/** Why a visit has no reminder at all. */
+export function explainNone(visit: { status: string }, settings: NotificationSettings): string {
+  if (settings.channels?.length === 0) return 'None is planned: config.notifications of the study names no channel.';
+  if (settings.days_before?.length === 0 && visit.status !== 'missed')
+    return 'None is planned: config.notifications of the study names no days before the visit.';
+  return ['completed', 'cancelled', 'superseded'].includes(visit.status)
+    ? `None was planned: the visit is ${visit.status}.`
+    : 'None is planned: no rule of the study gives one.';
+}
+
+/** A reason as it stands on a reminder, in words that complete a sentence. */
+export const reasonInWords = (reason: string): string =>
+  reason === 'too_late'
+    ? 'its time was over when it was planned or found'
+    : (reasons[reason] ?? reason.replaceAll('_', ' '));
+
+const wordsOf = (reason: string | null, limit: number): string =>
+  reason === 'too_late'
+    ? `its time was over for more than ${limit} hours when it was planned or found`
+    : (reasons[reason ?? ''] ?? reason ?? 'no reason is known');
+
+function ruleOf(of: ExplainedRow): string {
+  const { send_at = '09:00', quiet_hours } = of.settings as NotificationSettings;
+  if (of.resend_of !== null) return `sent again by hand, by ${of.channel}`;
+  const days =
+    of.kind === 'visit_missed'
+      ? 'the day after the window has closed'
+      : of.days_before === 0
+        ? 'on the target date'
+        : `${of.days_before} ${of.days_before === 1 ? 'day' : 'days'} before the target date`;
+  const quiet = quiet_hours ? `, not from ${quiet_hours.from} to ${quiet_hours.to}` : '';
+  return `${days} at ${send_at} in ${of.zone}${quiet}, by ${of.channel}${of.fallback_of === null ? '' : ' because the channel before it did not work'}`;
+}

@@ -1,0 +1,102 @@
+import { dateIn, epochOf } from '../util/dates.js';
+import { quietUntil } from './planning.js';
+import type { Rule } from './planning.js';
+import type { Channel, NotificationSettings } from './settings.js';
+import type { Worded } from './words.js';
+
+/** What a reminder is judged by at the moment when it would be sent. */
+export interface ReminderState {
+  kind: Worded;
+  channel: Channel;
+  due_at: string;
+  visit: { status: string; window_close: string } | null;
+  participant: { status: string; zone: string; has_address: boolean; opted_out: boolean; address_dead: boolean };
+  study_status: string;
+  quiet_hours: Rule['quiet_hours'];
+}
+
+/** What the database knows of a reminder and of all that it depends on. */
+export interface ReminderFacts {
+  kind: Worded;
+  channel: Channel;
+  due_at: string;
+  days_before: number | null;
+  visit: { name: string; status: string; target_date: string; window_open: string; window_close: string } | null;
+  participant_status: string;
+  participant_code: string;
+  preferred_language: string | null;
+  zone: string;
+  email: string | null;
+  phone: string | null;
+  push_tokens: readonly string[];
+  opted_out: boolean;
+  address_dead: boolean;
+  study_status: string;
+  study_code: string;
+  study_name: string;
+  /** `config.public_name` and `config.contact` of the study. */
+  public_name?: unknown;
+  contact?: unknown;
+  site_code: string | null;
+  site_name: string | null;
+  settings: unknown;
+}
+
+/** The addresses of a reminder's participant on its channel. */
+export const addressesOf = (of: ReminderFacts): readonly string[] =>
+  of.channel === 'push'
+    ? of.push_tokens
+    : [of.channel === 'sms' ? of.phone : of.email].filter(
+        (address): address is string => address !== null && address !== '',
+      );
+
+/** What a reminder is judged by. */
+export const reminderStateOf = (of: ReminderFacts): ReminderState => ({
+  kind: of.kind,
+  channel: of.channel,
+  due_at: of.due_at,
+  visit: of.visit,
+  study_status: of.study_status,
+  participant: {
+    status: of.participant_status,
+    zone: of.zone,
+    has_address: addressesOf(of).length > 0,
+    opted_out: of.opted_out,
+    address_dead: of.address_dead,
+  },
+  quiet_hours: (of.settings as NotificationSettings).quiet_hours ?? null,
+});
+
+export type ReminderDecision =
+  | { what: 'send' }
+  | { what: 'wait'; until: string; reason: 'not_due' | 'quiet_hours' }
+  | { what: 'cancelled' | 'suppressed'; reason: string };
+
+const stop = (what: 'cancelled' | 'suppressed', reason: string): ReminderDecision => ({ what, reason });
+
+/**
+ * Whether a reminder is still true at `now`: what is over is cancelled, what nobody is to be told any more (or not on
+ * this channel, or not this late) is suppressed. Pure: the sweep sends by it, `explain` tells by it.
+ */
+export function evaluateReminder(of: ReminderState, now: string, maxLatenessHours: number): ReminderDecision {
+  const { visit, participant } = of;
+  if (participant.status === 'withdrawn') return stop('cancelled', 'withdrawn');
+  if (!visit) return stop('cancelled', 'superseded');
+  if (visit.status === 'completed') return stop('cancelled', 'completed');
+  if (visit.status === 'cancelled') return stop('cancelled', 'visit_cancelled');
+  if (visit.status === 'superseded') return stop('cancelled', 'superseded');
+  if (of.kind === 'visit_reminder' && (visit.status === 'missed' || visit.window_close < dateIn(now, participant.zone)))
+    return stop('cancelled', 'visit_over');
+  if (of.kind === 'visit_missed' && visit.status !== 'missed') return stop('cancelled', 'not_missed');
+  if (of.study_status === 'completed' || of.study_status === 'archived')
+    return stop('cancelled', `study_${of.study_status}`);
+  const lateMs = epochOf(now) - epochOf(of.due_at);
+  if (lateMs < 0) return { what: 'wait', until: of.due_at, reason: 'not_due' };
+  if (lateMs > maxLatenessHours * 3_600_000) return stop('suppressed', 'too_late');
+  if (of.study_status !== 'active') return stop('suppressed', `study_${of.study_status}`);
+  if (participant.opted_out) return stop('suppressed', 'opted_out');
+  if (!participant.has_address) return stop('suppressed', 'no_address');
+  if (participant.address_dead) return stop('suppressed', 'address_dead');
+  const quiet = quietUntil(now, of.quiet_hours, participant.zone);
+  return quiet === null ? { what: 'send' } : { what: 'wait', until: quiet, reason: 'quiet_hours' };
+}

@@ -1,0 +1,41 @@
+import { addDays, dayOfWeek } from '../../util/dates.js';
+
+export interface Holiday {
+  date: string;
+  name: string | null;
+}
+
+/** A holiday as somebody writes it: with a name, without one, or as its date alone. */
+export const asHoliday = (given: string | { date: string; name?: string | null }): Holiday =>
+  typeof given === 'string' ? { date: given, name: null } : { date: given.date, name: given.name ?? null };
+
+/** A holiday calendar, as far as a schedule needs it. Days of the week are ISO: 1 is Monday, 7 is Sunday. */
+export interface WorkingCalendar {
+  id: string;
+  weekend_days: readonly number[];
+  holidays: readonly Holiday[];
+}
+
+/** The weekend that counts where no calendar says otherwise. */
+export const commonWeekend: readonly number[] = [6, 7];
+
+// One calendar serves a whole study: its dates are put in order once and not once a visit.
+const indexed = new WeakMap<WorkingCalendar, Map<string, string | null>>();
+function holidaysOf(calendar: WorkingCalendar): Map<string, string | null> {
+  let found = indexed.get(calendar);
+  if (!found) indexed.set(calendar, (found = new Map(calendar.holidays.map(({ date, name }) => [date, name]))));
+  return found;
+}
+
+/** Why nobody works on `date`; null: it is a working day. A holiday on a weekend is named as the holiday. */
+export function dayOff(calendar: WorkingCalendar, date: string): { kind: 'holiday' | 'weekend'; name: string | null } | null {
+  const holiday = holidaysOf(calendar).get(date);
+  if (holiday !== undefined) return { kind: 'holiday', name: holiday };
+  return calendar.weekend_days.includes(dayOfWeek(date)) ? { kind: 'weekend', name: null } : null;
+}
+
+/** The first working day from `date` on, no later than `last`; null: there is none. */
+export function nextWorkingDay(calendar: WorkingCalendar, date: string, last: string): string | null {
+  for (let day = date; day <= last; day = addDays(day, 1)) if (dayOff(calendar, day) === null) return day;
+  return null;
+}

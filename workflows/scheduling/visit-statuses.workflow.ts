@@ -1,0 +1,27 @@
+import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import type { VisitActivities, VisitStatusReport } from '../../activities/scheduling/scheduling.activities.js';
+
+/** Each run does all that is due, so a run that fails is made good by the next one: a few attempts are enough. */
+const { moveDueVisits, expireDueSessions } = proxyActivities<VisitActivities>({
+  startToCloseTimeout: '20m',
+  heartbeatTimeout: '30s',
+  summary: 'follow the calendar',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m', maximumAttempts: 6 },
+});
+
+/**
+ * The hourly job: visits open and are missed by the date of their site or study (decisions, section 4, "Scheduled
+ * visit").
+ */
+export async function updateVisitStatuses(): Promise<VisitStatusReport> {
+  const report = await moveDueVisits();
+  setCurrentDetails(`${report.opened} visits opened, ${report.missed} missed`);
+  return report;
+}
+
+/** Sessions whose time is up are expired, whether or not anybody looks at them. */
+export async function expireSessions(): Promise<{ expired: number }> {
+  const report = await expireDueSessions();
+  setCurrentDetails(`${report.expired} sessions expired`);
+  return report;
+}
