@@ -70,7 +70,9 @@ const connection = await Connection.connect({
 });
 const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT;
 const tracing =
-  endpoint === undefined ? undefined : (await import('./operations/tracing.js')).traceWorker(endpoint, settings.OTEL_SERVICE_NAME);
+  endpoint === undefined
+    ? undefined
+    : (await import('./operations/tracing.js')).traceWorker(endpoint, settings.OTEL_SERVICE_NAME);
 const dataConverter = dataConverterOf(payloadKeys(settings));
 const payloads = settings.TEMPORAL_PAYLOADS ?? 'open';
 const ofWorkflows = dataConverterOf(payloadKeys(settings), payloads);

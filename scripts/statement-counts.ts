@@ -29,7 +29,13 @@ const FRONT: Record<string, readonly string[]> = {
   'db/client/request.ts': ['pageAs', 'onceAs'],
 };
 /** What carries the front, and what runs before there is a schema. */
-const LEFT_OUT = [...Object.keys(FRONT), 'db/client/connection.ts', 'db/client/opening.ts', 'db/migrate.ts', 'db/schema-dump.ts'];
+const LEFT_OUT = [
+  ...Object.keys(FRONT),
+  'db/client/connection.ts',
+  'db/client/opening.ts',
+  'db/migrate.ts',
+  'db/schema-dump.ts',
+];
 const FOLDERS = ['db', 'api', 'activities'];
 
 /** Names by which a statement begins, or by which a pool or transaction is called. */

@@ -124,7 +124,10 @@ export function scheduleAfter(
  * What an evaluation would come to, and whether it would write anything: where not, a participant's workflow need not
  * be asked.
  */
-export async function wouldChange({ tx }: WriteTransaction, participantId: string): Promise<{ needed: boolean; decided: Decided }> {
+export async function wouldChange(
+  { tx }: WriteTransaction,
+  participantId: string,
+): Promise<{ needed: boolean; decided: Decided }> {
   const [snapshot] = await loadSnapshots(tx, [participantId]);
   if (!snapshot || snapshot.row.participant.status === 'withdrawn') return { needed: true, decided: WITHDRAWN };
   const decision = decisionOf(snapshot);

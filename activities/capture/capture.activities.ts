@@ -21,6 +21,7 @@ export function createCaptureActivities(deps: CaptureDeps): CaptureActivities {
   return {
     processTrigger: (start) => withRetryLimits(deps, ids(start), () => processTrigger(deps, start)),
     failTrigger: (start, fault) => withRetryLimits(deps, ids(start), () => failTrigger(deps, start, fault)),
-    queryCapture: (question) => withRetryLimits(deps, { study_id: question.study_id }, () => queryCapture(deps, question)),
+    queryCapture: (question) =>
+      withRetryLimits(deps, { study_id: question.study_id }, () => queryCapture(deps, question)),
   };
 }

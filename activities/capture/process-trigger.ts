@@ -199,7 +199,11 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
  * @param standing the policy that holds, a trigger before it with the same bytes, and whether the record has a
  * participant
  */
-async function write(work: WriteTransaction, material: Opened & Fetched, standing: unknown[][]): Promise<CompletedTrigger | TriggerReport> {
+async function write(
+  work: WriteTransaction,
+  material: Opened & Fetched,
+  standing: unknown[][],
+): Promise<CompletedTrigger | TriggerReport> {
   const { tx } = work;
   const { event, config, claim, record, rows, enrollment, asked, missing } = material;
   if (config.sync_status === 'error' && (await noteConnection(tx, event.study_id, null)))

@@ -10,7 +10,11 @@ const BEAT_MS = 3_000;
  * Runs one attempt of an activity: tells Temporal that it lives, so that a worker that died is noticed within
  * seconds, and turns what it throws into what Temporal is to do (activities/capture/client/failure.ts).
  */
-export async function withRetryLimits<T>(deps: CaptureDeps, ids: Record<string, string>, work: () => Promise<T>): Promise<T> {
+export async function withRetryLimits<T>(
+  deps: CaptureDeps,
+  ids: Record<string, string>,
+  work: () => Promise<T>,
+): Promise<T> {
   const context = Context.current();
   // Not at once: most attempts are over before the first beat, and each one costs the server a write.
   const beat = setInterval(() => context.heartbeat(), BEAT_MS);

@@ -37,7 +37,11 @@ const LOOK = 500;
 
 export function createSyncActivities(deps: CaptureDeps): SyncActivities {
   const beating = <T>(start: { study_id: string; sync_id?: string }, work: () => Promise<T>) =>
-    withRetryLimits(deps, { study_id: start.study_id, ...(start.sync_id !== undefined && { sync_id: start.sync_id }) }, work);
+    withRetryLimits(
+      deps,
+      { study_id: start.study_id, ...(start.sync_id !== undefined && { sync_id: start.sync_id }) },
+      work,
+    );
   return {
     openPoll: (start) => beating(start, () => openPoll(deps, start)),
     listRecords: (start) => beating(start, () => listRecords(deps, start)),
@@ -192,7 +196,12 @@ async function failSync(
   });
 }
 
-const recordEnd = ({ audit }: WriteTransaction, sync: SyncRow, action: string, metadata: Record<string, unknown>): void =>
+const recordEnd = (
+  { audit }: WriteTransaction,
+  sync: SyncRow,
+  action: string,
+  metadata: Record<string, unknown>,
+): void =>
   audit.record({
     study_id: sync.study_id,
     user_id: sync.requested_by_id,

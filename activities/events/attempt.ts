@@ -41,7 +41,8 @@ export const leaseSeconds = ({ settings }: EventDeps): number => settings.EVENT_
 export async function sendDelivery(deps: EventDeps, delivery: ClaimedDelivery, first: boolean): Promise<void> {
   const posted = await send(deps, delivery);
   const { id, study_id } = delivery;
-  if (posted.error === null) return inScope(deps.database, study_id, ({ tx }) => recordDelivered(tx, id, posted.status!));
+  if (posted.error === null)
+    return inScope(deps.database, study_id, ({ tx }) => recordDelivered(tx, id, posted.status!));
   const { EVENT_RETRY_INITIAL_SECONDS, EVENT_RETRY_MAX_DAYS } = deps.settings;
   const wait = Math.max(backOff(EVENT_RETRY_INITIAL_SECONDS, delivery.attempts), posted.retryAfterSeconds ?? 0);
   await inScope(deps.database, study_id, async ({ tx, audit }) => {

@@ -54,7 +54,10 @@ const texts: Record<NotificationKind, (message: StaffMessage) => { subject: stri
 };
 
 /** A message as text and as HTML. @throws Error for a kind that has no words */
-export function staffMessageText(kind: NotificationKind, message: StaffMessage): { subject: string; text: string; html: string } {
+export function staffMessageText(
+  kind: NotificationKind,
+  message: StaffMessage,
+): { subject: string; text: string; html: string } {
   const words = texts[kind];
   if (!words) throw new Error(`no words for notifications of kind ${String(kind)}`);
   const { subject, text } = words(message);

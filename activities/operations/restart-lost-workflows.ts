@@ -25,7 +25,10 @@ const workflowByTopic: Partial<Record<OpenWork['topic'], { type: string; id: (wo
  * database. Temporal is asked only when there is open work, once for each of its types.
  * @param olderSeconds younger work may just be on its way; 0 where Temporal is known to have lost everything
  */
-export async function restartLostWorkflows(deps: { database: Database; client: Client }, olderSeconds: number): Promise<number> {
+export async function restartLostWorkflows(
+  deps: { database: Database; client: Client },
+  olderSeconds: number,
+): Promise<number> {
   const open = await inScope(deps.database, '*', ({ tx }) => pendingWork(tx, olderSeconds));
   const running = new Set<string>();
   for (const type of new Set(open.map(({ topic }) => workflowByTopic[topic]!.type))) {

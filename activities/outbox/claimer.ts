@@ -110,7 +110,12 @@ export class NotificationClaimer implements OutboxClaimer {
   constructor(private readonly database: Database) {}
 
   async claim(most: number): Promise<OutboxRow[]> {
-    const [rows] = await writeInScope(this.database, '*', [{ sql: CLAIM_NOTIFICATIONS, values: [LEASE_SECONDS, most] }], 'queue');
+    const [rows] = await writeInScope(
+      this.database,
+      '*',
+      [{ sql: CLAIM_NOTIFICATIONS, values: [LEASE_SECONDS, most] }],
+      'queue',
+    );
     return rows as OutboxRow[];
   }
 
@@ -153,7 +158,10 @@ export class WorkflowClaimer implements OutboxClaimer {
    */
   async claim(most: number): Promise<OutboxRow[]> {
     this.lookAgain = false;
-    const due = { sql: CLAIM_WORKFLOW_MESSAGES, values: [LEASE_SECONDS, most, BURST_TRIGGERS, MAX_BURST_DELAY_SECONDS] };
+    const due = {
+      sql: CLAIM_WORKFLOW_MESSAGES,
+      values: [LEASE_SECONDS, most, BURST_TRIGGERS, MAX_BURST_DELAY_SECONDS],
+    };
     const now = performance.now();
     const asking = now >= this.patientAt ? this.patientMost : 0;
     const [found, patient = []] = (await writeInScope(
@@ -189,7 +197,8 @@ export class WorkflowClaimer implements OutboxClaimer {
    * before everybody else's work, and fewer of them while triggers come in.
    */
   private notePatient(taken: readonly OutboxRow[], asked: number, at: number): void {
-    this.patientAt = at + (this.traffic.busy ? LOW_PRIORITY_BUSY_INTERVAL_MS : taken.length > 0 ? LOW_PRIORITY_INTERVAL_MS : 0);
+    this.patientAt =
+      at + (this.traffic.busy ? LOW_PRIORITY_BUSY_INTERVAL_MS : taken.length > 0 ? LOW_PRIORITY_INTERVAL_MS : 0);
     this.patientLeft = taken.length === asked;
   }
 

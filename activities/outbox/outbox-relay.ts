@@ -22,7 +22,13 @@ export class OutboxRelay {
   private listener: pg.Client | undefined;
 
   constructor(
-    private readonly deps: { database: Database; listenUrl: string; deliver: MessageHandler; log: Logger; traffic: LoadMonitor },
+    private readonly deps: {
+      database: Database;
+      listenUrl: string;
+      deliver: MessageHandler;
+      log: Logger;
+      traffic: LoadMonitor;
+    },
   ) {
     this.lanes = [
       new RelayQueue(deps, new WorkflowClaimer(deps.database, deps.traffic)),

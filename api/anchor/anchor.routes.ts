@@ -15,7 +15,6 @@ import type { Input, RequestContext } from '../http/route.js';
 import {
   Anchor,
   AnchorWithEvaluation,
-  AsOf,
   Cancel,
   Evaluate,
   Evaluation,
@@ -26,14 +25,23 @@ import {
   OverridePending,
   Preview,
   SetDate,
-  asOf,
 } from './anchor.schemas.js';
 import { Type } from '../http/common.schemas.js';
 import type { TSchema } from '../http/common.schemas.js';
-import { currentAnchor, anchorOf, getAnchorOrThrow, previewOverride, updateAnchor, commandSender } from './anchors.service.js';
+import {
+  currentAnchor,
+  anchorOf,
+  getAnchorOrThrow,
+  previewOverride,
+  updateAnchor,
+  commandSender,
+} from './anchors.service.js';
 import { anchorAsOf } from './as-of.service.js';
-import { participantSender, requireOwnDate } from '../portal/portal.service.js';
 import { currentVersion } from '../scheduling/schedule-versions.service.js';
+import { participantSender } from './portal-sender.js';
+import { requireOwnDate } from './portal-sender.js';
+import { AsOf } from '../participants/as-of.schemas.js';
+import { asOf } from '../participants/as-of.schemas.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date';
 const canSet = withNote(inStudy(), 'and the policy’s can_set');
@@ -173,7 +181,10 @@ export const anchorRoutes = [
     responses: { 200: OverrideApplied, 202: OverridePending, 400: undefined, 409: undefined },
     handle: async (input) => {
       const { params, body, services } = input;
-      const outcome = await updateAnchor(services, addressOf(input), requestOverride, { ...(await messageOf(input)), ...body });
+      const outcome = await updateAnchor(services, addressOf(input), requestOverride, {
+        ...(await messageOf(input)),
+        ...body,
+      });
       const { impact, warnings } = outcome;
       if (outcome.result === 'pending_approval')
         return reply(202, {

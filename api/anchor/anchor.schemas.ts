@@ -1,5 +1,17 @@
-import { Instant, IsoDate, Type, Uuid, body, claimed, extension, nullable, oneOf, text } from '../http/common.schemas.js';
+import {
+  Instant,
+  IsoDate,
+  Type,
+  Uuid,
+  body,
+  claimed,
+  extension,
+  nullable,
+  oneOf,
+  text,
+} from '../http/common.schemas.js';
 import { Signature } from '../identity/reauthentication.schemas.js';
+import { VersionSummary } from '../scheduling/schedule-versions.schemas.js';
 
 const Named = Type.Object({ code: Type.String(), message: Type.String(), rule: Type.Optional(Type.String()) });
 const Ref = nullable(Type.Record(Type.String(), Type.Unknown()));
@@ -29,16 +41,6 @@ export const Anchor = Type.Object(
   },
   { $id: 'Anchor' },
 );
-
-/**
- * An instant in the past: 422 where it is none, 400 IN_FUTURE where it lies ahead, 404 before the participant was on
- * record.
- */
-export const AsOf = Type.Object({
-  as_of: Type.Optional({ ...Instant, description: 'an instant in the past; an entry of that very instant counts' }),
-});
-export const asOf = 'An `as_of` ahead is 400, one before the participant was on record 404.';
-
 const result = oneOf(
   'none',
   'validation_failed',
@@ -126,25 +128,6 @@ export const Preview = Type.Object(
   },
   { $id: 'ImpactPreview' },
 );
-
-export const VersionSummary = Type.Object(
-  {
-    id: Uuid,
-    version_number: Type.Integer(),
-    is_current: Type.Boolean(),
-    anchor_date_used: IsoDate,
-    anchor_version: extension(Type.Integer(), 'the version of the anchor that it was made from'),
-    scheduling_mode: oneOf('legacy', 'edc'),
-    status: oneOf('active', 'superseded', 'reconciled'),
-    visits_generated: Type.Integer(),
-    generation_warnings: extension(Type.Array(Type.String()), 'what deserves a look'),
-    generated_at: Instant,
-    superseded_at: extension(nullable(Instant), 'when the next version took its place'),
-    supersede_reason: extension(nullable(Type.String()), 'what made the next version'),
-  },
-  { $id: 'ScheduleVersionSummary' },
-);
-
 export const OverrideApplied = Type.Object({
   status: oneOf('applied'),
   anchor: Anchor,

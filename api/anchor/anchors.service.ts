@@ -118,7 +118,9 @@ export const currentAnchor = async (
   studyId: string,
   participantId: string,
 ): Promise<AnchorResponse> =>
-  getAnchorOrThrow((await readOneInScope<AnchorResponse>(services.database, studyId, anchorStatement(participantId)))[0]);
+  getAnchorOrThrow(
+    (await readOneInScope<AnchorResponse>(services.database, studyId, anchorStatement(participantId)))[0],
+  );
 
 export function getAnchorOrThrow(anchor: AnchorResponse | undefined): AnchorResponse {
   if (!anchor) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });

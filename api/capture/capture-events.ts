@@ -6,7 +6,9 @@ import { presentName } from '../../workflows/domain/capture/known-events.js';
 import type { KnownEvents } from '../../workflows/domain/capture/known-events.js';
 import { Problem } from '../http/errors.js';
 import { askCapture, askingFor } from './capture-query.service.js';
-import type { ConfigChangeRequest, Saving, ConfigWarning } from './datacapture.service.js';
+import type { ConfigChangeRequest } from './config-change.js';
+import type { Saving } from './config-change.js';
+import type { ConfigWarning } from './config-change.js';
 
 /**
  * A change of the configuration by the events' present names. Where it names other events than before, the capture

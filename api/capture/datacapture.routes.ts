@@ -12,10 +12,10 @@ import {
   saveConfig,
   versioned,
 } from './datacapture.service.js';
-import type { ConfigWarning } from './datacapture.service.js';
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
 import { readInScope } from '../../db/client/transaction.js';
 import { syncEvents } from './sync-events.service.js';
+import type { ConfigWarning } from './config-change.js';
 
 const reader = inStudy();
 const configurer = inStudy('researcher', 'data_manager');

@@ -1,4 +1,3 @@
-import type { Static } from 'typebox';
 import type { AuditTrail } from '../../db/audit/audit.js';
 import type { Tx } from '../../db/client/knex.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
@@ -16,12 +15,9 @@ import type { ConfigChange, DatacaptureConfigRow } from '../../db/capture/dataca
 import { retryForbidden } from '../../db/capture/push-requests.queries.js';
 import { forgetUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
 import { inScope, readInScope } from '../../db/client/transaction.js';
-import type { Actor } from '../http/access.js';
 import { Problem, problem, problemOf } from '../http/errors.js';
 import { contentTag } from '../http/conventions/etag.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
-import type { RequestContext } from '../http/route.js';
-import type { ConfigPatch } from './datacapture.schemas.js';
 import { seal } from '../secrets.js';
 import type { Dependencies } from '../dependencies.js';
 import { captureDefaults } from './capture-defaults.js';
@@ -30,21 +26,7 @@ import { changedOrigin } from './capture-origin.js';
 import { askCapture, askCaptureOrRefuse } from './capture-query.service.js';
 import { mergeMappings } from './capture-mapping.service.js';
 import { requireOutgoingUrl } from '../http/outgoing-urls.js';
-
-export type ConfigChangeRequest = Static<typeof ConfigPatch>;
-export interface Saving {
-  services: Dependencies;
-  actor: Actor;
-  context: RequestContext;
-  studyId: string;
-  strict: boolean;
-  assertIfMatch: (record: Record<string, unknown> | undefined) => void;
-}
-export interface ConfigWarning {
-  code: string;
-  path?: string;
-  message: string;
-}
+import type { ConfigChangeRequest, Saving, ConfigWarning } from './config-change.js';
 
 /** How long a save waits for the capture system's opinion of it, when nobody asked it to be strict. */
 const CHECK_SECONDS = 4;
@@ -309,7 +291,12 @@ async function checkNames(saving: Saving): Promise<ConfigWarning[]> {
 }
 
 /** Batteries of the entries that a change names. @throws 422 UNKNOWN_BATTERY, each by its path */
-async function requireBatteries(tx: Tx, studyId: string, change: ConfigChangeRequest, values: ConfigChange): Promise<void> {
+async function requireBatteries(
+  tx: Tx,
+  studyId: string,
+  change: ConfigChangeRequest,
+  values: ConfigChange,
+): Promise<void> {
   const named = Object.keys(change.event_battery_mapping ?? {}).flatMap((event) => {
     const entry = values.event_battery_mapping?.[event];
     return entry ? [{ event, battery: entry.battery_id }] : [];

@@ -60,7 +60,9 @@ export async function* eventStream({
   while (!draining.aborted && !gone.aborted) {
     let found: Awaited<ReturnType<typeof eventsAfter>>;
     try {
-      found = await readAsCaller(database, caller, enter, (tx) => eventsAfter(tx, caller.studyId, place, filter, BATCH));
+      found = await readAsCaller(database, caller, enter, (tx) =>
+        eventsAfter(tx, caller.studyId, place, filter, BATCH),
+      );
     } catch (thrown) {
       const { code, status, message } = toProblem(thrown);
       if (status >= 500) log.warn({ code }, 'an event stream ends: the client comes back');

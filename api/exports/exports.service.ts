@@ -9,7 +9,7 @@ import { MOST_METRICS } from '../../db/exports/wide.js';
 import { contentTypes, writeExport } from '../../db/exports/write.js';
 import type { ExportFormat } from '../../db/exports/write.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
-import { ensurePseudonymKey, insertExport } from '../../db/exports/exports.queries.js';
+import { insertExport } from '../../db/exports/exports.queries.js';
 import { writeAsCaller, readAsCaller } from '../../db/client/request.js';
 import type { Caller } from '../../db/client/request.js';
 import { withFileLimits } from '../../db/client/transaction.js';
@@ -27,6 +27,7 @@ import type { Dependencies } from '../dependencies.js';
 import { requireExportQuota } from '../identity/quotas.js';
 import { getStudyOrThrow } from '../studies/studies.service.js';
 import { streamed } from './streamed.js';
+import { ensurePseudonymKey } from '../../db/exports/pseudonyms.queries.js';
 
 export interface ExportOptions {
   services: Dependencies;
@@ -42,7 +43,11 @@ export interface ExportOptions {
  * @throws 400 two studies, from after to, a dataset that cannot be de-identified or made wide; 404; 422 no study; 429
  * QUOTA_EXCEEDED
  */
-export async function exportData(asked: ExportOptions, format: ExportFormat, given: Static<typeof NewExport>): Promise<Reply> {
+export async function exportData(
+  asked: ExportOptions,
+  format: ExportFormat,
+  given: Static<typeof NewExport>,
+): Promise<Reply> {
   const {
     services: { database, settings },
     actor,
@@ -112,7 +117,11 @@ export async function exportData(asked: ExportOptions, format: ExportFormat, giv
  * A read-only transaction with the caller's rights of this moment, at one instant: what columns there are is asked
  * before the rows.
  */
-const asReader = <T>({ services: { database } }: ExportOptions, caller: Caller, work: (tx: Tx) => Promise<T>): Promise<T> =>
+const asReader = <T>(
+  { services: { database } }: ExportOptions,
+  caller: Caller,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> =>
   readAsCaller(
     database,
     caller,

@@ -89,7 +89,11 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
  * same content, versions and history with it. All of it commits, or none.
  * @throws 400 another format, 404, 409 STUDY_NOT_EMPTY or STUDY_CODE_TAKEN, 422 no target, or rows that no table takes
  */
-export async function importFullStudy(change: RequestScope & { services: Dependencies }, bytes: Buffer, named: ImportTarget) {
+export async function importFullStudy(
+  change: RequestScope & { services: Dependencies },
+  bytes: Buffer,
+  named: ImportTarget,
+) {
   const { tx, audit, actor, context, services } = change;
   const { document, target } = opened(bytes, named);
   const policy = acceptPolicy(

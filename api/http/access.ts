@@ -1,8 +1,9 @@
-import type { CaregiverCallerRow, PortalCallerRow, PortalCaregiver } from '../../db/portal/portal.queries.js';
+import type { CaregiverCallerRow, PortalCaregiver } from '../../db/portal/portal.queries.js';
 import type { CallerRow } from '../../db/client/request.js';
 import type { Scope } from '../../db/client/transaction.js';
 import { problem, problemOf } from './errors.js';
 import type { Problem } from './errors.js';
+import type { PortalCallerRow } from '../../db/participants/portal-caller.js';
 
 export type Role = CallerRow['role'];
 export const allRoles: readonly Role[] = ['admin', 'researcher', 'coordinator', 'investigator', 'data_manager'];

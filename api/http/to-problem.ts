@@ -56,7 +56,8 @@ function databaseProblem(error: Thrown, cause: unknown): Problem | undefined {
   const nested = Array.isArray(error.errors)
     ? (error.errors as Thrown[]).some((e) => UNREACHABLE.has(String(e.code)))
     : false;
-  if (UNREACHABLE.has(code) || nested || CONNECTION_ERROR.test(message)) return problem('DATABASE_UNAVAILABLE', { cause });
+  if (UNREACHABLE.has(code) || nested || CONNECTION_ERROR.test(message))
+    return problem('DATABASE_UNAVAILABLE', { cause });
   if (!/^[0-9A-Z]{5}$/.test(code)) return undefined;
   // Class 08 connection, 57P0x shut down or starting up, 53 out of connections or memory.
   if (code.startsWith('08') || code.startsWith('57P') || code.startsWith('53'))

@@ -1,7 +1,19 @@
 import { sessionsOf } from '../../db/identity/users.queries.js';
 import { anyone, roles, signedIn, outsideStudy } from '../http/access.js';
 import { accepted, created, noContent, route } from '../http/route.js';
-import { Email, Paged, Type, body, listOf, nullable, pageOf, text, Instant, Uuid, oneOf } from '../http/common.schemas.js';
+import {
+  Email,
+  Paged,
+  Type,
+  body,
+  listOf,
+  nullable,
+  pageOf,
+  text,
+  Instant,
+  Uuid,
+  oneOf,
+} from '../http/common.schemas.js';
 import { Invite, Password, PasswordChanged, RevokeTokens, User } from './users.schemas.js';
 import {
   revokeAllLogins,

@@ -14,15 +14,7 @@ import {
 import { Reauthentication } from './reauthentication.schemas.js';
 import { exactlyOne } from '../http/validation/validation.js';
 import { proofIn } from './reauthentication.service.js';
-import {
-  disableMfa,
-  loginByMfa,
-  mfaStatus,
-  renewRecoveryCodes,
-  resetMfa,
-  setUpMfa,
-  verifyMfa,
-} from './mfa.service.js';
+import { disableMfa, loginByMfa, mfaStatus, renewRecoveryCodes, resetMfa, setUpMfa, verifyMfa } from './mfa.service.js';
 
 /** Of a route that changes one's own second factor. */
 const own = { method: 'POST', tag: 'Authentication', idempotencyKey: false } as const;

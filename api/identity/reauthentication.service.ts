@@ -119,7 +119,11 @@ export const reauthenticationRequired = (): Problem =>
 export async function requireRecentProof(
   tx: Tx,
   settings: Settings,
-  { actor, credential, proof }: { actor: Actor; credential: Credential | undefined; proof: ReauthenticationProof | undefined },
+  {
+    actor,
+    credential,
+    proof,
+  }: { actor: Actor; credential: Credential | undefined; proof: ReauthenticationProof | undefined },
 ): Promise<void> {
   if (credential?.audience === 'mfa' || (await proveAgain(tx, settings, actor, proof))) return;
   if (!credential?.sid || !(await loginIsRecent(tx, credential.sid, settings.REAUTHENTICATION_MINUTES)))

@@ -1,5 +1,10 @@
 import { putOutbox } from '../../db/outbox/outbox.js';
-import { addSites, externalIdsHeld, insertImported, updateImported } from '../../db/imports/participant-import.queries.js';
+import {
+  addSites,
+  externalIdsHeld,
+  insertImported,
+  updateImported,
+} from '../../db/imports/participant-import.queries.js';
 import type { ImportedParticipant } from '../../db/imports/participant-import.queries.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { ImportPlan, PlannedRow } from './participant-import-plan.js';
@@ -62,7 +67,10 @@ export class ImportWriter {
     if (this.rules.dry_run) return;
     await putOutbox(
       tx,
-      moved.map(({ known }, i) => ({ ...announceSourcesChanged(known, actor, context), patient: this.moved + i >= AT_ONCE })),
+      moved.map(({ known }, i) => ({
+        ...announceSourcesChanged(known, actor, context),
+        patient: this.moved + i >= AT_ONCE,
+      })),
     );
     this.moved += moved.length;
   }

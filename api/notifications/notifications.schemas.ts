@@ -1,6 +1,6 @@
 import { Template } from '../../workflows/domain/notifications/settings.js';
-import { WORDED } from '../../workflows/domain/notifications/words.js';
 import { Email, Instant, IsoDate, Language, Type, Uuid, body, nullable, oneOf, text } from '../http/common.schemas.js';
+import { WORDED } from '../../workflows/domain/notifications/message-words.js';
 
 export const Channel = oneOf('email', 'sms', 'push');
 export const NotificationStatus = oneOf('pending', 'sent', 'failed', 'cancelled', 'suppressed');

@@ -1,5 +1,17 @@
 import { Signature, signing } from '../identity/reauthentication.schemas.js';
-import { Instant, IsoDate, Json, Type, Uuid, body, claimed, nullable, oneOf, partial, text } from '../http/common.schemas.js';
+import {
+  Instant,
+  IsoDate,
+  Json,
+  Type,
+  Uuid,
+  body,
+  claimed,
+  nullable,
+  oneOf,
+  partial,
+  text,
+} from '../http/common.schemas.js';
 
 // --- consents
 

@@ -7,23 +7,9 @@ import { signaturesAskAgain } from '../../db/studies/studies.queries.js';
 import { inScope } from '../../db/client/transaction.js';
 import type { Settings } from '../../settings.js';
 import type { Actor } from '../http/access.js';
-import { Type } from '../http/common.schemas.js';
 import type { Dependencies } from '../dependencies.js';
-import { check } from '../http/validation/validation.js';
 import { proveAgain, reauthenticationRequired } from '../identity/reauthentication.service.js';
 import type { ReauthenticationProof } from '../identity/reauthentication.service.js';
-
-const InStudy = Type.Object({
-  config: Type.Object({
-    signatures: Type.Object({ reauthenticate: Type.Optional(Type.Boolean()) }, { additionalProperties: false }),
-  }),
-});
-
-/** Holds a study's `config.signatures` against what there is. @throws 422 naming the path */
-export function acceptSignatures(config: Record<string, unknown> | undefined): void {
-  const signatures = config?.signatures;
-  if (signatures !== undefined) check(InStudy, { config: { signatures } }, 'body');
-}
 
 /** What a signer gives beside the record that is signed. */
 export interface SignatureRequest {

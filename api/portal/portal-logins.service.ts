@@ -132,7 +132,12 @@ export async function leavePortal(
 }
 
 /** Ends one login of a participant or caregiver, by staff. @throws 404 */
-export async function revokePortalLogin(change: RequestScope, whose: Whose, studyId: string, login: string): Promise<void> {
+export async function revokePortalLogin(
+  change: RequestScope,
+  whose: Whose,
+  studyId: string,
+  login: string,
+): Promise<void> {
   if (!(await portalLoginsOf(change.tx, whose)).some(({ id }) => id === login))
     throw problem('NOT_FOUND', { detail: 'There is no such login.' });
   await revoke(change, whose, studyId, [login]);

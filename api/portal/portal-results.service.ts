@@ -8,22 +8,13 @@ import { TASKS } from '../../workflows/domain/assessment/tasks.js';
 import type { Titles } from '../../workflows/domain/assessment/titles.js';
 import { visitTitle } from '../../workflows/domain/scheduling/visit-title.js';
 import type { Participant } from '../http/access.js';
-import { invalid, problem } from '../http/errors.js';
+import { problem } from '../http/errors.js';
 
 /** Tasks and metrics that the participant's page has names for, in each of its languages. */
 const NAMED: ReadonlySet<string> = new Set([
   ...Object.entries(TASKS).flatMap(([task, { metrics }]) => [task, ...metrics]),
   ...['mean_rt', 'median_rt', 'sd_rt', 'accuracy', 'total_trials'],
 ]);
-const SHARED = ['none', 'summary'];
-
-/** Holds a study's `config.portal_results` against what there is; left out it is `none`. @throws 422 naming the path */
-export function acceptPortalResults(config: Record<string, unknown> | undefined): void {
-  const shared = config?.portal_results;
-  if (shared !== undefined && !SHARED.includes(shared as string))
-    throw invalid('config.portal_results', 'ENUM', `must be one of ${SHARED.join(', ')}`);
-}
-
 type PortalResult = Omit<ResultRow, 'tasks' | 'modules'> & { tasks: (ResultRow['tasks'][number] & Titles)[] };
 
 /**

@@ -14,7 +14,6 @@ import type { CaredFor, OpenedCaregiver, PortalParticipant } from '../../db/port
 import type { Tx } from '../../db/client/knex.js';
 import { inScope } from '../../db/client/transaction.js';
 import type { Settings } from '../../settings.js';
-import type { Sender } from '../../workflows/contract.js';
 import type { Caregiver, Participant } from '../http/access.js';
 import { sessionSecret } from '../identity/credentials/portal.js';
 import type { PortalPrincipal } from '../identity/credentials/portal.js';
@@ -22,7 +21,6 @@ import { invalid, problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
-import { currentPolicy } from '../studies/policy.service.js';
 import { issuePortalTokens } from './portal-logins.service.js';
 import type { PortalTokens } from './portal-logins.service.js';
 import { requireLinkQuota } from '../identity/quotas.js';
@@ -190,23 +188,3 @@ export async function householdOf(tx: Tx, actor: Participant | Caregiver, range:
   const all = [{ id, study_id, participant_code, preferred_language, status, relationship: null }];
   return { caregiver: null, items: all.slice(range.skip, range.skip + range.limit), total: 1 };
 }
-
-/** @throws 403 where the policy lets no participant set, and so see, the enrollment date */
-export async function requireOwnDate(tx: Tx, studyId: string): Promise<void> {
-  const { permissions } = await currentPolicy(tx, studyId);
-  if (!permissions.participant_can_set)
-    throw problem('FORBIDDEN', { detail: 'The policy does not let participants set the enrollment date.' });
-}
-
-/**
- * A participant, or its caregiver, as sender of a message to its workflow, as `senderOf` is for users; the policy's
- * `participant_can_set` is checked there.
- */
-export const participantSender = ({ caregiver }: Pick<Participant, 'caregiver'>, context: RequestContext): Sender => ({
-  ...(caregiver && { caregiver_id: caregiver.id }),
-  actor_user_id: null,
-  actor_type: 'participant',
-  request_id: context.requestId,
-  ip_address: context.ip,
-  user_agent: context.userAgent?.slice(0, 500) ?? null,
-});

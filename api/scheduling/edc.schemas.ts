@@ -1,4 +1,14 @@
-import { Instant, IsoDate, Type, Uuid, body, earlierOverrides, nullable, partial, text } from '../http/common.schemas.js';
+import {
+  Instant,
+  IsoDate,
+  Type,
+  Uuid,
+  body,
+  earlierOverrides,
+  nullable,
+  partial,
+  text,
+} from '../http/common.schemas.js';
 import type { Static } from '../http/common.schemas.js';
 import { VisitStatus } from './schedules.schemas.js';
 

@@ -1,10 +1,12 @@
 import { listVersions } from '../../db/scheduling/schedule-versions.queries.js';
 import { inStudy } from '../http/access.js';
 import { route, tagged, response } from '../http/route.js';
-import { AsOf, VersionSummary, asOf } from '../anchor/anchor.schemas.js';
 import { IsoDate, Type, Uuid, nullable, oneOf } from '../http/common.schemas.js';
-import { scheduleAsOf } from '../anchor/as-of.service.js';
 import { versionDiff, versionWithVisits } from './schedule-versions.service.js';
+import { scheduleAsOf } from './as-of.service.js';
+import { AsOf } from '../participants/as-of.schemas.js';
+import { asOf } from '../participants/as-of.schemas.js';
+import { VersionSummary } from './schedule-versions.schemas.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}';
 const Visit = Type.Object({

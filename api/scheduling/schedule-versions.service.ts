@@ -1,5 +1,10 @@
 import type { Tx } from '../../db/client/knex.js';
-import { listVersions, readVersion, unscheduledVisits, versionVisits } from '../../db/scheduling/schedule-versions.queries.js';
+import {
+  listVersions,
+  readVersion,
+  unscheduledVisits,
+  versionVisits,
+} from '../../db/scheduling/schedule-versions.queries.js';
 import { readInScope } from '../../db/client/transaction.js';
 import { problem } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';

@@ -93,7 +93,9 @@ export async function reopenVisit(
     },
   });
   if (before.is_baseline && before.status === 'completed')
-    await putOutbox(tx, [announceSourcesChanged({ id: before.participant_id, study_id: before.study_id }, actor, context)]);
+    await putOutbox(tx, [
+      announceSourcesChanged({ id: before.participant_id, study_id: before.study_id }, actor, context),
+    ]);
   return getVisitOrThrow(tx, id);
 }
 

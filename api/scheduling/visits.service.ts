@@ -16,7 +16,12 @@ import { CONTENT, windowIdentity } from '../../workflows/domain/scheduling/sched
 import { brokenRule, invalid, problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { Completion, NewVisit, VisitChange } from './schedules.schemas.js';
-import { lockForShare, pastInstant, assertNotWithdrawn, announceSourcesChanged } from '../participants/participants.service.js';
+import {
+  lockForShare,
+  pastInstant,
+  assertNotWithdrawn,
+  announceSourcesChanged,
+} from '../participants/participants.service.js';
 import type { RequestScope } from '../studies/studies.service.js';
 import { getWindowOrThrow, requireBattery } from './windows.service.js';
 
@@ -188,7 +193,9 @@ export async function completeVisit(
   // The baseline's completion is a prerequisite and may be a source; and whether data were entered guards a
   // re-anchoring.
   if (before.is_baseline)
-    await putOutbox(tx, [announceSourcesChanged({ id: before.participant_id, study_id: before.study_id }, actor, context)]);
+    await putOutbox(tx, [
+      announceSourcesChanged({ id: before.participant_id, study_id: before.study_id }, actor, context),
+    ]);
   return getVisitOrThrow(tx, id);
 }
 
@@ -199,7 +206,10 @@ export async function getVisitOrThrow(tx: Tx, id: string, lock = false): Promise
 }
 
 /** The visit, locked, and whose it is, held: a withdrawal comes before the change or after it. */
-export async function lockVisitForShare(tx: Tx, id: string): Promise<{ visit: VisitRecord; participant: ParticipantRecord }> {
+export async function lockVisitForShare(
+  tx: Tx,
+  id: string,
+): Promise<{ visit: VisitRecord; participant: ParticipantRecord }> {
   const participant = await lockForShare(tx, (await getVisitOrThrow(tx, id)).participant_id);
   return { visit: await getVisitOrThrow(tx, id, true), participant };
 }

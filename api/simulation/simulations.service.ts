@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import type { Tx } from '../../db/client/knex.js';
-import { insertSimulation, lockUnfinished, readSimulatedStudy, simulationById } from '../../db/simulation/simulations.queries.js';
+import {
+  insertSimulation,
+  lockUnfinished,
+  readSimulatedStudy,
+  simulationById,
+} from '../../db/simulation/simulations.queries.js';
 import type { SimulatedStudyRow, SimulationRecord } from '../../db/simulation/simulations.queries.js';
 import { policyOf } from '../../workflows/domain/anchor/facts.js';
 import type { BehaviourInput } from '../../workflows/domain/simulation/behaviour.js';

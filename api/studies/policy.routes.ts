@@ -2,7 +2,17 @@ import { Policy, PolicyInput } from '../../workflows/domain/anchor/policy-schema
 import { inStudy, staff } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { reply, route, tagged, response } from '../http/route.js';
-import { Instant, Paged, Type, Uuid, earlierOverrides, listOf, nullable, oneOf, pageOf } from '../http/common.schemas.js';
+import {
+  Instant,
+  Paged,
+  Type,
+  Uuid,
+  earlierOverrides,
+  listOf,
+  nullable,
+  oneOf,
+  pageOf,
+} from '../http/common.schemas.js';
 import type { Static } from '../http/common.schemas.js';
 import { withEarlierOverrides } from './earlier-overrides.service.js';
 import { acceptPolicy, currentPolicy, policyVersions, savePolicy } from './policy.service.js';

@@ -20,12 +20,12 @@ import { auditActor, changedFields } from '../http/audit-actor.js';
 import { withEarlierOverrides } from './earlier-overrides.service.js';
 import type { WithEarlierOverrides } from './earlier-overrides.service.js';
 import { acceptPolicy, savePolicy } from './policy.service.js';
-import { acceptNotifications } from '../notifications/notification-settings.js';
-import { acceptPortalResults } from '../portal/portal-results.service.js';
 import { acceptStudyFace, changesFace } from './study-face.js';
-import { acceptSchedulingMode } from '../scheduling/scheduling-mode.js';
-import { acceptSignatures } from '../participants/signatures.service.js';
 import type { RequestContext } from '../http/route.js';
+import { acceptSchedulingMode } from './settings/scheduling-mode.js';
+import { acceptNotifications } from './settings/notifications.js';
+import { acceptPortalResults } from './settings/portal-results.js';
+import { acceptSignatures } from './settings/signatures.js';
 
 export interface RequestScope {
   tx: Tx;

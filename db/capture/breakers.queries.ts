@@ -99,7 +99,12 @@ export async function recordSuccess(tx: Tx, passage: BreakerPermit): Promise<boo
 }
 
 /** The capture system has failed an attempt. Opens after so many in a row, or when it was the probe. */
-export async function recordFailure(tx: Tx, passage: BreakerPermit, error: string, limits: BreakerLimits): Promise<void> {
+export async function recordFailure(
+  tx: Tx,
+  passage: BreakerPermit,
+  error: string,
+  limits: BreakerLimits,
+): Promise<void> {
   const breaker = await lock(tx, passage);
   const consecutive_failures = breaker.consecutive_failures + 1;
   const values = { consecutive_failures, last_error: error };

@@ -7,7 +7,11 @@ import { query } from './query.js';
  * stands still at it loses its turn after half a minute (`db/client/knex.ts`).
  * @returns false: another process is at it, nothing was done
  */
-export async function withAdvisoryLock(database: Database, name: string, work: () => Promise<unknown>): Promise<boolean> {
+export async function withAdvisoryLock(
+  database: Database,
+  name: string,
+  work: () => Promise<unknown>,
+): Promise<boolean> {
   return database.transaction(async (lock) => {
     const rows = await query<{ mine: boolean }>(lock, 'select pg_try_advisory_xact_lock(hashtext($1)) as mine', [name]);
     if (!rows[0]!.mine) return false;

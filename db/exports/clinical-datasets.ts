@@ -1,4 +1,16 @@
-import { boolean, claimedColumn, id, instant, json, ofParticipant, choiceColumn, personalColumn, textColumn, utcDate, participantFilter } from './columns.js';
+import {
+  boolean,
+  claimedColumn,
+  id,
+  instant,
+  json,
+  ofParticipant,
+  choiceColumn,
+  personalColumn,
+  textColumn,
+  utcDate,
+  participantFilter,
+} from './columns.js';
 import type { Column, Dataset } from './columns.js';
 import { CONSENT_STATUS, ELIGIBILITY_STATUS, FORM_ORIGINS, FORM_STATUS, PROVED_BY, SIGNATURES } from './words.js';
 

@@ -1,4 +1,10 @@
-import { PRESENT_STATUS, shownSession, summarySource, taskSummary, visitStatus } from '../scheduling/effective-status.js';
+import {
+  PRESENT_STATUS,
+  shownSession,
+  summarySource,
+  taskSummary,
+  visitStatus,
+} from '../scheduling/effective-status.js';
 import type { Tx } from '../client/knex.js';
 import { TRIAL_ROWS } from '../assessment/trials.queries.js';
 import { execute, query } from '../client/query.js';
@@ -152,7 +158,12 @@ export async function datasetPage(
 }
 
 /** All rows of a set in its order, some hundreds at a time, as the transaction sees them. */
-export async function* datasetRows(tx: Tx, name: PageDatasetName, studyId: string, batch = 500): AsyncGenerator<DatasetRow[]> {
+export async function* datasetRows(
+  tx: Tx,
+  name: PageDatasetName,
+  studyId: string,
+  batch = 500,
+): AsyncGenerator<DatasetRow[]> {
   const { columns, from, study, at, id, where }: Dataset = pageDatasets[name];
   await execute(
     tx,

@@ -1,4 +1,11 @@
-import { reportingShift, sessionStatus, shownSession, summarySource, taskSummary, visitStatus } from '../scheduling/effective-status.js';
+import {
+  reportingShift,
+  sessionStatus,
+  shownSession,
+  summarySource,
+  taskSummary,
+  visitStatus,
+} from '../scheduling/effective-status.js';
 import { clinicalDatasets, signatureColumns } from './clinical-datasets.js';
 import {
   boolean,

@@ -1,4 +1,10 @@
-import { reportingShift, sessionStatus, shownSession, taskSummary, visitStatus } from '../scheduling/effective-status.js';
+import {
+  reportingShift,
+  sessionStatus,
+  shownSession,
+  taskSummary,
+  visitStatus,
+} from '../scheduling/effective-status.js';
 import type { Tx } from '../client/knex.js';
 import type { Signature } from '../models/records.js';
 import { query } from '../client/query.js';

@@ -2,7 +2,6 @@ import { PassThrough } from 'node:stream';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Tx } from '../client/knex.js';
-import { pseudonymKey, pseudonymOf } from './exports.queries.js';
 import type { Dataset } from './columns.js';
 import { columnsOf, copySql, shapeOf } from './statement.js';
 import type { ExportRequest } from './statement.js';
@@ -11,6 +10,8 @@ import { csvHeader, dictionaryCsv, readme } from './about.js';
 import type { About } from './about.js';
 import { writeSheet } from './sheet.js';
 import { execute } from '../client/query.js';
+import { pseudonymKey } from './pseudonyms.queries.js';
+import { pseudonymOf } from './pseudonyms.queries.js';
 
 export const exportFormats = ['csv', 'json', 'ndjson', 'xlsx', 'zip'] as const;
 export type ExportFormat = (typeof exportFormats)[number];

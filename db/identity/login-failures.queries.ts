@@ -26,7 +26,11 @@ const digest = (...parts: string[]): string => createHash('sha256').update(JSON.
  * Whether the account knows this address and browser, and whether it may try. A device that logged in before is
  * counted by itself: nobody else's failures lock it.
  */
-export async function originOf(db: Database | Tx, userId: string, { ip, userAgent }: TokenOrigin): Promise<LoginOrigin> {
+export async function originOf(
+  db: Database | Tx,
+  userId: string,
+  { ip, userAgent }: TokenOrigin,
+): Promise<LoginOrigin> {
   const device = digest('device', ip ?? '', (userAgent ?? '').replaceAll(/[0-9][0-9._]*/g, ''));
   const address = digest('address', ip ?? '');
   const [origin] = await query<{ known: boolean; used_before: boolean; locked: boolean }>(

@@ -8,18 +8,8 @@ import { inScope } from '../client/transaction.js';
 import type { WriteTransaction } from '../client/transaction.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
+import type { PortalCallerRow } from '../participants/portal-caller.js';
 
-/** The participant of a portal token as the database knows it at this moment. */
-export interface PortalCallerRow {
-  id: string;
-  study_id: string;
-  site_id: string | null;
-  participant_code: string;
-  preferred_language: string | null;
-  status: 'enrolled' | 'withdrawn';
-  /** The login of its token was ended. */
-  login_ended?: boolean | null;
-}
 /** What a participant is told of itself. */
 export type PortalParticipant = Omit<PortalCallerRow, 'site_id' | 'login_ended'>;
 

@@ -106,7 +106,12 @@ const parts = { people, enrolled, judged, sessions, page };
 type Values = Record<string, string | number>;
 type Part = keyof typeof parts;
 
-function textOf(asked: ReportScope, names: readonly Part[], select: string, more: Values): { text: string; given: Values } {
+function textOf(
+  asked: ReportScope,
+  names: readonly Part[],
+  select: string,
+  more: Values,
+): { text: string; given: Values } {
   const { study, participant, from, to, site_code, arm } = asked;
   const given = Object.fromEntries(
     Object.entries({ study, participant, from, to, site_code, arm, ...more }).filter(

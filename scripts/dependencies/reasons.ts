@@ -28,7 +28,10 @@ export const reasons: Record<string, Reason> = {
   '@opentelemetry/exporter-trace-otlp-http': { why: 'traces: sends them to a collector' },
   '@opentelemetry/resources': { why: 'traces: which service they are of' },
   '@opentelemetry/sdk-trace-base': { why: 'traces: gathers spans and hands them to the exporter' },
-  '@sparticuz/chromium': { why: 'the browser that prints reports where none is installed', by: 'api/reports/pdf/chromium.ts' },
+  '@sparticuz/chromium': {
+    why: 'the browser that prints reports where none is installed',
+    by: 'api/reports/pdf/chromium.ts',
+  },
   '@temporalio/activity': { why: 'Temporal: what an activity sees of its attempt' },
   '@temporalio/client': { why: 'Temporal: starts, signals, updates and schedules' },
   '@temporalio/common': { why: 'Temporal: failures, search attributes, payloads' },
@@ -48,7 +51,10 @@ export const reasons: Record<string, Reason> = {
   exceljs: { why: 'writes workbooks: templates, exports' },
   ioredis: { why: 'Redis, where it shares the rate limits' },
   'ipaddr.js': { why: 'addresses and ranges: who may send triggers, what is private' },
-  jose: { why: 'authorizations of messages to workflows, signed with Ed25519', by: 'db/anchor/message-authorization.ts' },
+  jose: {
+    why: 'authorizations of messages to workflows, signed with Ed25519',
+    by: 'db/anchor/message-authorization.ts',
+  },
   jsonwebtoken: { why: 'access tokens' },
   knex: { why: 'SQL, transactions, pool and migrations' },
   koa: { why: 'HTTP of the API' },

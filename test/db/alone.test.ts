@@ -30,7 +30,9 @@ describe('work that one process at a time is at', function () {
     ).to.equal(true);
     expect([meanwhile, done]).to.deep.equal([false, 0]);
     expect(
-      await withAdvisoryLock(one, name, () => Promise.reject(new Error('no answer'))).catch((fault: Error) => fault.message),
+      await withAdvisoryLock(one, name, () => Promise.reject(new Error('no answer'))).catch(
+        (fault: Error) => fault.message,
+      ),
     ).to.equal('no answer');
     expect([await withAdvisoryLock(another, name, add), done]).to.deep.equal([true, 1]);
   });

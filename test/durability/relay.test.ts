@@ -33,7 +33,10 @@ describe('Relays that take messages out of one outbox', function () {
   });
 
   const lane = (deliver: (message: OutboxRow) => Promise<void>) =>
-    new RelayQueue({ database, deliver, log: pino({ level: 'silent' }) }, new WorkflowClaimer(database, new LoadMonitor()));
+    new RelayQueue(
+      { database, deliver, log: pino({ level: 'silent' }) },
+      new WorkflowClaimer(database, new LoadMonitor()),
+    );
   const left = async () => Number((await database('outbox').count({ n: '*' }).first())!.n);
   const put = (subjects: readonly string[]) =>
     database('outbox').insert(subjects.map((subject) => ({ topic: 'export', subject })));

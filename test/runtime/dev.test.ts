@@ -129,7 +129,10 @@ describe('npm run dev', function () {
   it('restarts the worker alone for an activity, and looks at the migrations for a change to them', async () => {
     const { pids } = current();
     const from = output.length;
-    save('activities/util/wakeable-timer.ts', `${readFileSync(join(checkout, 'activities/util/wakeable-timer.ts'), 'utf8')}\n// saved\n`);
+    save(
+      'activities/util/wakeable-timer.ts',
+      `${readFileSync(join(checkout, 'activities/util/wakeable-timer.ts'), 'utf8')}\n// saved\n`,
+    );
     await said('activities/util/wakeable-timer.ts: worker restarted in', from);
     expect(current().pids.worker).not.to.equal(pids.worker);
     expect(current().pids.api).to.equal(pids.api);

@@ -69,7 +69,8 @@ const DATABASE_AWAY = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|
 function databaseAway(thrown: unknown): boolean {
   const { code, message } = thrown as { code?: unknown; message?: unknown };
   return (
-    (typeof code === 'string' && DATABASE_AWAY.test(code)) || (typeof message === 'string' && CONNECTION_ERROR.test(message))
+    (typeof code === 'string' && DATABASE_AWAY.test(code)) ||
+    (typeof message === 'string' && CONNECTION_ERROR.test(message))
   );
 }
 

@@ -5,7 +5,14 @@ import type { BreakerPermit } from '../../../db/capture/breakers.queries.js';
 import { findConfig, noteConnection, updateConfig } from '../../../db/capture/datacapture-configs.queries.js';
 import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
 import { retryForbidden } from '../../../db/capture/push-requests.queries.js';
-import { keepTarget, lockPush, noteAttempt, pushFacts, slotIn, takeTarget } from '../../../db/capture/pushes.queries.js';
+import {
+  keepTarget,
+  lockPush,
+  noteAttempt,
+  pushFacts,
+  slotIn,
+  takeTarget,
+} from '../../../db/capture/pushes.queries.js';
 import type { PushTarget } from '../../../db/capture/pushes.queries.js';
 import { inScope } from '../../../db/client/transaction.js';
 import type { PushReport, PushResultsStart } from '../../../workflows/contract.js';

@@ -86,7 +86,13 @@ export function failPush(
   start: PushResultsStart,
   fault: { type: string; message: string },
 ): Promise<PushReport> {
-  const attempt: PushAttempt = { id: null, startedAt: nowIso(), requested: null, target: undefined, passage: undefined };
+  const attempt: PushAttempt = {
+    id: null,
+    startedAt: nowIso(),
+    requested: null,
+    target: undefined,
+    passage: undefined,
+  };
   return completePush(deps, start, attempt, {
     kind: 'failed',
     type: 'internal',

@@ -42,7 +42,11 @@ export const postpone = (row: ReminderRow, attempt_at: string | null): ReminderR
 });
 
 /** Judges and sends one claimed reminder. Undefined: the claim was lost meanwhile. */
-export async function processReminder(deps: ReminderDeps, claimed: ClaimedReminder, by: string): Promise<ReminderResult | undefined> {
+export async function processReminder(
+  deps: ReminderDeps,
+  claimed: ClaimedReminder,
+  by: string,
+): Promise<ReminderResult | undefined> {
   const fresh = performance.now() - claimed.readAt < FRESH_MS;
   const row = fresh ? claimed.row : await readInScope(deps.database, '*', (tx) => reminderById(tx, claimed.row.id, by));
   if (!row) return undefined;
@@ -81,7 +85,11 @@ export async function processReminder(deps: ReminderDeps, claimed: ClaimedRemind
       'a reminder was not taken, it is tried again',
     );
     const wait = Math.max(waitMs(deps.retrySeconds, row.attempts), retryAfterSeconds * 1_000);
-    return { ...postpone(row, new Date(nowMs() + wait).toISOString()), attempted: true, last_error: code.slice(0, 500) };
+    return {
+      ...postpone(row, new Date(nowMs() + wait).toISOString()),
+      attempted: true,
+      last_error: code.slice(0, 500),
+    };
   }
 }
 

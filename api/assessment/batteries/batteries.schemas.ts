@@ -1,5 +1,17 @@
 import { taskNames } from '../../../workflows/domain/assessment/tasks.js';
-import { Code, Instant, Json, Language, Type, Uuid, body, nullable, oneOf, partial, text } from '../../http/common.schemas.js';
+import {
+  Code,
+  Instant,
+  Json,
+  Language,
+  Type,
+  Uuid,
+  body,
+  nullable,
+  oneOf,
+  partial,
+  text,
+} from '../../http/common.schemas.js';
 
 export const BatteryStatus = oneOf('draft', 'published', 'retired');
 const Task = oneOf(...taskNames);

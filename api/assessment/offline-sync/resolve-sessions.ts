@@ -5,11 +5,12 @@ import { taskHashes } from '../../../db/assessment/submissions.queries.js';
 import type { KnownTask } from '../../../workflows/domain/assessment/sync-responses.js';
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
 import { claimsByLocalId, resultOfClaim } from './sync-claims.js';
-import type { Claim, Refused } from './sync-claims.js';
-import type { DecidedItem } from './sync-decide.js';
 import type { SyncItem, ResponseGiven } from './sync-items.js';
 import { UUID, isSingle } from './references.js';
 import type { SessionFacts } from './references.js';
+import type { DecidedItem } from './decided-items.js';
+import type { Claim } from './decided-items.js';
+import type { Refused } from './decided-items.js';
 
 export type ResponseItem = SyncItem & { kind: 'response' };
 

@@ -1,37 +1,11 @@
-import type { ParticipantRef } from '../../../db/assessment/offline.queries.js';
-import type { DecidedItem } from './sync-decide.js';
 import type { ResponseGiven } from './sync-items.js';
 import { UUID, isSingle, participantRef } from './references.js';
 import type { SessionFacts } from './references.js';
+import type { DecidedItem } from './decided-items.js';
+import type { Refused, Claim } from './decided-items.js';
 
 /** Text that may be compared with what the database has. */
 const STORABLE = /^[^\0\p{Surrogate}]+$/u;
-
-/** A session that was refused: the item, beside the one that the server has. */
-export interface Refused {
-  refused: DecidedItem;
-}
-/** What became of a session item: the session that it is now, the one that it met and was refused for, or neither. */
-export type ClaimOutcome =
-  | { kind: 'taken'; session: SessionFacts }
-  | { kind: 'refused'; session: SessionFacts; decided: DecidedItem; same_start: boolean }
-  | { kind: 'rejected'; session?: undefined };
-
-/**
- * A session that the call has, as far as it can be read: its local id, on which device, in which study, and whose it
- * says that it is.
- */
-export interface Claim {
-  local_id: string;
-  device_id: string | null;
-  study_id: string | null;
-  ref: ParticipantRef | null;
-  /** It names nobody at all. */ nobody: boolean;
-  /** Of the item at this place of the call; set when it is decided. */
-  index: number;
-  outcome: ClaimOutcome;
-}
-
 /** What session items say of themselves, also those that do not fit their schema. */
 export const claimsOf = (sessions: readonly unknown[]): Claim[] =>
   sessions.flatMap((raw, index) => claimOf(raw, index) ?? []);

@@ -15,7 +15,12 @@ type Told = Pick<SessionRow, 'id' | 'study_id' | 'participant_id'>;
  * A session completes its visit, as one that came without a conflict does. A visit that something else completed stays
  * as it is; one that this session completed before is completed when the session says now.
  */
-export async function tellVisit(change: RequestScope, session: Told, visitId: string, completedAt: string): Promise<void> {
+export async function tellVisit(
+  change: RequestScope,
+  session: Told,
+  visitId: string,
+  completedAt: string,
+): Promise<void> {
   const { tx } = change;
   const live = await liveVisit(tx, visitId);
   if (!live || (live.status === 'completed' && live.session_id !== session.id)) return;
@@ -82,7 +87,9 @@ export async function takeBack(change: RequestScope, session: Told): Promise<voi
     },
   });
   if (visit.is_baseline)
-    await putOutbox(tx, [announceSourcesChanged({ id: session.participant_id, study_id: session.study_id }, actor, context)]);
+    await putOutbox(tx, [
+      announceSourcesChanged({ id: session.participant_id, study_id: session.study_id }, actor, context),
+    ]);
 }
 
 async function completed(
@@ -106,6 +113,8 @@ async function completed(
   });
   // The baseline's completion is a prerequisite of the anchor and may be its source.
   if (visit.is_baseline)
-    await putOutbox(tx, [announceSourcesChanged({ id: session.participant_id, study_id: session.study_id }, actor, context)]);
+    await putOutbox(tx, [
+      announceSourcesChanged({ id: session.participant_id, study_id: session.study_id }, actor, context),
+    ]);
   await requestPushes(tx, [session.id]);
 }

@@ -15,31 +15,19 @@ import { beganBefore } from '../../../workflows/domain/assessment/submission.js'
 import type { KnownModules } from '../../../workflows/domain/assessment/submission.js';
 import { NOT_OF_START, sessionContent, decideSession, sessionKey } from '../../../workflows/domain/assessment/sync.js';
 import { decideResponse, keptWithSession } from '../../../workflows/domain/assessment/sync-responses.js';
-import type { KnownSession, OfflineSession, SyncDecision, SyncState } from '../../../workflows/domain/assessment/sync.js';
+import type { KnownSession, OfflineSession, SyncState } from '../../../workflows/domain/assessment/sync.js';
 import { dateAt } from '../../../workflows/domain/util/dates.js';
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
 import { contentFaults, ofModule } from '../sessions/sessions-content.js';
-import type { TaskContent } from '../sessions/sessions-content.js';
 import { modulesOf } from '../sessions/sessions-submit.service.js';
 import type { SyncItem, SessionGiven } from './sync-items.js';
 import { noteOutcomes } from './sync-claims.js';
-import type { Claim } from './sync-claims.js';
 import { resolveSessions } from './resolve-sessions.js';
 import type { ResponseItem } from './resolve-sessions.js';
 import { UUID, resolveParticipant, participantRef, timesOf } from './references.js';
 import type { SessionFacts } from './references.js';
-
-export interface DecidedItem {
-  item: SyncItem;
-  decision: SyncDecision;
-  offline?: OfflineSession;
-  session?: SessionFacts;
-  modules?: KnownModules | null;
-  /** Of a response, under the name that it is kept by. */
-  content?: TaskContent;
-  /** Of a response that is kept with its session's conflict: that session. */
-  refused?: DecidedItem;
-}
+import type { DecidedItem } from './decided-items.js';
+import type { Claim } from './decided-items.js';
 
 /** Of a set of items: what became of its sessions, and its responses, to be decided in their order. */
 export interface ItemDecisionInput {

@@ -18,8 +18,9 @@ import type { RequestContext } from '../../http/route.js';
 import { sequentialWrites } from './sequential-writes.js';
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
 import { taskRows } from '../sessions/sessions-content.js';
-import type { DecidedItem, ItemDecisionInput } from './sync-decide.js';
+import type { ItemDecisionInput } from './sync-decide.js';
 import type { ItemResult, ItemNotice, ResponseGiven } from './sync-items.js';
+import type { DecidedItem } from './decided-items.js';
 
 /**
  * Responses that are written at a time: a statement costs a millisecond or two by itself, and the last is waited for.

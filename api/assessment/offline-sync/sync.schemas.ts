@@ -1,4 +1,16 @@
-import { Instant, Json, Language, Reason, TimeZone, Type, Uuid, body, nullable, oneOf, text } from '../../http/common.schemas.js';
+import {
+  Instant,
+  Json,
+  Language,
+  Reason,
+  TimeZone,
+  Type,
+  Uuid,
+  body,
+  nullable,
+  oneOf,
+  text,
+} from '../../http/common.schemas.js';
 import { RawTrial, TaskName, TaskSummary, SessionWarning } from '../sessions/sessions.schemas.js';
 
 const LocalId = text(200, 1);

@@ -10,10 +10,10 @@ import { acceptsLateDelivery } from './late-delivery.js';
 import { readItems, rejection } from './sync-items.js';
 import type { SyncItem, ItemResult } from './sync-items.js';
 import { claimsOf } from './sync-claims.js';
-import type { Claim } from './sync-claims.js';
 import { resolveParticipant } from './references.js';
 import { writeDecided } from './sync-write.js';
 import type { Writing } from './sync-write.js';
+import type { Claim } from './decided-items.js';
 
 export const MAX_SYNC_ITEMS = 1_000;
 export interface Syncing {
@@ -172,7 +172,8 @@ async function conflictsOfUnreadable(
   );
   const named = claims.map((claim) => ({
     ...claim,
-    participant_id: (claim.ref ? resolveParticipant(people, claim.ref)?.id : claim.nobody ? caller.participantId : null) ?? null,
+    participant_id:
+      (claim.ref ? resolveParticipant(people, claim.ref)?.id : claim.nobody ? caller.participantId : null) ?? null,
   }));
   const keys = named.flatMap(({ participant_id, local_id }) =>
     participant_id !== null && (caller.participantId ?? participant_id) === participant_id
@@ -202,7 +203,9 @@ async function conflictsOfUnreadable(
 function requireFew({ sessions, responses }: Pick<Sent, 'sessions' | 'responses'>): void {
   const count = sessions.length + responses.length;
   if (count > MAX_SYNC_ITEMS)
-    throw problem('TOO_LARGE', { detail: `${count} items were sent: at most ${MAX_SYNC_ITEMS} are taken in one call.` });
+    throw problem('TOO_LARGE', {
+      detail: `${count} items were sent: at most ${MAX_SYNC_ITEMS} are taken in one call.`,
+    });
 }
 
 /** The counts that a bulk answers beside its items. */

@@ -21,7 +21,11 @@ export interface Ended {
  * push of its results starts with the commit.
  * @throws 409 SESSION_ENDED for one that was abandoned
  */
-export async function endAssessmentSession({ tx, audit }: WriteTransaction, session: SessionRow, context: RequestContext): Promise<Ended> {
+export async function endAssessmentSession(
+  { tx, audit }: WriteTransaction,
+  session: SessionRow,
+  context: RequestContext,
+): Promise<Ended> {
   if (session.status === 'completed')
     return {
       session_id: session.id,

@@ -1,4 +1,15 @@
-import { Instant, Json, Language, TimeZone, Type, Uuid, body, nullable, oneOf, text } from '../../http/common.schemas.js';
+import {
+  Instant,
+  Json,
+  Language,
+  TimeZone,
+  Type,
+  Uuid,
+  body,
+  nullable,
+  oneOf,
+  text,
+} from '../../http/common.schemas.js';
 
 const Remark = Type.Object({ code: Type.String(), task: Type.String(), message: Type.String(), count: Type.Integer() });
 export const SessionWarning = Type.Object({

@@ -2,7 +2,13 @@ import type { AuditTrail } from '../../../db/audit/audit.js';
 import type { Tx } from '../../../db/client/knex.js';
 import { participantByCode, participantById } from '../../../db/participants/participants.queries.js';
 import type { ParticipantRecord } from '../../../db/participants/participants.queries.js';
-import { currentBattery, insertSession, openVisits, sessionById, visitToStart } from '../../../db/assessment/sessions.queries.js';
+import {
+  currentBattery,
+  insertSession,
+  openVisits,
+  sessionById,
+  visitToStart,
+} from '../../../db/assessment/sessions.queries.js';
 import type { SessionRecord, StartVisit } from '../../../db/assessment/sessions.queries.js';
 import { siteByCode, siteById, siteInReach } from '../../../db/studies/sites.queries.js';
 import { tasksOfSession } from '../../../db/assessment/submissions.queries.js';

@@ -18,7 +18,12 @@ export interface SignedRequest {
  * `sha256=<hex HMAC-SHA256 of the raw body>`, over `<timestamp>.<raw body>` where a timestamp is sent, which must be
  * within five minutes; or, only where the configuration says `url`, in the URL over `det:<project id>`.
  */
-export function hasValidSignature(request: SignedRequest, secret: string, auth: 'header' | 'url', now = nowMs()): boolean {
+export function hasValidSignature(
+  request: SignedRequest,
+  secret: string,
+  auth: 'header' | 'url',
+  now = nowMs(),
+): boolean {
   const header = request.headers['x-datacapture-signature'];
   if (header !== undefined) return headerFits(request, typeof header === 'string' ? header : '', secret, now);
   if (auth !== 'url' || request.urlSignature === undefined) return false;

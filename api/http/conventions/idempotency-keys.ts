@@ -2,7 +2,14 @@ import { createHash, createHmac } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database, Tx } from '../../../db/client/knex.js';
-import { answerOf, claimKey, claimOf, dropKey, holdKey, takeOverKey } from '../../../db/operations/idempotency.queries.js';
+import {
+  answerOf,
+  claimKey,
+  claimOf,
+  dropKey,
+  holdKey,
+  takeOverKey,
+} from '../../../db/operations/idempotency.queries.js';
 import type { KeyName } from '../../../db/operations/idempotency.queries.js';
 import { problem } from '../errors.js';
 import { Reply } from '../route.js';

@@ -67,7 +67,9 @@ export function loginIn(headers: IncomingHttpHeaders, settings: Settings): strin
 /**
  * Whose a portal token is, and the login that it came from; a caregiver’s bears the epoch in which it was given.
  */
-export type PortalPrincipal = ({ kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; epoch: number }) & {
+export type PortalPrincipal = (
+  { kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; epoch: number }
+) & {
   login?: string | undefined;
 };
 export interface PortalSession {

@@ -19,7 +19,8 @@ export interface ImportThreadData {
 export async function answerReading<Found>(
   read: (bytes: Buffer, send: (piece: Uint8Array<ArrayBuffer>) => void) => Promise<Found>,
 ): Promise<void> {
-  const tell = (message: ImportThreadMessage<Found>, moved: ArrayBuffer[] = []) => parentPort!.postMessage(message, moved);
+  const tell = (message: ImportThreadMessage<Found>, moved: ArrayBuffer[] = []) =>
+    parentPort!.postMessage(message, moved);
   try {
     const { bytes } = workerData as ImportThreadData;
     const sheet = await read(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), (piece) =>

@@ -23,7 +23,8 @@ export function table(head: readonly string[], rows: readonly (readonly Cell[])[
       rows.some((row) => isNumber(row[at])) &&
       rows.every((row) => row[at] === null || row[at] === '–' || isNumber(row[at])),
   );
-  const cell = (value: Cell | undefined) => escapeHtml(typeof value === 'number' ? speech.number(value) : (value ?? '–'));
+  const cell = (value: Cell | undefined) =>
+    escapeHtml(typeof value === 'number' ? speech.number(value) : (value ?? '–'));
   const side = (at: number) => (right[at] ? ' class="r"' : '');
   return `<table${rows.length <= KEPT_WHOLE ? ' class="whole"' : ''}><thead><tr>${head.map((name, at) => `<th scope="col"${side(at)}>${escapeHtml(name)}</th>`).join('')}</tr></thead>
 <tbody>${rows.map((row) => `<tr>${head.map((_, at) => (at === 0 ? `<th scope="row"${side(at)}>${cell(row[at])}</th>` : `<td${side(at)}>${cell(row[at])}</td>`)).join('')}</tr>`).join('\n')}</tbody></table>`;

@@ -4,7 +4,14 @@ import type { EdcSources } from '../scheduling/events/plan.js';
 import { impactOf } from './preview.js';
 import type { Impact } from './preview.js';
 import { planVisits, regenerate } from '../scheduling/schedule.js';
-import type { EventMapping, KeyedVisit, Plan, Regeneration, StandingVisit, WindowDefinition } from '../scheduling/schedule.js';
+import type {
+  EventMapping,
+  KeyedVisit,
+  Plan,
+  Regeneration,
+  StandingVisit,
+  WindowDefinition,
+} from '../scheduling/schedule.js';
 import type { Policy } from './policy-schema.js';
 import type { Decision } from '../util/types.js';
 

@@ -1,4 +1,4 @@
-import type { MappingWarning } from './mapping-check.js';
+import type { MappingWarning } from './mapping-dictionary.js';
 
 /** How long somebody who asked waits for the capture system. */
 export const QUERY_SECONDS = 20;

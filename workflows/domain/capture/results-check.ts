@@ -1,6 +1,8 @@
 import { isTask } from '../assessment/tasks.js';
-import type { Dictionary, MappingFields, MappingWarning } from './mapping-check.js';
 import { takesNoNumber } from './push-values.js';
+import type { Dictionary } from './mapping-dictionary.js';
+import type { MappingFields } from './mapping-dictionary.js';
+import type { MappingWarning } from './mapping-dictionary.js';
 
 type Warn = (code: string, path: string, message: string) => void;
 

@@ -1,6 +1,14 @@
 import { Environment } from '@marcbachmann/cel-js';
 import type { ASTNode, ParseResult } from '@marcbachmann/cel-js';
-import { COUNTED, MACROS, MAX_STEPS, withStepCount, countedText, isOverBudget, startCounting } from './expression-budget.js';
+import {
+  COUNTED,
+  MACROS,
+  MAX_STEPS,
+  withStepCount,
+  countedText,
+  isOverBudget,
+  startCounting,
+} from './expression-budget.js';
 import { addDays, dateIn, daysBetween, dayOfWeek, isDate } from '../util/dates.js';
 import { chosenConsent } from '../anchor/consent.js';
 import type { Policy } from '../anchor/policy-schema.js';

@@ -1,4 +1,5 @@
-import type { ParticipantMessage, Words } from './words.js';
+import type { ParticipantMessage } from './message-words.js';
+import type { Words } from './message-words.js';
 
 /** The languages in which the service has words of its own for participants. */
 export const BUILT_IN_LANGUAGES = ['en', 'de', 'es', 'fr'] as const;

@@ -2,7 +2,7 @@ import { dateIn, epochOf } from '../util/dates.js';
 import { quietUntil } from './planning.js';
 import type { Rule } from './planning.js';
 import type { Channel, NotificationSettings } from './settings.js';
-import type { Worded } from './words.js';
+import type { Worded } from './message-words.js';
 
 /** What a reminder is judged by at the moment when it would be sent. */
 export interface ReminderState {

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import type { Static } from 'typebox';
-import { WORDED, unknownVariables } from './words.js';
+import { unknownVariables } from './words.js';
+import { WORDED } from './message-words.js';
 
 const closed = { additionalProperties: false };
 const clock = (description: string) =>

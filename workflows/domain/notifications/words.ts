@@ -1,12 +1,9 @@
 import { around, builtInWords, hasBuiltIn, primary, shortLink } from './built-in.js';
+import type { ParticipantMessage, Words } from './message-words.js';
 
-/** The kinds of message about a visit, which a study may word itself, as it may that of a link to the portal. */
-export const WORDED = ['visit_reminder', 'visit_missed'] as const;
-export type Worded = (typeof WORDED)[number];
-/** The kinds of message that a participant gets. */
-export type ParticipantMessage = Worded | 'magic_link';
 /** The kinds of message of which a study's settings may speak; those to staff keep their built-in words. */
-export type ReminderMessageKind = ParticipantMessage | 'daily_summary' | 'override_pending' | 'trigger_override_required';
+export type ReminderMessageKind =
+  ParticipantMessage | 'daily_summary' | 'override_pending' | 'trigger_override_required';
 
 /** What each template may name of the study: its name for participants, and whom they may ask. */
 const FACE = ['public_name', 'contact', 'contact_name', 'contact_email', 'contact_phone'] as const;
@@ -45,10 +42,6 @@ export const LINK_VARIABLES = [
   'minutes',
 ] as const;
 export type LinkValues = Record<(typeof LINK_VARIABLES)[number], string>;
-export interface Words {
-  subject: string;
-  body: string;
-}
 /** A study's own words by language. */
 export type Languages = Record<string, { [K in ReminderMessageKind]?: Words | undefined }>;
 /** What a study's `config.notifications` says of words. */

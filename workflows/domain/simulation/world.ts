@@ -33,7 +33,11 @@ export interface World {
 
 export function createWorld(inputs: SimulationInputs): World {
   const days = new SimulatedDays(inputs.start_date, inputs.months);
-  const site = (site_code: string | null, site_timezone: string | null, own: WorkingCalendar | null): SimulatedClinic => {
+  const site = (
+    site_code: string | null,
+    site_timezone: string | null,
+    own: WorkingCalendar | null,
+  ): SimulatedClinic => {
     const calendar = own ?? inputs.calendar;
     return {
       site_code,

@@ -86,7 +86,12 @@ const tasksOf = (sessions: readonly Session[], { tasks }: Metadata): Filled[] =>
     Object.entries(done).flatMap(([task, summary]) => {
       const form = tasks.get(task);
       return form
-        ? [{ form, values: { ...session, ...itemsByKey(summary, measuredValue), session_id: id, session_status: status } }]
+        ? [
+            {
+              form,
+              values: { ...session, ...itemsByKey(summary, measuredValue), session_id: id, session_status: status },
+            },
+          ]
         : [];
     }),
   );

@@ -38,7 +38,10 @@ const MEMORY = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 4 };
  * Reads a workbook, or another file of rows, in a thread of its own, which ends with it; two at a time.
  * @throws 400 FILE_UNREADABLE, 503 where too many wait, or where the thread was lost
  */
-export async function readInThread<Found = SheetRead>(bytes: Buffer, reading: WorkbookReading): Promise<Contents<Found>> {
+export async function readInThread<Found = SheetRead>(
+  bytes: Buffer,
+  reading: WorkbookReading,
+): Promise<Contents<Found>> {
   if (inLine >= AT_ONCE + MOST_WAITING)
     throw problem('UNAVAILABLE', {
       detail: 'Too many files are being read: try again.',

@@ -28,7 +28,10 @@ function holidaysOf(calendar: WorkingCalendar): Map<string, string | null> {
 }
 
 /** Why nobody works on `date`; null: it is a working day. A holiday on a weekend is named as the holiday. */
-export function dayOff(calendar: WorkingCalendar, date: string): { kind: 'holiday' | 'weekend'; name: string | null } | null {
+export function dayOff(
+  calendar: WorkingCalendar,
+  date: string,
+): { kind: 'holiday' | 'weekend'; name: string | null } | null {
   const holiday = holidaysOf(calendar).get(date);
   if (holiday !== undefined) return { kind: 'holiday', name: holiday };
   return calendar.weekend_days.includes(dayOfWeek(date)) ? { kind: 'weekend', name: null } : null;

@@ -1,9 +1,10 @@
-import { NotificationSettings, settingsFaults } from '../../workflows/domain/notifications/settings.js';
-import { problem } from '../http/errors.js';
-import { Type } from '../http/common.schemas.js';
-import { check } from '../http/validation/validation.js';
+import { NotificationSettings, settingsFaults } from '../../../workflows/domain/notifications/settings.js';
+import { problem } from '../../http/errors.js';
+import { Type } from '../../http/common.schemas.js';
+import { check } from '../../http/validation/validation.js';
 
 const InStudy = Type.Object({ config: Type.Object({ notifications: NotificationSettings }) });
+
 const PREFIX = 'config.notifications.';
 
 /**

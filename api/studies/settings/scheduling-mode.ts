@@ -1,4 +1,4 @@
-import { invalid } from '../http/errors.js';
+import { invalid } from '../../http/errors.js';
 
 const MODES = ['legacy', 'edc'];
 

@@ -1,0 +1,26 @@
+import type { Tx } from '../../db/client/knex.js';
+import type { Sender } from '../../workflows/contract.js';
+import type { Participant } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import type { RequestContext } from '../http/route.js';
+import { currentPolicy } from '../studies/policy.service.js';
+
+/** @throws 403 where the policy lets no participant set, and so see, the enrollment date */
+export async function requireOwnDate(tx: Tx, studyId: string): Promise<void> {
+  const { permissions } = await currentPolicy(tx, studyId);
+  if (!permissions.participant_can_set)
+    throw problem('FORBIDDEN', { detail: 'The policy does not let participants set the enrollment date.' });
+}
+
+/**
+ * A participant, or its caregiver, as sender of a message to its workflow, as `senderOf` is for users; the policy's
+ * `participant_can_set` is checked there.
+ */
+export const participantSender = ({ caregiver }: Pick<Participant, 'caregiver'>, context: RequestContext): Sender => ({
+  ...(caregiver && { caregiver_id: caregiver.id }),
+  actor_user_id: null,
+  actor_type: 'participant',
+  request_id: context.requestId,
+  ip_address: context.ip,
+  user_agent: context.userAgent?.slice(0, 500) ?? null,
+});

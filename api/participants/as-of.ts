@@ -1,0 +1,16 @@
+import { existenceAt } from '../../db/anchor/as-of.queries.js';
+import type { Tx } from '../../db/client/knex.js';
+import { problem } from '../http/errors.js';
+
+/** The database's clock judges, since it is the one that wrote the record. */
+export async function requirePast(tx: Tx, participantId: string, instant: string): Promise<void> {
+  const { ahead, existed } = await existenceAt(tx, participantId, instant);
+  if (ahead) {
+    const message = 'query.as_of lies in the future';
+    throw problem('RULE_VIOLATED', {
+      detail: `${message}: what will be believed then is not known.`,
+      errors: [{ path: 'query.as_of', code: 'IN_FUTURE', message }],
+    });
+  }
+  if (!existed) throw problem('NOT_FOUND', { detail: 'The participant was not on record then.' });
+}
