@@ -19,10 +19,13 @@ const zones = [
   ...forbid('./activities', './api', './scripts', './test'),
   ...forbid('./activities', {
     from: './workflows',
-    except: ['./contract.ts', './client.ts', './payloads.ts', './domain'],
+    except: ['./contract.ts', './client.ts', './util/payload-codec.ts', './domain'],
   }),
   ...forbid('./api', './activities', './scripts', './test'),
-  ...forbid('./api', { from: './workflows', except: ['./contract.ts', './client.ts', './payloads.ts', './domain'] }),
+  ...forbid('./api', {
+    from: './workflows',
+    except: ['./contract.ts', './client.ts', './util/payload-codec.ts', './domain'],
+  }),
   ...forbid('./workflows', './api', './db', './scripts', './test'),
   ...forbid('./workflows/domain', { from: './workflows', except: ['./domain'] }),
   ...forbid('./settings.ts', './api', './db', './workflows', './activities', './scripts', './test'),
@@ -74,7 +77,7 @@ export default tseslint.config(
   },
   {
     // What a participant's browser runs.
-    files: ['api/portal/*.js'],
+    files: ['api/portal/page/*.js'],
     languageOptions: {
       sourceType: 'module',
       globals: {

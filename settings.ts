@@ -329,7 +329,10 @@ export const definitions = {
     'Secrets',
     '32 bytes, hex or base64: seals what Temporal stores of workflows; development: made at the first start and kept in DATA_DIR; production: required',
   ),
-  TEMPORAL_PAYLOAD_FORMER_KEYS: keyList('Secrets', 'keys of before, by commas: what they encrypted is still read'),
+  TEMPORAL_PAYLOAD_FORMER_KEYS: keyList(
+    'Secrets',
+    'previous keys, comma-separated: what they encrypted can still be read',
+  ),
   AUDIT_SIGNING_KEY: secret('Secrets', 'seed of the Ed25519 key that signs audit checkpoints; at least 32 characters'),
 
   ACCESS_TOKEN_MINUTES: duration('MINUTES', 'life of an access token', 30),

@@ -1,5 +1,4 @@
 import { log } from '@temporalio/activity';
-import type { Database } from '../db/client/knex.js';
 import { readInScope } from '../db/client/transaction.js';
 import { applyAnchorCommand } from './anchor/apply.js';
 import type { UnsignedMessages } from './anchor/authorization.js';
@@ -7,6 +6,7 @@ import type { LabelOptions } from './anchor/labels.js';
 import { reanchorBatch } from './anchor/reanchor.js';
 import { givenUpAfterOverruns } from './operations/overruns.js';
 import type { WorkerPayloads } from '../workflows/util/payload-codec.js';
+import type { Database } from '../db/client/database.js';
 
 /**
  * `heartbeat`: tells Temporal that an activity of a whole study lives. `unsigned`: what becomes of messages that claim a

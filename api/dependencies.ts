@@ -2,7 +2,6 @@ import type { WorkflowClientInterceptor } from '@temporalio/client';
 import type { Redis } from 'ioredis';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
-import type { Database } from '../db/client/knex.js';
 import type { Settings } from '../settings.js';
 import type { AnchorClient } from '../workflows/client.js';
 import type { RequestMetrics } from './operations/metrics/requests.js';
@@ -12,6 +11,7 @@ import type { ReportCache } from './reports/document/cache.js';
 import type { Drawing } from './reports/document/drawing.js';
 import type { MessageSigning } from './anchor/message-signing.js';
 import type { Temporal } from './temporal.js';
+import type { Database } from '../db/client/database.js';
 
 /** A span around each request, and what passes the trace on to Temporal. */
 export interface Tracing {

@@ -12,7 +12,7 @@ import { SettingsError, readSettings } from '../settings.js';
 import { MessageSigning } from './anchor/message-signing.js';
 import type { Settings } from '../settings.js';
 import { createAnchorClient } from '../workflows/client.js';
-import { jwtSecret } from './identity/credentials/tokens.js';
+import { jwtSecret } from './http/security/tokens.js';
 import { RequestMetrics } from './operations/metrics/requests.js';
 import { Printer } from './reports/pdf/printer.js';
 import { assertDependencies } from './readiness.js';

@@ -1,4 +1,4 @@
-import type { Database } from './client/knex.js';
+import type { Database } from './client/database.js';
 
 const TABLES = `
 select c.relname as name, c.relpersistence = 'u' as unlogged, c.relrowsecurity as rls, c.relforcerowsecurity as forced, pg_get_partkeydef(c.oid) as partitioned,

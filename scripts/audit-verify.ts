@@ -9,10 +9,10 @@ import { auditSigner } from '../db/audit/audit-signing.js';
 import { allChains, verifyChain } from '../db/audit/audit-verify.js';
 import type { CheckpointTrust } from '../db/audit/audit-verify.js';
 import { openDatabase } from '../db/client/knex.js';
-import type { Tx } from '../db/client/knex.js';
 import { snapshotInScope } from '../db/client/transaction.js';
 import { checkpointFolder, definitions, readSettings } from '../settings.js';
 import { databaseUrlOf } from './runtime/database-url.js';
+import type { Tx } from '../db/client/database.js';
 
 const settings = readSettings();
 const url = databaseUrlOf(settings);

@@ -1,4 +1,3 @@
-import type { Database } from '../../db/client/knex.js';
 import { lastChange, lockAnchor, rememberCommands } from '../../db/anchor/anchors.queries.js';
 import { asCaregiver } from '../../db/portal/portal.queries.js';
 import { inScope } from '../../db/client/transaction.js';
@@ -20,6 +19,7 @@ import { loadSnapshots } from './snapshot.js';
 import type { AnchorSnapshot } from './snapshot.js';
 import { closedState, waitingState } from './waiting.js';
 import { writeOutcome } from './write-outcome.js';
+import type { Database } from '../../db/client/database.js';
 
 /**
  * What became of a command, and of which: what stands in the workflow's history says itself whose it is.

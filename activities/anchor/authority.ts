@@ -1,5 +1,4 @@
 import { nowMs } from '../../db/client/clock.js';
-import type { Tx } from '../../db/client/knex.js';
 import type { Signature } from '../../db/models/records.js';
 import type { OverrideRequest } from '../../db/anchor/override-request-writes.queries.js';
 import { signaturesAskAgain } from '../../db/studies/studies.queries.js';
@@ -13,6 +12,7 @@ import type { AnchorCommand } from './commands/commands.js';
 import { rejected } from './commands/outcome.js';
 import type { CommandOutcome } from './commands/outcome.js';
 import type { AnchorSnapshot } from './snapshot.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** What an authorized sender brings along. */
 export interface Authorized {

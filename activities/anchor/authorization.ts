@@ -1,10 +1,10 @@
 import { digestOf, readAuthorization } from '../../db/anchor/message-authorization.js';
 import type { Authorization, AuthorizationFault } from '../../db/anchor/message-authorization.js';
-import type { Tx } from '../../db/client/knex.js';
 import { isAuthorizationUsed, messageKey } from '../../db/anchor/message-keys.queries.js';
 import { contentOf, personOf } from '../../workflows/domain/anchor/message-content.js';
 import type { MessageKind, Person } from '../../workflows/domain/anchor/message-content.js';
 import type { AnchorCommand } from './commands/commands.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** Whether a message that claims a person has to prove it (UNSIGNED_MESSAGES). */
 export type UnsignedMessages = 'accept' | 'refuse';

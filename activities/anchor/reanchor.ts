@@ -1,4 +1,3 @@
-import type { Database, Tx } from '../../db/client/knex.js';
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
 import { closeChange, makerOfChange } from '../../db/outbox/pending-work.queries.js';
 import { followBaseline } from '../../db/scheduling/schedule-writes.queries.js';
@@ -19,6 +18,8 @@ import type { AnchorSnapshot } from './snapshot.js';
 import { pipelined } from '../util/pipelined.js';
 import type { WriteSlot } from '../util/pipelined.js';
 import { writeDecisions } from './write.js';
+import type { Database } from '../../db/client/database.js';
+import type { Tx } from '../../db/client/database.js';
 
 /**
  * Changes that no anchor depends on. They take less, so that one piece at a time is quick enough, and who reads

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Tx } from '../../db/client/knex.js';
 import { stopSuperseded } from '../../db/notifications/reminders.queries.js';
 import {
   insertVersions,
@@ -13,6 +12,7 @@ import type { NextVersion, ScheduleInputs } from '../../workflows/domain/anchor/
 import { anchorMoved, nextVersion } from '../../workflows/domain/anchor/regeneration.js';
 import type { Regeneration } from '../../workflows/domain/scheduling/schedule.js';
 import type { AnchorSnapshot } from './snapshot.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** What is to become of a participant's schedule. */
 export interface ScheduleOrder {

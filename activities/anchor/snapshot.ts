@@ -1,11 +1,11 @@
 import { readFacts } from '../../db/participants/facts.queries.js';
 import type { FactRow } from '../../db/participants/facts.queries.js';
 import { visitKey } from '../../db/audit/hashing.js';
-import type { Tx } from '../../db/client/knex.js';
 import { factsOf, policyOf } from '../../workflows/domain/anchor/facts.js';
 import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
 import type { KeyOf } from '../../workflows/domain/anchor/regeneration.js';
 import type { Facts } from '../../workflows/domain/util/types.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** One participant's anchor as this transaction reads it: the facts, and the policy that judges them. */
 export interface AnchorSnapshot {

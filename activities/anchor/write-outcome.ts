@@ -6,12 +6,12 @@ import {
   markReminded,
 } from '../../db/anchor/override-request-writes.queries.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
-import type { Tx } from '../../db/client/knex.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
 import { approverRoles } from '../../workflows/domain/anchor/approvers.js';
 import type { ApproverNotice, CommandOutcome, OverrideRequestChange } from './commands/outcome.js';
 import type { AnchorSnapshot } from './snapshot.js';
 import { writeDecisions } from './write.js';
+import type { Tx } from '../../db/client/database.js';
 
 /**
  * Writes what a command came to, in the caller's transaction and in this order: the entry by hand, the override

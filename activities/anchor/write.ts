@@ -1,7 +1,6 @@
 import type { AuditTrail } from '../../db/audit/audit.js';
 import { intoEvents } from '../../db/events/events.js';
 import type { DomainEvent } from '../../db/events/events.js';
-import type { Tx } from '../../db/client/knex.js';
 import { insertMany } from '../../db/client/sets/bulk-insert.js';
 import { intoDecisions, intoHistory, writeAnchors } from '../../db/anchor/anchors.queries.js';
 import type { DecisionWrite, HistoryWrite } from '../../db/anchor/anchors.queries.js';
@@ -9,6 +8,7 @@ import { decisionHash } from '../../db/anchor/decisions.queries.js';
 import { anchorOf, changesAnchor, entriesOf, eventsOf, versionAfter } from './decision-rows.js';
 import type { AnchorDecision } from './commands/outcome.js';
 import { writeSchedules } from './schedule.js';
+import type { Tx } from '../../db/client/database.js';
 
 /**
  * Writes decisions of one study, in this order: anchors (compare-and-set), schedule versions with visits, then history,

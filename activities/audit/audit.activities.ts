@@ -6,13 +6,13 @@ import { GENESIS } from '../../db/audit/audit-records.js';
 import { auditSigner } from '../../db/audit/audit-signing.js';
 import { allChains, verifyPart } from '../../db/audit/audit-verify.js';
 import type { CheckpointTrust } from '../../db/audit/audit-verify.js';
-import type { Database } from '../../db/client/knex.js';
 import { noteVerification, recordsOf, verificationById } from '../../db/audit/audit-verifications.queries.js';
 import type { VerificationRow, VerificationState } from '../../db/audit/audit-verifications.queries.js';
 import { inScope, snapshotInScope } from '../../db/client/transaction.js';
 import { checkpointFolder } from '../../settings.js';
 import type { Settings } from '../../settings.js';
 import type { AuditVerificationStart } from '../../workflows/contract.js';
+import type { Database } from '../../db/client/database.js';
 
 /** Records that one transaction verifies, and how long one activity goes on: others wait for neither. */
 const PART = 20_000,

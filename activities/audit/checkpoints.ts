@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { makeCheckpoints } from '../../db/audit/audit-checkpoints.js';
 import type { CheckpointFolder } from '../../db/audit/audit-folder.js';
 import type { AuditSigner } from '../../db/audit/audit-signing.js';
-import type { Database } from '../../db/client/knex.js';
+import type { Database } from '../../db/client/database.js';
 
 /** Signs the chains that grew, from one interval after the start on; of several workers one at a time. */
 export class Checkpointer {

@@ -2,12 +2,12 @@ import { participantStarted, notifyCoordinators } from '../../db/capture/capture
 import { noteConnection } from '../../db/capture/datacapture-configs.queries.js';
 import { endWebhookEvent, findWebhookEvent } from '../../db/capture/webhook-events.queries.js';
 import type { WebhookEventRow } from '../../db/capture/webhook-events.queries.js';
-import type { Tx } from '../../db/client/knex.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { inScope } from '../../db/client/transaction.js';
 import type { AnchorOutcome, DatacaptureTriggerStart } from '../../workflows/contract.js';
 import type { CaptureDeps } from './deps.js';
 import type { TriggerNotice } from './notice.js';
+import type { Tx } from '../../db/client/database.js';
 
 export interface TriggerReport {
   status: string;

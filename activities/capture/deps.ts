@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import type { Database } from '../../db/client/knex.js';
 import type { Settings } from '../../settings.js';
 import type { AnchorOutcome, Evaluate } from '../../workflows/contract.js';
 import type { LoadMonitor } from '../util/load-monitor.js';
 import type { RetryLimits } from './client/failure.js';
+import type { Database } from '../../db/client/database.js';
 
 /** Sends a participant's workflow, which is started where it does not run, the command to evaluate. */
 export interface AnchorEvaluation {

@@ -1,11 +1,11 @@
 import { ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
 import type { Client, ScheduleOptions } from '@temporalio/client';
 import { nowMs } from '../../db/client/clock.js';
-import type { Database } from '../../db/client/knex.js';
 import { polledStudies } from '../../db/capture/datacapture-syncs.queries.js';
 import { readInScope } from '../../db/client/transaction.js';
 import { workflowMetadata } from '../../workflows/client.js';
 import { datacapturePollId, workflowTypes } from '../../workflows/contract.js';
+import type { Database } from '../../db/client/database.js';
 
 export interface PollDeps {
   client: Client;

@@ -1,4 +1,3 @@
-import type { Tx } from '../../db/client/knex.js';
 import { policyStatement, recordHasParticipant } from '../../db/capture/captured-participants.queries.js';
 import type { PolicyOf } from '../../db/capture/captured-participants.queries.js';
 import { configStatement, noteConnection } from '../../db/capture/datacapture-configs.queries.js';
@@ -42,6 +41,7 @@ import { withPresentNames } from './follow-events.js';
 import { contentHashOf, readingHashOf } from './client/hashes.js';
 import { writeParticipants } from './write-participants.js';
 import type { WrittenParticipant } from './write-participants.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** Longer than an attempt's calls may take: a lease that runs out belongs to an attempt that is no more. */
 const leaseSeconds = ({ settings }: CaptureDeps) => 6 * settings.DATACAPTURE_TIMEOUT_SECONDS + 30;

@@ -4,7 +4,6 @@ import { takeAsker } from '../../db/capture/capture-questions.queries.js';
 import { retryForbidden } from '../../db/capture/push-requests.queries.js';
 import { tasksOfBatteries } from '../../db/assessment/battery-tasks.queries.js';
 import type { AuditEntry } from '../../db/audit/audit.js';
-import type { Tx } from '../../db/client/knex.js';
 import { inScope, readInScope } from '../../db/client/transaction.js';
 import { checkMapping } from '../../workflows/domain/capture/mapping-check.js';
 import { QUERY_SECONDS } from '../../workflows/domain/capture/query.js';
@@ -18,13 +17,14 @@ import type {
 import type { CaptureClient, CaptureRow } from './client/client.js';
 import { openConnection } from './client/connection.js';
 import type { CaptureDeps } from './deps.js';
-import type { FormPlace } from '../../workflows/domain/capture/results-check.js';
 import { readDictionary } from './client/dictionary.js';
 import { CaptureFailure } from './client/failure.js';
 import { eventOf, noteEvents } from './follow-events.js';
 import type { Dictionary } from '../../workflows/domain/capture/mapping-dictionary.js';
 import type { MappingFields } from '../../workflows/domain/capture/mapping-dictionary.js';
 import type { MappingWarning } from '../../workflows/domain/capture/mapping-dictionary.js';
+import type { FormPlace } from '../../workflows/domain/capture/mapping-dictionary.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** Answers a question to a study's capture system. Its faults are answers too, in words that may be shown. */
 export async function queryCapture(deps: CaptureDeps, question: CaptureQuestion): Promise<CaptureAnswer> {

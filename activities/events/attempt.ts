@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { nowMs } from '../../db/client/clock.js';
 import { SecretBox, SecretUnreadable } from '../../db/client/crypto.js';
-import type { Database } from '../../db/client/knex.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { recordDelivered, recordFailedAttempt } from '../../db/events/event-deliveries.queries.js';
 import type { ClaimedDelivery } from '../../db/events/event-deliveries.queries.js';
@@ -12,6 +11,7 @@ import type { Settings } from '../../settings.js';
 import { postEvent } from './post.js';
 import type { Posted } from './post.js';
 import { backOff, signedHeaders } from './sign.js';
+import type { Database } from '../../db/client/database.js';
 
 export interface EventDeps {
   database: Database;

@@ -12,7 +12,6 @@ import { countRows, shapeOf } from '../../db/exports/statement.js';
 import type { ExportRequest } from '../../db/exports/statement.js';
 import { TooManyColumns } from '../../db/exports/wide.js';
 import { writeExport } from '../../db/exports/write.js';
-import type { Database } from '../../db/client/knex.js';
 import {
   beginExport,
   completeExport,
@@ -27,6 +26,7 @@ import type { CallerRow } from '../../db/client/request.js';
 import { inScope, readInScope } from '../../db/client/transaction.js';
 import type { Settings } from '../../settings.js';
 import type { StudyExportStart } from '../../workflows/contract.js';
+import type { Database } from '../../db/client/database.js';
 
 const NOTE_MS = 1_000;
 const refused = (message: string) => ApplicationFailure.create({ type: 'ExportRefused', nonRetryable: true, message });

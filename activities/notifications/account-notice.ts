@@ -1,9 +1,9 @@
-import type { Database } from '../../db/client/knex.js';
 import { noticeSent, noticeToSend } from '../../db/identity/account-notices.queries.js';
 import type { AccountNotice, NoticeKind } from '../../db/identity/account-notices.queries.js';
 import { inScope, readInScope } from '../../db/client/transaction.js';
 import { RefusedMessage } from './provider.js';
 import type { Provider } from './provider.js';
+import type { Database } from '../../db/client/database.js';
 
 const PLATFORM = 'the Research Assessment Platform';
 const words: Record<NoticeKind, (notice: AccountNotice) => { subject: string; what: string }> = {

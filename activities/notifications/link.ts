@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Database } from '../../db/client/knex.js';
 import { keepLink, linkHash } from '../../db/portal/portal.queries.js';
 import { inScope } from '../../db/client/transaction.js';
+import type { Database } from '../../db/client/database.js';
 
 export interface LinkSettings {
   /** SESSION_SECRET. */

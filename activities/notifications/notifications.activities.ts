@@ -1,6 +1,5 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
-import type { Database } from '../../db/client/knex.js';
 import { keepLatenessLimit } from '../../db/notifications/reminders.queries.js';
 import { reach } from '../../settings.js';
 import type { Settings } from '../../settings.js';
@@ -19,6 +18,7 @@ import { createSummaryActivities } from './summary/summary.activities.js';
 import type { SummaryActivities } from './summary/summary.activities.js';
 import { sendAccountNotice } from './account-notice.js';
 import { sendUserLink } from './user-link.js';
+import type { Database } from '../../db/client/database.js';
 
 /** What a worker does about messages to people. */
 export interface Messaging {

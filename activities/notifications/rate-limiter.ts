@@ -1,7 +1,7 @@
-import type { Database } from '../../db/client/knex.js';
 import { lockPace, movePace } from '../../db/notifications/provider-paces.queries.js';
 import { inScope } from '../../db/client/transaction.js';
 import type { Channel } from '../../workflows/domain/notifications/settings.js';
+import type { Database } from '../../db/client/database.js';
 
 /** Messages a minute that a channel's provider takes; 0: as many as there are. */
 export type PerMinute = Readonly<Record<Channel, number>>;

@@ -1,5 +1,4 @@
 import { nowIso } from '../../db/client/clock.js';
-import type { Database } from '../../db/client/knex.js';
 import { markAddressDead, reminderById } from '../../db/notifications/reminders.queries.js';
 import { inScope, readInScope } from '../../db/client/transaction.js';
 import { addressesOf, reminderStateOf } from '../../workflows/domain/notifications/reminder-state.js';
@@ -17,6 +16,7 @@ import { dailySummaryFor } from './summary/summary.activities.js';
 import { staffMessageText } from './texts.js';
 import type { NotificationKind, OverrideDetails } from './texts.js';
 import { execute, query } from '../../db/client/query.js';
+import type { Database } from '../../db/client/database.js';
 
 interface NotificationRow {
   id: string;
@@ -137,7 +137,7 @@ async function write({ database, links }: SendDeps, row: NotificationRow): Promi
   if (row.kind === 'magic_link' && row.caregiver_status === 'inactive')
     return { stopped: 'cancelled', reason: 'the caregiver is not active' };
   if (row.kind === 'magic_link' && row.participant_code === null)
-    return { stopped: 'cancelled', reason: 'the caregiver cares for nobody who takes part' };
+    return { stopped: 'cancelled', reason: 'no active participants are assigned to this caregiver' };
   if (row.kind === 'magic_link') {
     const link = await writeLink(database, row.id, links);
     return link ? linkMessage(row, link) : { stopped: 'sent', reason: null };

@@ -32,7 +32,7 @@ function pending({ study, participant, override }: StaffMessage): { subject: str
   const listed = of.moving.slice(0, MOST_LISTED).map(({ name, from, to }) => `${name}: ${from} → ${to}`);
   const more = of.moving.length - listed.length;
   return {
-    subject: `[${study}] An enrollment date waits for your decision`,
+    subject: `[${study}] Approval required: enrollment date change`,
     text: [
       `Participant ${participant} of study ${study}: the enrollment date is to move from ${of.previous} to ${of.wanted} (${days(of.previous, of.wanted)}).`,
       `Asked by ${of.asked_by}.\nReason: ${of.reason ?? 'none was given'}`,

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { Database } from '../../db/client/knex.js';
 import { linkHash } from '../../db/portal/portal.queries.js';
 import { keepUserLink, userLinkSent } from '../../db/identity/user-links.queries.js';
 import type { LinkPurpose } from '../../db/identity/user-links.queries.js';
@@ -7,6 +6,7 @@ import { inScope } from '../../db/client/transaction.js';
 import { mailPage, paragraphs } from './html.js';
 import { RefusedMessage } from './provider.js';
 import type { Provider } from './provider.js';
+import type { Database } from '../../db/client/database.js';
 
 export interface UserLinkDeps {
   database: Database;

@@ -6,7 +6,7 @@ import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { backlog } from '../../db/operations/backlog.queries.js';
 import type { Backlog } from '../../db/operations/backlog.queries.js';
-import type { Database } from '../../db/client/knex.js';
+import type { Database } from '../../db/client/database.js';
 
 /** What waits in the database; of several workers each tells the same. */
 const WAITING: Record<keyof Backlog, string> = {
@@ -95,7 +95,7 @@ export async function serveWorkerMetrics(of: {
         of.log.warn({ fault: fault.name }, 'metrics: the database is away');
         response
           .writeHead(503, { 'Content-Type': 'text/plain; charset=utf-8', 'Retry-After': '1' })
-          .end('The database is not reached at the moment.\n');
+          .end('The database is unavailable.\n');
       },
     );
   });

@@ -1,7 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { withAdvisoryLock } from '../../db/client/advisory-lock.js';
-import type { Database } from '../../db/client/knex.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { requeueOverduePushes as wakeOverduePushes } from '../../db/capture/push-requests.queries.js';
 import { inScope } from '../../db/client/transaction.js';
@@ -10,6 +9,7 @@ import { restartLostWorkflows } from './restart-lost-workflows.js';
 import { deadlineIn } from '../../workflows/client.js';
 import { participantAnchorId, workflowTypes } from '../../workflows/contract.js';
 import { query } from '../../db/client/query.js';
+import type { Database } from '../../db/client/database.js';
 
 const BATCH = 1000;
 const EVERY_MS = 5 * 60_000;

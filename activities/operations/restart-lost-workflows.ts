@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
-import type { Database } from '../../db/client/knex.js';
 import { pendingWork, requeue } from '../../db/outbox/pending-work.queries.js';
 import type { OpenWork } from '../../db/outbox/pending-work.queries.js';
 import { inScope } from '../../db/client/transaction.js';
 import * as contract from '../../workflows/contract.js';
+import type { Database } from '../../db/client/database.js';
 
 const PAGE = 1000;
 const { workflowTypes } = contract;

@@ -2,11 +2,11 @@ import type { Client, WorkflowService } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import type { Logger } from 'pino';
 import { withAdvisoryLock } from '../../db/client/advisory-lock.js';
-import type { Database } from '../../db/client/knex.js';
 import { knownFailing, noteFailing } from '../../db/operations/failing-workflows.queries.js';
 import type { FailingWorkflow } from '../../db/operations/failing-workflows.queries.js';
 import { inScope } from '../../db/client/transaction.js';
 import { deadlineIn } from '../../workflows/client.js';
+import type { Database } from '../../db/client/database.js';
 
 const { EventType, WorkflowExecutionStatus, WorkflowTaskFailedCause } = proto.temporal.api.enums.v1;
 

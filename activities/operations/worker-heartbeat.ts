@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
-import type { Database } from '../../db/client/knex.js';
 import { removeHeartbeat, recordHeartbeat } from '../../db/operations/worker-heartbeats.queries.js';
+import type { Database } from '../../db/client/database.js';
 
 const EVERY_MS = 3_000;
 

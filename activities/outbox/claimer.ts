@@ -1,8 +1,9 @@
-import type { Database, Tx } from '../../db/client/knex.js';
 import type { OutboxTopic } from '../../db/outbox/outbox.js';
 import { prepared } from '../../db/client/prepared.js';
 import { inScope, writeInScope } from '../../db/client/transaction.js';
 import type { LoadMonitor } from '../util/load-monitor.js';
+import type { Database } from '../../db/client/database.js';
+import type { Tx } from '../../db/client/database.js';
 
 export interface OutboxRow {
   id: number;

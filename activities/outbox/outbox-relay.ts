@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from 'pino';
-import type { Database } from '../../db/client/knex.js';
 import { OUTBOX_CHANNEL } from '../../db/outbox/outbox.js';
 import { NotificationClaimer, WorkflowClaimer } from './claimer.js';
 import { RelayQueue } from './queue.js';
 import type { MessageHandler } from './queue.js';
 import type { LoadMonitor } from '../util/load-monitor.js';
+import type { Database } from '../../db/client/database.js';
 
 const RECONNECT_MS = 1000;
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Database } from '../../db/client/knex.js';
 import { prepared } from '../../db/client/prepared.js';
 import { WakeableTimer } from '../util/wakeable-timer.js';
 import type { OutboxClaimer, OutboxRow } from './claimer.js';
 import { LEASE_SECONDS } from './claimer.js';
 import { execute } from '../../db/client/query.js';
+import type { Database } from '../../db/client/database.js';
 
 /**
  * Delivers one message; it may be delivered again when the relay dies before it has noted it. Throws to have it

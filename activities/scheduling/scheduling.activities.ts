@@ -1,4 +1,3 @@
-import type { Database } from '../../db/client/knex.js';
 import { chunk } from '../../db/client/sets/chunk.js';
 import { expireDueSessionRows } from '../../db/assessment/sessions.queries.js';
 import { dueVisits, moveVisits } from '../../db/scheduling/visit-statuses.queries.js';
@@ -6,6 +5,7 @@ import type { MovedVisit } from '../../db/scheduling/visit-statuses.queries.js';
 import { inScope, readInScope } from '../../db/client/transaction.js';
 import { pipelined } from '../util/pipelined.js';
 import type { WriteSlot } from '../util/pipelined.js';
+import type { Database } from '../../db/client/database.js';
 
 /**
  * Visits of one statement and transaction: their rows are locked for some tens of milliseconds, never for the whole

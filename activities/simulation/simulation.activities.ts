@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Context, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import type { Database } from '../../db/client/knex.js';
 import {
   beginSimulation,
   completeSimulation,
@@ -12,6 +11,7 @@ import { inScope } from '../../db/client/transaction.js';
 import type { StudySimulationStart } from '../../workflows/contract.js';
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
 import { compute } from './compute.js';
+import type { Database } from '../../db/client/database.js';
 
 const HEARTBEAT_MS = 5_000;
 /** How often the row says how far it is. */

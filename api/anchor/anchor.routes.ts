@@ -11,7 +11,7 @@ import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
 import { inStudy, withNote, staffOrParticipant } from '../http/access.js';
 import type { Actor, Participant } from '../http/access.js';
 import { reply, route, IfMatch } from '../http/route.js';
-import type { Input, RequestContext } from '../http/route.js';
+import type { Input } from '../http/route.js';
 import {
   Anchor,
   AnchorWithEvaluation,
@@ -42,6 +42,7 @@ import { participantSender } from './portal-sender.js';
 import { requireOwnDate } from './portal-sender.js';
 import { AsOf } from '../participants/as-of.schemas.js';
 import { asOf } from '../participants/as-of.schemas.js';
+import type { RequestContext } from '../http/request-context.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date';
 const canSet = withNote(inStudy(), 'and the policy’s can_set');
@@ -88,7 +89,7 @@ export const anchorRoutes = [
     method: 'GET',
     path,
     tag: 'Anchor date',
-    summary: 'The anchor date, now or as it was believed to be at an instant',
+    summary: 'Get the anchor date, current or as of an instant',
     access: canReadOwn,
     transaction: 'once',
     responses: { 200: Anchor, 400: undefined },
@@ -132,7 +133,7 @@ export const anchorRoutes = [
     method: 'POST',
     path: `${path}/evaluate`,
     tag: 'Anchor date',
-    summary: 'Evaluate all sources now',
+    summary: 'Evaluate the anchor date now',
     access: inStudy('researcher', 'coordinator', 'investigator'),
     description: 'What it changes is recorded as done by who asks, with the reason.',
     body: Evaluate,
@@ -153,7 +154,7 @@ export const anchorRoutes = [
     method: 'POST',
     path: `${path}/cancel`,
     tag: 'Anchor date',
-    summary: 'Take a provisional date back',
+    summary: 'Cancel a provisional date',
     access: canSet,
     body: Cancel,
     headers: IfMatch,
@@ -172,7 +173,7 @@ export const anchorRoutes = [
     method: 'POST',
     path: `${path}/override`,
     tag: 'Anchor date',
-    summary: 'Put another date in the place of a finalized one',
+    summary: 'Override the enrollment date',
     access: canOverride,
     body: Override,
     description:
@@ -206,7 +207,7 @@ export const anchorRoutes = [
     method: 'POST',
     path: `${path}/override/preview`,
     tag: 'Anchor date',
-    summary: 'What an override would do, visit by visit; changes nothing',
+    summary: 'Preview an override',
     access: inStudy(),
     transaction: 'read',
     body: Override,
@@ -219,7 +220,7 @@ export const anchorRoutes = [
     method: 'POST',
     path: `${path}/override-back`,
     tag: 'Anchor date',
-    summary: 'Undo an override: back to what the sources give, provisional',
+    summary: 'Revert an override to the date of the sources',
     access: canOverride,
     body: OverrideBack,
     headers: IfMatch,
@@ -238,7 +239,7 @@ export const anchorRoutes = [
     method: 'GET',
     path: `${path}/history`,
     tag: 'Anchor date',
-    summary: 'Everything that happened to the anchor, newest first',
+    summary: 'List the anchor date history, newest first',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Type.Array(HistoryEntry) },

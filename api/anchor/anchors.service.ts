@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { AnchorUpdateTimeoutError } from '../../workflows/client.js';
 import type { AnchorClient, Participant } from '../../workflows/client.js';
 import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
-import type { Tx } from '../../db/client/knex.js';
 import { readOneInScope } from '../../db/client/transaction.js';
 import { anchorStatement, readAnchor } from '../../db/anchor/anchors.queries.js';
 import type { AnchorResponse } from '../../db/anchor/anchors.queries.js';
-import { addressWithDetails } from '../../db/anchor/message-details.queries.js';
-import type { MessageDetails } from '../../db/anchor/message-details.queries.js';
+import { addressWithDetails } from '../../db/participants/message-details.queries.js';
+import type { MessageDetails } from '../../db/participants/message-details.queries.js';
 import { readFacts } from '../../db/participants/facts.queries.js';
 import { readScheduleInputs } from '../../db/scheduling/schedules.queries.js';
 import { hashOf, visitKey } from '../../db/audit/hashing.js';
@@ -18,8 +17,9 @@ import { previewBasis, previewOf } from '../../workflows/domain/anchor/regenerat
 import type { MessageKind } from '../../workflows/domain/anchor/message-content.js';
 import type { Actor } from '../http/access.js';
 import { problem, problemOf } from '../http/errors.js';
-import type { RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 /** Who acts, as a message to the participant's workflow carries it. */
 export const commandSender = (actor: Actor, context: RequestContext): Sender => ({

@@ -1,16 +1,16 @@
-import type { Tx } from '../../db/client/knex.js';
 import { offerSignature, requestOfStudy } from '../../db/anchor/override-requests.queries.js';
 import type { AuditTrail } from '../../db/audit/audit.js';
 import { approverRoles } from '../../workflows/domain/anchor/approvers.js';
 import type { Actor } from '../http/access.js';
 import { problem, problemOf } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import type { RequestContext } from '../http/route.js';
 import type { GivenOut } from './message-signing.js';
 import type { ReauthenticationProof } from '../identity/reauthentication.service.js';
 import { signatureOf } from '../participants/signatures.service.js';
 import { currentPolicy } from '../studies/policy.service.js';
 import type { Dependencies } from '../dependencies.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 export interface DecisionRequest {
   decision: 'approve' | 'deny';

@@ -1,8 +1,8 @@
 import { readAnchorAsOf } from '../../db/anchor/as-of.queries.js';
 import type { AnchorResponse } from '../../db/anchor/anchors.queries.js';
-import type { Tx } from '../../db/client/knex.js';
 import { anchorOf } from './anchors.service.js';
 import { requirePast } from '../participants/as-of.js';
+import type { Tx } from '../../db/client/database.js';
 
 /**
  * The anchor now, or as the service believed it to be at `instant`. @throws 400 IN_FUTURE, 404 before the participant

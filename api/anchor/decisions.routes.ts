@@ -49,7 +49,7 @@ export const decisionRoutes = [
     method: 'GET',
     path,
     tag: 'Anchor date',
-    summary: 'What was known when a history entry was written, and the rules one by one',
+    summary: 'Get the decision behind a history entry',
     access: inStudy(),
     transaction: 'read',
     description: 'The snapshot holds what the policy read and no more; never a name, an address or a birth date.',
@@ -60,7 +60,7 @@ export const decisionRoutes = [
     method: 'POST',
     path: `${path}/rederive`,
     tag: 'Anchor date',
-    summary: 'Make the decision again from its snapshot and compare',
+    summary: 'Re-derive a decision from its snapshot',
     access: inStudy(),
     transaction: 'read',
     description:

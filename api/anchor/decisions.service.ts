@@ -1,12 +1,12 @@
 import { decisionHash, readDecision } from '../../db/anchor/decisions.queries.js';
 import type { DecisionRow } from '../../db/anchor/decisions.queries.js';
-import type { Tx } from '../../db/client/knex.js';
 import { policyOf } from '../../workflows/domain/anchor/facts.js';
 import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
 import { rederive } from '../../workflows/domain/anchor/rederive.js';
 import type { DecisionCommand } from '../../workflows/domain/anchor/rederive.js';
 import type { Facts, Trace, Transition } from '../../workflows/domain/util/types.js';
 import { problem } from '../http/errors.js';
+import type { Tx } from '../../db/client/database.js';
 
 export interface DecisionView {
   history_id: string;

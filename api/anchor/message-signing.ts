@@ -1,12 +1,12 @@
 import { hkdfSync, randomUUID } from 'node:crypto';
 import { nowMs } from '../../db/client/clock.js';
-import type { Database } from '../../db/client/knex.js';
 import { AuthorizationSigner, digestOf } from '../../db/anchor/message-authorization.js';
 import { registerMessageKey } from '../../db/anchor/message-keys.queries.js';
 import type { Settings } from '../../settings.js';
 import { contentOf, personOf } from '../../workflows/domain/anchor/message-content.js';
 import type { MessageKind } from '../../workflows/domain/anchor/message-content.js';
-import { jwtSecret } from '../identity/credentials/tokens.js';
+import { jwtSecret } from '../http/security/tokens.js';
+import type { Database } from '../../db/client/database.js';
 
 /** The API's own messages may wait for a worker; those given out are sent at once. */
 const OWN_SECONDS = 24 * 3600;

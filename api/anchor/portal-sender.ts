@@ -1,9 +1,9 @@
-import type { Tx } from '../../db/client/knex.js';
 import type { Sender } from '../../workflows/contract.js';
 import type { Participant } from '../http/access.js';
 import { problem } from '../http/errors.js';
-import type { RequestContext } from '../http/route.js';
 import { currentPolicy } from '../studies/policy.service.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 /** @throws 403 where the policy lets no participant set, and so see, the enrollment date */
 export async function requireOwnDate(tx: Tx, studyId: string): Promise<void> {

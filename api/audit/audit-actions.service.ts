@@ -4,10 +4,10 @@ import { inScope, readInScope } from '../../db/client/transaction.js';
 import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import type { RequestContext } from '../http/route.js';
 import type { NewAuditRecord } from './audit.schemas.js';
 import type { Dependencies } from '../dependencies.js';
 import { requireChain } from './audit.service.js';
+import type { RequestContext } from '../http/request-context.js';
 
 const MAX_METADATA_CHARS = 10_000;
 

@@ -1,12 +1,12 @@
 import type { AuditTrail } from '../../db/audit/audit.js';
-import type { Tx } from '../../db/client/knex.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { insertVerification, verificationById } from '../../db/audit/audit-verifications.queries.js';
 import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import type { RequestContext } from '../http/route.js';
 import { requireChain } from './audit.service.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 /** Orders a verification in the background. @throws 404 for a study that never was */
 export async function orderVerification(

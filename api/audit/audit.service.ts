@@ -8,7 +8,6 @@ import { auditSigner } from '../../db/audit/audit-signing.js';
 import type { AuditSigner, Checkpoint } from '../../db/audit/audit-signing.js';
 import { allChains, verifyChain } from '../../db/audit/audit-verify.js';
 import type { ChainReport, CheckpointTrust } from '../../db/audit/audit-verify.js';
-import type { Tx } from '../../db/client/knex.js';
 import { consistencyPath, inclusionPath } from '../../db/audit/merkle.js';
 import type { Leaves } from '../../db/audit/merkle.js';
 import { hasChain } from '../../db/audit/audit.queries.js';
@@ -19,8 +18,9 @@ import { checkpointFolder } from '../../settings.js';
 import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import type { RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 /** @throws 503 without AUDIT_SIGNING_KEY */
 export function signer({ settings }: Dependencies): AuditSigner {

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
-import type { Tx } from '../../db/client/knex.js';
 import { ConfigPatch } from './datacapture.schemas.js';
 import { check } from '../http/validation/validation.js';
+import type { Tx } from '../../db/client/database.js';
 
 /**
  * Where a study keeps the mappings of its template until a capture system is configured, which then takes them over.

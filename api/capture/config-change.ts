@@ -1,8 +1,9 @@
 import type { Static } from 'typebox';
 import type { Actor } from '../http/access.js';
-import type { RequestContext } from '../http/route.js';
 import type { ConfigPatch } from './datacapture.schemas.js';
 import type { Dependencies } from '../dependencies.js';
+import type { RequestContext } from '../http/request-context.js';
+
 export type ConfigChangeRequest = Static<typeof ConfigPatch>;
 
 export interface Saving {

@@ -11,7 +11,7 @@ const start = (path: '/api/datacapture/sync/{study_id}' | '/api/redcap/sync/{stu
     tag: 'Capture system',
     summary:
       path === '/api/datacapture/sync/{study_id}'
-        ? 'Read every record of the enrollment instrument'
+        ? 'Start a sync of all capture-system records'
         : 'Read every record of the enrollment instrument (former path)',
     description:
       'Each record is treated as its trigger would be. One at a time for a study: where one is running its id is the answer. ' +
@@ -30,7 +30,7 @@ export const datacaptureSyncRoutes = [
     method: 'GET',
     path: '/api/datacapture/syncs/{sync_id}',
     tag: 'Capture system',
-    summary: 'How far a sync or poll is, and what there is to tell of its records',
+    summary: 'Get the progress and findings of a sync or poll',
     description:
       'Issues, in pages: records that could not be taken (PARTICIPANT_CODE_TAKEN, …), another date for a final anchor (OVERRIDE_REQUIRED), sites that the ' +
       'study does not have (UNKNOWN_SITE), participants whose record is gone (RECORD_VANISHED; with RECORD_RENAMED where a new record holds the same).',
@@ -44,7 +44,7 @@ export const datacaptureSyncRoutes = [
     method: 'GET',
     path: '/api/studies/{study_id}/datacapture/syncs',
     tag: 'Capture system',
-    summary: 'Syncs and polls of a study, newest first',
+    summary: 'List syncs and polls of a study, newest first',
     access: inStudy(),
     transaction: 'read',
     query: schema.SyncPage,

@@ -1,13 +1,13 @@
 import type { AuditTrail } from '../../db/audit/audit.js';
-import type { Tx } from '../../db/client/knex.js';
 import { findSync, openSync, startSync, syncIssues } from '../../db/capture/datacapture-syncs.queries.js';
 import type { SyncRow } from '../../db/capture/datacapture-syncs.queries.js';
 import { studyById } from '../../db/studies/studies.queries.js';
 import type { Actor } from '../http/access.js';
 import { problem, problemOf } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import type { RequestContext } from '../http/route.js';
 import { requireConfig } from './datacapture.service.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 /**
  * Has every record of the study's enrollment instrument read. One at a time: where one is running its id is the answer,

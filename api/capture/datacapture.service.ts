@@ -1,5 +1,4 @@
 import type { AuditTrail } from '../../db/audit/audit.js';
-import type { Tx } from '../../db/client/knex.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { breakerOf } from '../../db/capture/breakers.queries.js';
 import {
@@ -27,6 +26,7 @@ import { askCapture, askCaptureOrRefuse } from './capture-query.service.js';
 import { mergeMappings } from './capture-mapping.service.js';
 import { requireOutgoingUrl } from '../http/outgoing-urls.js';
 import type { ConfigChangeRequest, Saving, ConfigWarning } from './config-change.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** How long a save waits for the capture system's opinion of it, when nobody asked it to be strict. */
 const CHECK_SECONDS = 4;

@@ -17,7 +17,7 @@ export const pushRoutes = [
     method: 'GET',
     path: '/api/sessions/{session_id}/pushes',
     tag: 'Capture system',
-    summary: 'Attempts to push a session’s results, newest first',
+    summary: 'List push attempts of a session, newest first',
     description:
       'A failed attempt says why: `circuit_open`, `connection_error`, `http_error`, `timeout`, `invalid_response` are repeated (`next_attempt_at`), `rejected` (the capture system refuses) and `configuration` (something is missing here) are final.',
     access: inStudy(),
@@ -62,7 +62,7 @@ export const pushRoutes = [
     method: 'GET',
     path: '/api/studies/{study_id}/push-failures',
     tag: 'Capture system',
-    summary: 'Results that did not reach the capture system, with the reason',
+    summary: 'List failed pushes of a study',
     description: 'Newest failure first; `final=true` those alone that are not tried again by themselves.',
     access: inStudy(),
     transaction: 'read',

@@ -1,11 +1,11 @@
 import { requestPushAgain, retryFailures } from '../../db/capture/push-requests.queries.js';
 import { listAttempts, pushOfSession } from '../../db/capture/pushes.queries.js';
 import type { Page } from '../../db/client/paging.js';
-import type { Tx } from '../../db/client/knex.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import { getSessionOrThrow } from '../assessment/sessions/sessions.service.js';
 import type { RequestScope } from '../studies/studies.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** A session's push and its attempts. @throws 404 */
 export async function sessionPushes(tx: Tx, sessionId: string, at: Page) {

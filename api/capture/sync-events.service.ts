@@ -1,5 +1,4 @@
 import { putOutbox } from '../../db/outbox/outbox.js';
-import type { Tx } from '../../db/client/knex.js';
 import { findConfig, unknownBatteries, updateConfig } from '../../db/capture/datacapture-configs.queries.js';
 import { eventsInUse } from '../../db/capture/known-events.queries.js';
 import { insertEventWindow, lockEventWindows, updateEventWindow } from '../../db/scheduling/event-windows.queries.js';
@@ -10,9 +9,10 @@ import { enrollmentEvents } from '../../workflows/domain/capture/enrollment.js';
 import type { CaptureEvent } from '../../workflows/domain/capture/query.js';
 import type { Actor } from '../http/access.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
-import type { RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 import { requireConfig } from './datacapture.service.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 export interface EventSync {
   created: number;

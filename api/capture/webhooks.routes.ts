@@ -22,7 +22,7 @@ const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det')
     tag: 'Capture system',
     summary:
       path === '/api/webhooks/datacapture/det'
-        ? 'Take a data-entry trigger'
+        ? 'Receive a data-entry trigger'
         : 'Take a data-entry trigger (former path)',
     description:
       'Form fields: `project_id`, `record`, `instrument` (required), `<instrument>_complete`, and with the prefix `datacapture_` or `redcap_`: ' +
@@ -47,7 +47,7 @@ export const webhookRoutes = [
     method: 'GET',
     path: '/api/datacapture/unmatched-triggers',
     tag: 'Capture system',
-    summary: 'Triggers that no study claimed, by project',
+    summary: 'List unmatched triggers by project',
     description:
       'A project id that no configuration has, or whose webhook or integration is off: how many triggers came, the first and the last; nothing of what they said. Once a configuration is saved with the project id, its count is forgotten.',
     access: outsideStudy(roles('admin')),
@@ -61,7 +61,7 @@ export const webhookRoutes = [
     method: 'GET',
     path: '/api/studies/{study_id}/webhook-events',
     tag: 'Capture system',
-    summary: 'Triggers that were taken, newest first',
+    summary: 'List received triggers, newest first',
     access: inStudy(),
     transaction: 'read',
     query: WebhookEventQuery,
@@ -80,7 +80,7 @@ export const webhookRoutes = [
     method: 'POST',
     path: '/api/webhook-events/{id}/retry',
     tag: 'Capture system',
-    summary: 'Process a failed trigger again',
+    summary: 'Retry a failed trigger',
     access: inStudy('researcher', 'data_manager'),
     transaction: 'change',
     responses: { 202: WebhookEvent },

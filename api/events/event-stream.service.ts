@@ -2,13 +2,13 @@ import type { Caller, CallerRow } from '../../db/client/request.js';
 import { readAsCaller } from '../../db/client/request.js';
 import { BEFORE_ALL, eventsAfter, eventPosition } from '../../db/events/events.queries.js';
 import type { EventFilter, EventPosition } from '../../db/events/events.queries.js';
-import type { Tx } from '../../db/client/knex.js';
 import { authorizeUser } from '../http/access.js';
 import type { Access } from '../http/access.js';
 import { toProblem } from '../http/to-problem.js';
 import { invalid } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
 import { eventReader } from './event-reader.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** A stream in which nothing happens looks whether its caller may still see it. */
 const RIGHTS_MS = 3_000;

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
-import type { Tx } from '../../db/client/knex.js';
 import { deliveryById, redeliver } from '../../db/events/event-deliveries.queries.js';
 import type { EventDelivery } from '../../db/events/event-deliveries.queries.js';
 import {
@@ -22,6 +21,7 @@ import { seal } from '../secrets.js';
 import type { Dependencies } from '../dependencies.js';
 import { requireOutgoingUrl } from '../http/outgoing-urls.js';
 import type { RequestScope } from '../studies/studies.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 interface SubscriptionChange extends RequestScope {
   services: Dependencies;

@@ -1,6 +1,6 @@
 import type { Settings } from '../../settings.js';
 import type { Actor } from '../http/access.js';
-import { signToken } from '../identity/credentials/tokens.js';
+import { signToken } from '../http/security/tokens.js';
 
 const SECONDS = 60;
 

@@ -22,7 +22,7 @@ export const eventRoutes = [
     method: 'POST',
     path: '/api/studies/{study_id}/events/ticket',
     tag: 'Events',
-    summary: 'A ticket that opens the stream of events without a bearer token',
+    summary: 'Issue a ticket for the event stream',
     access: may,
     transaction: 'read',
     idempotencyKey: false,
@@ -36,7 +36,7 @@ export const eventRoutes = [
     method: 'GET',
     path: '/api/studies/{study_id}/events',
     tag: 'Events',
-    summary: 'What was emitted in the study, oldest first',
+    summary: 'List events of a study, oldest first',
     access: orByTicket(may),
     transaction: 'read',
     description: `What is emitted, and what stands in \`data\`: see \`webhooks\` of this document. Who is assigned to sites sees the events of their participants.

@@ -2,7 +2,6 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { exportFile } from '../../db/exports/files.js';
 import { contentTypes } from '../../db/exports/write.js';
-import type { Tx } from '../../db/client/knex.js';
 import { exportById } from '../../db/exports/exports.queries.js';
 import type { ExportRecord } from '../../db/exports/exports.queries.js';
 import type { Settings } from '../../settings.js';
@@ -12,6 +11,7 @@ import { attachment } from '../http/conventions/file-names.js';
 import { reply } from '../http/route.js';
 import type { Reply } from '../http/route.js';
 import { exportFileName } from './exports.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 const downloadPath = (id: string): string => `/api/exports/${id}/download`;
 

@@ -12,9 +12,9 @@ const tag = 'Exports';
 const summaries: Record<ExportFormat, string> = {
   csv: 'Export a dataset as CSV',
   json: 'Export a dataset as one JSON document',
-  ndjson: 'Export a dataset as a JSON object a line',
-  xlsx: 'Export a dataset as a workbook',
-  zip: 'Export a dataset as CSV with a data dictionary and a README, in a zip',
+  ndjson: 'Export a dataset as NDJSON',
+  xlsx: 'Export a dataset as an Excel workbook',
+  zip: 'Export a dataset as a zip of CSV, data dictionary and README',
 };
 const description =
   'Streamed, under the caller’s rights. `from` and `to` are inclusive dates (UTC) of the session’s start, the visit’s target, else of the record’s creation. ' +
@@ -48,7 +48,7 @@ export const exportRoutes = [
     method: 'GET',
     path: '/api/exports/{export_id}',
     tag,
-    summary: 'How far an export in the background is',
+    summary: 'Get the progress of a background export',
     access: exporters,
     transaction: 'read',
     responses: { 200: response(ExportStatus, { etag: true }) },
@@ -58,7 +58,7 @@ export const exportRoutes = [
     method: 'GET',
     path: '/api/exports/{export_id}/download',
     tag,
-    summary: 'The file of an export in the background',
+    summary: 'Download the file of a background export',
     access: exporters,
     transaction: 'read',
     description:

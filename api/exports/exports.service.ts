@@ -13,7 +13,6 @@ import { insertExport } from '../../db/exports/exports.queries.js';
 import { writeAsCaller, readAsCaller } from '../../db/client/request.js';
 import type { Caller } from '../../db/client/request.js';
 import { withFileLimits } from '../../db/client/transaction.js';
-import type { Tx } from '../../db/client/knex.js';
 import { authorizeUser, exporters } from '../http/access.js';
 import type { Actor } from '../http/access.js';
 import { invalid, problem } from '../http/errors.js';
@@ -21,13 +20,15 @@ import { publicUrl } from '../public-url.js';
 import { attachment, safeName } from '../http/conventions/file-names.js';
 import { auditActor } from '../http/audit-actor.js';
 import { accepted, reply } from '../http/route.js';
-import type { Reply, RequestContext } from '../http/route.js';
+import type { Reply } from '../http/route.js';
 import type { NewExport } from './exports.schemas.js';
 import type { Dependencies } from '../dependencies.js';
 import { requireExportQuota } from '../identity/quotas.js';
 import { getStudyOrThrow } from '../studies/studies.service.js';
 import { streamed } from './streamed.js';
 import { ensurePseudonymKey } from '../../db/exports/pseudonyms.queries.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 export interface ExportOptions {
   services: Dependencies;

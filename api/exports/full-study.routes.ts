@@ -10,7 +10,7 @@ export const fullStudyRoutes = [
     method: 'GET',
     path: '/api/exports/studies/{study_id}/full',
     tag,
-    summary: 'Everything of a study as one JSON document',
+    summary: 'Export a whole study as JSON',
     access: exporters,
     responses: { 200: StudyDocument },
     description:
@@ -22,7 +22,7 @@ export const fullStudyRoutes = [
     method: 'POST',
     path: '/api/studies/import/full',
     tag,
-    summary: 'Load a full export of a study',
+    summary: 'Import a full study export',
     access: exporters,
     transaction: 'change',
     body: upload('application/json'),

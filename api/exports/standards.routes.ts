@@ -10,7 +10,7 @@ export const standardRoutes = [
     method: 'GET',
     path: '/api/exports/studies/{study_id}/odm',
     tag,
-    summary: 'A study as CDISC ODM 1.3.2',
+    summary: 'Export a study as CDISC ODM 1.3.2',
     access: exporters,
     responses: { 200: undefined },
     description:
@@ -23,7 +23,7 @@ export const standardRoutes = [
     method: 'GET',
     path: '/api/exports/studies/{study_id}/participants/{participant_id}/fhir',
     tag,
-    summary: 'A participant as a FHIR R4 bundle',
+    summary: 'Export a participant as a FHIR R4 bundle',
     access: exporters,
     transaction: 'change',
     responses: { 200: undefined },

@@ -1,8 +1,8 @@
-import type { Database } from '../../db/client/knex.js';
 import { inScope } from '../../db/client/transaction.js';
 import type { Problem } from './errors.js';
 import type { Route } from './route.js';
 import type { RouteState } from './state.js';
+import type { Database } from '../../db/client/database.js';
 
 /**
  * That somebody tried what their role or token does not allow is a record of the service's own chain; by the route's

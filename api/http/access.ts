@@ -305,7 +305,7 @@ export function authorizeCaregiver(row: CaregiverCallerRow | undefined, named: N
 export function authorizeCaregiverAlone(row: CaregiverCallerRow | undefined, named: Named, epoch: number): Caregiver {
   if (!row || row.caregiver_status !== 'active' || row.cares_for === 0)
     throw problem('INVALID_TOKEN', {
-      detail: 'The caregiver of this portal token cares for nobody who takes part (any more).',
+      detail: 'No active participants are assigned to the caregiver of this portal token.',
     });
   if (row.login_ended) throw loginEnded();
   if (epoch !== row.session_epoch) throw problem('INVALID_TOKEN', { detail: 'This portal token was ended.' });

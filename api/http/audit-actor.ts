@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../../db/audit/audit.js';
 import type { Actor } from './access.js';
-import type { RequestContext } from './route.js';
+import type { RequestContext } from './request-context.js';
 
 /** Who did it and by which request: the part that every audit record of a request has in common. */
 export const auditActor = (actor: Actor, context: RequestContext): Pick<AuditEntry, 'user_id' | 'request_id'> => ({

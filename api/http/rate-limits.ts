@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { nowMs } from '../../db/client/clock.js';
-import type { Database } from '../../db/client/knex.js';
 import { takePoints } from '../../db/operations/rate-limits.queries.js';
 import type { Settings } from '../../settings.js';
+import type { Database } from '../../db/client/database.js';
 
 const WINDOW_SECONDS = 60;
 /** A shared counter that takes longer is away: who waits for it waits for nothing else yet. */

@@ -2,13 +2,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Static, TSchema } from 'typebox';
 import { Type } from 'typebox';
 import type { AuditTrail } from '../../db/audit/audit.js';
-import type { Tx } from '../../db/client/knex.js';
 import type { Statement } from '../../db/client/one-trip.js';
 import type { SessionRow } from '../../db/assessment/sessions.queries.js';
 import type { Dependencies } from '../dependencies.js';
 import { body } from './common.schemas.js';
 import type { Access, CallerOf, TokenKind } from './access.js';
 import type { PerItemFields } from './body/json.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext, Credential } from './request-context.js';
 
 export { Reply, accepted, created, noContent, reply, tagged } from './reply.js';
 
@@ -17,24 +18,6 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** The names between braces of a path template. */
 type Names<P extends string> = P extends `${string}{${infer N}}${infer Rest}` ? N | Names<Rest> : never;
 export type PathParams<P extends string> = { [K in Names<P>]: string };
-
-/** Of a request, what is recorded beside a change. */
-export interface RequestContext {
-  requestId: string;
-  correlationId: string;
-  ip: string;
-  userAgent: string | undefined;
-  /** When the request began, in milliseconds since 1970 by the database's clock. */
-  receivedMs: number;
-}
-
-/** The token that a user calls with: what it is good for, its id, and the login that it came from. */
-export interface Credential {
-  audience: 'api' | 'mfa';
-  jti: string;
-  sid: string | undefined;
-}
-
 /**
  * The transaction that is open while the handler runs:
  * - `read`: the handler gets `tx`, a read-only transaction narrowed to the caller

@@ -1,12 +1,13 @@
 import type { Next, ParameterizedContext } from 'koa';
 import type { AuditTrail } from '../../db/audit/audit.js';
-import type { Tx } from '../../db/client/knex.js';
 import type { SessionRow } from '../../db/assessment/sessions.queries.js';
-import type { Principal } from '../identity/credentials/principal.js';
+import type { Principal } from './security/principal.js';
 import type { AnyCaller } from './access.js';
 import type { Upload } from './body/upload.js';
 import type { IdempotencyKey } from './conventions/idempotency-keys.js';
-import type { Reply, RequestContext } from './route.js';
+import type { Reply } from './route.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from './request-context.js';
 
 /** What every request has, whether a route answers it or not. */
 export interface RequestState {

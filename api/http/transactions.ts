@@ -1,15 +1,16 @@
-import type { Database, Tx } from '../../db/client/knex.js';
 import type { Statement } from '../../db/client/one-trip.js';
 import { changeAsPortal, enterStudy, loadPortalCaller, readAsPortal } from '../../db/portal/portal.queries.js';
 import type { CaregiverCallerRow, PortalAsker } from '../../db/portal/portal.queries.js';
 import { writeAsCaller, loadCaller, queryAsCaller, listAsCaller, readAsCaller } from '../../db/client/request.js';
 import type { Caller, CallerRow } from '../../db/client/request.js';
-import type { PortalPrincipal } from '../identity/credentials/portal.js';
-import type { Principal } from '../identity/credentials/principal.js';
+import type { PortalPrincipal } from './security/portal.js';
+import type { Principal } from './security/principal.js';
 import { authorizeCaregiver, authorizeCaregiverAlone, authorizeParticipant, authorizeUser } from './access.js';
 import type { Access, AnyCaller, Caregiver, Named, Participant } from './access.js';
 import type { Opened } from './state.js';
 import type { PortalCallerRow } from '../../db/participants/portal-caller.js';
+import type { Database } from '../../db/client/database.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** What is done in a transaction, once the caller is let in. */
 export type Work = (actor: AnyCaller, opened: Opened) => Promise<void>;

@@ -1,8 +1,8 @@
-import type { Tx } from '../../db/client/knex.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { insertNotice } from '../../db/identity/account-notices.queries.js';
 import type { NoticeDetails, NoticeKind } from '../../db/identity/account-notices.queries.js';
-import type { RequestContext } from '../http/route.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 /** Whoever tries passwords must not fill the owner's mailbox. */
 const QUIET_MINUTES: Partial<Record<NoticeKind, number>> = { account_locked: 60, reauthentication_locked: 60 };

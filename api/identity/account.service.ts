@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AuditTrail } from '../../db/audit/audit.js';
-import type { Tx } from '../../db/client/knex.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { hashPassword } from '../../db/identity/passwords.js';
 import { linkHash } from '../../db/portal/portal.queries.js';
@@ -18,19 +17,20 @@ import {
 import type { UserRow } from '../../db/identity/users.queries.js';
 import { inScope } from '../../db/client/transaction.js';
 import type { Actor } from '../http/access.js';
-import { requireUncommon } from './credentials/password-rule.js';
-import { sessionSecret } from './credentials/portal.js';
-import { opaqueToken, sha256 } from './credentials/tokens.js';
+import { requireUncommon } from '../http/security/password-rule.js';
+import { sessionSecret } from '../http/security/portal.js';
+import { opaqueToken, sha256 } from '../http/security/tokens.js';
 import { problem } from '../http/errors.js';
 import { assertAllowed } from '../http/middleware/rate-limit.js';
 import { auditActor } from '../http/audit-actor.js';
-import type { RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 import type { Settings } from '../../settings.js';
 import { tokensAfter } from './auth.service.js';
 import type { TokensAfter } from './auth.service.js';
 import { maySendLink, requireLinkQuota } from './quotas.js';
 import { register } from './users.service.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 interface Change {
   tx: Tx;

@@ -1,5 +1,4 @@
 import type { AuditTrail } from '../../db/audit/audit.js';
-import type { Tx } from '../../db/client/knex.js';
 import { hashPassword, verifyPassword } from '../../db/identity/passwords.js';
 import { secondFactor } from '../../db/identity/mfa.queries.js';
 import { listActiveTokens, revokeApiTokensOf } from '../../db/v1/api-tokens.queries.js';
@@ -20,17 +19,19 @@ import type { UserSecret } from '../../db/identity/users.queries.js';
 import { inScope } from '../../db/client/transaction.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
 import type { Actor } from '../http/access.js';
-import { requireUncommon } from './credentials/password-rule.js';
+import { requireUncommon } from '../http/security/password-rule.js';
 import { notifyUser } from './account-notices.js';
 import { countFailure, originIn } from './login-failures.js';
 import { challenge, mfaRequired } from './mfa-challenge.js';
-import { opaqueToken, sha256, signToken } from './credentials/tokens.js';
+import { opaqueToken, sha256, signToken } from '../http/security/tokens.js';
 import { problem } from '../http/errors.js';
 import { assertAllowed } from '../http/middleware/rate-limit.js';
 import { auditActor } from '../http/audit-actor.js';
 import { noContent, reply } from '../http/route.js';
-import type { Reply, RequestContext } from '../http/route.js';
+import type { Reply } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 export interface Tokens {
   access_token: string;

@@ -3,11 +3,11 @@ import { putOutbox } from '../../db/outbox/outbox.js';
 import { ownersOf } from '../../db/identity/link-requests.queries.js';
 import { asCaregiver, insertLinkNotification } from '../../db/portal/portal.queries.js';
 import { inScope } from '../../db/client/transaction.js';
-import { sha256 } from './credentials/tokens.js';
+import { sha256 } from '../http/security/tokens.js';
 import { invalid } from '../http/errors.js';
 import { assertAllowed } from '../http/middleware/rate-limit.js';
-import type { RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
+import type { RequestContext } from '../http/request-context.js';
 
 /** How long the answer takes at least, so that it does not tell whether there was anything to do. */
 const LEAST_MS = 150;

@@ -1,9 +1,9 @@
-import type { Tx } from '../../db/client/knex.js';
 import { countFailedLogin, originOf } from '../../db/identity/login-failures.queries.js';
 import type { LoginOrigin } from '../../db/identity/login-failures.queries.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
-import type { RequestContext } from '../http/route.js';
 import { notifyUser } from './account-notices.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 /** Where a request comes from, as the account of a user knows it. */
 export const originIn = (tx: Tx, userId: string, context: RequestContext): Promise<LoginOrigin> =>

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { Tx } from '../../db/client/knex.js';
 import { insertChallenge } from '../../db/identity/mfa.queries.js';
 import type { ChallengePurpose } from '../../db/identity/mfa.queries.js';
 import type { Settings } from '../../settings.js';
-import { signToken } from './credentials/tokens.js';
+import { signToken } from '../http/security/tokens.js';
 import type { Dependencies } from '../dependencies.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** Long enough to find the telephone and install an authenticator. */
 const SECONDS: Record<ChallengePurpose, number> = { login: 5 * 60, setup: 15 * 60 };

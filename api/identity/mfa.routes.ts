@@ -24,7 +24,7 @@ export const mfaRoutes = [
     method: 'GET',
     path: '/api/auth/mfa',
     tag: 'Authentication',
-    summary: 'Whether one has a second factor, and must have one',
+    summary: 'Get the second-factor status of the current user',
     access: outsideStudy(signedIn),
     transaction: 'read',
     responses: { 200: MfaStatus },
@@ -33,7 +33,7 @@ export const mfaRoutes = [
   route({
     ...own,
     path: '/api/auth/mfa/setup',
-    summary: 'A new second factor (TOTP), to be verified before it counts',
+    summary: 'Set up a second factor (TOTP)',
     access: outsideStudy(signedInOrSetup),
     description:
       'Secret and recovery codes are shown here alone. By an access token, or by the `mfa_token` of a login that answered `mfa_setup_required`. A verified one must be disabled first (409 MFA_ENABLED). A login older than REAUTHENTICATION_MINUTES (5) proves identity again, by X-Reauthentication or by `password` (401 REAUTHENTICATION_REQUIRED).',
@@ -46,7 +46,7 @@ export const mfaRoutes = [
   route({
     ...own,
     path: '/api/auth/mfa/verify',
-    summary: 'Turn the second factor on by its first code',
+    summary: 'Enable the second factor with its first code',
     access: outsideStudy(signedInOrSetup),
     description:
       'With an `mfa_token` this completes the login: the answer has `user` and `tokens`. A wrong code is 400 WRONG_CODE.',
@@ -58,7 +58,7 @@ export const mfaRoutes = [
   route({
     ...own,
     path: '/api/auth/mfa/login',
-    summary: 'Complete a login by a code, or by a recovery code',
+    summary: 'Complete a login with a second factor',
     access: anyone,
     description:
       'A code is good once, and within 30 seconds before and after its own; a recovery code once. Wrong ones count as failed logins. Anything wrong is 401; the `mfa_token` of before goes on to count after a wrong code.',
@@ -69,7 +69,7 @@ export const mfaRoutes = [
   route({
     ...own,
     path: '/api/auth/mfa/recovery-codes',
-    summary: 'New recovery codes; the old ones are good no more',
+    summary: 'Regenerate recovery codes; invalidates the old ones',
     access: outsideStudy(signedIn),
     description: 'Needs a code. A wrong one is 400 WRONG_CODE.',
     body: MfaProof,
@@ -80,7 +80,7 @@ export const mfaRoutes = [
   route({
     ...own,
     path: '/api/auth/mfa/disable',
-    summary: 'Turn one’s own second factor off',
+    summary: 'Disable the second factor',
     access: outsideStudy(withNote(signedIn, 'not for a role of MFA_REQUIRED_ROLES (403 MFA_REQUIRED)')),
     description: 'Needs a code. A wrong one is 400 WRONG_CODE.',
     body: MfaProof,
@@ -94,7 +94,7 @@ export const mfaRoutes = [
     method: 'DELETE',
     path: '/api/users/{id}/mfa',
     tag: 'Users',
-    summary: 'Take away the second factor of a user who has lost it',
+    summary: 'Reset a user’s second factor',
     access: outsideStudy(roles('admin')),
     transaction: 'change',
     description:

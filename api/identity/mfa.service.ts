@@ -1,5 +1,4 @@
 import type { AuditTrail } from '../../db/audit/audit.js';
-import type { Tx } from '../../db/client/knex.js';
 import {
   isChallengeValid,
   confirmSecondFactor,
@@ -18,13 +17,12 @@ import { inScope } from '../../db/client/transaction.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
 import type { Settings } from '../../settings.js';
 import type { Actor } from '../http/access.js';
-import { newRecoveryCodes, recoveryHash } from './credentials/recovery-codes.js';
-import { verifyToken } from './credentials/tokens.js';
-import { newTotpSecret, otpauthUrl } from './credentials/totp.js';
+import { newRecoveryCodes, recoveryHash } from '../http/security/recovery-codes.js';
+import { verifyToken } from '../http/security/tokens.js';
+import { newTotpSecret, otpauthUrl } from '../http/security/totp.js';
 import { problem } from '../http/errors.js';
 import { assertAllowed } from '../http/middleware/rate-limit.js';
 import { auditActor } from '../http/audit-actor.js';
-import type { Credential, RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 import { notifyUser } from './account-notices.js';
 import { signIn } from './auth.service.js';
@@ -33,6 +31,9 @@ import { mfaRequired } from './mfa-challenge.js';
 import { requireRecentProof } from './reauthentication.service.js';
 import type { ReauthenticationProof as Identity } from './reauthentication.service.js';
 import { stepOf, secretBox } from './totp-proof.js';
+import type { Tx } from '../../db/client/database.js';
+import type { Credential } from '../http/request-context.js';
+import type { RequestContext } from '../http/request-context.js';
 
 /** What proves the second factor: a code of the authenticator, or a recovery code, each good once. */
 export interface MfaProof {
@@ -209,7 +210,7 @@ async function proving(
     await change(work);
     return true;
   });
-  if (!done) throw problem('WRONG_CODE', { detail: 'The code is wrong or was used.' });
+  if (!done) throw problem('WRONG_CODE', { detail: 'The code is wrong or was used already.' });
 }
 
 /** Uses the proof up. What is wrong counts towards the lock of where it comes from. @returns by what it was proven */

@@ -1,8 +1,8 @@
-import type { Tx } from '../../db/client/knex.js';
 import { exportsHeldBy, linksSentTo } from '../../db/identity/quotas.queries.js';
 import type { LinkRecipient } from '../../db/identity/quotas.queries.js';
 import type { Settings } from '../../settings.js';
 import { problem } from '../http/errors.js';
+import type { Tx } from '../../db/client/database.js';
 
 /**
  * Refuses another export in the background while a user has many of the study that are unfinished or kept.

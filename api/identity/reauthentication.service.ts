@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Database, Tx } from '../../db/client/knex.js';
 import { verifyPassword } from '../../db/identity/passwords.js';
 import { clearProofs, proofsOf } from '../../db/identity/login-failures.queries.js';
 import { secondFactor, claimTotpStep } from '../../db/identity/mfa.queries.js';
@@ -8,9 +7,12 @@ import { inScope } from '../../db/client/transaction.js';
 import type { Settings } from '../../settings.js';
 import type { Actor } from '../http/access.js';
 import { Problem, problem } from '../http/errors.js';
-import type { Credential, RequestContext } from '../http/route.js';
 import { countFailure } from './login-failures.js';
 import { stepOf } from './totp-proof.js';
+import type { Database } from '../../db/client/database.js';
+import type { Tx } from '../../db/client/database.js';
+import type { Credential } from '../http/request-context.js';
+import type { RequestContext } from '../http/request-context.js';
 
 /** What proves once more who sends a request: the password, or a code of the authenticator. */
 export interface ReauthenticationProof {

@@ -3,7 +3,7 @@ import { totpPlace } from '../../db/identity/mfa.queries.js';
 import type { SecondFactor } from '../../db/identity/mfa.queries.js';
 import { encryptionKeyBytes } from '../../settings.js';
 import type { Settings } from '../../settings.js';
-import { totpStep } from './credentials/totp.js';
+import { totpStep } from '../http/security/totp.js';
 import { problem } from '../http/errors.js';
 
 /** The step of a code that fits a user's second factor and was not used yet. @throws 503 without an encryption key */

@@ -1,8 +1,8 @@
 import { allRoles } from '../http/access.js';
 import type { Role } from '../http/access.js';
 import { proof } from './reauthentication.schemas.js';
-import { ApiToken } from '../v1/v1.schemas.js';
 import { Email, Instant, Type, Uuid, body, oneOf, text } from '../http/common.schemas.js';
+import { ApiToken } from './api-tokens.schemas.js';
 
 export const RoleName = Type.Unsafe<Role>({ type: 'string', enum: [...allRoles] });
 export const UserStatus = oneOf('active', 'inactive');

@@ -1,5 +1,4 @@
 import type { AuditTrail } from '../../db/audit/audit.js';
-import type { Tx } from '../../db/client/knex.js';
 import { hashPassword } from '../../db/identity/passwords.js';
 import { revokeApiTokensOf } from '../../db/v1/api-tokens.queries.js';
 import {
@@ -16,11 +15,12 @@ import {
 } from '../../db/identity/users.queries.js';
 import type { UserRow } from '../../db/identity/users.queries.js';
 import type { Actor } from '../http/access.js';
-import { requireUncommon } from './credentials/password-rule.js';
+import { requireUncommon } from '../http/security/password-rule.js';
 import { brokenRule, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
-import type { RequestContext } from '../http/route.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 interface Change {
   tx: Tx;

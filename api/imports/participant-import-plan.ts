@@ -1,7 +1,7 @@
 import { importSites, knownParticipants } from '../../db/imports/participant-import.queries.js';
 import type { KnownParticipant } from '../../db/imports/participant-import.queries.js';
-import type { Tx } from '../../db/client/knex.js';
 import type { ReadRow, RowFault, RowFields } from './files/rows.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** The first fault of a row; `others` are the rest of it. */
 export interface RowError extends RowFault {

@@ -1,4 +1,4 @@
-import { sessionSecret } from '../identity/credentials/portal.js';
+import { sessionSecret } from '../http/security/portal.js';
 import { problem } from '../http/errors.js';
 import { subjectOfToken } from '../../db/notifications/signed-links.js';
 import { isDeadAddress, reportTokens } from '../../workflows/domain/notifications/bounces.js';

@@ -3,7 +3,7 @@ import { insertInstead, markAddressDead } from '../../db/notifications/reminders
 import { subjectOfToken } from '../../db/notifications/signed-links.js';
 import { inScope } from '../../db/client/transaction.js';
 import { channelInstead } from '../../workflows/domain/notifications/fallback.js';
-import { sessionSecret } from '../identity/credentials/portal.js';
+import { sessionSecret } from '../http/security/portal.js';
 import { problem } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
 

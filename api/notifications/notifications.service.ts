@@ -1,7 +1,6 @@
 import type { Static } from 'typebox';
 import { nowIso } from '../../db/client/clock.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
-import type { Tx } from '../../db/client/knex.js';
 import {
   cancelNotification,
   insertDraft,
@@ -25,7 +24,6 @@ import { compose, withSignature, wordsFor } from '../../workflows/domain/notific
 import type { Actor, Participant } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import type { RequestContext } from '../http/route.js';
 import type { NewDevice, PreviewRequest } from './notifications.schemas.js';
 import type { Dependencies } from '../dependencies.js';
 import { getParticipantOrThrow as existingParticipant } from '../participants/participants.service.js';
@@ -33,6 +31,8 @@ import { requireLinkQuota } from '../identity/quotas.js';
 import type { RequestScope } from '../studies/studies.service.js';
 import { getVisitOrThrow } from '../scheduling/visits.service.js';
 import { query } from '../../db/client/query.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 async function existing(tx: Tx, id: string, actor: Actor, lock = false): Promise<NotificationRecord> {
   const found = await notificationById(tx, id, actor, lock);

@@ -1,15 +1,15 @@
 import type { AuditTrail } from '../../db/audit/audit.js';
-import type { Tx } from '../../db/client/knex.js';
 import { optIn, optOut, optOutsOf } from '../../db/notifications/notifications.queries.js';
 import { subjectOfToken } from '../../db/notifications/signed-links.js';
 import { studyShownTo } from '../../db/studies/study-face.queries.js';
 import { inScope, readInScope } from '../../db/client/transaction.js';
 import type { Participant } from '../http/access.js';
 import { askingPage, endedPage } from './opt-out-page.js';
-import { sessionSecret } from '../identity/credentials/portal.js';
+import { sessionSecret } from '../http/security/portal.js';
 import { problem } from '../http/errors.js';
-import type { RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 const CHANNELS = ['email', 'sms', 'push'] as const;
 export type Preferences = Record<(typeof CHANNELS)[number], boolean>;

@@ -1,7 +1,8 @@
 import { anyone } from '../http/access.js';
 import { route, reply } from '../http/route.js';
 import { Type, nullable, oneOf } from '../http/common.schemas.js';
-import { checkAll, checkDatabase, checkRedis, version } from './health.service.js';
+import { checkAll, checkDatabase, checkRedis } from './health.service.js';
+import { version } from '../http/version.js';
 
 const Basic = Type.Object({ status: oneOf('ok'), environment: Type.String(), version: Type.String() });
 const One = Type.Object({ status: oneOf('ok', 'down', 'not_configured'), latency_ms: nullable(Type.Number()) });
@@ -33,7 +34,7 @@ const basic = (path: '/api/health' | '/api/metrics/health') =>
     method: 'GET',
     path,
     tag: 'Health',
-    summary: 'Whether the process serves',
+    summary: 'Liveness',
     access: anyone,
     rateLimit: 'none',
     responses: { 200: Basic },
@@ -50,7 +51,7 @@ export const healthRoutes = [
     method: 'GET',
     path: '/api/health/db',
     tag: 'Health',
-    summary: 'Whether the database answers',
+    summary: 'Database health',
     access: anyone,
     rateLimit: 'none',
     responses: { 200: One, 503: One },
@@ -63,7 +64,7 @@ export const healthRoutes = [
     method: 'GET',
     path: '/api/health/redis',
     tag: 'Health',
-    summary: 'Whether Redis answers, where there is one',
+    summary: 'Redis health',
     access: anyone,
     rateLimit: 'none',
     responses: { 200: One, 503: One },
@@ -76,7 +77,7 @@ export const healthRoutes = [
     method: 'GET',
     path: '/api/health/detailed',
     tag: 'Health',
-    summary: 'Every dependency',
+    summary: 'Health of every dependency',
     access: anyone,
     rateLimit: 'none',
     description:

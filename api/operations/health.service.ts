@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { withMetrics } from '../temporal.js';
 import type { Probe } from '../temporal.js';
@@ -7,9 +6,7 @@ import type { KnownWorkers } from '../../db/operations/worker-heartbeats.queries
 import { failingWorkflows } from './failing-workflows.service.js';
 import { SILENT_SECONDS, workers } from './workers.service.js';
 import { execute } from '../../db/client/query.js';
-
-/** The release, as package.json names it; beside this file's folder in the sources, one further up in the build. */
-export const version: string = readVersion();
+import { version } from '../http/version.js';
 
 export interface Health {
   status: 'ok' | 'down' | 'not_configured';
@@ -134,16 +131,4 @@ export async function checkAll(services: Dependencies) {
         ? 'degraded'
         : 'ok';
   return { status, environment: settings.NODE_ENV, version, dependencies };
-}
-
-function readVersion(): string {
-  for (const path of ['../../package.json', '../../../package.json']) {
-    try {
-      const parsed = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')) as { version?: unknown };
-      if (typeof parsed.version === 'string') return parsed.version;
-    } catch (fault) {
-      if ((fault as { code?: unknown }).code !== 'ENOENT') throw fault;
-    }
-  }
-  throw new Error('package.json is not found beside the program');
 }

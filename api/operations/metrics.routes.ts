@@ -56,7 +56,7 @@ export const metricsRoutes = [
     ...readers,
     method: 'GET',
     path: '/api/metrics/summary',
-    summary: 'Requests and errors in all',
+    summary: 'Get a summary of requests and errors',
     responses: { 200: Summary },
     handle: ({ services }) => services.metrics.summary(),
   }),
@@ -64,7 +64,7 @@ export const metricsRoutes = [
     ...readers,
     method: 'GET',
     path: '/api/metrics/endpoints',
-    summary: 'Count, errors and times of each endpoint, the most asked first',
+    summary: 'Get metrics by endpoint, most requested first',
     query: Type.Object({ ...paging }),
     responses: { 200: listOf(Endpoint) },
     handle: ({ services, query: { skip = 0, limit = 50 } }) => {
@@ -79,7 +79,7 @@ export const metricsRoutes = [
     ...admin,
     method: 'GET',
     path: '/api/metrics',
-    summary: 'All of it, and what the process uses',
+    summary: 'Get all metrics of the process',
     description: ofOne,
     responses: { 200: All },
     handle: ({ services: { metrics } }) => ({
@@ -92,7 +92,7 @@ export const metricsRoutes = [
     ...admin,
     method: 'POST',
     path: '/api/metrics/reset',
-    summary: 'Count from nothing again',
+    summary: 'Reset metrics',
     description: ofOne,
     responses: { 200: Type.Object({ status: oneOf('reset'), since: Instant }) },
     handle: async ({ services, actor, context }) => {
@@ -113,7 +113,7 @@ export const metricsRoutes = [
     method: 'GET',
     path: '/api/metrics/prometheus',
     tag: 'Metrics',
-    summary: 'The metrics of the answering process in the text format of Prometheus',
+    summary: 'Get metrics in the Prometheus text format',
     access: { ...anyone, note: 'METRICS_TOKEN, or an admin’s access token, as bearer' },
     rateLimit: 'none',
     responses: {

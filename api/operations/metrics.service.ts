@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { loadCaller } from '../../db/client/request.js';
 import { authorizeUser, roles } from '../http/access.js';
-import { bearer, sha256, verifyToken } from '../identity/credentials/tokens.js';
+import { bearer, sha256, verifyToken } from '../http/security/tokens.js';
 import type { Dependencies } from '../dependencies.js';
 
 /** What the process uses at this moment. */

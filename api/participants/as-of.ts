@@ -1,6 +1,6 @@
 import { existenceAt } from '../../db/anchor/as-of.queries.js';
-import type { Tx } from '../../db/client/knex.js';
 import { problem } from '../http/errors.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** The database's clock judges, since it is the one that wrote the record. */
 export async function requirePast(tx: Tx, participantId: string, instant: string): Promise<void> {

@@ -1,7 +1,6 @@
 import type { Static } from 'typebox';
 import { nowIso } from '../../db/client/clock.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
-import type { Tx } from '../../db/client/knex.js';
 import type { Eligibility } from '../../db/models/records.js';
 import { eligibilityOf, putEligibility as put } from '../../db/participants/eligibility.queries.js';
 import { boundFaults } from '../../workflows/domain/participants/fact-bounds.js';
@@ -11,6 +10,7 @@ import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { PutEligibility } from './facts.schemas.js';
 import { getParticipantOrThrow, realInstant, announceSourcesChanged } from './participants.service.js';
 import type { RequestScope } from '../studies/studies.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** Who may say that a person is eligible or not, or approve a waiver: a coordinator prepares the assessment. */
 export const mayConfirm: readonly string[] = ['admin', 'researcher', 'investigator'];

@@ -1,6 +1,6 @@
-import type { Tx } from '../../db/client/knex.js';
 import { erasedAt } from '../../db/participants/erasure.queries.js';
 import { problem } from '../http/errors.js';
+import type { Tx } from '../../db/client/database.js';
 
 /**
  * Refuses what the database would drop silently of an erased participant, as it does with what the capture system goes

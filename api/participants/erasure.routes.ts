@@ -15,7 +15,7 @@ export const erasureRoutes = [
     method: 'POST',
     path: '/api/participants/{participant_id}/erase',
     tag: 'Participants',
-    summary: 'Erase what identifies a participant',
+    summary: 'Erase a participant’s identifying data',
     access: inStudy('admin'),
     transaction: 'change',
     description:
@@ -48,7 +48,7 @@ export const erasureRoutes = [
     method: 'GET',
     path: '/api/participants/{participant_id}/data-export',
     tag: 'Participants',
-    summary: 'Everything that is kept of a participant, for the person themself',
+    summary: 'Export everything stored about a participant',
     access: inStudy('researcher'),
     transaction: 'change',
     description: 'Each export is an audit record.',

@@ -4,7 +4,6 @@ import { inStudy, withNote, staff } from '../http/access.js';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Settings } from '../../settings.js';
 import { created, route, tagged, response } from '../http/route.js';
-import type { Credential } from '../http/route.js';
 import { Reauthentication, asksAgain } from '../identity/reauthentication.schemas.js';
 import { Type, listOf, paging, sorting, text } from '../http/common.schemas.js';
 import {
@@ -25,6 +24,7 @@ import { eligibility, saveEligibility } from './eligibility.service.js';
 import { changeForm, createForm } from './forms.service.js';
 import { randomization, randomize } from './randomization.service.js';
 import { proofIn } from '../identity/reauthentication.service.js';
+import type { Credential } from '../http/request-context.js';
 
 const of = '/api/studies/{study_id}/participants/{participant_id}';
 const evaluated = 'The anchor date is evaluated again after the change.';
@@ -85,7 +85,7 @@ export const factRoutes = [
     method: 'GET',
     path: `${of}/eligibility`,
     tag: 'Eligibility',
-    summary: 'The participant’s eligibility assessment',
+    summary: 'Get the eligibility assessment',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Eligibility },
@@ -95,7 +95,7 @@ export const factRoutes = [
     method: 'PUT',
     path: `${of}/eligibility`,
     tag: 'Eligibility',
-    summary: 'Put the eligibility assessment',
+    summary: 'Set the eligibility assessment',
     transaction: 'change',
     access: withNote(staff.participants, 'eligible, ineligible and waivers: admin, researcher, investigator'),
     description: `Replaces the assessment. \`eligible\` and \`ineligible\` are confirmations, with \`confirmed_at\` (default: now); a coordinator prepares the assessment but does not confirm it (403). ${evaluated}`,
@@ -108,7 +108,7 @@ export const factRoutes = [
     method: 'GET',
     path: `${of}/randomization`,
     tag: 'Randomization',
-    summary: 'The participant’s randomization',
+    summary: 'Get the randomization',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: response(Randomization, { etag: true }) },
@@ -118,7 +118,7 @@ export const factRoutes = [
     method: 'POST',
     path: `${of}/randomization`,
     tag: 'Randomization',
-    summary: 'Record the randomization, once',
+    summary: 'Record the randomization',
     access: staff.participants,
     transaction: 'change',
     description: `A second one is 409 ALREADY_RANDOMIZED. The arm becomes the participant’s. ${evaluated}`,

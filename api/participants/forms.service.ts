@@ -1,6 +1,5 @@
 import { nowIso } from '../../db/client/clock.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
-import type { Tx } from '../../db/client/knex.js';
 import type { FormInstance } from '../../db/models/records.js';
 import { formForUpdate, insertForm, updateForm } from '../../db/participants/forms.queries.js';
 import { boundFaults } from '../../workflows/domain/participants/fact-bounds.js';
@@ -12,6 +11,7 @@ import { getParticipantOrThrow, lockForShare, announceSourcesChanged } from './p
 import { signatureOf } from './signatures.service.js';
 import type { SignatureRequest } from './signatures.service.js';
 import type { RequestScope } from '../studies/studies.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 type Status = FormInstance['status'];
 /** Where a form may go from where it stands. Complete may be reopened; a signature and a lock are final. */

@@ -54,7 +54,7 @@ const list = (path: '/api/participants' | '/api/studies/{study_id}/participants'
 
 export const participantRoutes = [
   list('/api/studies/{study_id}/participants', 'List the study’s participants'),
-  list('/api/participants', 'List participants of the study in context, or of every study that the caller may see'),
+  list('/api/participants', 'List participants of one study or of all accessible studies'),
   route({
     method: 'POST',
     path: '/api/studies/{study_id}/participants',
@@ -73,7 +73,7 @@ export const participantRoutes = [
     method: 'GET',
     path: '/api/participants/{participant_id}',
     tag: 'Participants',
-    summary: 'A participant',
+    summary: 'Get a participant',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Participant },
@@ -97,7 +97,7 @@ export const participantRoutes = [
     method: 'DELETE',
     path: '/api/participants/{participant_id}',
     tag: 'Participants',
-    summary: 'Remove a participant without data',
+    summary: 'Delete a participant without data',
     access: staff.participants,
     transaction: 'change',
     description: 'A participant for whom anything was recorded is 409 PARTICIPANT_HAS_DATA: withdraw instead.',
@@ -125,7 +125,7 @@ export const participantRoutes = [
     method: 'POST',
     path: '/api/participants/{participant_id}/reinstate',
     tag: 'Participants',
-    summary: 'Take a withdrawal back',
+    summary: 'Reinstate a withdrawn participant',
     access: staff.participants,
     transaction: 'change',
     description:

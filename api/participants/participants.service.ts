@@ -2,7 +2,6 @@ import { nowMs, nowIso } from '../../db/client/clock.js';
 import { intoEvents } from '../../db/events/events.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import type { OutboxMessage } from '../../db/outbox/outbox.js';
-import type { Tx } from '../../db/client/knex.js';
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
 import { insertMany } from '../../db/client/sets/bulk-insert.js';
 import { IDENTITY, erasedAt } from '../../db/participants/erasure.queries.js';
@@ -22,9 +21,10 @@ import type { Actor } from '../http/access.js';
 import { brokenRule, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
-import type { RequestContext } from '../http/route.js';
 import { assertNotErased } from './erasure-guard.js';
 import type { RequestScope } from '../studies/studies.service.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 export interface Fields {
   participant_code?: string;

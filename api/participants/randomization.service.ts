@@ -1,5 +1,4 @@
 import { putOutbox } from '../../db/outbox/outbox.js';
-import type { Tx } from '../../db/client/knex.js';
 import type { Randomization } from '../../db/models/records.js';
 import { insertRandomization, randomizationOf } from '../../db/participants/randomization.queries.js';
 import { problem } from '../http/errors.js';
@@ -7,6 +6,7 @@ import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor } from '../http/audit-actor.js';
 import { getParticipantOrThrow, realInstant, announceSourcesChanged } from './participants.service.js';
 import type { RequestScope } from '../studies/studies.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 export async function randomization(tx: Tx, participantId: string): Promise<Randomization> {
   const row = await randomizationOf(tx, participantId);

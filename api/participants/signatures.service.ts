@@ -1,5 +1,4 @@
 import { nowIso } from '../../db/client/clock.js';
-import type { Tx } from '../../db/client/knex.js';
 import type { Signature } from '../../db/models/records.js';
 import { offerSignature, withdrawSignature } from '../../db/anchor/override-requests.queries.js';
 import type { Decided } from '../../db/anchor/override-requests.queries.js';
@@ -10,6 +9,7 @@ import type { Actor } from '../http/access.js';
 import type { Dependencies } from '../dependencies.js';
 import { proveAgain, reauthenticationRequired } from '../identity/reauthentication.service.js';
 import type { ReauthenticationProof } from '../identity/reauthentication.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** What a signer gives beside the record that is signed. */
 export interface SignatureRequest {

@@ -1,4 +1,3 @@
-import type { Tx } from '../../db/client/knex.js';
 import {
   caregiverInStudy,
   hasParticipantsElsewhere,
@@ -14,6 +13,7 @@ import { participantForUpdate } from '../../db/participants/participants.queries
 import { problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { RequestScope } from '../studies/studies.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 type Unchanged = (record: Record<string, unknown>) => void;
 export interface CareOf {

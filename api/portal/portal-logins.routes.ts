@@ -1,13 +1,13 @@
 import { portalLoginsOf } from '../../db/portal/portal-logins.queries.js';
-import type { Tx } from '../../db/client/knex.js';
 import { anyone, staff } from '../http/access.js';
-import { clearedCookies, loginIn, refreshTokenIn } from '../identity/credentials/portal.js';
+import { clearedCookies, loginIn, refreshTokenIn } from '../http/security/portal.js';
 import { noContent, reply, route } from '../http/route.js';
 import { Paged, listOf, pageOf } from '../http/common.schemas.js';
 import { LeavePortal, PortalLogin, PortalTokens, RefreshPortal } from './portal.schemas.js';
 import { getCaregiverOrThrow } from './caregivers.service.js';
 import { getParticipantOrThrow } from '../participants/participants.service.js';
 import { leavePortal, refreshPortal, revokePortalLogin, revokePortalLogins } from './portal-logins.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 const tag = 'Portal';
 const may = staff.participants;
@@ -29,7 +29,7 @@ export const portalLoginRoutes = [
     method: 'POST',
     path: '/api/portal/refresh',
     tag,
-    summary: 'Exchange a refresh token of the portal for new tokens',
+    summary: 'Refresh the portal tokens',
     access: anyone,
     idempotencyKey: false,
     description:
@@ -45,7 +45,7 @@ export const portalLoginRoutes = [
     method: 'POST',
     path: '/api/portal/logout',
     tag,
-    summary: 'End a login of the portal',
+    summary: 'Log out of the portal',
     access: anyone,
     idempotencyKey: false,
     description:
@@ -68,7 +68,7 @@ export const portalLoginRoutes = [
     method: 'GET',
     path: participants,
     tag,
-    summary: 'A participant’s logins of the portal that are open',
+    summary: 'List a participant’s portal logins',
     access: may,
     transaction: 'read',
     query: Paged,
@@ -80,7 +80,7 @@ export const portalLoginRoutes = [
     method: 'DELETE',
     path: participants,
     tag,
-    summary: 'End all logins of a participant',
+    summary: 'End all portal logins of a participant',
     access: may,
     transaction: 'change',
     description: ends,
@@ -95,7 +95,7 @@ export const portalLoginRoutes = [
     method: 'DELETE',
     path: `${participants}/{portal_session_id}`,
     tag,
-    summary: 'End a login of a participant',
+    summary: 'End a portal login of a participant',
     access: may,
     transaction: 'change',
     description: ends,
@@ -110,7 +110,7 @@ export const portalLoginRoutes = [
     method: 'GET',
     path: caregivers,
     tag,
-    summary: 'A caregiver’s logins of the portal that are open',
+    summary: 'List a caregiver’s portal logins',
     access: may,
     transaction: 'read',
     query: Paged,
@@ -122,7 +122,7 @@ export const portalLoginRoutes = [
     method: 'DELETE',
     path: caregivers,
     tag,
-    summary: 'End all logins of a caregiver',
+    summary: 'End all portal logins of a caregiver',
     access: may,
     transaction: 'change',
     description: ends,
@@ -137,7 +137,7 @@ export const portalLoginRoutes = [
     method: 'DELETE',
     path: `${caregivers}/{portal_session_id}`,
     tag,
-    summary: 'End a login of a caregiver',
+    summary: 'End a portal login of a caregiver',
     access: may,
     transaction: 'change',
     description: ends,

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Tx } from '../../db/client/knex.js';
 import { asCaregiver, linkHash } from '../../db/portal/portal.queries.js';
 import {
   endPortalLogin,
@@ -10,14 +9,15 @@ import {
 } from '../../db/portal/portal-logins.queries.js';
 import type { PortalTokenRow, Whose } from '../../db/portal/portal-logins.queries.js';
 import { inScope } from '../../db/client/transaction.js';
-import { portalSession, refreshCookie, refreshTokenIn, sessionSecret } from '../identity/credentials/portal.js';
-import type { PortalPrincipal, PortalSession } from '../identity/credentials/portal.js';
-import { opaqueToken } from '../identity/credentials/tokens.js';
+import { portalSession, refreshCookie, refreshTokenIn, sessionSecret } from '../http/security/portal.js';
+import type { PortalPrincipal, PortalSession } from '../http/security/portal.js';
+import { opaqueToken } from '../http/security/tokens.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import type { RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 import type { RequestScope } from '../studies/studies.service.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 /** What a login gives: tokens for whoever sends them, cookies for pages. */
 export interface PortalTokens {

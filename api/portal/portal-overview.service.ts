@@ -1,4 +1,3 @@
-import type { Tx } from '../../db/client/knex.js';
 import type { Listed } from '../../db/client/paging.js';
 import { portalVisits, reachable, resultsPassedOn } from '../../db/portal/portal.queries.js';
 import type { PortalVisit } from '../../db/portal/portal.queries.js';
@@ -7,6 +6,7 @@ import { contactOf, publicName } from '../../workflows/domain/notifications/stud
 import { visitTitle } from '../../workflows/domain/scheduling/visit-title.js';
 import type { Participant } from '../http/access.js';
 import { problem } from '../http/errors.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** What the participant's page says besides visits: in the language of who reads it. */
 export async function overview(tx: Tx, { id, preferred_language, caregiver }: Participant) {

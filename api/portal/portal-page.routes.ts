@@ -8,7 +8,7 @@ import { reply, route } from '../http/route.js';
 const POLICY =
   "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /** Beside this file, also when it is built: scripts/build.mjs copies what is not TypeScript. */
-const asset = (name: string): string => readFileSync(new URL(`../portal/${name}`, import.meta.url), 'utf8');
+const asset = (name: string): string => readFileSync(new URL(`page/${name}`, import.meta.url), 'utf8');
 
 const file = (path: string, summary: string, name: string, type: string, more: Record<string, string> = {}) => {
   let content: string | undefined;

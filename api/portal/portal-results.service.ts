@@ -1,4 +1,3 @@
-import type { Tx } from '../../db/client/knex.js';
 import { portalResults, resultsShared } from '../../db/portal/portal-results.queries.js';
 import { studyShownTo } from '../../db/studies/study-face.queries.js';
 import type { PortalResult as ResultRow } from '../../db/portal/portal-results.queries.js';
@@ -9,6 +8,7 @@ import type { Titles } from '../../workflows/domain/assessment/titles.js';
 import { visitTitle } from '../../workflows/domain/scheduling/visit-title.js';
 import type { Participant } from '../http/access.js';
 import { problem } from '../http/errors.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** Tasks and metrics that the participant's page has names for, in each of its languages. */
 const NAMED: ReadonlySet<string> = new Set([

@@ -11,20 +11,20 @@ import {
   openLink,
 } from '../../db/portal/portal.queries.js';
 import type { CaredFor, OpenedCaregiver, PortalParticipant } from '../../db/portal/portal.queries.js';
-import type { Tx } from '../../db/client/knex.js';
 import { inScope } from '../../db/client/transaction.js';
 import type { Settings } from '../../settings.js';
 import type { Caregiver, Participant } from '../http/access.js';
-import { sessionSecret } from '../identity/credentials/portal.js';
-import type { PortalPrincipal } from '../identity/credentials/portal.js';
+import { sessionSecret } from '../http/security/portal.js';
+import type { PortalPrincipal } from '../http/security/portal.js';
 import { invalid, problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import type { RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 import { issuePortalTokens } from './portal-logins.service.js';
 import type { PortalTokens } from './portal-logins.service.js';
 import { requireLinkQuota } from '../identity/quotas.js';
 import type { RequestScope } from '../studies/studies.service.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 const addresses = { email: 'email', sms: 'phone' } as const;
 

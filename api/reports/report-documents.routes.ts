@@ -22,7 +22,7 @@ export const reportDocumentRoutes = [
   route({
     ...common,
     path: `${ofStudy}/pdf/summary`,
-    summary: 'The study’s report as PDF',
+    summary: 'Get the study’s report as PDF',
     description: printed,
     query: Type.Object({ ...printing, ...reportFilters }),
     responses: { 200: response(undefined, { mediaTypes: ['application/pdf'] }), 400: undefined },
@@ -32,7 +32,7 @@ export const reportDocumentRoutes = [
   route({
     ...common,
     path: `${ofStudy}/participants/{participant_id}/pdf`,
-    summary: 'A participant’s report as PDF',
+    summary: 'Get a participant’s report as PDF',
     description: printed,
     query: Type.Object({ ...printing, from: reportFilters.from, to: reportFilters.to }),
     responses: { 200: response(undefined, { mediaTypes: ['application/pdf'] }), 400: undefined },
@@ -45,7 +45,7 @@ export const reportDocumentRoutes = [
   route({
     ...common,
     path: `${ofStudy}/sessions/{session_id}/pdf`,
-    summary: 'A session’s report as PDF',
+    summary: 'Get a session’s report as PDF',
     description: printed,
     query: Type.Object(printing),
     responses: { 200: response(undefined, { mediaTypes: ['application/pdf'] }), 400: undefined },
@@ -58,7 +58,7 @@ export const reportDocumentRoutes = [
   route({
     ...common,
     path: `${ofStudy}/plots/{plot}`,
-    summary: 'A plot of the study as SVG, as its PDF has it',
+    summary: 'Get a plot of the study as SVG',
     description:
       '`plot` is `enrollment.svg`, `completion.svg`, `adherence.svg`, `metrics.svg`, or `course.svg` of the participant that `participant_id` names.',
     query: Type.Object({ ...language, ...reportFilters, participant_id: Type.Optional(Uuid) }),

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { nowIso } from '../../db/client/clock.js';
 import { canonicalJson } from '../../db/audit/canonical-json.js';
 import { signaturesOf } from '../../db/participants/signatures.queries.js';
-import type { Tx } from '../../db/client/knex.js';
 import {
   adherenceMap,
   auditHead,
@@ -18,7 +17,7 @@ import { together } from '../../db/client/one-trip.js';
 import { snapshotAsCaller } from '../../db/client/request.js';
 import type { ReportScope, ReportFilter } from '../../db/reports/base.queries.js';
 import { inScope, withFileLimits } from '../../db/client/transaction.js';
-import { PrintQueue } from './pdf/print-queue.js';
+import { ConcurrencyLimiter } from '../util/concurrency-limiter.js';
 import { authorizeUser, staff } from '../http/access.js';
 import type { Actor } from '../http/access.js';
 import { attachment } from '../http/conventions/file-names.js';
@@ -28,10 +27,12 @@ import { studyPlots } from './document/data.js';
 import type { Imprint, ParticipantData, Plot, SessionData, StudyData, Task } from './document/data.js';
 import type { ReportLanguage } from './document/words.js';
 import { reply } from '../http/route.js';
-import type { Reply, RequestContext } from '../http/route.js';
+import type { Reply } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 import { reportFilter, participantReport } from './reports.service.js';
 import { execute } from '../../db/client/query.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 export interface Ordering {
   services: Dependencies;
@@ -64,7 +65,7 @@ function snapshot<T>(
 }
 
 /** One is read at a time, by one process of the database: nobody who only asks for a page waits for it. */
-const reading = new PrintQueue(1);
+const reading = new ConcurrencyLimiter(1);
 
 const head = async (tx: Tx, studyId: string) => {
   const study = await studyHead(tx, studyId);

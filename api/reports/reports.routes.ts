@@ -1,4 +1,3 @@
-import type { Tx } from '../../db/client/knex.js';
 import type { ReportScope, ReportFilter } from '../../db/reports/base.queries.js';
 import * as study from '../../db/reports/study.queries.js';
 import { participantStatements } from '../../db/reports/participant.queries.js';
@@ -25,6 +24,7 @@ import {
 } from './reports.schemas.js';
 import type { Dependencies } from '../dependencies.js';
 import { reportFilter, participantReport, report } from './reports.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 const tag = 'Reports';
 const counts = { method: 'GET', tag, access: inStudy(), transaction: 'read', query: ReportQuery } as const;
@@ -61,7 +61,7 @@ export const reportRoutes = [
     ...counts,
     transaction: 'once',
     path: '/api/reports/summary',
-    summary: 'How much there is, over the studies that the caller may see',
+    summary: 'Report a summary across accessible studies',
     responses: { 200: TotalsReport, 400: undefined },
     prefetch: ({ query, studyId }) => [study.totals({ study: studyId ?? null, ...query })],
     handle: ({ prefetched: [rows], query, studyId }) => {
@@ -72,7 +72,7 @@ export const reportRoutes = [
   route({
     ...keptCounts,
     path: `${ofStudy}/summary`,
-    summary: 'A study in numbers',
+    summary: 'Report a study’s summary',
     responses: { 200: SummaryReport, 400: undefined },
     description: `Visits, sessions and anchors by their status. \`overridden\` anchors are among the finalized. \`rate\` is the share of due visits that were completed inside their window. ${judged}`,
     handle: (given) => kept(given, 'summary', study.studySummary),
@@ -80,7 +80,7 @@ export const reportRoutes = [
   route({
     ...keptCounts,
     path: `${ofStudy}/enrollment`,
-    summary: 'Enrollment by month and by site',
+    summary: 'Report enrollment by month and site',
     responses: { 200: EnrollmentReport, 400: undefined },
     description:
       'The month is that of `enrollment_date`; `total` is of all participants, those without a date (`without_date`) stand in no month.',
@@ -89,7 +89,7 @@ export const reportRoutes = [
   route({
     ...keptCounts,
     path: `${ofStudy}/completion`,
-    summary: 'What became of each window’s visits',
+    summary: 'Report visit completion by window',
     responses: { 200: CompletionReport, 400: undefined },
     description: `\`rate\` is completed of due; \`missed\` is due and not completed. ${judged} Visits of no window stand last, with \`code\` null.`,
     handle: (given) =>
@@ -98,7 +98,7 @@ export const reportRoutes = [
   route({
     ...keptCounts,
     path: `${ofStudy}/modules`,
-    summary: 'Distribution of each task’s metrics',
+    summary: 'Report the distribution of task metrics',
     responses: { 200: ModulesReport, 400: undefined },
     description: 'Of the task summaries of all sessions. `sd` is the sample’s; percentiles are interpolated.',
     handle: (given) => kept(given, 'modules', async (tx, question) => ({ by_task: await study.modules(tx, question) })),
@@ -106,7 +106,7 @@ export const reportRoutes = [
   route({
     ...keptCounts,
     path: `${ofStudy}/sites`,
-    summary: 'Sites side by side',
+    summary: 'Report sites side by side',
     query: SitesReportQuery,
     responses: { 200: SitesReport, 400: undefined },
     description:
@@ -124,7 +124,7 @@ export const reportRoutes = [
     method: 'GET',
     path: `${ofStudy}/visits`,
     tag,
-    summary: 'Visits with their adherence and days off target',
+    summary: 'Report visits with adherence and days off target',
     access: inStudy(),
     transaction: 'change',
     query: VisitReportQuery,
@@ -148,7 +148,7 @@ export const reportRoutes = [
     method: 'GET',
     path: '/api/reports/participants/{participant_id}',
     tag,
-    summary: 'One participant: anchor, schedule, visits, sessions, metrics over time',
+    summary: 'Get the report of a participant',
     access: inStudy(),
     transaction: 'change',
     description: 'Codes only, no name or address. Reading it is recorded in the audit log.',

@@ -1,7 +1,7 @@
 import { readVersionAsOf, readVisitsAsOf } from '../../db/anchor/as-of.queries.js';
-import type { Tx } from '../../db/client/knex.js';
 import { schedule } from './schedule-versions.service.js';
 import { requirePast } from '../participants/as-of.js';
+import type { Tx } from '../../db/client/database.js';
 
 /**
  * The schedule now, or the one that was current at `instant` with its visits as they stood then. @throws as `anchorAt`

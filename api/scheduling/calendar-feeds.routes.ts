@@ -24,7 +24,7 @@ export const calendarFeedRoutes = [
     method: 'GET',
     path: '/api/calendar/visits.ics',
     tag: 'Portal',
-    summary: 'A participant’s visits for a calendar program, by a secret address',
+    summary: 'Get a calendar feed by its secret address',
     access: anyone,
     description:
       'In the language of the participant, or of the caregiver whose feed it is. It has an ETag, and says how often to look again (REFRESH-INTERVAL). After a withdrawal what was still to be done is CANCELLED. A revoked address is 404.',
@@ -37,7 +37,7 @@ export const calendarFeedRoutes = [
     method: 'GET',
     path: ownPath,
     transaction: 'read',
-    summary: 'The address of one’s own calendar feed',
+    summary: 'Get the address of the own calendar feed',
     description: 'Without one 404.',
     responses: { 200: CalendarFeed, 404: undefined },
     handle: ({ tx, actor, services }) => readOwnFeed(tx, services.settings, actor),
@@ -48,7 +48,7 @@ export const calendarFeedRoutes = [
     path: ownPath,
     transaction: 'change',
     idempotencyKey: false,
-    summary: 'Make one’s own calendar feed',
+    summary: 'Create the own calendar feed',
     description: 'Where there is one it is answered again, with 200.',
     responses: { 201: CalendarFeed, 200: CalendarFeed },
     handle: async ({ tx, audit, actor, context, services }) => {
@@ -61,7 +61,7 @@ export const calendarFeedRoutes = [
     method: 'DELETE',
     path: ownPath,
     transaction: 'change',
-    summary: 'Revoke the address of one’s own calendar feed',
+    summary: 'Revoke the own calendar feed',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context }) => {
       await revokeOwnFeed({ tx, audit, actor, context });
@@ -72,7 +72,7 @@ export const calendarFeedRoutes = [
     method: 'GET',
     path: staffPath,
     tag: 'Portal',
-    summary: 'A participant’s calendar feeds: its own, and those of its caregivers',
+    summary: 'List the calendar feeds of a participant and its caregivers',
     access: staff.participants,
     transaction: 'read',
     query: Paged,
@@ -86,7 +86,7 @@ export const calendarFeedRoutes = [
     method: 'POST',
     path: staffPath,
     tag: 'Portal',
-    summary: 'Make a participant’s own calendar feed',
+    summary: 'Create a participant’s calendar feed',
     access: staff.participants,
     transaction: 'change',
     idempotencyKey: false,

@@ -1,5 +1,4 @@
 import type { AuditTrail } from '../../db/audit/audit.js';
-import type { Tx } from '../../db/client/knex.js';
 import { dropFeed, feedOf, feedToRead, feedsOf, keepFeed } from '../../db/scheduling/calendar-feeds.queries.js';
 import type { CalendarFeed, FeedOf } from '../../db/scheduling/calendar-feeds.queries.js';
 import { signedToken, subjectOfToken } from '../../db/notifications/signed-links.js';
@@ -8,12 +7,14 @@ import { reach } from '../../settings.js';
 import { builtInLanguage } from '../../workflows/domain/notifications/built-in.js';
 import { publicName } from '../../workflows/domain/notifications/study-face.js';
 import type { Actor, Participant } from '../http/access.js';
-import { sessionSecret } from '../identity/credentials/portal.js';
+import { sessionSecret } from '../http/security/portal.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import type { Reply, RequestContext } from '../http/route.js';
+import type { Reply } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 import { visitCalendar } from './visit-calendar.service.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 type Settings = Dependencies['settings'];
 interface Change {

@@ -1,5 +1,4 @@
 import { putOutbox } from '../../db/outbox/outbox.js';
-import type { Tx } from '../../db/client/knex.js';
 import {
   deleteEventDefinition,
   eventDefinitionById,
@@ -13,6 +12,7 @@ import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { RequestScope } from '../studies/studies.service.js';
 import { requireBattery } from './windows.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 const unique = { event_definitions_study_id_event_oid_key: 'EVENT_OID_TAKEN' } as const;
 

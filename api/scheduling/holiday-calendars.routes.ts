@@ -46,7 +46,7 @@ export const holidayCalendarRoutes = [
     method: 'GET',
     path: '/api/holiday-calendars/{calendar_id}',
     tag,
-    summary: 'A holiday calendar',
+    summary: 'Get a holiday calendar',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: HolidayCalendar },

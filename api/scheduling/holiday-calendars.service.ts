@@ -1,6 +1,5 @@
 import type { Static } from 'typebox';
 import { putOutbox } from '../../db/outbox/outbox.js';
-import type { Tx } from '../../db/client/knex.js';
 import {
   calendarById,
   clearDefault,
@@ -17,6 +16,7 @@ import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { HolidayCalendarChange, NewHolidayCalendar } from './edc.schemas.js';
 import type { RequestScope } from '../studies/studies.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 const unique = {
   holiday_calendars_study_id_name_key: 'CALENDAR_NAME_TAKEN',

@@ -1,4 +1,3 @@
-import type { Tx } from '../../db/client/knex.js';
 import {
   listVersions,
   readVersion,
@@ -8,6 +7,7 @@ import {
 import { readInScope } from '../../db/client/transaction.js';
 import { problem } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
+import type { Tx } from '../../db/client/database.js';
 
 interface VersionRow extends Record<string, unknown> {
   id: string;

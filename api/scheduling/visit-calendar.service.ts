@@ -1,4 +1,3 @@
-import type { Tx } from '../../db/client/knex.js';
 import { calendarFacts, listVisits } from '../../db/scheduling/visits.queries.js';
 import type { VisitRecord } from '../../db/scheduling/visits.queries.js';
 import { calendarFile } from '../../workflows/domain/scheduling/calendar-file.js';
@@ -8,6 +7,7 @@ import { visitTitle } from '../../workflows/domain/scheduling/visit-title.js';
 import { contentTag } from '../http/conventions/etag.js';
 import { reply } from '../http/route.js';
 import type { Reply } from '../http/route.js';
+import type { Tx } from '../../db/client/database.js';
 
 const MOST = 500;
 const LOOK_AGAIN_HOURS = 6;

@@ -1,6 +1,5 @@
 import type { Static } from 'typebox';
 import { visitKey } from '../../db/audit/hashing.js';
-import type { Tx } from '../../db/client/knex.js';
 import type { ScheduledVisit } from '../../db/models/records.js';
 import { readScheduleInputs } from '../../db/scheduling/schedules.queries.js';
 import { settleReview } from '../../db/scheduling/visits.queries.js';
@@ -10,6 +9,7 @@ import { auditActor } from '../http/audit-actor.js';
 import type { Review } from './schedules.schemas.js';
 import type { RequestScope } from '../studies/studies.service.js';
 import { getVisitOrThrow } from './visits.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 /**
  * Settles a completed visit that a re-anchoring flagged: it keeps the target that it is reported against, or takes the

@@ -13,7 +13,7 @@ export const visitStateRoutes = [
     method: 'POST',
     path: '/api/visits/{visit_id}/cancel',
     tag: 'Visits',
-    summary: 'Cancel a visit that is not done',
+    summary: 'Cancel a visit',
     access: staff.participants,
     transaction: 'change',
     description:
@@ -27,7 +27,7 @@ export const visitStateRoutes = [
     method: 'POST',
     path: '/api/visits/{visit_id}/reopen',
     tag: 'Visits',
-    summary: 'Take a cancellation, completion or miss back',
+    summary: 'Reopen a visit',
     access: staff.participants,
     transaction: 'change',
     description:
@@ -41,7 +41,7 @@ export const visitStateRoutes = [
     method: 'GET',
     path: '/api/participants/{participant_id}/visits.ics',
     tag: 'Visits',
-    summary: 'A participant’s visits as a calendar feed (text/calendar)',
+    summary: 'Get a participant’s visits as iCalendar',
     description: 'In the participant’s language. Calendar programs send no token: for them there is a secret address.',
     access: inStudy(),
     transaction: 'read',

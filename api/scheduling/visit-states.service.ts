@@ -1,5 +1,4 @@
 import { visitKey } from '../../db/audit/hashing.js';
-import type { Tx } from '../../db/client/knex.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
 import type { ParticipantRecord } from '../../db/participants/participants.queries.js';
@@ -14,6 +13,7 @@ import { auditActor } from '../http/audit-actor.js';
 import { assertNotWithdrawn, announceSourcesChanged } from '../participants/participants.service.js';
 import type { RequestScope } from '../studies/studies.service.js';
 import { getVisitOrThrow, lockVisitForShare } from './visits.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 const REASON_WIDTH = 200;
 

@@ -3,7 +3,6 @@ import type { Static } from 'typebox';
 import { nowIso } from '../../db/client/clock.js';
 import { visitKey } from '../../db/audit/hashing.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
-import type { Tx } from '../../db/client/knex.js';
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
 import type { ParticipantRecord } from '../../db/participants/participants.queries.js';
 import { statusToday } from '../../db/scheduling/visit-statuses.queries.js';
@@ -24,6 +23,7 @@ import {
 } from '../participants/participants.service.js';
 import type { RequestScope } from '../studies/studies.service.js';
 import { getWindowOrThrow, requireBattery } from './windows.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 /**
  * Schedules a visit by hand: it belongs to no schedule version. The first one of a window is that window's visit: a

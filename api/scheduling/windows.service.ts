@@ -1,5 +1,4 @@
 import { putOutbox } from '../../db/outbox/outbox.js';
-import type { Tx } from '../../db/client/knex.js';
 import type { VisitWindow } from '../../db/models/records.js';
 import {
   batteryIsOf,
@@ -14,6 +13,7 @@ import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import { getStudyOrThrow as existingStudy } from '../studies/studies.service.js';
 import type { RequestScope } from '../studies/studies.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 type Fields = Partial<
   Pick<

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { putOutbox } from '../../db/outbox/outbox.js';
-import type { Tx } from '../../db/client/knex.js';
 import {
   insertSimulation,
   lockUnfinished,
@@ -17,6 +16,7 @@ import type { SimulationResult } from '../../workflows/domain/simulation/result.
 import { brokenRule, invalid, problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { RequestScope } from '../studies/studies.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 const MOST_UNFINISHED = 10;
 /** Planned visits of a simulation: what its time and memory grow with. */

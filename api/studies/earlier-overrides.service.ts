@@ -1,5 +1,5 @@
-import type { Tx } from '../../db/client/knex.js';
 import { countOffAnchor } from '../../db/scheduling/schedules.queries.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** `moved_by_earlier_override` is there only where somebody's visits move. */
 export type WithEarlierOverrides<T> = T & { moved_by_earlier_override?: number };

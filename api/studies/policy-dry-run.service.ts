@@ -1,4 +1,3 @@
-import type { Tx } from '../../db/client/knex.js';
 import { readFacts } from '../../db/participants/facts.queries.js';
 import { readScheduleInputs, readScheduleSources } from '../../db/scheduling/schedules.queries.js';
 import { visitKey } from '../../db/audit/hashing.js';
@@ -6,6 +5,7 @@ import { factsOf } from '../../workflows/domain/anchor/facts.js';
 import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
 import { reanchor } from '../../workflows/domain/anchor/reanchoring.js';
 import type { EvaluationResult } from '../../workflows/domain/util/types.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** Small, since planning visits keeps the process busy: other requests are answered between two batches. */
 const BATCH = 100;

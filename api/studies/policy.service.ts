@@ -1,5 +1,4 @@
 import type { AuditTrail } from '../../db/audit/audit.js';
-import type { Tx } from '../../db/client/knex.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { policyOf } from '../../workflows/domain/anchor/facts.js';
 import { completePolicy } from '../../workflows/domain/anchor/policy.js';
@@ -10,10 +9,11 @@ import { sameJson } from '../../workflows/domain/util/same.js';
 import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import type { RequestContext } from '../http/route.js';
 import { Type } from '../http/common.schemas.js';
 import { check } from '../http/validation/validation.js';
 import { execute } from '../../db/client/query.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 interface Change {
   tx: Tx;

@@ -45,7 +45,7 @@ export const siteRoutes = [
     method: 'GET',
     path: '/api/sites/{site_id}',
     tag: 'Sites',
-    summary: 'A site',
+    summary: 'Get a site',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Site },

@@ -1,5 +1,4 @@
 import { putOutbox } from '../../db/outbox/outbox.js';
-import type { Tx } from '../../db/client/knex.js';
 import type { Site } from '../../db/models/records.js';
 import { insertSite, siteById, updateSite } from '../../db/studies/sites.queries.js';
 import { problem } from '../http/errors.js';
@@ -8,6 +7,7 @@ import { auditActor, changedFields } from '../http/audit-actor.js';
 import { withEarlierOverrides } from './earlier-overrides.service.js';
 import type { WithEarlierOverrides } from './earlier-overrides.service.js';
 import type { RequestScope } from './studies.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 type Fields = Partial<Pick<Site, 'site_code' | 'name' | 'timezone' | 'status'>>;
 const unique = { sites_study_id_site_code_key: 'SITE_CODE_TAKEN' } as const;

@@ -10,7 +10,7 @@ export const studyRoutes = [
     method: 'GET',
     path: '/api/studies',
     tag: 'Studies',
-    summary: 'List the studies that the caller may see',
+    summary: 'List studies',
     access: inStudy(),
     transaction: 'read',
     query: Type.Object({
@@ -47,7 +47,7 @@ export const studyRoutes = [
     method: 'GET',
     path: '/api/studies/{study_id}',
     tag: 'Studies',
-    summary: 'A study',
+    summary: 'Get a study',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Study },

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { AuditTrail } from '../../db/audit/audit.js';
-import type { Tx } from '../../db/client/knex.js';
 import type { Study } from '../../db/models/records.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import {
@@ -21,11 +20,12 @@ import { withEarlierOverrides } from './earlier-overrides.service.js';
 import type { WithEarlierOverrides } from './earlier-overrides.service.js';
 import { acceptPolicy, savePolicy } from './policy.service.js';
 import { acceptStudyFace, changesFace } from './study-face.js';
-import type { RequestContext } from '../http/route.js';
 import { acceptSchedulingMode } from './settings/scheduling-mode.js';
 import { acceptNotifications } from './settings/notifications.js';
 import { acceptPortalResults } from './settings/portal-results.js';
 import { acceptSignatures } from './settings/signatures.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 export interface RequestScope {
   tx: Tx;

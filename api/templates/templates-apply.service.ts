@@ -1,4 +1,3 @@
-import type { Tx } from '../../db/client/knex.js';
 import { insertEventDefinition } from '../../db/scheduling/event-definitions.queries.js';
 import { insertWindow } from '../../db/scheduling/windows.queries.js';
 import { taskDefinition } from '../../workflows/domain/assessment/tasks.js';
@@ -12,6 +11,7 @@ import { createStudy } from '../studies/studies.service.js';
 import type { RequestScope } from '../studies/studies.service.js';
 import type { StudyTemplate } from './templates.service.js';
 import { execute } from '../../db/client/query.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** Of what a template plans, all that applying it would create, with the defaults filled in; nothing is changed. */
 export function previewTemplate(template: StudyTemplate) {

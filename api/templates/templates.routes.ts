@@ -22,7 +22,7 @@ export const templateRoutes = [
   route({
     ...read,
     path: '/api/templates',
-    summary: 'List study designs to begin with',
+    summary: 'List study templates',
     description: 'Those that come with the service, and those saved from studies that the caller sees.',
     query: Type.Object({
       ...paging,
@@ -40,7 +40,7 @@ export const templateRoutes = [
   route({
     ...read,
     path: '/api/templates/categories',
-    summary: 'Categories of study designs',
+    summary: 'List template categories',
     query: Paged,
     responses: { 200: listOf(Category) },
     handle: async ({ tx, query }) => pageOf(categoriesOf(await templates(tx)), query),
@@ -48,14 +48,14 @@ export const templateRoutes = [
   route({
     ...read,
     path: one,
-    summary: 'A study design in full',
+    summary: 'Get a study template',
     responses: { 200: response(Template, { etag: true }) },
     handle: async ({ tx, params }) => tagged(await template(tx, params.template_id)),
   }),
   route({
     ...read,
     path: `${one}/preview`,
-    summary: 'Everything that applying it would create',
+    summary: 'Preview what a template creates',
     responses: { 200: TemplatePreview },
     handle: async ({ tx, params }) => previewTemplate(await template(tx, params.template_id)),
   }),
@@ -63,7 +63,7 @@ export const templateRoutes = [
     method: 'POST',
     path: `${one}/apply`,
     tag,
-    summary: 'Make a study of it',
+    summary: 'Create a study from a template',
     access: outsideStudy(inStudy('researcher')),
     transaction: 'change',
     query: ApplyQuery,
@@ -92,7 +92,7 @@ export const templateRoutes = [
     method: 'DELETE',
     path: one,
     tag,
-    summary: 'Remove a saved template',
+    summary: 'Delete a saved template',
     access: outsideStudy(staff.configure),
     transaction: 'change',
     responses: { 204: undefined },

@@ -1,6 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import type { Static } from 'typebox';
-import type { Tx } from '../../db/client/knex.js';
 import {
   deleteTemplate,
   insertTemplate,
@@ -18,6 +17,7 @@ import { check } from '../http/validation/validation.js';
 import { CAPTURE_DEFAULTS } from '../capture/capture-defaults.js';
 import { getStudyOrThrow as existingStudy } from '../studies/studies.service.js';
 import type { RequestScope } from '../studies/studies.service.js';
+import type { Tx } from '../../db/client/database.js';
 
 export type StudyTemplate = Static<typeof TemplateFile> & { source: 'built_in' | 'study'; study_id: string | null };
 const FOLDER = new URL('../templates/', import.meta.url);

@@ -54,7 +54,7 @@ export function timelinePage(
 <body><main><h1>Timeline of ${escape(subject.participant_code)}</h1><p>${escape(subject.study_name.includes(subject.study_code) ? subject.study_name : `${subject.study_name} (${subject.study_code})`)}</p>
 <dl>${fact('Status', subject.status)}${fact('Site', subject.site_code ?? 'none')}${fact('Enrollment date', `${subject.enrollment_date ?? 'not known yet'} (${subject.anchor_status})`)}${fact('Time zone', subject.zone)}</dl>
 <figure>${timelineSvg(subject, items)}</figure>
-<h2>Everything in order</h2>
+<h2>Chronology</h2>
 <table><caption>Oldest first; the numbers are those of the picture.</caption><thead><tr><th scope="col"><span>No.</span></th><th scope="col">When</th><th scope="col" class="k">Kind</th><th scope="col">What</th><th scope="col" class="links">Look at</th></tr></thead><tbody>
 ${items.map(row).join('\n')}
 </tbody></table>

@@ -1,4 +1,3 @@
-import type { Tx } from '../../db/client/knex.js';
 import { listTimeline, timelineSubject } from '../../db/timeline/timeline.queries.js';
 import type { TimelineFilter, TimelineRow } from '../../db/timeline/timeline.queries.js';
 import type { Participant } from '../http/access.js';
@@ -6,6 +5,7 @@ import { problem } from '../http/errors.js';
 import { builtInLanguage } from '../../workflows/domain/notifications/built-in.js';
 import { visitTitle } from '../../workflows/domain/scheduling/visit-title.js';
 import { timelineWords, wordsForCaregivers } from '../portal/portal-words.js';
+import type { Tx } from '../../db/client/database.js';
 
 /** What concerns the participant itself; how dates are decided, schedules are made and results travel does not. */
 export const portalKinds = ['participant', 'consent', 'visit', 'session', 'reminder'] as const;

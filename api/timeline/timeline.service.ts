@@ -1,4 +1,3 @@
-import type { Tx } from '../../db/client/knex.js';
 import { listTimeline, timelineSubject } from '../../db/timeline/timeline.queries.js';
 import type { TimelineFilter, TimelineRow, TimelineSubject } from '../../db/timeline/timeline.queries.js';
 import { problem } from '../http/errors.js';
@@ -6,6 +5,7 @@ import type { Dependencies } from '../dependencies.js';
 import { linksOf } from './links.js';
 import type { Links } from './links.js';
 import { titleOf } from './titles.js';
+import type { Tx } from '../../db/client/database.js';
 
 export interface TimelineItem {
   at: string;

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import type { Tx } from '../../db/client/knex.js';
 import { datasetRows, momentOf } from '../../db/exports/datasets.queries.js';
 import type { PageDatasetName } from '../../db/exports/datasets.queries.js';
 import { studyById } from '../../db/studies/studies.queries.js';
@@ -7,8 +6,10 @@ import { inScope } from '../../db/client/transaction.js';
 import type { Actor } from '../http/access.js';
 import { auditActor } from '../http/audit-actor.js';
 import { reply } from '../http/route.js';
-import type { Reply, RequestContext } from '../http/route.js';
+import type { Reply } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
+import type { Tx } from '../../db/client/database.js';
+import type { RequestContext } from '../http/request-context.js';
 
 /** The version of the documents' form; a change that a reader must know of raises it. */
 const FORMAT = 1;

@@ -1,10 +1,10 @@
-import type { Tx } from '../../db/client/knex.js';
 import { datasetPage } from '../../db/exports/datasets.queries.js';
 import type { PageDatasetName } from '../../db/exports/datasets.queries.js';
-import { jwtSecret } from '../identity/credentials/tokens.js';
+import { jwtSecret } from '../http/security/tokens.js';
 import { makeCursor, readCursor } from '../http/conventions/cursor.js';
 import { problem } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
+import type { Tx } from '../../db/client/database.js';
 
 /**
  * A page of a set: by `cursor`, or by `skip` like the lists elsewhere.

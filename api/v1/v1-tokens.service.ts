@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { AuditTrail } from '../../db/audit/audit.js';
-import type { Tx } from '../../db/client/knex.js';
 import { apiTokenById, insertApiToken, revokeApiToken } from '../../db/v1/api-tokens.queries.js';
 import type { ApiToken } from '../../db/v1/api-tokens.queries.js';
 import { missingIds } from '../../db/identity/users.queries.js';
 import { rolesOfScope } from '../http/access.js';
 import type { Actor, TokenScope } from '../http/access.js';
-import { sha256, signToken } from '../identity/credentials/tokens.js';
+import { sha256, signToken } from '../http/security/tokens.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import type { Credential, RequestContext } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
 import { notifyUser } from '../identity/account-notices.js';
 import { requireRecentProof } from '../identity/reauthentication.service.js';
 import type { ReauthenticationProof } from '../identity/reauthentication.service.js';
+import type { Tx } from '../../db/client/database.js';
+import type { Credential } from '../http/request-context.js';
+import type { RequestContext } from '../http/request-context.js';
 
 interface Change {
   tx: Tx;

@@ -8,11 +8,8 @@ import { Type, Uuid, listOf, oneOf, paging, sorting } from '../http/common.schem
 import { Reauthentication } from '../identity/reauthentication.schemas.js';
 import { Study } from '../studies/studies.schemas.js';
 import {
-  ApiToken,
   AuthoredBattery,
   AuthoredWindow,
-  MintedToken,
-  NewToken,
   Snapshot,
   StudyExport,
   V1Anchor,
@@ -30,6 +27,9 @@ import { putBattery, putWindow } from './v1-authoring.service.js';
 import { exportSnapshot, snapshot } from './v1-document.service.js';
 import { v1Page } from './v1-lists.service.js';
 import { endToken, getTokenOrThrow, mintToken } from './v1-tokens.service.js';
+import { ApiToken } from '../identity/api-tokens.schemas.js';
+import { MintedToken } from '../identity/api-tokens.schemas.js';
+import { NewToken } from '../identity/api-tokens.schemas.js';
 
 const tag = 'Programmatic access';
 const tokens = { tag, access: outsideStudy(signedIn) } as const;
@@ -90,7 +90,7 @@ export const v1Routes = [
     ...tokens,
     method: 'GET',
     path: '/api/v1/tokens',
-    summary: 'One’s own tokens that were not revoked',
+    summary: 'List own tokens',
     access: outsideStudy(withNote(signedIn, 'another user’s (`user_id`) for admin only')),
     transaction: 'read',
     query: Type.Object({
@@ -110,7 +110,7 @@ export const v1Routes = [
     ...tokens,
     method: 'GET',
     path: '/api/v1/tokens/{id}',
-    summary: 'A token of one’s own',
+    summary: 'Get an own token',
     transaction: 'read',
     responses: { 200: response(ApiToken, { etag: true }) },
     handle: async ({ tx, actor, params }) => tagged(await getTokenOrThrow(tx, actor, params.id)),
@@ -119,7 +119,7 @@ export const v1Routes = [
     ...tokens,
     method: 'DELETE',
     path: '/api/v1/tokens/{id}',
-    summary: 'Revoke a token, at once',
+    summary: 'Revoke a token',
     access: outsideStudy(withNote(signedIn, 'one’s own; an admin anybody’s')),
     transaction: 'change',
     responses: { 204: undefined },
@@ -132,7 +132,7 @@ export const v1Routes = [
     method: 'GET',
     path: '/api/v1/studies',
     tag,
-    summary: 'The studies of the token',
+    summary: 'List the studies of the token',
     access: scoped('studies:read'),
     transaction: 'read',
     query: Type.Object(v1Paging),
@@ -144,22 +144,16 @@ export const v1Routes = [
     'participants:read',
     V1Participant,
     'participants',
-    'Participants of a study, without what says who they are',
+    'List participants without identifying data',
   ),
-  list(
-    'schedules',
-    'schedules:read',
-    V1Schedule,
-    'schedules',
-    'The current schedule of each participant, with its visits',
-  ),
-  list('anchors', 'anchors:read', V1Anchor, 'anchors', 'The anchor of each participant'),
-  list('sessions', 'sessions:read', V1Session, 'sessions', 'Assessment sessions of a study'),
+  list('schedules', 'schedules:read', V1Schedule, 'schedules', 'List current schedules with their visits'),
+  list('anchors', 'anchors:read', V1Anchor, 'anchors', 'List anchor dates'),
+  list('sessions', 'sessions:read', V1Session, 'sessions', 'List assessment sessions'),
   route({
     method: 'GET',
     path: '/api/v1/studies/{study_id}/snapshot',
     tag,
-    summary: 'A study at one instant, with the head of its audit chain at that instant',
+    summary: 'Get a snapshot of a study as of an instant',
     access: scoped('snapshots:read'),
     transaction: 'snapshot',
     description:
@@ -172,7 +166,7 @@ export const v1Routes = [
     method: 'GET',
     path: '/api/v1/studies/{study_id}/export',
     tag,
-    summary: 'Everything of a study, history included',
+    summary: 'Export a study with its history',
     access: scoped('exports:read'),
     transaction: 'snapshot',
     description:
@@ -189,7 +183,7 @@ export const v1Routes = [
     method: 'PUT',
     path: '/api/v1/studies/{study_id}/batteries/{code}',
     tag,
-    summary: 'Author a battery: make it what the body says',
+    summary: 'Create or replace a battery',
     description: `${whole} A published battery that differs gets its next version.`,
     access: scoped('authoring:write'),
     transaction: 'change',
@@ -212,7 +206,7 @@ export const v1Routes = [
     method: 'PUT',
     path: '/api/v1/studies/{study_id}/visit-windows/{code}',
     tag,
-    summary: 'Author a visit window: make it what the body says',
+    summary: 'Create or replace a visit window',
     description: `${whole} \`battery_code\` names a battery of the study.`,
     access: scoped('authoring:write'),
     transaction: 'change',

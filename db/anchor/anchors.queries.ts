@@ -1,10 +1,10 @@
-import type { Tx } from '../client/knex.js';
 import { inOneTrip } from '../client/one-trip.js';
 import type { Statement } from '../client/one-trip.js';
 import { prepared } from '../client/prepared.js';
 import { insertRows, into } from '../client/sets/bulk-insert.js';
 import type { Insert } from '../client/sets/bulk-insert.js';
-import type { MessageDetails } from './message-details.queries.js';
+import type { MessageDetails } from '../participants/message-details.queries.js';
+import type { Tx } from '../client/database.js';
 
 /**
  * Takes the anchor's row for this transaction and tells what an earlier try of the same command came to. What is

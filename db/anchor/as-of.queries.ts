@@ -1,7 +1,7 @@
 import { visitStatus } from '../scheduling/effective-status.js';
-import type { Tx } from '../client/knex.js';
 import type { AnchorResponse } from './anchors.queries.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 export interface Existence {
   ahead: boolean;

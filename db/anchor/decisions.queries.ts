@@ -1,7 +1,7 @@
 import { hashOf } from '../audit/hashing.js';
-import type { Tx } from '../client/knex.js';
 import { chunk } from '../client/sets/chunk.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /**
  * What stands behind a history entry: the snapshot, the policy as it was stored, what was asked and what came of it.

@@ -1,6 +1,7 @@
-import type { Database, Tx } from '../client/knex.js';
 import { prepared } from '../client/prepared.js';
 import { execute } from '../client/query.js';
+import type { Database } from '../client/database.js';
+import type { Tx } from '../client/database.js';
 
 /** How long an authorization of a replaced key still counts: as long as the API's own may be on their way. */
 const OVERLAP_HOURS = 24;

@@ -1,6 +1,6 @@
-import type { Tx } from '../client/knex.js';
 import type { Signature } from '../models/records.js';
 import { execute, query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /** An override request as a decision about it reads it. */
 export interface OverrideRequest {

@@ -1,7 +1,7 @@
 import { raw } from 'objection';
 import { OverrideRequest } from '../models/messages.js';
-import type { Tx } from '../client/knex.js';
 import type { Signature } from '../models/records.js';
+import type { Tx } from '../client/database.js';
 
 /** Override requests as an approver reads them (decisions, section 5, "approvals"). */
 const requests = (tx: Tx) =>

@@ -1,9 +1,9 @@
-import type { Tx } from '../client/knex.js';
 import type { Statement } from '../client/one-trip.js';
 import { prepared } from '../client/prepared.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import { execute, query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 export interface ModuleRow {
   id: string;

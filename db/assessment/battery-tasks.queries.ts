@@ -1,4 +1,4 @@
-import type { Tx } from '../client/knex.js';
+import type { Tx } from '../client/database.js';
 
 /** Of each battery of a study the tasks that any version of it has. */
 export async function tasksOfBatteries(tx: Tx, studyId: string): Promise<Record<number, string[]>> {

@@ -1,8 +1,8 @@
 import { sessionStatus } from '../scheduling/effective-status.js';
-import type { Tx } from '../client/knex.js';
 import { prepared } from '../client/prepared.js';
 import { insertRows } from '../client/sets/bulk-insert.js';
 import { execute } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 export interface ParticipantRef {
   study_id: string;

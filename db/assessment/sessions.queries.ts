@@ -1,9 +1,9 @@
 import { sessionStatus, summarySource, taskSummary } from '../scheduling/effective-status.js';
-import type { Tx } from '../client/knex.js';
 import { prepared } from '../client/prepared.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 export type SessionStatus = 'active' | 'completed' | 'expired' | 'abandoned';
 export interface SessionRecord {

@@ -1,7 +1,7 @@
 import { summarySource } from '../scheduling/effective-status.js';
-import type { Tx } from '../client/knex.js';
 import { toTextArray, linesAt } from '../client/sets/text-arrays.js';
 import { prepared } from '../client/prepared.js';
+import type { Tx } from '../client/database.js';
 
 export interface TaskRow {
   session_id: string;

@@ -1,7 +1,7 @@
 import { booleans, doubles, instants, integers } from '../client/sets/binary-arrays.js';
-import type { Tx } from '../client/knex.js';
 import { toTextArray, linesAt } from '../client/sets/text-arrays.js';
 import { prepared } from '../client/prepared.js';
+import type { Tx } from '../client/database.js';
 
 /** A raw trial as it is stored and read back. */
 export interface StoredTrial {

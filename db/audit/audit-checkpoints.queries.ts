@@ -1,6 +1,7 @@
 import type { Checkpoint } from './audit-signing.js';
-import type { Database, Tx } from '../client/knex.js';
 import { query } from '../client/query.js';
+import type { Database } from '../client/database.js';
+import type { Tx } from '../client/database.js';
 
 export interface StoredCheckpoint extends Checkpoint {
   id: string;

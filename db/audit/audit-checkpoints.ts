@@ -3,11 +3,12 @@ import type { CheckpointFolder } from './audit-folder.js';
 import { GENESIS, faultOf, recordsAfter } from './audit-records.js';
 import { checkpointHash, isSignatureValid, signedText } from './audit-signing.js';
 import type { AuditSigner, Checkpoint } from './audit-signing.js';
-import type { Database, Tx } from '../client/knex.js';
 import { GrowingTree } from './merkle.js';
 import { chainHeads, checkpointsOf, insertCheckpoint, lastCheckpoints } from './audit-checkpoints.queries.js';
 import type { StoredCheckpoint } from './audit-checkpoints.queries.js';
 import { inScope } from '../client/transaction.js';
+import type { Database } from '../client/database.js';
+import type { Tx } from '../client/database.js';
 
 export interface ChainFault {
   chain: string;

@@ -3,10 +3,10 @@ import type { CheckpointFolder } from './audit-folder.js';
 import { GENESIS, recordsAfter } from './audit-records.js';
 import { statedOnly } from './audit-checkpoints.js';
 import type { Checkpoint } from './audit-signing.js';
-import type { Database } from '../client/knex.js';
 import { chainHeads, checkpointsOf, lastCheckpoints } from './audit-checkpoints.queries.js';
 import type { ChainHead } from './audit-checkpoints.queries.js';
 import { readInScope } from '../client/transaction.js';
+import type { Database } from '../client/database.js';
 
 /**
  * The lines of an export (NDJSON), for a verifier that has neither database nor service: a first line that names the

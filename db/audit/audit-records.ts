@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { canonicalJson } from './canonical-json.js';
-import type { Database, Tx } from '../client/knex.js';
+import type { Database } from '../client/database.js';
+import type { Tx } from '../client/database.js';
 
 /** A record as it is stored and hashed; created_at in microseconds. */
 export interface AuditRow {

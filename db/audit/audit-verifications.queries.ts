@@ -1,5 +1,6 @@
-import type { Database, Tx } from '../client/knex.js';
 import { query } from '../client/query.js';
+import type { Database } from '../client/database.js';
+import type { Tx } from '../client/database.js';
 
 export interface VerificationRow {
   id: string;

@@ -5,8 +5,9 @@ import type { Sealed } from './audit-lines.js';
 import { streamRecords, streamRecordsInPages } from './record-stream.js';
 import { checkpointHash, isSignatureValid } from './audit-signing.js';
 import type { Checkpoint } from './audit-signing.js';
-import type { Database, Tx } from '../client/knex.js';
 import { checkpointsOf } from './audit-checkpoints.queries.js';
+import type { Database } from '../client/database.js';
+import type { Tx } from '../client/database.js';
 
 export interface ChainReport {
   chain: string;

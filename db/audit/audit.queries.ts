@@ -1,6 +1,6 @@
 import { HASHED_COLUMNS } from './audit-records.js';
-import type { Tx } from '../client/knex.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 export interface AuditFilter {
   study_id?: string | undefined;

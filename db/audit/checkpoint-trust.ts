@@ -1,7 +1,7 @@
 import type { CheckpointFolder } from './audit-folder.js';
 import { keyIdOf } from './audit-signing.js';
 import type { Checkpoint } from './audit-signing.js';
-import type { Tx } from '../client/knex.js';
+import type { Tx } from '../client/database.js';
 
 /** What a folder of checkpoints holds, as it was read. */
 export type TrustedCheckpoint = ReadonlyMap<string, readonly Checkpoint[]>;

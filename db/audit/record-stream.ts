@@ -2,7 +2,8 @@ import pg from 'pg';
 import { LineReader, lineOf } from './audit-lines.js';
 import type { Sealed } from './audit-lines.js';
 import { recordHash, recordsAfter } from './audit-records.js';
-import type { Database, Tx } from '../client/knex.js';
+import type { Database } from '../client/database.js';
+import type { Tx } from '../client/database.js';
 
 /** Records that one statement reads: where something is wrong, so many are read to the end for nothing. */
 const PART = 20_000;

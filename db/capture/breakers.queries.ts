@@ -1,4 +1,4 @@
-import type { Tx } from '../client/knex.js';
+import type { Tx } from '../client/database.js';
 
 export interface BreakerView {
   state: 'closed' | 'open' | 'half_open';

@@ -1,5 +1,5 @@
-import type { Tx } from '../client/knex.js';
 import { execute, query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /** As long at the most an asker waits for what the worker does; a question's row is kept longer, to be looked up. */
 const GOOD_FOR = `interval '10 minutes'`;

@@ -1,9 +1,9 @@
-import type { Tx } from '../client/knex.js';
 import type { Statement } from '../client/one-trip.js';
 import { putOutbox } from '../outbox/outbox.js';
 import { prepared } from '../client/prepared.js';
 import { carriedTrace } from '../client/trace-context.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /** Of a participant, what the capture system may change. */
 export interface CapturedColumns {

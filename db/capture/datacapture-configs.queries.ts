@@ -1,10 +1,10 @@
 import { SecretBox } from '../client/crypto.js';
-import type { Tx } from '../client/knex.js';
 import type { Statement } from '../client/one-trip.js';
 import { prepared } from '../client/prepared.js';
 import { OF_SITES } from '../studies/sites.queries.js';
 import type { KnownEventRow } from './known-events.queries.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /** A row of datacapture_configs; secrets only as cipher text. */
 export interface DatacaptureConfigRow {

@@ -1,6 +1,6 @@
-import type { Tx } from '../client/knex.js';
 import type { Statement } from '../client/one-trip.js';
 import { prepared } from '../client/prepared.js';
+import type { Tx } from '../client/database.js';
 
 export interface RecordClaim {
   /** Hash of what the record held when it was last read; null when it never was, or not as a whole (by a sync). */

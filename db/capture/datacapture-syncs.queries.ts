@@ -1,6 +1,6 @@
-import type { Tx } from '../client/knex.js';
 import { putOutbox } from '../outbox/outbox.js';
 import { prepared } from '../client/prepared.js';
+import type { Tx } from '../client/database.js';
 
 export type SyncKind = 'sync' | 'poll';
 export type SyncCounts = Partial<Record<string, number>>;

@@ -1,5 +1,5 @@
-import type { Tx } from '../client/knex.js';
 import { prepared } from '../client/prepared.js';
+import type { Tx } from '../client/database.js';
 
 /** An event of the capture system, as it is kept by its id. */
 export interface KnownEventRow {

@@ -1,6 +1,6 @@
-import type { Tx } from '../client/knex.js';
 import { putOutbox } from '../outbox/outbox.js';
 import { execute, query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /** A session whose push is to look again. */
 interface Asking {

@@ -1,8 +1,8 @@
 import { taskSummary } from '../scheduling/effective-status.js';
-import type { Tx } from '../client/knex.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 export type PushStatus = 'pending' | 'waiting' | 'synced' | 'failed' | 'skipped';
 /** What a push was sent in spite of. */

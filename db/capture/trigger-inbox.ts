@@ -1,6 +1,6 @@
-import type { Database } from '../client/knex.js';
 import { acceptTriggers } from './webhook-events.queries.js';
 import type { CheckedTrigger } from './webhook-events.queries.js';
+import type { Database } from '../client/database.js';
 
 interface Waiting {
   item: CheckedTrigger;

@@ -1,7 +1,8 @@
-import type { Database, Tx } from '../client/knex.js';
 import { prepared } from '../client/prepared.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
+import type { Database } from '../client/database.js';
+import type { Tx } from '../client/database.js';
 
 /** Anybody may send a trigger: of so many projects the count is kept, those that sent last. */
 const MAX_PROJECTS = 1_000;

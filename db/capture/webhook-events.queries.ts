@@ -1,9 +1,10 @@
 import { nudgeRelay, putOutbox } from '../outbox/outbox.js';
-import type { Database, Tx } from '../client/knex.js';
 import type { Statement } from '../client/one-trip.js';
 import { prepared } from '../client/prepared.js';
 import type { TraceCarrier } from '../client/trace-context.js';
 import { OF_SITES } from '../studies/sites.queries.js';
+import type { Database } from '../client/database.js';
+import type { Tx } from '../client/database.js';
 
 export type WebhookStatus = 'received' | 'processing' | 'processed' | 'duplicate' | 'failed';
 

@@ -1,6 +1,6 @@
 import { withKeepAlive } from './keep-alive.js';
-import type { Database } from './knex.js';
 import { query } from './query.js';
+import type { Database } from './database.js';
 
 /**
  * Work that one process at a time is at, for as long as it takes: what it waits for is often not this database. Who

@@ -1,5 +1,5 @@
-import type { Database } from './knex.js';
 import { query } from './query.js';
+import type { Database } from './database.js';
 
 /**
  * How often the database is asked for its time: what is asked for is that of one clock, whatever becomes of this

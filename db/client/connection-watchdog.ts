@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { socketOf } from './connection.js';
 import type { Connection } from './connection.js';
-import type { Database } from './knex.js';
+import type { Database } from './database.js';
 
 /**
  * `looks`: how often in a row it was seen waiting without having heard anything since. `answered`: how much it had sent

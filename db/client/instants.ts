@@ -1,5 +1,5 @@
-import type { Tx } from './knex.js';
 import { query } from './query.js';
+import type { Tx } from './database.js';
 
 /** An instant, or an array of them, as JSON with Z: what the server writes by itself bears an offset. */
 const inJson = (expression: string) => `replace(to_json(${expression})::text, '+00:00"', 'Z"')::json`;

@@ -1,5 +1,5 @@
-import type { Tx } from './knex.js';
 import { execute } from './query.js';
+import type { Tx } from './database.js';
 
 /** The database ends a transaction that asks for nothing for half a minute (knex.ts). */
 const ASK_EVERY_MS = 10_000;

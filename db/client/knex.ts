@@ -2,16 +2,9 @@ import k from 'knex';
 import type { Knex } from 'knex';
 import pg from 'pg';
 import { ConnectionWatchdog } from './connection-watchdog.js';
+import type { Database } from './database.js';
 
 const { knex } = k;
-
-/**
- * A connection pool; rows carry `date` as `YYYY-MM-DD`, timestamps as ISO 8601 UTC with microseconds, bigint as number.
- */
-export type Database = Knex;
-/** A transaction in a study's scope (see transaction.ts). A query function takes one; nothing is ambient. */
-export type Tx = Knex & Pick<Knex.Transaction, 'savepoint'>;
-
 const DATE = 1082,
   TIMESTAMPTZ = 1184,
   BIGINT = 20,

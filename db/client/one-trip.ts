@@ -1,7 +1,7 @@
 import { acquire, release, rollback, sendAll } from './connection.js';
-import type { Database } from './knex.js';
 import { configOf, withSettings } from './query.js';
 import type { Statement } from './query.js';
+import type { Database } from './database.js';
 
 export { queryAll as together, queryAllAsPlanned as inOneTrip } from './query.js';
 export type { Statement } from './query.js';

@@ -2,9 +2,10 @@ import k from 'knex';
 import type { Knex } from 'knex';
 import { acquire, release, rollback, sendAll } from './connection.js';
 import type { Connection } from './connection.js';
-import type { Database, Tx } from './knex.js';
 import { configOf, withSettings } from './query.js';
 import type { Statement } from './query.js';
+import type { Database } from './database.js';
+import type { Tx } from './database.js';
 
 const { knex } = k;
 

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Tx } from './knex.js';
+import type { Tx } from './database.js';
 
 export interface Page {
   skip: number;

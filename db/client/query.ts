@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { acquire, release, sendAll } from './connection.js';
-import type { Database, Tx } from './knex.js';
+import type { Database } from './database.js';
+import type { Tx } from './database.js';
 
 /** A value that a statement takes; the driver writes it for the database. */
 export type Value = string | number | boolean | null;

@@ -1,11 +1,13 @@
-import type { Database, Tx } from './knex.js';
 import { AuditTrail } from '../audit/audit.js';
 import { openedBy } from './opening.js';
 import { readOnce, readTogether } from './one-trip.js';
 import type { Statement } from './one-trip.js';
 import { nudgeRelay } from '../outbox/outbox.js';
 import { prepared } from './prepared.js';
-import type { MarkedTransaction, WriteTransaction } from './transaction.js';
+import type { WriteTransaction } from './transaction.js';
+import type { MarkedTransaction } from './marked-transaction.js';
+import type { Database } from './database.js';
+import type { Tx } from './database.js';
 
 /** Who asks, and what the request names. */
 export interface Caller {

@@ -1,9 +1,11 @@
-import type { Database, Tx } from './knex.js';
 import { AuditTrail } from '../audit/audit.js';
 import { readOnce, writeTogether } from './one-trip.js';
 import type { Statement } from './one-trip.js';
 import { openedBy } from './opening.js';
 import { nudgeRelay } from '../outbox/outbox.js';
+import type { MarkedTransaction } from './marked-transaction.js';
+import type { Database } from './database.js';
+import type { Tx } from './database.js';
 
 /** What a transaction may see: one study, several, or everything ('*': the system itself, admins). */
 export type Scope = '*' | string | readonly string[];
@@ -113,9 +115,4 @@ export async function writeInScope(
   of: 'one' | 'queue',
 ): Promise<unknown[][]> {
   return writeTogether(database, openingOf(scope, of === 'queue' ? of : undefined), statements);
-}
-
-/** A mark on the transaction that something waits for the relay after its commit. */
-export interface MarkedTransaction extends Tx {
-  wroteOutbox?: boolean;
 }

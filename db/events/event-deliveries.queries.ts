@@ -1,4 +1,3 @@
-import type { Database, Tx } from '../client/knex.js';
 import { prepared } from '../client/prepared.js';
 import { readOneInScope } from '../client/transaction.js';
 import type { SubscriptionSecrets } from './event-subscriptions.queries.js';
@@ -6,6 +5,8 @@ import type { EventRecord } from './events.queries.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import { execute, query } from '../client/query.js';
+import type { Database } from '../client/database.js';
+import type { Tx } from '../client/database.js';
 
 /** A delivery as it is shown. */
 export interface EventDelivery {

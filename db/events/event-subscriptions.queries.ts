@@ -1,8 +1,8 @@
 import { raw } from 'objection';
 import { EventDelivery, EventSubscriptionRow } from '../models/messages.js';
-import type { Tx } from '../client/knex.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
+import type { Tx } from '../client/database.js';
 
 /** A subscription as it is shown. */
 export interface EventSubscription {

@@ -5,9 +5,9 @@ import {
   taskSummary,
   visitStatus,
 } from '../scheduling/effective-status.js';
-import type { Tx } from '../client/knex.js';
 import { TRIAL_ROWS } from '../assessment/trials.queries.js';
 import { execute, query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /**
  * What /api/v1 gives of a study. Every row comes with its participant, so that isolation by site holds; nothing says

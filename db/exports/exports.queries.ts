@@ -1,10 +1,10 @@
 import { raw } from 'objection';
 import { ExportJob } from '../models/jobs.js';
-import type { Tx } from '../client/knex.js';
 import type { DatasetName } from './datasets.js';
 import type { ExportFilters } from './statement.js';
 import type { ExportFormat } from './write.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 export interface ExportRecord {
   id: string;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Tx } from '../client/knex.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /** Makes the study's key where it has none yet; in a transaction that may write. */
 export async function ensurePseudonymKey(tx: Tx, studyId: string): Promise<void> {

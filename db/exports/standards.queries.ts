@@ -5,9 +5,9 @@ import {
   taskSummary,
   visitStatus,
 } from '../scheduling/effective-status.js';
-import type { Tx } from '../client/knex.js';
 import type { Signature } from '../models/records.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /**
  * What a standard's document says of a participant: codes and facts, no name, address or birthday. Instants are ISO

@@ -1,11 +1,11 @@
 import pg from 'pg';
-import type { Tx } from '../client/knex.js';
 import { datasetOf } from './datasets.js';
 import type { Column, Dataset } from './columns.js';
 import type { DatasetName } from './datasets.js';
 import { wideSummaries } from './wide.js';
 import type { WideMetric } from './wide.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 export interface ExportFilters {
   from?: string | undefined;

@@ -2,7 +2,7 @@ import { Readable, Transform } from 'node:stream';
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import { acquire, socketOf } from '../client/connection.js';
-import type { Tx } from '../client/knex.js';
+import type { Tx } from '../client/database.js';
 
 /**
  * Runs a COPY … TO STDOUT of this transaction: the rows never are in memory, and who reads slowly slows the database

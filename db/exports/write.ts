@@ -1,7 +1,6 @@
 import { PassThrough } from 'node:stream';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Tx } from '../client/knex.js';
 import type { Dataset } from './columns.js';
 import { columnsOf, copySql, shapeOf } from './statement.js';
 import type { ExportRequest } from './statement.js';
@@ -12,6 +11,7 @@ import { writeSheet } from './sheet.js';
 import { execute } from '../client/query.js';
 import { pseudonymKey } from './pseudonyms.queries.js';
 import { pseudonymOf } from './pseudonyms.queries.js';
+import type { Tx } from '../client/database.js';
 
 export const exportFormats = ['csv', 'json', 'ndjson', 'xlsx', 'zip'] as const;
 export type ExportFormat = (typeof exportFormats)[number];

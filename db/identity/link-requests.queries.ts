@@ -1,5 +1,5 @@
-import type { Tx } from '../client/knex.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /** Who has an address: a participant who takes part, or an active caregiver of one. */
 export interface AddressOwner {

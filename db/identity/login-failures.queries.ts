@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Database, Tx } from '../client/knex.js';
 import type { TokenOrigin } from './users.queries.js';
 import { execute, query } from '../client/query.js';
+import type { Database } from '../client/database.js';
+import type { Tx } from '../client/database.js';
 
 /** After so many failures an origin waits; after so many of unknown devices together all of these do. */
 const MAX_FAILURES = 5,

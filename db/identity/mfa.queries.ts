@@ -1,6 +1,6 @@
 import { raw } from 'objection';
 import { MfaChallenge } from '../models/identity.js';
-import type { Tx } from '../client/knex.js';
+import type { Tx } from '../client/database.js';
 
 export interface SecondFactor {
   secret_sealed: string;

@@ -1,5 +1,5 @@
-import type { Tx } from '../client/knex.js';
 import { execute, query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /**
  * How many exports of a study a user has that are unfinished or whose files are kept. Requests of the user at one

@@ -1,5 +1,5 @@
-import type { Tx } from '../client/knex.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 export type LinkPurpose = 'password_reset' | 'invitation';
 

@@ -1,5 +1,5 @@
-import type { Tx } from '../client/knex.js';
 import { prepared } from '../client/prepared.js';
+import type { Tx } from '../client/database.js';
 
 /** Who a user is to a participant's study and site. */
 export interface UserPermissions {

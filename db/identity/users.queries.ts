@@ -1,7 +1,8 @@
 import { raw } from 'objection';
 import { RefreshToken } from '../models/identity.js';
-import type { Database, Tx } from '../client/knex.js';
 import { query } from '../client/query.js';
+import type { Database } from '../client/database.js';
+import type { Tx } from '../client/database.js';
 
 export interface UserRow {
   id: string;

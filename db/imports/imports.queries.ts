@@ -1,7 +1,7 @@
 import { raw } from 'objection';
 import { ParticipantImport } from '../models/jobs.js';
-import type { Tx } from '../client/knex.js';
 import { execute } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 export type ImportPhase = 'reading' | 'deciding' | 'writing' | 'recording' | 'done';
 export interface ImportCounts {

@@ -1,8 +1,8 @@
-import type { Tx } from '../client/knex.js';
 import { prepared } from '../client/prepared.js';
 import { carriedTrace } from '../client/trace-context.js';
-import type { MarkedTransaction } from '../client/transaction.js';
 import { execute, query } from '../client/query.js';
+import type { MarkedTransaction } from '../client/marked-transaction.js';
+import type { Tx } from '../client/database.js';
 
 /** A participant as a file brings it; absent fields are null. */
 export interface ImportedParticipant {

@@ -1,6 +1,6 @@
-import type { Tx } from '../client/knex.js';
 import { putOutbox } from '../outbox/outbox.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /**
  * Queues today's summary (UTC) for each active user who is assigned to an active study: one for each user, study and

@@ -1,5 +1,5 @@
-import type { Tx } from '../client/knex.js';
 import { prepared } from '../client/prepared.js';
+import type { Tx } from '../client/database.js';
 
 /**
  * Locks a channel's pace. @returns in how many milliseconds its provider may be given the next message; below zero: it

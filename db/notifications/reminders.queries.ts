@@ -1,8 +1,9 @@
-import type { Database, Tx } from '../client/knex.js';
 import { prepared } from '../client/prepared.js';
 import { readOneInScope } from '../client/transaction.js';
 import { visitSequence } from '../scheduling/visit-sequence.js';
 import { execute } from '../client/query.js';
+import type { Database } from '../client/database.js';
+import type { Tx } from '../client/database.js';
 
 export interface ReminderVisit {
   id: string;

@@ -1,6 +1,6 @@
 import { readInScope } from '../client/transaction.js';
-import type { Database } from '../client/knex.js';
 import { query } from '../client/query.js';
+import type { Database } from '../client/database.js';
 
 /** What waits, and what waits for a person. The names are those of the worker's metrics. */
 export interface Backlog {

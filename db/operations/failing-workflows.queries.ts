@@ -1,6 +1,7 @@
-import type { Database, Tx } from '../client/knex.js';
 import { readOneInScope } from '../client/transaction.js';
 import { query } from '../client/query.js';
+import type { Database } from '../client/database.js';
+import type { Tx } from '../client/database.js';
 
 /** A run whose workflow task fails again and again. `problem`: the kind of fault, of Temporal's own words. */
 export interface FailingWorkflow {

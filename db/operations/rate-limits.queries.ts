@@ -1,6 +1,6 @@
-import type { Database } from '../client/knex.js';
 import { prepared } from '../client/prepared.js';
 import { execute } from '../client/query.js';
+import type { Database } from '../client/database.js';
 
 const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 /**

@@ -1,5 +1,5 @@
-import type { Database } from '../client/knex.js';
 import { execute, query } from '../client/query.js';
+import type { Database } from '../client/database.js';
 
 /** Signs of workers that ended long ago and could not say so. */
 const FORGOTTEN = `interval '1 hour'`;

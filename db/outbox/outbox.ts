@@ -1,7 +1,8 @@
-import type { Database, Tx } from '../client/knex.js';
 import { carriedTrace } from '../client/trace-context.js';
-import type { MarkedTransaction } from '../client/transaction.js';
 import { execute } from '../client/query.js';
+import type { MarkedTransaction } from '../client/marked-transaction.js';
+import type { Database } from '../client/database.js';
+import type { Tx } from '../client/database.js';
 
 /**
  * What must reach Temporal because of a committed change. `subject` is the participant or event that it concerns.

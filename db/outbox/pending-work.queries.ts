@@ -1,7 +1,7 @@
-import type { Tx } from '../client/knex.js';
 import { putOutbox } from './outbox.js';
 import type { OutboxTopic } from './outbox.js';
 import { execute, query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /** A study's change on its way through the participants. */
 export interface OpenChange {

@@ -1,7 +1,7 @@
-import type { Tx } from '../client/knex.js';
 import { Consent } from '../models/records.js';
 import { orderClause, page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
+import type { Tx } from '../client/database.js';
 
 const COLUMNS =
   'id, study_id, participant_id, consent_version_id, status, signed_at, revoked_at, purpose, imported, imported_by, original_users, created_at, updated_at';

@@ -1,8 +1,8 @@
 import { columnsForJson } from '../client/instants.js';
-import type { Tx } from '../client/knex.js';
 import { putOutbox } from '../outbox/outbox.js';
-import { forgetDetails } from '../anchor/message-details.queries.js';
+import { forgetDetails } from './message-details.queries.js';
 import { execute, query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /** Fields of a participant that say who it is. */
 export const IDENTITY = ['email', 'phone', 'date_of_birth'] as const;

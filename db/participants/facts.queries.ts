@@ -1,5 +1,5 @@
-import type { Tx } from '../client/knex.js';
 import { prepared } from '../client/prepared.js';
+import type { Tx } from '../client/database.js';
 
 /**
  * What the database knows of a participant's anchor; becomes `Facts` in workflows/domain/anchor/facts.ts. Timestamps are ISO

@@ -1,9 +1,9 @@
-import type { Tx } from '../client/knex.js';
 import { Participant } from '../models/records.js';
 import type { PageStatement } from '../client/request.js';
 import { orderBy } from '../client/paging.js';
 import type { Page } from '../client/paging.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 export type ParticipantRecord = Pick<
   Participant,

@@ -1,6 +1,6 @@
-import type { Tx } from '../client/knex.js';
 import { Participant, Randomization } from '../models/records.js';
 import { orderClause } from '../client/paging.js';
+import type { Tx } from '../client/database.js';
 
 const COLUMNS =
   'id, study_id, participant_id, arm, randomized_at, stratum, imported, imported_by, original_users, created_at';

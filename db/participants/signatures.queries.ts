@@ -1,6 +1,6 @@
 import type { Signature } from '../models/records.js';
-import type { Tx } from '../client/knex.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /** A signature with what was signed: a form by its name, or the decision on an override by its date. */
 export interface SignedRecord extends Signature {

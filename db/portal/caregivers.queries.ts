@@ -1,7 +1,7 @@
-import type { Tx } from '../client/knex.js';
 import { orderBy, page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import { execute, query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 export interface CaregiverFields {
   name: string | null;

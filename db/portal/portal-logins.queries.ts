@@ -1,6 +1,6 @@
-import type { Tx } from '../client/knex.js';
 import type { TokenOrigin } from '../identity/users.queries.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /** Whose logins: a participant's, or a caregiver's. */
 export type Whose = { participant_id: string } | { caregiver_id: string };

@@ -1,7 +1,7 @@
 import { summarySource, taskSummary } from '../scheduling/effective-status.js';
-import type { Tx } from '../client/knex.js';
 import type { Listed, Page } from '../client/paging.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 export interface PortalResult {
   session_id: string;

@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
 import { PRESENT_STATUS, WHERE_VISIT_IS } from '../scheduling/effective-status.js';
-import type { Database, Tx } from '../client/knex.js';
 import { openedBy } from '../client/opening.js';
 import { execute, prepared, query } from '../client/query.js';
 import type { Statement } from '../client/query.js';
@@ -9,6 +8,8 @@ import type { WriteTransaction } from '../client/transaction.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import type { PortalCallerRow } from '../participants/portal-caller.js';
+import type { Database } from '../client/database.js';
+import type { Tx } from '../client/database.js';
 
 /** What a participant is told of itself. */
 export type PortalParticipant = Omit<PortalCallerRow, 'site_id' | 'login_ended'>;

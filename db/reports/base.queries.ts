@@ -1,7 +1,7 @@
 import { reportingShift, sessionStatus, visitStatus } from '../scheduling/effective-status.js';
-import type { Tx } from '../client/knex.js';
 import type { Statement } from '../client/one-trip.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /**
  * What narrows a report. Dates are inclusive: of participants their enrollment date, of sessions the start (UTC), of

@@ -1,8 +1,8 @@
 import { summarySource, taskSummary } from '../scheduling/effective-status.js';
-import type { Tx } from '../client/knex.js';
 import { DUE, ask } from './base.queries.js';
 import type { ReportScope } from './base.queries.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 export interface AdherenceCell {
   site_code: string | null;

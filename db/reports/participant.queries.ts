@@ -1,5 +1,4 @@
 import { shownSession, summarySource, taskSummary } from '../scheduling/effective-status.js';
-import type { Tx } from '../client/knex.js';
 import { together } from '../client/one-trip.js';
 import type { Statement } from '../client/one-trip.js';
 import { anchorStatement } from '../anchor/anchors.queries.js';
@@ -8,6 +7,7 @@ import { question } from './base.queries.js';
 import type { ReportScope, ReportFilter } from './base.queries.js';
 import { visitsOfOne } from './visits.queries.js';
 import type { ReportedVisit } from './visits.queries.js';
+import type { Tx } from '../client/database.js';
 
 /** Who a report is about: codes alone, nothing that names the person. */
 export interface ReportedPerson {

@@ -1,9 +1,9 @@
 import { PLAUSIBLE_LIMIT_SQL, taskSummary } from '../scheduling/effective-status.js';
-import type { Tx } from '../client/knex.js';
 import { together } from '../client/one-trip.js';
 import type { Statement } from '../client/one-trip.js';
 import { DUE, ask, countNumber, isUnfiltered, numberOf, question } from './base.queries.js';
 import type { ReportScope } from './base.queries.js';
+import type { Tx } from '../client/database.js';
 
 export interface Totals {
   studies: number;

@@ -1,7 +1,7 @@
-import type { Tx } from '../client/knex.js';
 import type { Statement } from '../client/one-trip.js';
 import { ask, listed, question } from './base.queries.js';
 import type { ReportScope } from './base.queries.js';
+import type { Tx } from '../client/database.js';
 
 export type AdherenceCounts = 'early' | 'in_window' | 'late' | 'missed' | 'pending' | 'cancelled';
 export interface ReportedVisit {

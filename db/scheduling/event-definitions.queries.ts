@@ -1,7 +1,7 @@
 import { PRESENT_STATUS, WHERE_VISIT_IS } from './effective-status.js';
-import type { Tx } from '../client/knex.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
+import type { Tx } from '../client/database.js';
 
 export interface Repeating {
   count: number;

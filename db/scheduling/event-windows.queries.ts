@@ -1,4 +1,4 @@
-import type { Tx } from '../client/knex.js';
+import type { Tx } from '../client/database.js';
 
 /** Of a visit window, what an event of the capture system says. */
 export interface EventWindow {

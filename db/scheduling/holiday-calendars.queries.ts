@@ -1,6 +1,6 @@
-import type { Tx } from '../client/knex.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
+import type { Tx } from '../client/database.js';
 
 export interface HolidayCalendarRecord {
   id: string;

@@ -1,5 +1,5 @@
 import { visitStatus } from './effective-status.js';
-import type { Tx } from '../client/knex.js';
+import type { Tx } from '../client/database.js';
 
 /** Schedule versions of a participant, newest last (interface, "Schedule version", summary). */
 export async function listVersions(tx: Tx, participantId: string): Promise<unknown[]> {

@@ -1,7 +1,7 @@
-import type { Tx } from '../client/knex.js';
 import type { VisitContent, VisitDays } from '../models/records.js';
 import { prepared } from '../client/prepared.js';
 import { sourcesByArm } from './schedule-arms.queries.js';
+import type { Tx } from '../client/database.js';
 
 export interface WindowRow {
   id: string;

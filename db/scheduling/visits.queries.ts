@@ -1,11 +1,11 @@
 import { reportingShift, visitStatus } from './effective-status.js';
-import type { Tx } from '../client/knex.js';
 import { ScheduledVisit } from '../models/records.js';
 import { visitSequence } from './visit-sequence.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import { statusToday } from './visit-statuses.queries.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 const COLUMNS = `v.id, v.visit_key, v.study_id, v.participant_id, p.participant_code, w.site_code, v.visit_window_id, v.schedule_version_id, v.name, v.battery_id, v.target_date,
   v.window_open, v.window_close, v.datacapture_event, v.is_baseline, z.status, v.status_reason, v.completed_at, v.session_id, v.data_sync_status, v.synced_at,

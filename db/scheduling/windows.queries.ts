@@ -1,7 +1,7 @@
-import type { Tx } from '../client/knex.js';
 import { VisitWindow } from '../models/records.js';
 import { orderClause, page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
+import type { Tx } from '../client/database.js';
 
 const COLUMNS = `id, study_id, code, name, battery_id, target_day, window_before, window_after, is_baseline, datacapture_event, sort_order,
   created_at, updated_at`;

@@ -1,11 +1,11 @@
 import { raw } from 'objection';
 import { Simulation } from '../models/jobs.js';
-import type { Tx } from '../client/knex.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import { readScheduleSources } from '../scheduling/schedules.queries.js';
 import type { CalendarRow, ScheduleSources } from '../scheduling/schedules.queries.js';
 import { execute } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 export interface SimulationRecord {
   id: string;

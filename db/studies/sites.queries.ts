@@ -1,8 +1,8 @@
-import type { Tx } from '../client/knex.js';
 import { Site } from '../models/records.js';
 import { orderClause, page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 const COLUMNS = 'id, study_id, site_code, name, timezone, status, created_at, updated_at';
 

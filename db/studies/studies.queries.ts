@@ -1,8 +1,8 @@
-import type { Tx } from '../client/knex.js';
 import { Study } from '../models/records.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import { execute, query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 const COLUMNS = `id, study_code, study_name, description, status, start_date, end_date, timezone, integration_mode,
   datacapture_enabled, consent_mode, config, created_at, updated_at`;

@@ -1,5 +1,5 @@
-import type { Tx } from '../client/knex.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /** What a study shows of itself to one of its participants, and the languages that decide how. */
 export interface ShownStudy {

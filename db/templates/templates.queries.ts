@@ -1,5 +1,5 @@
-import type { Tx } from '../client/knex.js';
 import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 
 /** A study's design as it was saved: without ids, batteries named by their codes. */
 export interface SavedTemplate {

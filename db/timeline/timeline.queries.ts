@@ -1,7 +1,7 @@
 import { isoTimestamp } from '../client/knex.js';
-import type { Tx } from '../client/knex.js';
 import { shownSession, visitStatus } from '../scheduling/effective-status.js';
 import { prepared } from '../client/prepared.js';
+import type { Tx } from '../client/database.js';
 
 /** What stands on a participant's timeline, by where it comes from. */
 export const timelineKinds = [

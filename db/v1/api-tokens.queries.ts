@@ -1,9 +1,10 @@
 import { raw } from 'objection';
 import { ApiTokenRow } from '../models/identity.js';
-import type { Database, Tx } from '../client/knex.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import { query } from '../client/query.js';
+import type { Database } from '../client/database.js';
+import type { Tx } from '../client/database.js';
 
 /** A token of /api/v1 as it is shown: never the token itself. */
 export interface ApiToken {

@@ -113,6 +113,10 @@ export const reasons: Record<string, Reason> = {
     why: 'the client that the contract test generates: its types',
     by: 'test/contract/client.test.ts',
   },
+  'dependency-cruiser': {
+    why: 'the direction of features and circles of imports, with types counted',
+    by: 'package.json',
+  },
   prettier: { why: 'one form for all code, so that no change is about layout', by: 'package.json' },
   'pg-boss': { why: 'the job queue that the sweep of reminders is measured against' },
   standardwebhooks: { why: 'checks our signed events as a subscriber does' },

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import ts from 'typescript';
-import { folders, leftOut } from './folders.js';
+import { features, folders, layers, leftOut } from './folders.js';
 
 /** Parts of the code between which imports have a direction. */
 const AREAS = ['api', 'workflows/domain', 'workflows', 'activities', 'db', 'settings.ts'];
@@ -51,16 +51,52 @@ function importsOf(root: string, folder: string): { values: Set<string>; types: 
   return { values, types };
 }
 
+/** The feature whose folder of a layer this is; parts of it inside are described by themselves. */
+function featureOf(folder: string): string | undefined {
+  const at = folder.lastIndexOf('/');
+  const name = folder.slice(at + 1);
+  return name in features && (layers as readonly string[]).includes(folder.slice(0, Math.max(at, 0)))
+    ? name
+    : undefined;
+}
+
 /** Folders that nobody has described, and descriptions of folders that are gone. */
 export function mapFaults(root: string): string[] {
   const there = foldersOf(root);
   return [
     ...there
-      .filter((folder) => !(folder in folders))
+      .filter((folder) => !(folder in folders) && featureOf(folder) === undefined)
+      // A folder that only holds described ones needs no words of its own.
+      .filter((folder) => filesIn(root, folder) > 0)
       .map((folder) => `${folder} is not described in scripts/map/folders.ts`),
     ...Object.keys(folders)
       .filter((folder) => !there.includes(folder))
       .map((folder) => `${folder} is described in scripts/map/folders.ts and is not there`),
+    ...Object.keys(features)
+      .filter((feature) => !there.some((folder) => featureOf(folder) === feature))
+      .map((feature) => `${feature} is a feature in scripts/map/folders.ts without a folder`),
+  ];
+}
+
+const filesIn = (root: string, folder: string): number =>
+  readdirSync(join(root, folder), { withFileTypes: true }).filter((entry) => entry.isFile()).length;
+
+/** Features by layer; a cell says how many files there are. */
+function featureTable(root: string, there: readonly string[]): string[] {
+  const filesBelow = (folder: string): number =>
+    there
+      .filter((one) => one === folder || one.startsWith(`${folder}/`))
+      .reduce((sum, one) => sum + filesIn(root, one), 0);
+  return [
+    `| feature | what | ${layers.map((layer) => `\`${layer}\``).join(' | ')} |`,
+    `|---|---|${layers.map(() => '---').join('|')}|`,
+    ...Object.entries(features).map(([feature, what]) => {
+      const cells = layers.map((layer) => {
+        const folder = `${layer}/${feature}`;
+        return there.includes(folder) ? `[${filesBelow(folder)}](../${folder})` : '';
+      });
+      return `| ${feature} | ${what} | ${cells.join(' | ')} |`;
+    }),
   ];
 }
 
@@ -68,21 +104,15 @@ export function mapFaults(root: string): string[] {
 export function mapText(root: string): string {
   const there = foldersOf(root);
   const rows = there.map((folder) => ({ folder, ...importsOf(root, folder) }));
-  const shown = (names: Set<string>) => [...names].sort().map((name) => `\`${name}\``);
   const sections = TOP.flatMap((top) => [
     `## ${top}/`,
     '',
-    ...(top === 'scripts' || top === 'test'
-      ? ['| folder | what for |', '|---|---|']
-      : ['| folder | what for | imports |', '|---|---|---|']),
-    ...rows
-      .filter(({ folder }) => folder === top || folder.startsWith(`${top}/`))
-      .map(({ folder, values, types }) => {
-        const what = `| \`${folder}\` | ${folders[folder] ?? UNKNOWN} |`;
-        return top === 'scripts' || top === 'test'
-          ? what
-          : `${what} ${[...shown(values), ...shown(types).map((name) => `${name} (types)`)].join(', ')} |`;
-      }),
+    '| folder | what for |',
+    '|---|---|',
+    ...there
+      .filter((folder) => (folder === top || folder.startsWith(`${top}/`)) && featureOf(folder) === undefined)
+      .filter((folder) => folder in folders || filesIn(root, folder) > 0)
+      .map((folder) => `| \`${folder}\` | ${folders[folder] ?? UNKNOWN} |`),
     '',
   ]);
   const edges = new Map<string, boolean>();
@@ -102,13 +132,19 @@ export function mapText(root: string): string {
   return `${[
     '# Map of the code',
     '',
-    'Written from the sources by `npm run map` (and by `npm run openapi`); a test compares. Which way imports go is what they do, not what they',
-    'should: that is a rule of `npm run lint` ([ARCHITECTURE.md](../ARCHITECTURE.md#direction-of-imports)). scripts and test may import everything.',
+    'Written from the sources by `npm run map` (and by `npm run openapi`); a test compares. The arrows are the imports that exist;',
+    'which ones are allowed is a rule of `npm run lint` ([ARCHITECTURE.md](../ARCHITECTURE.md#direction-of-imports)). scripts and test may import everything.',
     '',
     '```mermaid',
     'flowchart TD',
     ...lines,
     '```',
+    '',
+    '## Features',
+    '',
+    'A feature has the same name in every layer. A number is how many files it has there.',
+    '',
+    ...featureTable(root, there),
     '',
     ...sections,
   ]

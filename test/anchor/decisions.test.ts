@@ -4,6 +4,7 @@ import type { StudyDocument } from '../../db/exports/full-study/document.js';
 import { unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { until } from '../support/service.js';
+import { codecOf, opened } from '../support/temporal.js';
 import { textOf, tracesIn } from '../security/traces-of.js';
 import { AnchorStudy, DAY, Person, Stage } from './stage.js';
 import type { HistoryView } from './stage.js';
@@ -171,7 +172,7 @@ describe('decisions: what was known, by whose rule, and made again', function ()
         word,
       }));
       expect(tracesIn('decisions', JSON.stringify(views), words)).to.deep.equal([]);
-      const history = textOf(await stage.handle(person.id).fetchHistory());
+      const history = textOf(await opened(await stage.handle(person.id).fetchHistory(), codecOf(stage.run)));
       expect(history).to.include('randomized_at');
       expect(tracesIn('history', history, words)).to.deep.equal([]);
     });

@@ -1,12 +1,12 @@
 import { Client, Connection } from '@temporalio/client';
 import { openDatabase } from '../../db/client/knex.js';
-import type { Database } from '../../db/client/knex.js';
 import { cancelProposal, participantAnchorId } from '../../workflows/contract.js';
 import { admin, login, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Answer, Http, Loose, Options, Role } from '../support/http.js';
 import { service, until } from '../support/service.js';
 import { readingSealed } from '../support/temporal.js';
 import type { RunJson } from '../support/service.js';
+import type { Database } from '../../db/client/database.js';
 
 export interface AnchorView {
   participant_id: string;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isCommonPassword } from '../../api/identity/credentials/password-rule.js';
+import { isCommonPassword } from '../../api/http/security/password-rule.js';
 
 describe('A password', () => {
   for (const password of [

@@ -243,7 +243,7 @@ describe('Into the portal', function links() {
       await who.withdraw();
       await send(row!.id);
       expect([await stateOf(row!.id), texts]).to.deep.equal([
-        { status: 'cancelled', reason: 'the caregiver cares for nobody who takes part' },
+        { status: 'cancelled', reason: 'no active participants are assigned to this caregiver' },
         [],
       ]);
     });

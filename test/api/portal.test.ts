@@ -75,7 +75,7 @@ describe('The portal', function portal() {
       for (const { status, body } of answers)
         expect([status, { ...body, request_id: '' }]).to.deep.equal([
           401,
-          { detail: 'The link is not valid, has expired or was used.', code: 'INVALID_LINK', request_id: '' },
+          { detail: 'The link is invalid, has expired, or was used already.', code: 'INVALID_LINK', request_id: '' },
         ]);
       const refused = await setting.study.audit('portal_session_refused');
       for (const [reason, who] of [

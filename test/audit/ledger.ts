@@ -7,13 +7,14 @@ import { exportLines } from '../../db/audit/audit-export.js';
 import { CheckpointFolder } from '../../db/audit/audit-folder.js';
 import { auditSigner } from '../../db/audit/audit-signing.js';
 import { openDatabase } from '../../db/client/knex.js';
-import type { Database, Tx } from '../../db/client/knex.js';
 import { migrate } from '../../db/migrate.js';
 import { inScope } from '../../db/client/transaction.js';
 import { root, testEnvironment } from '../support/environment.js';
 import { compiled, ran } from '../support/program.js';
 import { unique } from '../support/http.js';
 import { service } from '../support/service.js';
+import type { Database } from '../../db/client/database.js';
+import type { Tx } from '../../db/client/database.js';
 
 const SECRET = 'a signing key of the ledger of tests';
 export const signer = auditSigner(SECRET);

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { recordHash } from '../../db/audit/audit-records.js';
 import type { AuditRow } from '../../db/audit/audit-records.js';
-import type { Tx } from '../../db/client/knex.js';
 import { Ledger } from './ledger.js';
+import type { Tx } from '../../db/client/database.js';
 
 const ROW = `seq, chain, study_id, user_id, action, resource_type, resource_id, audit_metadata, request_id,
   to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at, prev_hash, hash, hash_version`;

@@ -2,12 +2,12 @@ import { createHash, randomUUID } from 'node:crypto';
 import { recordBytes, recordsAfter } from '../../db/audit/audit-records.js';
 import { verifyChain } from '../../db/audit/audit-verify.js';
 import { openDatabase } from '../../db/client/knex.js';
-import type { Database } from '../../db/client/knex.js';
 import { migrate } from '../../db/migrate.js';
 import { inScope, snapshotInScope } from '../../db/client/transaction.js';
 import { median } from './figure.js';
 import type { Figure } from './figure.js';
 import type { Stage } from './stage.js';
+import type { Database } from '../../db/client/database.js';
 
 const CHUNK = 5_000,
   WRITERS = 8,

@@ -1,7 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
 import { createVisitActivities } from '../../activities/scheduling/scheduling.activities.js';
 import { openDatabase } from '../../db/client/knex.js';
-import type { Database } from '../../db/client/knex.js';
 import { scheduleIds } from '../../workflows/contract.js';
 import { median, ofLimit } from './figure.js';
 import type { Figure } from './figure.js';
@@ -10,6 +9,7 @@ import { compared, inPairs } from './pairs.js';
 import { enrollInBulk, studyWithWindows } from './setting.js';
 import type { Stage } from './stage.js';
 import { readingSealed } from '../support/temporal.js';
+import type { Database } from '../../db/client/database.js';
 
 const PARTICIPANTS = 1_000,
   EACH = 100,

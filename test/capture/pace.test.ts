@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { openDatabase } from '../../db/client/knex.js';
-import type { Database } from '../../db/client/knex.js';
 import { acquireRateSlot } from '../../activities/capture/client/rate-limit.js';
 import { unique } from '../support/http.js';
 import { service } from '../support/service.js';
+import type { Database } from '../../db/client/database.js';
 
 /** A capture system bans an address for ever that calls more than 600 times a minute, however many workers share it. */
 describe('The pace of a sync', () => {

@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openDatabase } from '../../db/client/knex.js';
-import type { Database, Tx } from '../../db/client/knex.js';
 import { until } from '../support/until.js';
 import { PushStage, QUICK } from './push-stage.js';
 import type { AttemptView, Ended, PushStudy, StatusView } from './push-stage.js';
+import type { Database } from '../../db/client/database.js';
+import type { Tx } from '../../db/client/database.js';
 
 const IMPORT = 'record:import';
 const pidOf = async (tx: Tx): Promise<number> => (await tx.raw('select pg_backend_pid() as pid')).rows[0].pid;

@@ -1,11 +1,11 @@
 import { createHmac, randomInt, randomUUID } from 'node:crypto';
 import { openDatabase } from '../../db/client/knex.js';
-import type { Database } from '../../db/client/knex.js';
 import { inScope } from '../../db/client/transaction.js';
 import { startSimulator } from '../capture-simulator/server.js';
 import type { Simulator } from '../capture-simulator/server.js';
 import { service, until } from '../support/service.js';
 import type { RunJson } from '../support/service.js';
+import type { Database } from '../../db/client/database.js';
 
 export interface Reply<T = Record<string, unknown>> {
   status: number;

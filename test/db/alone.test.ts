@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { withAdvisoryLock } from '../../db/client/advisory-lock.js';
 import { openDatabase } from '../../db/client/knex.js';
-import type { Database } from '../../db/client/knex.js';
 import { unique } from '../support/http.js';
 import { service } from '../support/service.js';
+import type { Database } from '../../db/client/database.js';
 
 describe('work that one process at a time is at', function () {
   this.timeout(60_000);

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { verifyChain } from '../../db/audit/audit-verify.js';
 import { openDatabase } from '../../db/client/knex.js';
-import type { Database, Tx } from '../../db/client/knex.js';
 import { inScope } from '../../db/client/transaction.js';
 import { service } from '../support/service.js';
+import type { Database } from '../../db/client/database.js';
+import type { Tx } from '../../db/client/database.js';
 
 /**
  * A chain of ten records with everything that JSON and text can hold, then tampered with by the owner, who may drop

@@ -6,9 +6,10 @@ import type { Sealed } from '../../db/audit/audit-lines.js';
 import { streamRecords, streamRecordsInPages } from '../../db/audit/record-stream.js';
 import { canonicalJson } from '../../db/audit/canonical-json.js';
 import { openDatabase } from '../../db/client/knex.js';
-import type { Database, Tx } from '../../db/client/knex.js';
 import { inScope, readInScope } from '../../db/client/transaction.js';
 import { service } from '../support/service.js';
+import type { Database } from '../../db/client/database.js';
+import type { Tx } from '../../db/client/database.js';
 
 const RUNS = 400;
 const json = fc

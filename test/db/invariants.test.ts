@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { openDatabase } from '../../db/client/knex.js';
-import type { Database, Tx } from '../../db/client/knex.js';
 import { inScope } from '../../db/client/transaction.js';
 import { service } from '../support/service.js';
+import type { Database } from '../../db/client/database.js';
+import type { Tx } from '../../db/client/database.js';
 
 /**
  * What must hold whatever the code above the database does: tried with the application role's own rights, and the

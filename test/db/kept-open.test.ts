@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { withKeepAlive } from '../../db/client/keep-alive.js';
 import { openDatabase } from '../../db/client/knex.js';
-import type { Database } from '../../db/client/knex.js';
 import { inScope } from '../../db/client/transaction.js';
 import { service } from '../support/service.js';
+import type { Database } from '../../db/client/database.js';
 
 describe('a transaction that waits for what asks the database nothing', function () {
   this.timeout(60_000);

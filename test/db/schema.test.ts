@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openDatabase } from '../../db/client/knex.js';
-import type { Database } from '../../db/client/knex.js';
 import { SchemaError, assertLatestRevision, migrate } from '../../db/migrate.js';
 import { dumpSchema } from '../../db/schema-dump.js';
 import { root } from '../support/environment.js';
 import { service } from '../support/service.js';
+import type { Database } from '../../db/client/database.js';
 
 describe('the database schema', () => {
   let owner: Database;

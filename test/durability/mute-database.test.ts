@@ -5,9 +5,9 @@ import { expect } from 'chai';
 import { attemptFailure } from '../../activities/capture/client/failure.js';
 import { toProblem } from '../../api/http/to-problem.js';
 import { openDatabase } from '../../db/client/knex.js';
-import type { Database } from '../../db/client/knex.js';
 import { Link } from '../support/link.js';
 import { service } from '../support/service.js';
+import type { Database } from '../../db/client/database.js';
 
 describe('A database that takes a connection and then says nothing', function () {
   this.timeout(30_000);

@@ -7,10 +7,10 @@ import type { OutboxRow } from '../../activities/outbox/claimer.js';
 import { RelayQueue } from '../../activities/outbox/queue.js';
 import { LoadMonitor } from '../../activities/util/load-monitor.js';
 import { openDatabase } from '../../db/client/knex.js';
-import type { Database } from '../../db/client/knex.js';
 import { migrate } from '../../db/migrate.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
+import type { Database } from '../../db/client/database.js';
 
 describe('Relays that take messages out of one outbox', function () {
   this.timeout(180_000);

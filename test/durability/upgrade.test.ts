@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import pg from 'pg';
 import { openDatabase } from '../../db/client/knex.js';
-import type { Database } from '../../db/client/knex.js';
 import { migrate } from '../../db/migrate.js';
 import { hashPassword } from '../../db/identity/passwords.js';
 import { inScope, readInScope } from '../../db/client/transaction.js';
@@ -12,6 +11,7 @@ import type { Loose } from '../support/http.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
 import { PEOPLE, contents, digest, firstData, firstSchema } from './first-release.js';
+import type { Database } from '../../db/client/database.js';
 
 const CLIENTS = 6;
 /** Tables of features that this study does not use; checkpoints no release wrote before they were signed. */

@@ -58,7 +58,7 @@ describe('dependencies', function suite() {
     expect(changed(addTo('dependencies', 'left-pad'))).to.deep.equal([
       'left-pad has no reason: give it one in scripts/dependencies/reasons.ts, or remove it.',
     ]);
-    expect(changed((folder) => rmSync(join(folder, 'api', 'auth', 'totp.ts')))).to.deep.equal([
+    expect(changed((folder) => rmSync(join(folder, 'api', 'identity', 'credentials', 'totp.ts')))).to.deep.equal([
       'otplib is used by tests alone: it belongs to devDependencies.',
     ]);
     expect(
@@ -72,7 +72,7 @@ describe('dependencies', function suite() {
       'api/new.ts imports left-pad, which package.json does not name.',
       'api/new.ts is shipped and imports chai, which is a devDependency.',
     ]);
-    expect(changed((folder) => rmSync(join(folder, 'db', 'passwords.ts')))).to.deep.equal([
+    expect(changed((folder) => rmSync(join(folder, 'db', 'identity', 'passwords.ts')))).to.deep.equal([
       '@node-rs/argon2 is used nowhere: remove it from package.json.',
     ]);
   });

@@ -19,6 +19,7 @@ describe('docs/MAP.md', () => {
     try {
       for (const top of ['api', 'workflows/domain', 'activities', 'db', 'scripts', 'test', 'api/unheard-of'])
         mkdirSync(join(folder, top), { recursive: true });
+      writeFileSync(join(folder, 'api', 'unheard-of', 'b.ts'), '');
       writeFileSync(
         join(folder, 'api', 'a.ts'),
         `import { b } from '../db/b.js';\nimport type { C } from '../workflows/domain/c.js';\nexport const a: C = b;\n`,

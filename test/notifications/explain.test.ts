@@ -144,8 +144,8 @@ describe('Explaining a reminder', function explaining() {
   it('no reason that the code gives is missing above', () => {
     const found = new Set<string>();
     const files = [
-      ...checkoutFiles('activities/notify/reminders'),
-      ...checkoutFiles('workflows/domain/reminders'),
+      ...checkoutFiles('activities/notifications/reminders'),
+      ...checkoutFiles('workflows/domain/notifications'),
       'activities/notifications/send.ts',
       'db/schema.sql',
       'db/notifications/notifications.queries.ts',

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { createReminderActivities } from '../../activities/notifications/reminders/reminders.activities.js';
 import { openDatabase } from '../../db/client/knex.js';
-import type { Database } from '../../db/client/knex.js';
 import { Desk } from './stage.js';
+import type { Database } from '../../db/client/database.js';
 
 interface Connection {
   query: (...given: unknown[]) => Promise<unknown>;

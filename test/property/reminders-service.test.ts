@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { portalSession } from '../../api/identity/credentials/portal.js';
+import { portalSession } from '../../api/http/security/portal.js';
 import type { Settings } from '../../settings.js';
 import type { AnchorStudy, Person } from '../anchor/stage.js';
 import { Desk, clockIn, dayIn } from '../notifications/stage.js';

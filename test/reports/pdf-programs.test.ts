@@ -29,7 +29,7 @@ const WORDS = {
       '2 Enrollment',
       '3 Completion by window',
       '6 Task metrics',
-      'How it is counted',
+      'Definitions',
       'Completed in window, of those due',
       'Data SHA-256',
       'stroop',

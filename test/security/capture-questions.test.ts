@@ -4,6 +4,7 @@ import { Client, Connection } from '@temporalio/client';
 import { datacaptureQueryId, datacaptureQueryType } from '../../workflows/domain/capture/query.js';
 import { Stage } from '../capture/support.js';
 import type { CaptureStudy } from '../capture/support.js';
+import { readingSealed } from '../support/temporal.js';
 
 interface Tested {
   user_id: string | null;
@@ -31,7 +32,11 @@ describe('A question to the capture system', function () {
     );
   /** As somebody who reaches Temporal, and not the API. */
   const asked = (question: object): Promise<unknown> =>
-    new Client({ connection, namespace: stage.run.temporal_namespace }).workflow.execute(datacaptureQueryType, {
+    new Client({
+      connection,
+      namespace: stage.run.temporal_namespace,
+      ...readingSealed(stage.run),
+    }).workflow.execute(datacaptureQueryType, {
       taskQueue: stage.run.temporal_task_queue,
       workflowId: datacaptureQueryId(randomUUID()),
       args: [{ study_id: study.id, ...question }],

@@ -4,7 +4,7 @@ import type { ClientOptions } from '@temporalio/client';
 import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
 import { readIfThere } from '../../scripts/runtime/files.js';
 import { encryptionKeyBytes } from '../../settings.js';
-import { dataConverterOf } from '../../workflows/util/payload-codec.js';
+import { EncryptionCodec, dataConverterOf } from '../../workflows/util/payload-codec.js';
 import type { RunJson } from './service.js';
 
 export interface TemporalAccess {
@@ -37,6 +37,10 @@ export function payloadsIn(value: unknown, seen = new Set<object>()): Payload[] 
   if (metadata?.encoding instanceof Uint8Array && data instanceof Uint8Array) return [value as Payload];
   return Object.values(value).flatMap((item) => payloadsIn(item, seen));
 }
+
+/** Opens what the service seals with the key that it has made for itself. */
+export const codecOf = (run: Pick<RunJson, 'data_dir'>): PayloadCodec =>
+  new EncryptionCodec({ current: encryptionKeyBytes(payloadKeyOf(run)), former: [] });
 
 /** Opens the payloads of a history where they stand. */
 export async function opened<History extends object>(history: History, codec: PayloadCodec): Promise<History> {

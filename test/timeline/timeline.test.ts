@@ -3,7 +3,7 @@ import { AnchorStudy, DAY, Stage } from '../anchor/stage.js';
 import type { Person } from '../anchor/stage.js';
 import { Http, unique } from '../support/http.js';
 import { until } from '../support/until.js';
-import { portalSession } from '../../api/identity/credentials/portal.js';
+import { portalSession } from '../../api/http/security/portal.js';
 import type { Settings } from '../../settings.js';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-import type { MessageDetails } from '../../../db/anchor/message-details.queries.js';
+import type { MessageDetails } from '../../../db/participants/message-details.queries.js';
 import type {
   CancelProposal,
   Evaluate,

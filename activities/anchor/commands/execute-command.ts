@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Tx } from '../../../db/client/knex.js';
 import { lockOverrideRequest, lockPendingRequest } from '../../../db/anchor/override-request-writes.queries.js';
 import type { OverrideRequest } from '../../../db/anchor/override-request-writes.queries.js';
 import { readScheduleInputs } from '../../../db/scheduling/schedules.queries.js';
@@ -15,6 +14,7 @@ import type { CommandOutcome, NeedsSchedule } from './outcome.js';
 import { decideOverride, expireOverride, remindApprovers } from './override-decisions.js';
 import { overrideBack, requestOverride } from './overrides.js';
 import type { AnchorSnapshot } from '../snapshot.js';
+import type { Tx } from '../../../db/client/database.js';
 
 /**
  * Works one command out, without writing anything: the request that it is about is locked, the sender's permission is

@@ -102,12 +102,12 @@ export function attemptFailure(
   if (databaseAway(thrown))
     return ApplicationFailure.create({
       type: 'DATABASE_UNAVAILABLE',
-      message: 'The database is not reached at the moment.',
+      message: 'The database is unavailable.',
     });
   // What it says may hold a statement or a person's data: the worker's log has it, the event does not.
   return ApplicationFailure.create({
     type: 'INTERNAL',
-    message: 'Something went wrong inside the service.',
+    message: 'Internal error.',
     nonRetryable: attempt.number >= limits.attempts,
   });
 }

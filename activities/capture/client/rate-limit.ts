@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../../../db/client/knex.js';
 import { takePlace } from '../../../db/operations/rate-limits.queries.js';
+import type { Database } from '../../../db/client/database.js';
 
 /**
  * Calls of syncs to one server: so many at once after a pause, then one each 250 ms, 300 in any minute. It bans an

@@ -1,6 +1,5 @@
 import { nowMs, nowIso } from '../../../db/client/clock.js';
 import type { AuditTrail } from '../../../db/audit/audit.js';
-import type { Tx } from '../../../db/client/knex.js';
 import { releaseProbe, isClosed, recordSuccess, recordFailure } from '../../../db/capture/breakers.queries.js';
 import type { BreakerPermit } from '../../../db/capture/breakers.queries.js';
 import { requeueWaitingPushes } from '../../../db/capture/push-requests.queries.js';
@@ -12,6 +11,7 @@ import { pushRemedy } from '../../../workflows/domain/capture/push-remedy.js';
 import { breakerWait, retryWait } from '../../../workflows/domain/capture/push-retry.js';
 import { isRetried } from './deps.js';
 import type { PushDeps, PushErrorType } from './deps.js';
+import type { Tx } from '../../../db/client/database.js';
 
 export interface PushAttempt {
   /** Null: none was begun, the push as a whole is ended. */

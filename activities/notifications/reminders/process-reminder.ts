@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import { nowMs, nowIso } from '../../../db/client/clock.js';
-import type { Database } from '../../../db/client/knex.js';
 import { reminderById } from '../../../db/notifications/reminders.queries.js';
 import type { ReminderRow, ReminderResult } from '../../../db/notifications/reminders.queries.js';
 import { readInScope } from '../../../db/client/transaction.js';
@@ -11,6 +10,7 @@ import type { Channels } from '../provider.js';
 import { sendReminder } from './send-reminder.js';
 import type { MessageSettings } from './message.js';
 import type { ClaimedReminder } from './reminder-source.js';
+import type { Database } from '../../../db/client/database.js';
 
 /** What was read longer ago than this is read again before it is sent by. */
 const FRESH_MS = 1_000;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nowMs } from '../../../db/client/clock.js';
-import type { Database } from '../../../db/client/knex.js';
 import { claimReminders } from '../../../db/notifications/reminders.queries.js';
 import type { ReminderRow } from '../../../db/notifications/reminders.queries.js';
 import { inScope } from '../../../db/client/transaction.js';
 import type { Channel } from '../../../workflows/domain/notifications/settings.js';
 import type { RateLimiter } from '../rate-limiter.js';
+import type { Database } from '../../../db/client/database.js';
 
 /** Of one claim. Small enough that a worker that dies holds little back until its lease is over. */
 const BATCH = 100;

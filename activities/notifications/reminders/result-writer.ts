@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../../../db/client/knex.js';
 import { storeReminderResults } from '../../../db/notifications/reminders.queries.js';
 import type { ReminderResult } from '../../../db/notifications/reminders.queries.js';
 import { inScope } from '../../../db/client/transaction.js';
+import type { Database } from '../../../db/client/database.js';
 
 const PAUSE_MS = 25,
   MOST_TRIES = 200,

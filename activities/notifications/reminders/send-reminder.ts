@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { Database } from '../../../db/client/knex.js';
 import { forgetPushToken } from '../../../db/notifications/reminders.queries.js';
 import type { ReminderRow } from '../../../db/notifications/reminders.queries.js';
 import { inScope } from '../../../db/client/transaction.js';
@@ -8,6 +7,7 @@ import { RefusedMessage, unconfigured } from '../provider.js';
 import type { Channels, Provider } from '../provider.js';
 import { reminderMessage } from './message.js';
 import type { MessageSettings } from './message.js';
+import type { Database } from '../../../db/client/database.js';
 
 /**
  * Gives a reminder to its channel's provider; on push to each of the participant's devices, of which one that takes it

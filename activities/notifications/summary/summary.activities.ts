@@ -1,8 +1,8 @@
-import type { Database } from '../../../db/client/knex.js';
 import { queueDailySummaries, readDailySummary } from '../../../db/notifications/daily-summary.queries.js';
 import { readAsCaller } from '../../../db/client/request.js';
 import { inScope } from '../../../db/client/transaction.js';
 import { summaryMessage } from './message.js';
+import type { Database } from '../../../db/client/database.js';
 
 export interface SummaryActivities {
   queueSummaries(): Promise<{ queued: number }>;

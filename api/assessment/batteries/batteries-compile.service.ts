@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../../db/audit/canonical-json.js';
-import type { Database, Tx } from '../../../db/client/knex.js';
 import { compileSource, modulesOfVersion } from '../../../db/assessment/batteries.queries.js';
 import type { CompileSource } from '../../../db/assessment/batteries.queries.js';
 import { readInScope } from '../../../db/client/transaction.js';
@@ -8,6 +7,8 @@ import { compileBattery } from '../../../workflows/domain/assessment/compile.js'
 import { problem } from '../../http/errors.js';
 import { reply } from '../../http/route.js';
 import type { Reply } from '../../http/route.js';
+import type { Database } from '../../../db/client/database.js';
+import type { Tx } from '../../../db/client/database.js';
 
 type Source = Pick<CompileSource, 'id' | 'study_id' | 'version' | 'published'>;
 interface Bytes {

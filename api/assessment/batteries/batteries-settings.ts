@@ -1,10 +1,10 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
-import type { Tx } from '../../../db/client/knex.js';
 import { TASKS, taskDefinition } from '../../../workflows/domain/assessment/tasks.js';
 import type { TaskName } from '../../../workflows/domain/assessment/tasks.js';
 import { invalid, problem } from '../../http/errors.js';
 import type { FaultEntry } from '../../http/errors.js';
+import type { Tx } from '../../../db/client/database.js';
 
 const ajv = new Ajv2020({ allErrors: true, strict: false });
 const compiled = new Map<string, ValidateFunction>();

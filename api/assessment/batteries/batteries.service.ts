@@ -1,4 +1,3 @@
-import type { Tx } from '../../../db/client/knex.js';
 import {
   batteryById,
   batteryInUse,
@@ -20,6 +19,7 @@ import { auditActor, changedFields } from '../../http/audit-actor.js';
 import { acceptSettings } from './batteries-settings.js';
 import { getStudyOrThrow as existingStudy } from '../../studies/studies.service.js';
 import type { RequestScope } from '../../studies/studies.service.js';
+import type { Tx } from '../../../db/client/database.js';
 
 const unique = { batteries_study_id_code_key: 'BATTERY_CODE_TAKEN' } as const;
 const MAX_MODULES = 100;

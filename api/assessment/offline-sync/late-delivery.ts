@@ -1,10 +1,10 @@
 import { nowMs } from '../../../db/client/clock.js';
-import type { Tx } from '../../../db/client/knex.js';
 import { withdrawalOf } from '../../../db/portal/portal.queries.js';
 import { withdrawn } from '../../http/access.js';
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
 import { rejection } from './sync-items.js';
 import type { SyncItem, ItemResult } from './sync-items.js';
+import type { Tx } from '../../../db/client/database.js';
 
 /** How long after a withdrawal its devices may deliver what they recorded before it. */
 const DELIVERY_DAYS = 30;

@@ -1,4 +1,3 @@
-import type { Tx } from '../../../db/client/knex.js';
 import { localIdHolders, sessionsOfResponses, sessionsWithResponses } from '../../../db/assessment/offline.queries.js';
 import type { LocalIdHolders, ResponseSessionRow } from '../../../db/assessment/offline.queries.js';
 import { taskHashes } from '../../../db/assessment/submissions.queries.js';
@@ -11,6 +10,7 @@ import type { SessionFacts } from './references.js';
 import type { DecidedItem } from './decided-items.js';
 import type { Claim } from './decided-items.js';
 import type { Refused } from './decided-items.js';
+import type { Tx } from '../../../db/client/database.js';
 
 export type ResponseItem = SyncItem & { kind: 'response' };
 

@@ -1,5 +1,4 @@
 import { hashOf } from '../../../db/audit/hashing.js';
-import type { Tx } from '../../../db/client/knex.js';
 import { insertConflicts } from '../../../db/assessment/offline.queries.js';
 import { deleteTask, insertTasks, tasksOfSession } from '../../../db/assessment/submissions.queries.js';
 import type { TaskRecord } from '../../../db/assessment/submissions.queries.js';
@@ -9,6 +8,7 @@ import { readTask, taskRows } from '../sessions/sessions-content.js';
 import type { SubmittedTrial } from '../sessions/sessions-content.js';
 import { modulesOf } from '../sessions/sessions-submit.service.js';
 import type { SessionFacts } from './references.js';
+import type { Tx } from '../../../db/client/database.js';
 
 /** A response as a conflict keeps it. */
 export interface KeptResponse {

@@ -1,4 +1,3 @@
-import type { Tx } from '../../../db/client/knex.js';
 import {
   conflictById,
   copySession,
@@ -25,6 +24,7 @@ import { putAside, writeKept } from './sync-conflicts-results.js';
 import type { KeptResponse } from './sync-conflicts-results.js';
 import { participantRef, timesOf } from './references.js';
 import { retell, takeBack, tellVisit } from './sync-conflicts-visit.js';
+import type { Tx } from '../../../db/client/database.js';
 
 export type Keep = 'server' | 'local' | 'both';
 /** What is put aside by a resolution; it stays in the conflict. Null: nothing is. */

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { nowMs } from '../../../db/client/clock.js';
 import { hashOf } from '../../../db/audit/hashing.js';
-import type { Tx } from '../../../db/client/knex.js';
 import {
   sessionsByLocalId,
   sessionsByServerId,
@@ -28,6 +27,7 @@ import { UUID, resolveParticipant, participantRef, timesOf } from './references.
 import type { SessionFacts } from './references.js';
 import type { DecidedItem } from './decided-items.js';
 import type { Claim } from './decided-items.js';
+import type { Tx } from '../../../db/client/database.js';
 
 /** Of a set of items: what became of its sessions, and its responses, to be decided in their order. */
 export interface ItemDecisionInput {

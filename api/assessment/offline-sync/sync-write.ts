@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import { nowMs } from '../../../db/client/clock.js';
 import type { AuditEntry, AuditTrail, SealedEntry } from '../../../db/audit/audit.js';
 import { hashOf } from '../../../db/audit/hashing.js';
-import type { Tx } from '../../../db/client/knex.js';
 import { putOutbox } from '../../../db/outbox/outbox.js';
 import { chunk } from '../../../db/client/sets/chunk.js';
 import { advanceSession, insertConflicts, insertOfflineSessions } from '../../../db/assessment/offline.queries.js';
@@ -14,13 +13,14 @@ import { insertChunks, trialInserts } from '../../../db/assessment/trials.querie
 import { modulesWith } from '../../../workflows/domain/assessment/modules.js';
 import { sessionContent } from '../../../workflows/domain/assessment/sync.js';
 import type { SessionWrite } from '../../../workflows/domain/assessment/sync.js';
-import type { RequestContext } from '../../http/route.js';
 import { sequentialWrites } from './sequential-writes.js';
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
 import { taskRows } from '../sessions/sessions-content.js';
 import type { ItemDecisionInput } from './sync-decide.js';
 import type { ItemResult, ItemNotice, ResponseGiven } from './sync-items.js';
 import type { DecidedItem } from './decided-items.js';
+import type { Tx } from '../../../db/client/database.js';
+import type { RequestContext } from '../../http/request-context.js';
 
 /**
  * Responses that are written at a time: a statement costs a millisecond or two by itself, and the last is waited for.

@@ -1,9 +1,7 @@
 import { nowMs } from '../../../db/client/clock.js';
 import type { AuditTrail } from '../../../db/audit/audit.js';
-import type { Tx } from '../../../db/client/knex.js';
 import { sessionsByLocalId, sessionsInStudies, syncParticipants } from '../../../db/assessment/offline.queries.js';
 import { problem } from '../../http/errors.js';
-import type { RequestContext } from '../../http/route.js';
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
 import { decideItems } from './sync-decide.js';
 import { acceptsLateDelivery } from './late-delivery.js';
@@ -14,6 +12,8 @@ import { resolveParticipant } from './references.js';
 import { writeDecided } from './sync-write.js';
 import type { Writing } from './sync-write.js';
 import type { Claim } from './decided-items.js';
+import type { Tx } from '../../../db/client/database.js';
+import type { RequestContext } from '../../http/request-context.js';
 
 export const MAX_SYNC_ITEMS = 1_000;
 export interface Syncing {

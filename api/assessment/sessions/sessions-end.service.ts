@@ -5,8 +5,8 @@ import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
 import { completeVisits, liveVisit } from '../../../db/assessment/sessions-visits.queries.js';
 import type { WriteTransaction } from '../../../db/client/transaction.js';
 import { problem } from '../../http/errors.js';
-import type { RequestContext } from '../../http/route.js';
 import { sessionOpener } from './sessions-opened.js';
+import type { RequestContext } from '../../http/request-context.js';
 
 export interface Ended {
   session_id: string;

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
-import type { RequestContext } from '../../http/route.js';
+import type { RequestContext } from '../../http/request-context.js';
 
 /**
  * For the audit record of what is sent by a session's id alone: who opened the session, how, and from which network it

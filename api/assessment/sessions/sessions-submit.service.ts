@@ -1,5 +1,4 @@
 import { nowMs } from '../../../db/client/clock.js';
-import type { Tx } from '../../../db/client/knex.js';
 import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
 import { insertTasks, modulesOfSession, taskHashes } from '../../../db/assessment/submissions.queries.js';
 import { insertTrials } from '../../../db/assessment/trials.queries.js';
@@ -8,11 +7,12 @@ import { MAX_TRIALS, beganBefore } from '../../../workflows/domain/assessment/su
 import type { KnownModules } from '../../../workflows/domain/assessment/submission.js';
 import type { Remark } from '../../../workflows/domain/assessment/types.js';
 import { invalid, problem } from '../../http/errors.js';
-import type { RequestContext } from '../../http/route.js';
 import type { WriteTransaction } from '../../../db/client/transaction.js';
 import { sessionOpener } from './sessions-opened.js';
 import { contentFaults, ofModule, readContent, taskRows } from './sessions-content.js';
 import type { RawTrial, SubmittedSummaries, TaskContent } from './sessions-content.js';
+import type { Tx } from '../../../db/client/database.js';
+import type { RequestContext } from '../../http/request-context.js';
 
 export interface SubmissionBody {
   session_id: string;

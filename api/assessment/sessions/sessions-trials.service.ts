@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
-import type { Database } from '../../../db/client/knex.js';
 import type { SessionRecord } from '../../../db/assessment/sessions.queries.js';
 import { nextTrials } from '../../../db/assessment/trials.queries.js';
 import type { TrialCursor } from '../../../db/assessment/trials.queries.js';
 import { readInScope } from '../../../db/client/transaction.js';
 import { reply } from '../../http/route.js';
 import type { Reply } from '../../http/route.js';
+import type { Database } from '../../../db/client/database.js';
 
 interface Wanted {
   /** What the session is called to the caller. */

@@ -19,7 +19,7 @@ import {
 } from './sessions.schemas.js';
 import { getSessionOrThrow, sessionDetails, shownTo, startSession } from './sessions.service.js';
 import { callerOf, sessionCallers, studyOf } from './sessions-caller.service.js';
-import { requireNamed } from './sessions-credential.service.js';
+import { requireNamed } from '../../http/security/session-credential.js';
 import { endAssessmentSession } from './sessions-end.service.js';
 import { submit } from './sessions-submit.service.js';
 import { streamTrials } from './sessions-trials.service.js';
@@ -73,7 +73,7 @@ export const sessionRoutes = [
     method: 'GET',
     path: '/api/session/state',
     tag: 'Sessions',
-    summary: 'What has arrived of a session',
+    summary: 'Get what has been received of a session',
     access: anyone,
     transaction: 'session',
     description:
@@ -152,7 +152,7 @@ export const sessionRoutes = [
     method: 'GET',
     path: '/api/sessions/{session_id}',
     tag: 'Sessions',
-    summary: 'A session with what its tasks gave',
+    summary: 'Get a session with its task results',
     description: named,
     access: inStudy(),
     transaction: 'read',
@@ -164,7 +164,7 @@ export const sessionRoutes = [
     method: 'GET',
     path: '/api/sessions/{session_id}/trials',
     tag: 'Sessions',
-    summary: 'Raw trials of a session, streamed',
+    summary: 'Stream the raw trials of a session',
     access: inStudy(),
     transaction: 'read',
     description:

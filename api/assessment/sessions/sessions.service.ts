@@ -1,5 +1,4 @@
 import type { AuditTrail } from '../../../db/audit/audit.js';
-import type { Tx } from '../../../db/client/knex.js';
 import { participantByCode, participantById } from '../../../db/participants/participants.queries.js';
 import type { ParticipantRecord } from '../../../db/participants/participants.queries.js';
 import {
@@ -15,11 +14,12 @@ import { tasksOfSession } from '../../../db/assessment/submissions.queries.js';
 import type { TaskRecord } from '../../../db/assessment/submissions.queries.js';
 import { severalOpenVisits } from '../../../workflows/domain/assessment/sync.js';
 import { brokenRule, invalid, problem } from '../../http/errors.js';
-import type { RequestContext } from '../../http/route.js';
 import { lockForShare } from '../../participants/participants.service.js';
 import type { Actor } from '../../http/access.js';
 import { requireOwn, sessionCallers } from './sessions-caller.service.js';
 import type { SessionCaller } from './sessions-caller.service.js';
+import type { Tx } from '../../../db/client/database.js';
+import type { RequestContext } from '../../http/request-context.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export interface StartRequest {

@@ -9,7 +9,7 @@ const SMALL_BYTES = 64 * 1024;
 const ESCAPED = 6;
 /** Of a value's name, its quotes, its separators and the blanks around it. */
 const AROUND = 64;
-/** Letters of a format; of those that are not named here no value has more than some hundred. */
+/** Letters of a format, which nobody escapes; of those that are not named here no value has more than some hundred. */
 const UUID_LETTERS = 36;
 const OTHER_FORMAT_BYTES = 1_000;
 
@@ -50,7 +50,7 @@ function longest(schema: TSchema): number {
 }
 
 function longestText(format: string | undefined, maxLength = Infinity): number {
-  if (format === 'uuid') return UUID_LETTERS * ESCAPED + AROUND;
+  if (format === 'uuid') return UUID_LETTERS + AROUND;
   return format ? OTHER_FORMAT_BYTES : maxLength * 2 * ESCAPED + AROUND;
 }
 

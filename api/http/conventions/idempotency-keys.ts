@@ -1,7 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Database, Tx } from '../../../db/client/knex.js';
 import {
   answerOf,
   claimKey,
@@ -14,6 +13,8 @@ import type { KeyName } from '../../../db/operations/idempotency.queries.js';
 import { problem } from '../errors.js';
 import { Reply } from '../route.js';
 import { JsonStream } from '../json-stream.js';
+import type { Database } from '../../../db/client/database.js';
+import type { Tx } from '../../../db/client/database.js';
 
 const POLL_MS = 40;
 /** Longer than any request may take: a claim older than this belongs to a process that died. */

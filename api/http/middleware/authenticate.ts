@@ -1,7 +1,7 @@
-import { recordLastUse } from '../../identity/credentials/last-use.js';
-import { principalOf } from '../../identity/credentials/principal.js';
-import type { Principal } from '../../identity/credentials/principal.js';
-import { isOnThisMachine } from '../../identity/credentials/this-machine.js';
+import { recordLastUse } from '../security/last-use.js';
+import { principalOf } from '../security/principal.js';
+import type { Principal } from '../security/principal.js';
+import { isOnThisMachine } from '../security/this-machine.js';
 import type { Dependencies } from '../../dependencies.js';
 import type { Route } from '../route.js';
 import type { RouteContext, RouteMiddleware } from '../state.js';

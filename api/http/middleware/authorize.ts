@@ -1,7 +1,7 @@
 import type { Statement } from '../../../db/client/one-trip.js';
 import { inScope, readInScope, withFileLimits } from '../../../db/client/transaction.js';
 import type { Dependencies } from '../../dependencies.js';
-import { inSession, sessionIdOf } from '../../assessment/sessions/sessions-credential.service.js';
+import { inSession, sessionIdOf } from '../security/session-credential.js';
 import { participantContext, siteContext, studyContext } from '../context.js';
 import { Problem } from '../errors.js';
 import type { Route, TransactionKind } from '../route.js';

@@ -1,4 +1,4 @@
-import { sessionIdOf } from '../../assessment/sessions/sessions-credential.service.js';
+import { sessionIdOf } from '../security/session-credential.js';
 import { UUID } from '../context.js';
 import { problem } from '../errors.js';
 import { isUuidParam } from '../route.js';

@@ -1,7 +1,6 @@
-import type { Database, Tx } from '../../../db/client/knex.js';
-import { jwtSecret } from '../../identity/credentials/tokens.js';
+import { jwtSecret } from '../security/tokens.js';
 import type { Dependencies } from '../../dependencies.js';
-import { sessionIdOf } from '../../assessment/sessions/sessions-credential.service.js';
+import { sessionIdOf } from '../security/session-credential.js';
 import {
   claimCommitted,
   claimInTransaction,
@@ -12,6 +11,8 @@ import {
 import type { IdempotencyKey } from '../conventions/idempotency-keys.js';
 import type { Reply, Route } from '../route.js';
 import type { RouteContext, RouteMiddleware } from '../state.js';
+import type { Database } from '../../../db/client/database.js';
+import type { Tx } from '../../../db/client/database.js';
 
 /**
  * Answers a repeat under the same Idempotency-Key with what was answered (409 where it asks for something else). Claim

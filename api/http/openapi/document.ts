@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { Access } from '../access.js';
-import { CSRF_HEADER, PORTAL_COOKIE } from '../../identity/credentials/portal.js';
+import { CSRF_HEADER, PORTAL_COOKIE } from '../security/portal.js';
 import { registered } from '../errors.js';
 import { describesTagged } from '../conventions/etag.js';
 import { answersJsonOnly } from '../conventions/negotiation.js';
@@ -17,8 +17,8 @@ import {
 import type { Route } from '../route.js';
 import { ErrorBody } from '../common.schemas.js';
 import { Event, eventCatalogue } from '../../events/events.schemas.js';
-import { version } from '../../operations/health.service.js';
 import { tagDescriptions } from './tags.js';
+import { version } from '../version.js';
 
 type Json = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
-import type { Tx } from '../../../db/client/knex.js';
 import { sitesOf } from '../../../db/capture/captured-participants.queries.js';
 import { templateColumns } from './columns.js';
+import type { Tx } from '../../../db/client/database.js';
 
 export const csvTemplate = (): string => `${templateColumns.join(',')}\n`;
 

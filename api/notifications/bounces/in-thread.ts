@@ -1,13 +1,13 @@
 import { startThread } from '../../../db/client/start-thread.js';
 import type { Bounce } from '../../../workflows/domain/notifications/bounces.js';
 import { problem } from '../../http/errors.js';
-import { PrintQueue } from '../../reports/pdf/print-queue.js';
+import { ConcurrencyLimiter } from '../../util/concurrency-limiter.js';
 import type { MailRead } from './thread.js';
 
 const LIMIT_MS = 10_000;
 const MAX_WAITING = 20;
 const MEMORY = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 };
-const turns = new PrintQueue(1);
+const turns = new ConcurrencyLimiter(1);
 let inLine = 0;
 
 /**

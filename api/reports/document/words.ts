@@ -10,7 +10,7 @@ const en = {
   adherence: 'Adherence by site and window',
   sites: 'Sites',
   metrics: 'Task metrics',
-  method: 'How it is counted',
+  method: 'Definitions',
   identity: 'Participant',
   anchor: 'Anchor date',
   schedule: 'Schedule',
@@ -20,7 +20,7 @@ const en = {
   session: 'Session',
   tasks: 'Tasks',
   generated: 'Generated',
-  filters: 'Narrowed to',
+  filters: 'Filter',
   none: 'none',
   from: 'from',
   to: 'to',
@@ -143,7 +143,7 @@ const de: Words = {
   overview: 'Überblick',
   enrollment: 'Einschluss',
   completion: 'Durchführung nach Zeitfenster',
-  adherence: 'Einhaltung nach Zentrum und Zeitfenster',
+  adherence: 'Adhärenz nach Zentrum und Zeitfenster',
   sites: 'Zentren',
   metrics: 'Kennwerte der Aufgaben',
   method: 'Wie gezählt wird',
@@ -169,7 +169,7 @@ const de: Words = {
   timezone: 'Zeitzone',
   period: 'Zeitraum',
   checksum: 'SHA-256 der Daten',
-  auditHead: 'Ende des Prüfprotokolls',
+  auditHead: 'Prüfsumme des Audit-Logs',
   page: 'Seite',
   participants: 'Teilnehmende',
   total: 'Gesamt',
@@ -260,7 +260,7 @@ const de: Words = {
   plotCompletion: 'Durchführung nach Zeitfenster',
   plotCompletionText:
     'Wie viele fällige Termine in {0} Zeitfenstern im Fenster, verfrüht oder verspätet abgeschlossen oder versäumt wurden.',
-  plotAdherence: 'Einhaltung nach Zentrum und Zeitfenster',
+  plotAdherence: 'Adhärenz nach Zentrum und Zeitfenster',
   plotAdherenceText:
     'Anteil der fälligen Termine, die im Fenster abgeschlossen wurden, für {0} Zentren und {1} Zeitfenster.',
   plotMetrics: 'Verteilung der Kennwerte',
@@ -269,7 +269,7 @@ const de: Words = {
   plotCourseText: '{0} Kennwerte von {1} im Verlauf; das Band ist die mittlere Hälfte der Studie.',
   excluded: 'n (+ k): k Werte, die kein Test ergibt (über 10¹²), sind aufbewahrt und in keiner Statistik enthalten.',
   methodText:
-    'Ein Termin ist fällig, wenn er abgeschlossen ist oder sein Zeitfenster nach dem Kalender des Zentrums oder der Studie geschlossen hat. Ersetzte und abgesagte Termine sind nie fällig; Termine Ausgeschiedener zählen. Einhaltung ist der Anteil der fälligen Termine, die im Zeitfenster abgeschlossen wurden; Durchführung der Anteil der überhaupt abgeschlossenen. Tage vom Ziel sind davor negativ. Die Standardabweichung ist die der Stichprobe. Die Prüfsumme ist der SHA-256 des kanonischen JSON (RFC 8785) der Daten des Berichts; das Ende des Prüfprotokolls nennt den letzten Eintrag der Studie, als die Daten gelesen wurden.',
+    'Ein Termin ist fällig, wenn er abgeschlossen ist oder sein Zeitfenster nach dem Kalender des Zentrums oder der Studie geschlossen hat. Ersetzte und abgesagte Termine sind nie fällig; Termine Ausgeschiedener zählen. Einhaltung ist der Anteil der fälligen Termine, die im Zeitfenster abgeschlossen wurden; Durchführung der Anteil der überhaupt abgeschlossenen. Tage vom Ziel sind davor negativ. Die Standardabweichung ist die der Stichprobe. Die Prüfsumme ist der SHA-256 des kanonischen JSON (RFC 8785) der Daten des Berichts; das Prüfsumme des Audit-Logs nennt den letzten Eintrag der Studie, als die Daten gelesen wurden.',
 };
 
 export const languages = { en, de };

@@ -1,5 +1,5 @@
-import type { Tx } from '../knex.js';
 import { prepared } from '../prepared.js';
+import type { Tx } from '../database.js';
 
 /**
  * Rows of one table; `columns` names what is written, the rest has its default. The program's own words, never a

@@ -7,12 +7,12 @@ import type { AuditSigner } from '../../audit/audit-signing.js';
 import { shownSession } from '../../scheduling/effective-status.js';
 import { copyOut } from '../stream.js';
 import { columnsForJson } from '../../client/instants.js';
-import type { Tx } from '../../client/knex.js';
 import { latestRevision } from '../../migrations/index.js';
 import { manifestText } from './claims.js';
 import type { Manifest } from './claims.js';
 import { STUDY_COLUMNS, studyTables } from './tables.js';
 import { execute } from '../../client/query.js';
+import type { Tx } from '../../client/database.js';
 
 export const FORMAT = 'research-assessment-study';
 export const FORMAT_VERSION = 1;

@@ -1,13 +1,13 @@
-import type { Tx } from '../../client/knex.js';
 import { chunk } from '../../client/sets/chunk.js';
 import { carriedTrace } from '../../client/trace-context.js';
-import type { MarkedTransaction } from '../../client/transaction.js';
 import { asClaimed } from './claims.js';
 import type { Importing } from './claims.js';
 import type { StudyDocument } from './document.js';
 import { NewIds } from './ids.js';
 import { studyTables } from './tables.js';
 import { execute, query } from '../../client/query.js';
+import type { MarkedTransaction } from '../../client/marked-transaction.js';
+import type { Tx } from '../../client/database.js';
 
 type Row = Record<string, unknown>;
 const BATCH = 500;

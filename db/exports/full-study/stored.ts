@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
-import type { Tx } from '../../client/knex.js';
 import { writeStudyDocument } from './document.js';
 import type { StudyDocument } from './document.js';
+import type { Tx } from '../../client/database.js';
 
 /** Reads a study back as the document that its export would be now. */
 export async function storedDocument(tx: Tx, studyId: string, at: string): Promise<StudyDocument> {

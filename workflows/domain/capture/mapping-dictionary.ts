@@ -1,5 +1,3 @@
-import type { FormPlace } from './results-check.js';
-
 /** What a capture system says of itself, as far as a mapping can be wrong about it. */
 export interface Dictionary {
   /** As the connected project says it; absent where it does not. */
@@ -39,4 +37,10 @@ export function hasField(dictionary: Dictionary, name: string): boolean {
   return dictionary.fields.some(
     (f) => f.field_name === name || (code !== undefined && f.field_name === base && f.field_type === 'checkbox'),
   );
+}
+
+/** Where a form stands: in an event, empty in a classic project. */
+export interface FormPlace {
+  event: string;
+  form: string;
 }

@@ -6,12 +6,6 @@ import type { MappingWarning } from './mapping-dictionary.js';
 
 type Warn = (code: string, path: string, message: string) => void;
 
-/** Where a form stands: in an event, empty in a classic project. */
-export interface FormPlace {
-  event: string;
-  form: string;
-}
-
 /** What of the results' mapping no push can satisfy, as far as the capture system tells. */
 export function checkResults(mapping: MappingFields, dictionary: Dictionary): MappingWarning[] {
   const warnings: MappingWarning[] = [];

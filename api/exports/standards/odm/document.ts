@@ -4,12 +4,12 @@ import { pipeline } from 'node:stream/promises';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { copyOut } from '../../../../db/exports/stream.js';
-import type { Tx } from '../../../../db/client/knex.js';
 import { standardStudy, studyShape, subjectsSql } from '../../../../db/exports/standards.queries.js';
 import type { Subject } from '../../../../db/exports/standards.queries.js';
 import { metadataOf } from './metadata.js';
 import { subjectData } from './subject.js';
 import { element } from './xml.js';
+import type { Tx } from '../../../../db/client/database.js';
 
 export const ODM_VERSION = '1.3.2';
 

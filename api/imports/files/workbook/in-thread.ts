@@ -1,5 +1,5 @@
 import { problem } from '../../../http/errors.js';
-import { PrintQueue } from '../../../reports/pdf/print-queue.js';
+import { ConcurrencyLimiter } from '../../../util/concurrency-limiter.js';
 import { startThread } from '../../../../db/client/start-thread.js';
 import type { ImportThreadData, ImportThreadMessage } from '../reading-thread.js';
 import type { SheetRead } from './read.js';
@@ -26,7 +26,7 @@ const LIMIT_MS = 60_000;
 /** One on a processor of its own leaves the others to those who import nothing. */
 const AT_ONCE = 2,
   MOST_WAITING = 10;
-const turns = new PrintQueue(AT_ONCE);
+const turns = new ConcurrencyLimiter(AT_ONCE);
 let inLine = 0;
 /**
  * What is read is bounded piece by piece, so that no thread comes near it: one that runs out of memory ends, but may

@@ -1,12 +1,12 @@
 import type { Context } from 'koa';
 import type { Settings } from '../../../settings.js';
-import type { Access } from '../../http/access.js';
-import { UUID } from '../../http/context.js';
-import { problem } from '../../http/errors.js';
-import type { Credential } from '../../http/route.js';
+import type { Access } from '../access.js';
+import { UUID } from '../context.js';
+import { problem } from '../errors.js';
 import { isPortalToken, portalPrincipal } from './portal.js';
 import type { PortalPrincipal } from './portal.js';
 import { bearer, claimedAudience, sha256, verifyToken } from './tokens.js';
+import type { Credential } from '../request-context.js';
 
 /** Whom a token was given to: a user, participant or caregiver by id, or the token of /api/v1 itself. */
 export type Principal =

@@ -1,5 +1,6 @@
-import type { Database, Tx } from '../client/knex.js';
 import { writeInScope } from '../client/transaction.js';
+import type { Database } from '../client/database.js';
+import type { Tx } from '../client/database.js';
 
 /** What a message to a workflow says that does not travel: free text, and from where it was sent. */
 export interface MessageDetails {

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Database } from '../../../db/client/knex.js';
 import { enterStudyOf, lockSession } from '../../../db/assessment/sessions.queries.js';
 import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
 import { inScope } from '../../../db/client/transaction.js';
 import type { WriteTransaction } from '../../../db/client/transaction.js';
-import { Problem, problem } from '../../http/errors.js';
+import { Problem, problem } from '../errors.js';
+import type { Database } from '../../../db/client/database.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

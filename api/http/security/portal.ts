@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Context } from 'koa';
 import type { Settings } from '../../../settings.js';
-import { Problem, problem } from '../../http/errors.js';
+import { Problem, problem } from '../errors.js';
 import { bearer, claimedAudience, signToken, verifyToken } from './tokens.js';
 import type { TokenClaims } from './tokens.js';
 

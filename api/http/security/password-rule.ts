@@ -1,4 +1,4 @@
-import { problem } from '../../http/errors.js';
+import { problem } from '../errors.js';
 
 /** Words that most guessed passwords are built on, also with digits and signs around them. */
 const COMMON = new Set([

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { Context } from 'koa';
 import type { Settings } from '../../../settings.js';
-import { uiOrigins } from '../../http/middleware/codec-cors.js';
+import { uiOrigins } from '../middleware/codec-cors.js';
 
 const isLoopback = (address: string): boolean => /^(::ffff:)?127\.|^::1$/.test(address);
 

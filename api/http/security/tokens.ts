@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto';
 import jwt from 'jsonwebtoken';
 import { nowMs } from '../../../db/client/clock.js';
 import { secretKey } from '../../../db/audit/hashing.js';
-import { problem } from '../../http/errors.js';
+import { problem } from '../errors.js';
 import type { Settings } from '../../../settings.js';
 
 const ISSUER = 'research-assessment-platform';

@@ -1,5 +1,5 @@
 /** So many at a time; the others wait in line. */
-export class PrintQueue {
+export class ConcurrencyLimiter {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 

@@ -1,0 +1,31 @@
+import { scopes } from '../http/access.js';
+import { Instant, Type, Uuid, body, nullable, oneOf, text } from '../http/common.schemas.js';
+import { proof } from './reauthentication.schemas.js';
+export const Scope = oneOf(...scopes);
+
+const token = {
+  id: Uuid,
+  user_id: Uuid,
+  name: Type.String(),
+  scopes: Type.Array(Scope),
+  study_ids: Type.Array(Uuid),
+  created_at: Instant,
+  expires_at: Instant,
+  last_used_at: nullable(Instant),
+};
+
+/** Never the token itself. */
+export const ApiToken = Type.Object(token, { additionalProperties: false });
+
+export const MintedToken = Type.Object(
+  { ...token, token: Type.String({ description: 'shown here alone' }) },
+  { additionalProperties: false },
+);
+
+export const NewToken = body({
+  name: text(200, 1),
+  scopes: Type.Array(Scope, { minItems: 1, maxItems: scopes.length }),
+  study_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1000 }),
+  expires_in_days: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 365, default: 90 })),
+  ...proof,
+});
