@@ -107,6 +107,12 @@ async function write(outputs) {
 
 async function bundleWorkflows(dist) {
   const workflowsPath = join(dist, 'workflows', 'index.js');
+  const converters = {
+    payloadConverterPath: join(dist, 'workflows', 'util', 'payload-converter.js'),
+    failureConverterPath: join(dist, 'workflows', 'util', 'failure-converter.js'),
+  };
+  // The bundler leaves out a converter that it does not find, and every workflow fails.
+  for (const path of Object.values(converters)) if (!existsSync(path)) throw new Error(`${path} is not built`);
   const { bundleWorkflowCode } = await import('@temporalio/worker');
   const lines = [];
   const keep = (level) => (message, meta) => {
@@ -123,8 +129,7 @@ async function bundleWorkflows(dist) {
   try {
     const { code } = await bundleWorkflowCode({
       workflowsPath,
-      payloadConverterPath: join(dist, 'workflows', 'payload-converter.js'),
-      failureConverterPath: join(dist, 'workflows', 'failure-converter.js'),
+      ...converters,
       logger,
     });
     await writeWhole(join(dist, WORKFLOW_BUNDLE), code);
