@@ -58,7 +58,7 @@ describe('dependencies', function suite() {
     expect(changed(addTo('dependencies', 'left-pad'))).to.deep.equal([
       'left-pad has no reason: give it one in scripts/dependencies/reasons.ts, or remove it.',
     ]);
-    expect(changed((folder) => rmSync(join(folder, 'api', 'identity', 'credentials', 'totp.ts')))).to.deep.equal([
+    expect(changed((folder) => rmSync(join(folder, 'api', 'http', 'security', 'totp.ts')))).to.deep.equal([
       'otplib is used by tests alone: it belongs to devDependencies.',
     ]);
     expect(
