@@ -12,7 +12,7 @@ const start = (path: '/api/datacapture/sync/{study_id}' | '/api/redcap/sync/{stu
     summary:
       path === '/api/datacapture/sync/{study_id}'
         ? 'Start a sync of all capture-system records'
-        : 'Read every record of the enrollment instrument (former path)',
+        : 'Start a sync of all capture-system records (former path)',
     description:
       'Each record is treated as its trigger would be. One at a time for a study: where one is running its id is the answer. ' +
       'How far it is: `GET /api/datacapture/syncs/{sync_id}`; its end stands in `GET /api/datacapture/status/{study_id}`.',
