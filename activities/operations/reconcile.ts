@@ -63,7 +63,7 @@ export async function reconcileParticipants(
           studyId: row.study_id,
           subject: row.id,
           payload: { site_id: row.site_id },
-          patient: true,
+          lowPriority: true,
         })),
       );
       started += lost.length;

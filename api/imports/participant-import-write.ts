@@ -69,7 +69,7 @@ export class ImportWriter {
       tx,
       moved.map(({ known }, i) => ({
         ...announceSourcesChanged(known, actor, context),
-        patient: this.moved + i >= AT_ONCE,
+        lowPriority: this.moved + i >= AT_ONCE,
       })),
     );
     this.moved += moved.length;
