@@ -18,7 +18,7 @@ register(
   };
   export async function load(url, context, next) {
     const loaded = await next(url, context);
-    const name = /\\/db\\/queries\\/([\\w-]+)\\.[jt]s/.exec(url)?.[1];
+    const name = /\\/db\\/(?!reports\\/)[\\w-]+\\/([\\w-]+)\\.queries\\.[jt]s/.exec(url)?.[1];
     const change = name && forgotten[name];
     if (!change || !loaded.source) return loaded;
     const source = String(loaded.source);
