@@ -11,6 +11,7 @@ import Koa from 'koa';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 // The same readings of dates and instants, so that both write the same JSON.
+import '../../../db/client/knex.js';
 import { answer } from '../child.js';
 
 const { BARE_DATABASE_URL, BARE_SECRET, BARE_BYTES_FILE, BARE_TOKEN_SECRET = '' } = process.env;
