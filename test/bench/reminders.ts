@@ -56,6 +56,8 @@ export async function reminderFigures(stage: Stage, rounds: number, rows: number
             messages: Array.from({ length: Math.min(left, 5_000) }, () => ({
               ...message,
               id: randomUUID(),
+              // The Message-ID is made of it.
+              key: randomUUID(),
               to: `${randomUUID()}@example.org`,
             })),
           });
