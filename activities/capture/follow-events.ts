@@ -20,7 +20,7 @@ import { CaptureFailure } from './client/failure.js';
  * Takes note of the events that the capture system lists. One that was renamed there is renamed here: in windows,
  * mapping, `enrollment_event` and visits of every status. What was refused under its old name is pushed again. Nobody
  * gets a visit or a schedule version of it.
- * @param questionId of whoever asked for the list; none: the service's own
+ * @param questionId names the user who asked for the list; none: the service itself
  * @returns whether anything is called otherwise now
  */
 export function noteEvents(

@@ -6,7 +6,7 @@ const NOT_FOUND = 5;
 /**
  * Has every run of a workflow deleted with its history. The server carries out what it has taken by itself, a little
  * later.
- * @throws Error while one runs still, or is listed so: whoever delivers this tries again later
+ * @throws Error while one runs still, or is listed so: the relay tries again later
  */
 export async function deleteRuns(client: Client, workflowId: string): Promise<void> {
   let running = false;

@@ -10,7 +10,7 @@ import type { CodecWork } from './payload-codec.service.js';
 
 /**
  * Shows sealed payloads to the Temporal UI and CLI, by the protocol of Temporal’s codec servers: to admins, in
- * development to whoever is on this machine.
+ * development to callers on this machine.
  */
 export function codecRoutes(settings: Settings): Route[] {
   const codec = new EncryptionCodec(payloadKeys(settings));

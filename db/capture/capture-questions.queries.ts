@@ -33,7 +33,7 @@ export async function noteQuestion(tx: Tx, { studyId, userId, kind, requestId }:
 
 /**
  * Whose question this is, as the API noted it; nobody's where it did not, or where what came of it was recorded before.
- * Whoever reaches Temporal can start a question, and cannot write this row.
+ * A caller that reaches Temporal can start a question, but can't write this row.
  */
 export async function takeAsker(
   tx: Tx,

@@ -46,7 +46,10 @@ export async function executeCommand(
 
 const isWithdrawn = ({ row }: AnchorSnapshot): boolean => row.participant.status === 'withdrawn';
 
-/** What the state alone refuses, whoever asks: another version than the sender saw, a participant who has withdrawn. */
+/**
+ * Refuses by state alone, for every sender: the version differs from the one that the sender saw, or the participant has
+ * withdrawn.
+ */
 function refusalByState(snapshot: AnchorSnapshot, { kind, message }: AnchorCommand): CommandOutcome | null {
   const { version } = snapshot.row.anchor;
   if ('expected_version' in message && message.expected_version != null && message.expected_version !== version)

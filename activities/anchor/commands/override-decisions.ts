@@ -8,8 +8,8 @@ import type { CommandOutcome, NeedsSchedule } from './outcome.js';
 import type { AnchorSnapshot } from '../snapshot.js';
 
 /**
- * An approver's decision, whoever sent it. One that fails a check changes nothing and is an audit record of the study
- * with the user and the request (decisions, section 5).
+ * Decides an override request, for every way in. A decision that fails a check changes nothing and is an audit record
+ * of the study with the user and the request (decisions, section 5).
  */
 export function decideOverride(context: CommandContext, message: OverrideDecision): CommandOutcome | NeedsSchedule {
   const { snapshot, signature } = context;

@@ -3,7 +3,7 @@ import type { Sender } from '../../../workflows/contract.js';
 import type { AnchorCommand } from './commands.js';
 import type { CommandResult } from './outcome.js';
 
-/** The audit record of a command that was refused, whoever sent it and however it was formed. */
+/** The audit record of a refused command. Its fields may be malformed. */
 export function refusalEntry(command: AnchorCommand, { refused, errors }: CommandResult): AuditEntry {
   const decision = command.kind === 'decide_override' ? command.message : undefined;
   const sender = decision ? decision.approver_user_id : (command.message as Sender).actor_user_id;
