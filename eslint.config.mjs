@@ -152,6 +152,11 @@ export default tseslint.config(
     },
   },
   {
+    // Client and worker seal payloads outside of the sandbox; no workflow imports this file.
+    files: ['workflows/util/payload-codec.ts'],
+    rules: { '@typescript-eslint/no-restricted-imports': 'off' },
+  },
+  {
     // The decision is pure: no clock, no chance, no Temporal API.
     files: ['workflows/domain/**/*.ts'],
     rules: {

@@ -28,7 +28,7 @@ describe('The codec of payloads', () => {
     const [one, two] = (await codec.encode([payload, payload])) as [Payload, Payload];
     expect([meta(one, 'encoding'), meta(one, 'encryption-key-id')]).to.deep.equal([
       'binary/encrypted',
-      await payloadKeyId(bytes(NEW)),
+      payloadKeyId(bytes(NEW)),
     ]);
     expect(Buffer.from(one.data!).toString('latin1')).not.to.contain('typed by hand').and.not.to.contain('p-1');
     expect(Buffer.from(one.data!).equals(Buffer.from(two.data!))).to.equal(false);
@@ -45,7 +45,7 @@ describe('The codec of payloads', () => {
         'reason',
         'typed by hand',
       );
-    expect(meta((await rotated.encode([payload]))[0]!, 'encryption-key-id')).to.equal(await payloadKeyId(bytes(NEW)));
+    expect(meta((await rotated.encode([payload]))[0]!, 'encryption-key-id')).to.equal(payloadKeyId(bytes(NEW)));
     const switchedOff = new EncryptionCodec({ current: undefined, former: [bytes(OLD)] });
     expect(await switchedOff.encode([payload])).to.deep.equal([payload]);
     expect((await switchedOff.decode(sealed)).length).to.equal(1);
@@ -59,7 +59,7 @@ describe('The codec of payloads', () => {
         (thrown: Error) => thrown.message,
       );
     expect(await fault(new EncryptionCodec({ current: bytes(NEW), former: [] }).decode(sealed)))
-      .to.contain(await payloadKeyId(bytes(OLD)))
+      .to.contain(payloadKeyId(bytes(OLD)))
       .and.contain('TEMPORAL_PAYLOAD_FORMER_KEYS');
     const data = Buffer.from(sealed[0]!.data!);
     data[20]! ^= 1;
