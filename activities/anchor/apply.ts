@@ -1,4 +1,4 @@
-import { lastChange, lockAnchor, rememberCommands } from '../../db/anchor/anchors.queries.js';
+import { lastChange, rememberCommandStatement } from '../../db/anchor/anchors.queries.js';
 import { asCaregiver } from '../../db/portal/portal.queries.js';
 import { inScope } from '../../db/client/transaction.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
@@ -6,9 +6,11 @@ import type { AnchorOutcome, Sender, WaitingState } from '../../workflows/contra
 import type { WorkerPayloads } from '../../workflows/util/payload-codec.js';
 import { provenanceOf } from './authorization.js';
 import type { Provenance, UnsignedMessages } from './authorization.js';
+import { commandStatements, readsOf } from './commands/command-reads.js';
+import type { CommandReads } from './commands/command-reads.js';
 import { executeCommand } from './commands/execute-command.js';
 import { asFailure } from './commands/failure.js';
-import { detailsIdOf, faultOfSender, normalizeIds, validateCommand, withDetails } from './commands/commands.js';
+import { faultOfSender, normalizeIds, validateCommand, withDetails } from './commands/commands.js';
 import type { AnchorCommand } from './commands/commands.js';
 import { labelsOf } from './labels.js';
 import type { LabelOptions } from './labels.js';
@@ -61,22 +63,23 @@ async function applied(database: Database, sent: AnchorCommand, options: ApplyOp
     return await inScope(
       database,
       sent.study_id,
-      async (work) => {
+      async (work, found) => {
         const { tx } = work;
-        const { found, earlier, details } = await lockAnchor(tx, sent.participant_id, sent.id, detailsIdOf(sent));
+        const reads = readsOf(sent, found);
+        const { snapshot } = reads;
+        const { earlier, details } = reads.message;
         const command = withDetails(sent, details);
-        const [snapshot] = found ? await loadSnapshots(tx, [command.participant_id]) : [];
         // Repeated: the answer is the one of then, what is waited for is that of now, or a later request's deadline
         // were forgotten.
-        if (earlier)
+        if (earlier !== null)
           return {
             ...(earlier as AnchorOutcome),
             waiting: snapshot ? waiting(snapshot, (earlier as AnchorOutcome).waiting.last_decision) : closedState(),
           };
         if (!snapshot) return { ...NO_PARTICIPANT.result, waiting: closedState() };
 
-        const { provenance, refusal } = await authenticate(work, snapshot, command, options);
-        const outcome = refusal ?? (await executeCommand(tx, snapshot, command, options.signaturesAskAgain));
+        const { provenance, refusal } = await authenticate(work, snapshot, command, reads, options);
+        const outcome = refusal ?? (await executeCommand(tx, snapshot, command, reads, options.signaturesAskAgain));
         const { result } = outcome;
         await writeOutcome(
           work,
@@ -94,19 +97,20 @@ async function applied(database: Database, sent: AnchorCommand, options: ApplyOp
         // A run that has just begun knows no decision of before; the others remember the last one that they were told.
         if ((command.kind === 'resume' || result.refused) && snapshot.row.anchor.version > 1)
           answer.waiting.last_change = await lastChange(tx, command.participant_id);
-        await rememberCommands(tx, [
-          {
+        work.atCommit(
+          rememberCommandStatement({
             id: command.id,
             study_id: command.study_id,
             participant_id: command.participant_id,
             kind: command.kind,
             outcome: answer,
             authorization_id: provenance?.authorization_id ?? null,
-          },
-        ]);
+          }),
+        );
         return answer;
       },
       'one',
+      commandStatements(sent),
     );
   } catch (fault) {
     throw asFailure(fault);
@@ -120,9 +124,10 @@ const NO_PARTICIPANT = rejected(404, 'NOT_FOUND', 'there is no such participant'
  * way it came, and for whom somebody else acts.
  */
 async function authenticate(
-  { tx, audit }: WriteTransaction,
+  { audit }: WriteTransaction,
   snapshot: AnchorSnapshot,
   command: AnchorCommand,
+  { message: known }: CommandReads,
   { unsigned, payloads = 'open' }: ApplyOptions,
 ): Promise<{ provenance?: Provenance; refusal?: CommandOutcome }> {
   const malformed = validateCommand(command.message) ?? faultOfSender(command);
@@ -131,7 +136,7 @@ async function authenticate(
   if (payloads === 'sealed' && command.open === true)
     return { refusal: rejected(403, 'PAYLOAD_NOT_SEALED', 'the payload of the message is not sealed') };
   if (malformed) return { refusal: rejected(422, 'INVALID_MESSAGE', malformed) };
-  const provenance = await provenanceOf(tx, command, unsigned, snapshot.facts.now);
+  const provenance = await provenanceOf(command, known, unsigned, snapshot.facts.now);
   if ('code' in provenance) return { refusal: rejected(403, provenance.code, provenance.detail) };
   audit.inEach({ via: provenance.via, ...(provenance.identity && { identity: provenance.identity }) });
   return { provenance };

@@ -2,7 +2,6 @@ import { nowMs } from '../../db/client/clock.js';
 import type { Signature } from '../../db/models/records.js';
 import type { OverrideRequest } from '../../db/anchor/override-request-writes.queries.js';
 import { signaturesAskAgain } from '../../db/studies/studies.queries.js';
-import { loadPermissions } from '../../db/identity/user-permissions.queries.js';
 import type { UserPermissions } from '../../db/identity/user-permissions.queries.js';
 import type { OverrideDecision } from '../../workflows/contract.js';
 import { approverRoles } from '../../workflows/domain/anchor/approvers.js';
@@ -23,6 +22,7 @@ export interface Authorized {
 /**
  * Checks that the policy lets the sender do what the command asks. Commands that name nobody ask for nothing that needs
  * a permission.
+ * @param user who the sender is to the participant's study and site (`senderIdOf`); null: nobody
  * @param request the override request that a decision is about, locked
  * @param usuallyAskAgain whether decisions need a fresh proof of identity where the study does not say
  */
@@ -30,26 +30,39 @@ export async function authorize(
   tx: Tx,
   { row, policy }: AnchorSnapshot,
   command: AnchorCommand,
+  user: UserPermissions | null,
   request: OverrideRequest | undefined,
   usuallyAskAgain: boolean,
 ): Promise<Authorized | { rejection: CommandOutcome }> {
   switch (command.kind) {
     case 'set': {
-      const { actor_type, actor_user_id } = command.message;
-      const own = actor_type === 'participant' && policy.permissions.participant_can_set;
-      return own || maySet(await loadPermissions(tx, actor_user_id, row), policy) ? {} : mayNot('set');
+      const own = command.message.actor_type === 'participant' && policy.permissions.participant_can_set;
+      return own || maySet(user, policy) ? {} : mayNot('set');
     }
     case 'cancel':
-      return maySet(await loadPermissions(tx, command.message.actor_user_id, row), policy) ? {} : mayNot('set');
+      return maySet(user, policy) ? {} : mayNot('set');
     case 'override':
     case 'override_back':
-      return mayOverride(await loadPermissions(tx, command.message.actor_user_id, row), policy)
-        ? {}
-        : mayNot('override');
+      return mayOverride(user, policy) ? {} : mayNot('override');
     case 'decide_override':
-      return authorizeDecision(tx, { row, policy }, command.message, request, usuallyAskAgain);
+      return authorizeDecision(tx, { row, policy }, command.message, user, request, usuallyAskAgain);
     default:
       return {};
+  }
+}
+
+/** The user whose permission a command needs; null: it needs none. */
+export function senderIdOf(command: AnchorCommand): string | null {
+  switch (command.kind) {
+    case 'set':
+    case 'cancel':
+    case 'override':
+    case 'override_back':
+      return command.message.actor_user_id ?? null;
+    case 'decide_override':
+      return command.message.approver_user_id ?? null;
+    default:
+      return null;
   }
 }
 
@@ -62,6 +75,7 @@ async function authorizeDecision(
   tx: Tx,
   { row, policy }: Pick<AnchorSnapshot, 'row' | 'policy'>,
   message: OverrideDecision,
+  user: UserPermissions | null,
   request: OverrideRequest | undefined,
   usuallyAskAgain: boolean,
 ): Promise<Authorized | { rejection: CommandOutcome }> {
@@ -72,7 +86,7 @@ async function authorizeDecision(
   if (!message.approver_user_id) return rejection(422, 'INVALID_MESSAGE', SENDER_REQUIRED);
   if (request.requested_by_id === message.approver_user_id)
     return rejection(403, 'SELF_APPROVAL', 'who asked for an override does not decide it');
-  if (!mayApprove(await loadPermissions(tx, message.approver_user_id, row), policy))
+  if (!mayApprove(user, policy))
     return rejection(403, 'FORBIDDEN', 'the policy does not let this user decide overrides');
   const signature = signatureFor(request, message);
   if (

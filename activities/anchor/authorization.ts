@@ -1,10 +1,9 @@
 import { digestOf, readAuthorization } from '../../db/anchor/message-authorization.js';
 import type { Authorization, AuthorizationFault } from '../../db/anchor/message-authorization.js';
-import { isAuthorizationUsed, messageKey } from '../../db/anchor/message-keys.queries.js';
+import type { KnownMessage } from '../../db/anchor/anchors.queries.js';
 import { contentOf, personOf } from '../../workflows/domain/anchor/message-content.js';
 import type { MessageKind, Person } from '../../workflows/domain/anchor/message-content.js';
 import type { AnchorCommand } from './commands/commands.js';
-import type { Tx } from '../../db/client/database.js';
 
 /** Whether a message that claims a person has to prove it (UNSIGNED_MESSAGES). */
 export type UnsignedMessages = 'accept' | 'refuse';
@@ -31,11 +30,12 @@ const OWN = ['resume', 'remind', 'expire', 'day_came'];
 /**
  * Who a message comes from, and whether that is proved: by an authorization that the API has signed for this person,
  * participant, kind and content, that has not run out and was not used before (decisions, section 5, "Authorization").
+ * @param known the key that the authorization claims, and whether it was used
  * @param now the database's time, ISO 8601
  */
 export async function provenanceOf(
-  tx: Tx,
   command: AnchorCommand,
+  known: Pick<KnownMessage, 'public_key' | 'is_used'>,
   unsigned: UnsignedMessages,
   now: string,
 ): Promise<Provenance | Refusal> {
@@ -47,11 +47,11 @@ export async function provenanceOf(
     return unsigned === 'accept'
       ? { via, identity: 'claimed' }
       : refusal('REQUIRED', 'a message in the name of a person needs an authorization that the API has signed');
-  const stated = await readAuthorization(authorization, (keyId) => messageKey(tx, keyId), now);
+  const stated = await readAuthorization(authorization, known.public_key, now);
   if (typeof stated === 'string') return refusal(stated, FAULTS[stated]);
   const mismatch = mismatchOf(stated, command, person);
   if (mismatch !== null) return refusal('MISMATCH', `the authorization is for another ${mismatch}`);
-  if (await isAuthorizationUsed(tx, stated.jti)) return refusal('USED', 'the authorization was used before');
+  if (known.is_used) return refusal('USED', 'the authorization was used before');
   return { via: stated.via ?? via, identity: 'verified', authorization_id: stated.jti };
 }
 

@@ -131,7 +131,7 @@ const reanchorPiece = async (
       if (ahead || changesStatus(decision) || (former && waitsForOther(snapshot, former))) awake.push(id);
     }
     await slot.acquire();
-    await writeDecisions(tx, audit, change.study_id, decisions, slot.release);
+    await writeDecisions(tx, audit, change.study_id, decisions, { schedulesWritten: slot.release });
     await putOutbox(
       tx,
       awake.map((id) => ({

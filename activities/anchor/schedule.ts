@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { stopSuperseded } from '../../db/notifications/reminders.queries.js';
+import { stopSupersededStatement } from '../../db/notifications/reminders.queries.js';
+import type { Statement } from '../../db/client/one-trip.js';
 import {
-  insertVersions,
-  reconcileCompleted,
-  supersedeVersions,
-  unpointAnchors,
+  insertVersionsStatement,
+  reconcileCompletedStatement,
+  supersedeVersionsStatements,
+  unpointAnchorsStatement,
 } from '../../db/scheduling/schedule-writes.queries.js';
 import type { CompletedWrite, VersionWrite, VisitWrite } from '../../db/scheduling/schedule-writes.queries.js';
 import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
@@ -12,7 +13,6 @@ import type { NextVersion, ScheduleInputs } from '../../workflows/domain/anchor/
 import { anchorMoved, nextVersion } from '../../workflows/domain/anchor/regeneration.js';
 import type { Regeneration } from '../../workflows/domain/scheduling/schedule.js';
 import type { AnchorSnapshot } from './snapshot.js';
-import type { Tx } from '../../db/client/database.js';
 
 /** What is to become of a participant's schedule. */
 export interface ScheduleOrder {
@@ -30,14 +30,13 @@ export interface ScheduleOrder {
 }
 
 /**
- * Makes the next schedule versions; the old ones are kept, completed visits reconciled. Returns the new version's id by
- * participant.
+ * The next schedule versions: the statements that write them, keep the old ones and reconcile completed visits, in
+ * their order, and the new version's id by participant.
  */
-export async function writeSchedules(
-  tx: Tx,
+export function schedulesToWrite(
   studyId: string,
   orders: readonly ScheduleOrder[],
-): Promise<Map<string, string | null>> {
+): { statements: Statement[]; versionIds: Map<string, string | null> } {
   const made = new Map<string, string | null>();
   const versions: VersionWrite[] = [];
   const visits: VisitWrite[] = [];
@@ -120,16 +119,17 @@ export async function writeSchedules(
     }
     made.set(row.participant_id, id);
   }
-  for (const group of ended.values()) await supersedeVersions(tx, group.participants, group);
-  await reconcileCompleted(tx, completed);
-  await insertVersions(tx, versions, visits);
-  // After the new visits: reminders of the same key have moved to them by now.
-  for (const group of ended.values()) await stopSuperseded(tx, group.participants);
-  await unpointAnchors(
-    tx,
-    orders.filter((o) => o.date === null).map((o) => o.snapshot.row.participant_id),
-  );
-  return made;
+  const groups = [...ended.values()];
+  const without = orders.filter((o) => o.date === null).map((o) => o.snapshot.row.participant_id);
+  const statements = [
+    ...groups.flatMap((group) => supersedeVersionsStatements(group.participants, group)),
+    ...(completed.length > 0 ? [reconcileCompletedStatement(completed)] : []),
+    ...(versions.length > 0 ? [insertVersionsStatement(versions, visits)] : []),
+    // After the new visits: reminders of the same key have moved to them by now.
+    ...groups.map((group) => stopSupersededStatement(group.participants)),
+    ...(without.length > 0 ? [unpointAnchorsStatement(without)] : []),
+  ];
+  return { statements, versionIds: made };
 }
 
 /** A final date that moves, by an override above all, leaves the visits of its version reconciled. */

@@ -16,9 +16,10 @@ export interface AnchorSnapshot {
 }
 
 /** Reads the snapshots of these participants; those that are gone are left out. */
-export async function loadSnapshots(tx: Tx, participantIds: readonly string[]): Promise<AnchorSnapshot[]> {
-  return (await readFacts(tx, participantIds)).map((row) => {
-    const policy = policyOf(row.policy);
-    return { row, policy, facts: factsOf(row, policy), keyOf: (identity) => visitKey(row.participant_id, identity) };
-  });
+export const loadSnapshots = async (tx: Tx, participantIds: readonly string[]): Promise<AnchorSnapshot[]> =>
+  (await readFacts(tx, participantIds)).map(snapshotOf);
+
+export function snapshotOf(row: FactRow): AnchorSnapshot {
+  const policy = policyOf(row.policy);
+  return { row, policy, facts: factsOf(row, policy), keyOf: (identity) => visitKey(row.participant_id, identity) };
 }

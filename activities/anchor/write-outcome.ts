@@ -1,4 +1,5 @@
-import { replaceManualEntry } from '../../db/anchor/anchors.queries.js';
+import { manualEntryStatements } from '../../db/anchor/anchors.queries.js';
+import { inOneTrip } from '../../db/client/one-trip.js';
 import {
   endOverrideRequest,
   insertApproverNotices,
@@ -14,9 +15,9 @@ import { writeDecisions } from './write.js';
 import type { Tx } from '../../db/client/database.js';
 
 /**
- * Writes what a command came to, in the caller's transaction and in this order: the entry by hand, the override
- * request, the decision (anchor, schedule, history, events), the messages to approvers. No handler writes anything.
- * Audit records are sealed with the commit: those of the command, then those of its decision.
+ * Writes what a command came to, in the caller's transaction and in this order: the override request, the entry by
+ * hand, the decision (anchor, schedule, history, events), the messages to approvers. No handler writes anything. Audit
+ * records are sealed with the commit: those of the command, then those of its decision.
  */
 export async function writeOutcome(
   { tx, audit }: WriteTransaction,
@@ -25,9 +26,10 @@ export async function writeOutcome(
 ): Promise<void> {
   const { study_id, participant_id } = snapshot.row;
   for (const entry of auditEntries) audit.record(entry);
-  if (manualEntry) await replaceManualEntry(tx, participant_id, manualEntry.replaces, manualEntry.entry);
   if (overrideRequest) await writeRequest(tx, overrideRequest);
-  if (decision) await writeDecisions(tx, audit, study_id, [decision]);
+  const before = manualEntry ? manualEntryStatements(participant_id, manualEntry.replaces, manualEntry.entry) : [];
+  if (decision) await writeDecisions(tx, audit, study_id, [decision], { before });
+  else if (before.length > 0) await inOneTrip(tx, before);
   if (approverNotice) await notifyApprovers(tx, snapshot, approverNotice);
 }
 

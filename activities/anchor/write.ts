@@ -1,40 +1,46 @@
 import type { AuditTrail } from '../../db/audit/audit.js';
+import { inOneTrip } from '../../db/client/one-trip.js';
+import type { Statement } from '../../db/client/one-trip.js';
 import { intoEvents } from '../../db/events/events.js';
 import type { DomainEvent } from '../../db/events/events.js';
-import { insertMany } from '../../db/client/sets/bulk-insert.js';
-import { intoDecisions, intoHistory, writeAnchors } from '../../db/anchor/anchors.queries.js';
+import { insertManyStatements } from '../../db/client/sets/bulk-insert.js';
+import { assertWritten, intoDecisions, intoHistory, writeAnchorsStatement } from '../../db/anchor/anchors.queries.js';
 import type { DecisionWrite, HistoryWrite } from '../../db/anchor/anchors.queries.js';
 import { decisionHash } from '../../db/anchor/decisions.queries.js';
 import { anchorOf, changesAnchor, entriesOf, eventsOf, versionAfter } from './decision-rows.js';
 import type { AnchorDecision } from './commands/outcome.js';
-import { writeSchedules } from './schedule.js';
+import { schedulesToWrite } from './schedule.js';
 import type { Tx } from '../../db/client/database.js';
+
+/** A decision with what it makes of the anchor's version and history. */
+interface Step {
+  decision: AnchorDecision;
+  version: number;
+  entries: ReturnType<typeof entriesOf>;
+}
 
 /**
  * Writes decisions of one study, in this order: anchors (compare-and-set), schedule versions with visits, then history,
- * the facts and the trace behind each entry, and events for subscribers. The audit records are sealed with the commit.
- * @param schedulesWritten called when the most of it is written
+ * the facts and the trace behind each entry, and events for subscribers; in one round trip, or in two where somebody
+ * waits for the first part. The audit records are sealed with the commit.
+ * @param how `before`: statements that go first; `schedulesWritten`: called when the most of it is written
  */
 export async function writeDecisions(
   tx: Tx,
   audit: AuditTrail,
   studyId: string,
   batch: readonly AnchorDecision[],
-  schedulesWritten: () => void = () => undefined,
+  { before = [], schedulesWritten }: { before?: readonly Statement[]; schedulesWritten?: () => void } = {},
 ): Promise<void> {
   const steps = batch.map((decision) => ({
     decision,
     version: versionAfter(decision),
     entries: entriesOf(decision),
   }));
-  await writeAnchors(
-    tx,
-    steps
-      .filter(({ decision }) => decision.transitions.some(changesAnchor))
-      .map(({ decision, version }) => anchorOf(decision, version)),
-  );
-  const versions = await writeSchedules(
-    tx,
+  const anchors = steps
+    .filter(({ decision }) => decision.transitions.some(changesAnchor))
+    .map(({ decision, version }) => anchorOf(decision, version));
+  const schedules = schedulesToWrite(
     studyId,
     steps
       .filter(({ decision }) => decision.schedule)
@@ -45,7 +51,28 @@ export async function writeDecisions(
         generatedBy: decision.sender.actor_user_id ?? null,
       })),
   );
+  const recorded = () => recordStatements(audit, studyId, steps, schedules.versionIds);
+  const first = [
+    ...before,
+    ...(anchors.length > 0 ? [writeAnchorsStatement(anchors)] : []),
+    ...schedules.statements,
+    ...(schedulesWritten ? [] : recorded()),
+  ];
+  const written = first.length > 0 ? await inOneTrip(tx, first) : [];
+  if (anchors.length > 0) assertWritten(written[before.length]!, anchors);
+  if (!schedulesWritten) return;
   schedulesWritten();
+  const records = recorded();
+  if (records.length > 0) await inOneTrip(tx, records);
+}
+
+/** History, decisions and events of these steps as statements; their audit records are recorded. */
+function recordStatements(
+  audit: AuditTrail,
+  studyId: string,
+  steps: readonly Step[],
+  versions: ReadonlyMap<string, string | null>,
+): Statement[] {
   const history: HistoryWrite[] = [];
   const decisions: DecisionWrite[] = [];
   const events: DomainEvent[] = [];
@@ -102,5 +129,5 @@ export async function writeDecisions(
       });
     }
   }
-  await insertMany(tx, [intoHistory(history), intoDecisions(decisions), intoEvents(events)]);
+  return insertManyStatements([intoHistory(history), intoDecisions(decisions), intoEvents(events)]);
 }

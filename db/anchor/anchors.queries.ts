@@ -1,33 +1,52 @@
 import { inOneTrip } from '../client/one-trip.js';
 import type { Statement } from '../client/one-trip.js';
 import { prepared } from '../client/prepared.js';
-import { insertRows, into } from '../client/sets/bulk-insert.js';
+import { insertStatement, into } from '../client/sets/bulk-insert.js';
 import type { Insert } from '../client/sets/bulk-insert.js';
 import type { MessageDetails } from '../participants/message-details.queries.js';
 import type { Tx } from '../client/database.js';
 
 /**
- * Takes the anchor's row for this transaction and tells what an earlier try of the same command came to. What is
- * written from here on bears the moment at which the row was taken (db function `moment`). What the message has left
- * with the API (message_details) is read with it.
+ * Takes the anchor's row for this transaction. What is written from here on bears the moment at which the row was
+ * taken (db function `moment`). No row: there is no such participant.
  */
-export async function lockAnchor(
-  tx: Tx,
-  participantId: string,
-  commandId: string,
-  detailsId: string | null,
-): Promise<{ found: boolean; earlier: unknown; details: MessageDetails | null }> {
-  const rows = await prepared<{ earlier: unknown; details: MessageDetails | null }>(
-    tx,
-    `with held as materialized (select a.participant_id from anchor_dates a where a.participant_id = $1 for update)
-     select (select c.outcome from anchor_commands c where c.id = $2) as earlier,
-       (select jsonb_build_object('reason', d.reason, 'ip_address', d.ip_address, 'user_agent', d.user_agent)
-        from message_details d where d.id = $3::uuid and d.participant_id = $1) as details,
-       set_config('app.moment', clock_timestamp()::text, true) from held`,
-    [participantId, commandId, detailsId],
-  );
-  return { found: rows.length === 1, earlier: rows[0]?.earlier ?? null, details: rows[0]?.details ?? null };
+export const lockAnchorStatement = (participantId: string): Statement => ({
+  sql: `with held as materialized (select a.participant_id from anchor_dates a where a.participant_id = $1 for update)
+    select set_config('app.moment', clock_timestamp()::text, true) from held`,
+  values: [participantId],
+});
+
+/** What the database knows of a message to a participant's workflow. */
+export interface KnownMessage {
+  /** What an earlier try of the same command came to; null: there was none. */
+  earlier: unknown;
+  /** What the message has left with the API. */
+  details: MessageDetails | null;
+  /** Of the key that its authorization names (PEM); null: nobody signs with it, or not any more. */
+  public_key: string | null;
+  /** Whether a command was carried out, or refused, under its authorization. */
+  is_used: boolean;
 }
+
+/** How long an authorization of a replaced key still counts: as long as the API's own may be on their way. */
+const KEY_OVERLAP = `interval '24 hours'`;
+
+/** Reads a `KnownMessage`. After the lock, in a statement of its own: it sees what was committed meanwhile. */
+export const knownMessageStatement = (message: {
+  commandId: string;
+  participantId: string;
+  detailsId: string | null;
+  keyId: string | null;
+  authorizationId: string | null;
+}): Statement => ({
+  sql: `select (select c.outcome from anchor_commands c where c.id = $1) as earlier,
+      (select jsonb_build_object('reason', d.reason, 'ip_address', d.ip_address, 'user_agent', d.user_agent)
+       from message_details d where d.id = $2::uuid and d.participant_id = $3) as details,
+      (select k.public_key from message_keys k where k.key_id = $4
+         and (k.superseded_at is null or k.superseded_at > clock_timestamp() - ${KEY_OVERLAP})) as public_key,
+      exists (select from anchor_commands u where u.authorization_id = $5::uuid) as is_used`,
+  values: [message.commandId, message.detailsId, message.participantId, message.keyId, message.authorizationId],
+});
 
 /**
  * Locks many anchors in one order; those whose row another transaction holds are waited for. The moment counts from the
@@ -43,24 +62,23 @@ export async function lockAnchors(tx: Tx, participantIds: readonly string[]): Pr
   ]);
 }
 
-export async function rememberCommands(
-  tx: Tx,
-  commands: readonly {
-    id: string;
-    study_id: string;
-    participant_id: string;
-    kind: string;
-    outcome: unknown;
-    authorization_id: string | null;
-  }[],
-): Promise<void> {
-  await insertRows(
-    tx,
-    'anchor_commands',
-    ['id', 'study_id', 'participant_id', 'kind', 'outcome', 'authorization_id'],
-    commands,
-  );
+export interface CommandWrite {
+  id: string;
+  study_id: string;
+  participant_id: string;
+  kind: string;
+  outcome: unknown;
+  authorization_id: string | null;
 }
+/** Keeps what a command came to: a repeated one is answered with it. */
+export const rememberCommandStatement = (command: CommandWrite): Statement =>
+  insertStatement(
+    into<CommandWrite>(
+      'anchor_commands',
+      ['id', 'study_id', 'participant_id', 'kind', 'outcome', 'authorization_id'],
+      [command],
+    ),
+  );
 
 /** The last entry of a participant's history, in words: what it was, the date that it gave, and when. */
 export async function lastChange(tx: Tx, participantId: string): Promise<string | null> {
@@ -147,16 +165,18 @@ with wanted as materialized (
 select count(*)::integer as written from written`;
 
 /**
- * Writes anchors by compare-and-set on their version, and the participants' enrollment_date that mirrors them.
- * @throws StaleAnchor when one has moved on since it was read.
+ * Writes anchors by compare-and-set on their version, and the participants' enrollment_date that mirrors them. Its one
+ * row says how many were `written`: see `assertWritten`.
  */
-export async function writeAnchors(tx: Tx, anchors: readonly AnchorWrite[]): Promise<void> {
-  if (anchors.length === 0) return;
-  const [row] = await prepared<{ written: number }>(tx, WRITE_ANCHORS, [
-    JSON.stringify(anchors),
-    anchors.map((a) => a.participant_id),
-  ]);
-  if (row!.written !== anchors.length) throw new StaleAnchor('an anchor moved on since it was read');
+export const writeAnchorsStatement = (anchors: readonly AnchorWrite[]): Statement => ({
+  sql: WRITE_ANCHORS,
+  values: [JSON.stringify(anchors), anchors.map((a) => a.participant_id)],
+});
+
+/** @throws StaleAnchor when an anchor has moved on since it was read */
+export function assertWritten(rows: readonly unknown[], anchors: readonly AnchorWrite[]): void {
+  if ((rows as { written: number }[])[0]!.written !== anchors.length)
+    throw new StaleAnchor('an anchor moved on since it was read');
 }
 
 export interface HistoryWrite {
@@ -245,26 +265,29 @@ export const intoDecisions = (rows: readonly DecisionWrite[]): Insert =>
   );
 
 /** Puts a manual date in the place of an earlier one, if there is one; null takes it back. The facts stay on record. */
-export async function replaceManualEntry(
-  tx: Tx,
+export const manualEntryStatements = (
   participantId: string,
   isEarlier: boolean,
   entry: { study_id: string; enrollment_date: string; entered_by_user_id: string | null; reason: string | null } | null,
-): Promise<void> {
-  if (isEarlier)
-    await prepared(
-      tx,
-      'update manual_anchor_entries set withdrawn_at = clock_timestamp() where participant_id = $1 and withdrawn_at is null',
-      [participantId],
-    );
-  if (entry)
-    await insertRows(
-      tx,
-      'manual_anchor_entries',
-      ['participant_id', 'study_id', 'enrollment_date', 'entered_by_user_id', 'reason'],
-      [{ participant_id: participantId, ...entry }],
-    );
-}
+): Statement[] => [
+  ...(isEarlier
+    ? [
+        {
+          sql: 'update manual_anchor_entries set withdrawn_at = clock_timestamp() where participant_id = $1 and withdrawn_at is null',
+          values: [participantId],
+        },
+      ]
+    : []),
+  ...(entry
+    ? [
+        insertStatement({
+          table: 'manual_anchor_entries',
+          columns: ['participant_id', 'study_id', 'enrollment_date', 'entered_by_user_id', 'reason'],
+          rows: [{ participant_id: participantId, ...entry }],
+        }),
+      ]
+    : []),
+];
 
 /** The anchor as it is returned (interface, "Anchor response"). */
 export interface AnchorResponse {

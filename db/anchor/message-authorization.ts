@@ -1,4 +1,4 @@
-import { SignJWT, decodeProtectedHeader, errors, importSPKI, jwtVerify } from 'jose';
+import { SignJWT, decodeJwt, decodeProtectedHeader, errors, importSPKI, jwtVerify } from 'jose';
 import type { KeyObject } from 'node:crypto';
 import { keyPairOf } from '../audit/audit-signing.js';
 import { hashOf } from '../audit/hashing.js';
@@ -50,21 +50,53 @@ export class AuthorizationSigner {
 
 export type AuthorizationFault = 'INVALID' | 'UNKNOWN_KEY' | 'EXPIRED';
 
+/** What a token says of itself, before anything of it is checked. */
+export interface ClaimedAuthorization {
+  keyId: string;
+  jti: string;
+}
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Which key and which use a token claims; null: it is none that `AuthorizationSigner` has made. */
+export function claimedAuthorization(token: string): ClaimedAuthorization | null {
+  try {
+    const { kid, alg } = decodeProtectedHeader(token);
+    const { jti } = decodeJwt(token);
+    return alg === ALGORITHM && kid !== undefined && jti !== undefined && UUID.test(jti) ? { keyId: kid, jti } : null;
+  } catch (fault) {
+    if (fault instanceof errors.JOSEError || fault instanceof TypeError) return null;
+    throw fault;
+  }
+}
+
+type PublicKey = Awaited<ReturnType<typeof importSPKI>>;
+/** By their PEM: the same one or two at every message, and to read one takes as long as to verify by it. */
+const importedKeys = new Map<string, PublicKey>();
+const KEPT_KEYS = 10;
+
+async function importedKey(pem: string): Promise<PublicKey> {
+  let key = importedKeys.get(pem);
+  if (!key) {
+    key = await importSPKI(pem, ALGORITHM);
+    if (importedKeys.size >= KEPT_KEYS) importedKeys.clear();
+    importedKeys.set(pem, key);
+  }
+  return key;
+}
+
 /**
  * What a token states, where it bears the signature of a known key and its time has not run out.
- * @param keyOf the public key (PEM) of a key id; undefined: it is not known, or not any more @param now ISO 8601
+ * @param publicKey PEM, of the key that it claims; null: it is not known, or not any more @param now ISO 8601
  */
 export async function readAuthorization(
   token: string,
-  keyOf: (keyId: string) => Promise<string | undefined>,
+  publicKey: string | null,
   now: string,
 ): Promise<Authorization | AuthorizationFault> {
+  if (claimedAuthorization(token) === null) return 'INVALID';
+  if (publicKey === null) return 'UNKNOWN_KEY';
   try {
-    const { kid, alg } = decodeProtectedHeader(token);
-    if (alg !== ALGORITHM || kid === undefined) return 'INVALID';
-    const publicKey = await keyOf(kid);
-    if (publicKey === undefined) return 'UNKNOWN_KEY';
-    const { payload } = await jwtVerify<Authorization>(token, await importSPKI(publicKey, ALGORITHM), {
+    const { payload } = await jwtVerify<Authorization>(token, await importedKey(publicKey), {
       algorithms: [ALGORITHM],
       audience: AUDIENCE,
       currentDate: new Date(now),

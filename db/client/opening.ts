@@ -24,7 +24,7 @@ export interface Opening<T> {
   /** `already`: the opening says itself that plans of before are used. */
   plans?: 'already' | undefined;
   /** Asked for when the work is done: statements that are sent with the commit. */
-  closing?: () => string | undefined;
+  closing?: () => readonly (Statement | string)[];
   /** Called with what the work came to while the commit is under way, which may still fail. */
   meanwhile?: ((value: T) => void) | undefined;
 }
@@ -43,10 +43,10 @@ export async function openedBy<Row, T>(
   try {
     const { opened, found } = await begin(connection, options);
     const { tx, end } = transactionOn(database, connection);
-    let value: T, closing: string | undefined;
+    let value: T, closing: readonly (Statement | string)[];
     try {
       value = await work(tx, opened as Row[], found);
-      closing = options.closing?.();
+      closing = options.closing?.() ?? [];
     } catch (fault) {
       await rollback(connection);
       throw fault;
@@ -81,8 +81,15 @@ async function begin(
 }
 
 /** Where `closing` fails, the commit behind it rolls back, and the fault is thrown. */
-async function commit(connection: Connection, closing: string | undefined, meanwhile: () => void): Promise<void> {
-  const sent = sendAll(connection, closing === undefined ? ['commit'] : [closing, 'commit']);
+async function commit(
+  connection: Connection,
+  closing: readonly (Statement | string)[],
+  meanwhile: () => void,
+): Promise<void> {
+  const sent = sendAll(connection, [
+    ...closing.map((statement) => (typeof statement === 'string' ? statement : configOf(statement))),
+    'commit',
+  ]);
   try {
     meanwhile();
   } finally {

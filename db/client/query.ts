@@ -4,7 +4,7 @@ import type { Database } from './database.js';
 import type { Tx } from './database.js';
 
 /** A value that a statement takes; the driver writes it for the database. */
-export type Value = string | number | boolean | null;
+export type Value = string | number | boolean | null | readonly string[];
 
 /**
  * One statement with `$1, $2 …` for its values. Its text is one of a fixed set, never made from values.

@@ -4,6 +4,7 @@ import { readOnce, readTogether } from './one-trip.js';
 import type { Statement } from './one-trip.js';
 import { nudgeRelay } from '../outbox/outbox.js';
 import { prepared } from './prepared.js';
+import { closingOf } from './transaction.js';
 import type { WriteTransaction } from './transaction.js';
 import type { MarkedTransaction } from './marked-transaction.js';
 import type { Database } from './database.js';
@@ -105,7 +106,7 @@ export async function writeAsCaller<A, T>(
   const audit = new AuditTrail();
   const answer = await openedBy(
     database,
-    { mode: 'write', opening: opening(caller), closing: () => audit.seal(), ...beside },
+    { mode: 'write', opening: opening(caller), closing: () => closingOf(audit), ...beside },
     async (tx, [row]: CallerRow[], found) => {
       const admitted = admit(row);
       const result = await work({ tx, audit }, admitted, found);

@@ -53,6 +53,11 @@ export interface WriteTransaction {
   /** Records of what this transaction changes; sealed to their chains as its last statement. */
   audit: AuditTrail;
 }
+/** One that `inScope` has opened. */
+export interface ScopedTransaction extends WriteTransaction {
+  /** Has a statement sent with the commit, before the audit records: its fault is the commit's, nobody reads its rows. */
+  atCommit: (statement: Statement) => void;
+}
 
 /**
  * Runs `work` in one transaction under `scope`. Audit records are appended last and the commit carries them: a
@@ -64,29 +69,36 @@ export interface WriteTransaction {
 export async function inScope<T>(
   database: Database,
   scope: Scope,
-  work: (work: WriteTransaction, first: unknown[][]) => Promise<T>,
+  work: (work: ScopedTransaction, first: unknown[][]) => Promise<T>,
   of?: 'one' | 'queue',
   first: readonly Statement[] = [],
 ): Promise<T> {
   let outboxed = false;
   const audit = new AuditTrail();
+  const last: Statement[] = [];
   const result = await openedBy(
     database,
     {
       mode: 'write',
       opening: openingOf(scope, of),
-      closing: () => audit.seal(),
+      closing: () => closingOf(audit, last),
       first,
       plans: of === 'one' ? 'already' : undefined,
     },
     async (tx, _rows, found) => {
-      const answer = await work({ tx, audit }, found);
+      const answer = await work({ tx, audit, atCommit: (statement) => last.push(statement) }, found);
       outboxed = (tx as MarkedTransaction).wroteOutbox === true;
       return answer;
     },
   );
   if (outboxed) nudgeRelay(database);
   return result;
+}
+
+/** What is sent with the commit: statements that were left for it, then the audit records. */
+export function closingOf(audit: AuditTrail, last: readonly Statement[] = []): (Statement | string)[] {
+  const sealing = audit.seal();
+  return sealing === undefined ? [...last] : [...last, sealing];
 }
 
 /** `inScope` that may only read: no audit, and the database refuses a write. */

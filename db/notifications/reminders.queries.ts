@@ -1,3 +1,4 @@
+import type { Statement } from '../client/one-trip.js';
 import { prepared } from '../client/prepared.js';
 import { readOneInScope } from '../client/transaction.js';
 import { visitSequence } from '../scheduling/visit-sequence.js';
@@ -201,14 +202,11 @@ export async function keepLatenessLimit(database: Database, hours: number): Prom
 }
 
 /** Stops reminders of visits that were superseded and that no visit of a newer version has taken over. */
-export async function stopSuperseded(tx: Tx, participantIds: readonly string[]): Promise<void> {
-  await prepared(
-    tx,
-    `update notifications n set status = 'cancelled', reason = v.status
+export const stopSupersededStatement = (participantIds: readonly string[]): Statement => ({
+  sql: `update notifications n set status = 'cancelled', reason = v.status
      from scheduled_visits v where n.participant_id = any($1::uuid[]) and n.visit_key is not null and n.status = 'pending' and v.id = n.visit_id and v.status = 'superseded'`,
-    [[...participantIds]],
-  );
-}
+  values: [participantIds],
+});
 
 /** A device that its gateway does not know any more. */
 export async function forgetPushToken(tx: Tx, participantId: string, token: string): Promise<void> {

@@ -1,3 +1,4 @@
+import type { Statement } from '../client/one-trip.js';
 import { prepared } from '../client/prepared.js';
 import type { Tx } from '../client/database.js';
 
@@ -130,6 +131,9 @@ where p.id ${whose}`;
 // than the answer; one participant is asked for as one.
 const OF_ONE = facts('= $1'),
   OF_MANY = facts('= any($1)');
+
+/** `readFacts` of one participant as a statement. */
+export const factsStatement = (participantId: string): Statement => ({ sql: OF_ONE, values: [participantId] });
 
 /**
  * Everything that a decision may depend on, for each participant in one statement. Unknown participants are left out.

@@ -1,5 +1,6 @@
 import type { VisitContent, VisitDays } from '../models/records.js';
 import { prepared } from '../client/prepared.js';
+import type { Statement } from '../client/one-trip.js';
 import { insertSql } from '../client/sets/bulk-insert.js';
 import type { Tx } from '../client/database.js';
 
@@ -41,8 +42,7 @@ export interface VisitWrite {
  * Ends the current versions of these participants; their visits that are not done give way as `visitStatus`. Those of
  * `reconciled` had a final date that moved: every visit of theirs that came of the version is marked so.
  */
-export async function supersedeVersions(
-  tx: Tx,
+export function supersedeVersionsStatements(
   participantIds: readonly string[],
   how: {
     reason: string;
@@ -50,24 +50,22 @@ export async function supersedeVersions(
     visitIds: readonly string[];
     reconciled: readonly string[];
   },
-): Promise<void> {
-  await prepared(
-    tx,
-    `with ended as (
+): Statement[] {
+  const supersede = {
+    sql: `with ended as (
        update schedule_versions set is_current = false, status = 'superseded', superseded_at = moment(), supersede_reason = $1::text
        where participant_id = any($2) and is_current
      )
      update scheduled_visits set status = $3, status_reason = $1::text, updated_at = clock_timestamp() where id = any($4) and status in ('scheduled', 'open', 'missed')`,
-    [how.reason, [...participantIds], how.visitStatus, [...how.visitIds]],
-  );
-  if (how.reconciled.length === 0) return;
-  await prepared(
-    tx,
-    `update scheduled_visits v set anchor_reconciled = true, anchor_reconciled_at = clock_timestamp()
+    values: [how.reason, participantIds, how.visitStatus, how.visitIds],
+  };
+  const mark = {
+    sql: `update scheduled_visits v set anchor_reconciled = true, anchor_reconciled_at = clock_timestamp()
      from (select distinct on (participant_id) id from schedule_versions where participant_id = any($1) order by participant_id, version_number desc) ended
      where v.schedule_version_id = ended.id`,
-    [[...how.reconciled]],
-  );
+    values: [how.reconciled],
+  };
+  return how.reconciled.length === 0 ? [supersede] : [supersede, mark];
 }
 
 const VERSION_COLUMNS = [
@@ -125,26 +123,23 @@ const INSERT_VERSIONS = `with v as (${insertSql({ table: 'schedule_versions', co
  * today, where its participant lives, is open at once; one whose window has closed is left to the hourly job, which
  * records and tells that it was missed. A completion that came between is refused by the one-live index.
  */
-export async function insertVersions(
-  tx: Tx,
+export const insertVersionsStatement = (
   versions: readonly VersionWrite[],
   visits: readonly VisitWrite[],
-): Promise<void> {
-  if (versions.length === 0) return;
-  await prepared(tx, INSERT_VERSIONS, [
+): Statement => ({
+  sql: INSERT_VERSIONS,
+  values: [
     JSON.stringify(versions.map((v) => ({ ...v, is_current: true, status: 'active' }))),
     JSON.stringify(visits),
     versions.map((v) => v.participant_id),
-  ]);
-}
+  ],
+});
 
 /** Anchors that have no current version any more. */
-export async function unpointAnchors(tx: Tx, participantIds: readonly string[]): Promise<void> {
-  if (participantIds.length > 0)
-    await prepared(tx, 'update anchor_dates set current_schedule_version_id = null where participant_id = any($1)', [
-      [...participantIds],
-    ]);
-}
+export const unpointAnchorsStatement = (participantIds: readonly string[]): Statement => ({
+  sql: 'update anchor_dates set current_schedule_version_id = null where participant_id = any($1)',
+  values: [participantIds],
+});
 
 export interface CompletedWrite {
   id: string;
@@ -153,15 +148,11 @@ export interface CompletedWrite {
 }
 
 /** Marks completed visits reconciled: they stay the one row that they are, target unchanged. */
-export async function reconcileCompleted(tx: Tx, visits: readonly CompletedWrite[]): Promise<void> {
-  if (visits.length === 0) return;
-  await prepared(
-    tx,
-    `update scheduled_visits v set anchor_reconciled = true, anchor_reconciled_at = clock_timestamp(), needs_review = n.needs_review, reporting_target_date = n.reporting_target_date
+export const reconcileCompletedStatement = (visits: readonly CompletedWrite[]): Statement => ({
+  sql: `update scheduled_visits v set anchor_reconciled = true, anchor_reconciled_at = clock_timestamp(), needs_review = n.needs_review, reporting_target_date = n.reporting_target_date
      from jsonb_to_recordset($1::jsonb) as n(id uuid, needs_review boolean, reporting_target_date date) where v.id = any($2::uuid[]) and v.id = n.id`,
-    [JSON.stringify(visits), visits.map((v) => v.id)],
-  );
-}
+  values: [JSON.stringify(visits), visits.map((v) => v.id)],
+});
 
 /** Brings the baseline mark of these participants' visits that count to what their windows and events say now. */
 export async function followBaseline(tx: Tx, participantIds: readonly string[]): Promise<void> {

@@ -1,4 +1,5 @@
 import type { VisitContent, VisitDays } from '../models/records.js';
+import type { Statement } from '../client/one-trip.js';
 import { prepared } from '../client/prepared.js';
 import { sourcesByArm } from './schedule-arms.queries.js';
 import type { Tx } from '../client/database.js';
@@ -133,6 +134,18 @@ export interface ScheduleInputRows extends Omit<ScheduleSources, 'edc' | 'event_
   current_date: string | null;
 }
 
+/** Reads what `scheduleInputsOf` makes one participant's inputs of. */
+export const scheduleInputsStatement = (studyId: string, participantId: string): Statement => ({
+  sql: OF_ONE.withSources,
+  values: [studyId, participantId],
+});
+
+/** The inputs of the participant's next schedule, from the row of `scheduleInputsStatement`. */
+export async function scheduleInputsOf(tx: Tx, participantId: string, row: unknown): Promise<ScheduleInputRows> {
+  const read = row as Standing & ScheduleSources;
+  return (await inputsFrom(tx, [participantId], read, read)).get(participantId)!;
+}
+
 /** The inputs of each participant's next schedule; all belong to one study. */
 export async function readScheduleInputs(
   tx: Tx,
@@ -145,8 +158,15 @@ export async function readScheduleInputs(
   const [read] = sources
     ? await prepared<Standing>(tx, sql.alone, values)
     : await prepared<Standing & ScheduleSources>(tx, sql.withSources, values);
-  const { visits, versions, arms } = read!;
-  const all = sources ?? (read as ScheduleSources & Standing);
+  return inputsFrom(tx, participantIds, read!, sources ?? (read as ScheduleSources & Standing));
+}
+
+async function inputsFrom(
+  tx: Tx,
+  participantIds: readonly string[],
+  { visits, versions, arms }: Standing,
+  all: ScheduleSources,
+): Promise<Map<string, ScheduleInputRows>> {
   const { edc } = all;
   const ofArm = sourcesByArm({ ...all, events: edc?.events ?? [] });
   const calendarOf = edc ? await calendarsOf(tx, edc.calendars, participantIds) : () => null;

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { lockOverrideRequest, lockPendingRequest } from '../../../db/anchor/override-request-writes.queries.js';
 import type { OverrideRequest } from '../../../db/anchor/override-request-writes.queries.js';
-import { readScheduleInputs } from '../../../db/scheduling/schedules.queries.js';
 import { isReopenedAndUnchanged } from '../../../workflows/domain/anchor/decide.js';
-import type { ScheduleInputs } from '../../../workflows/domain/anchor/regeneration.js';
 import { authorize } from '../authority.js';
 import type { CommandContext } from './command-context.js';
+import type { CommandReads } from './command-reads.js';
 import type { AnchorCommand } from './commands.js';
 import { evaluateAsked, reevaluate, reinstate } from './evaluations.js';
 import { cancel, setDate } from './manual-dates.js';
@@ -19,18 +18,20 @@ import type { Tx } from '../../../db/client/database.js';
 /**
  * Works one command out, without writing anything: the request that it is about is locked, the sender's permission is
  * checked, then the handler of its kind decides.
+ * @param reads what was read when its transaction was opened
  * @param signaturesAskAgain whether decisions need a fresh proof of identity where the study does not say
  */
 export async function executeCommand(
   tx: Tx,
   snapshot: AnchorSnapshot,
   command: AnchorCommand,
+  reads: Pick<CommandReads, 'sender' | 'scheduleInputs'>,
   signaturesAskAgain: boolean,
 ): Promise<CommandOutcome> {
   const refusal = refusalByState(snapshot, command);
   if (refusal) return refusal;
   const request = await lockedRequest(tx, snapshot, command);
-  const authorized = await authorize(tx, snapshot, command, request, signaturesAskAgain);
+  const authorized = await authorize(tx, snapshot, command, reads.sender, request, signaturesAskAgain);
   if ('rejection' in authorized) return authorized.rejection;
   const decided = decide(
     {
@@ -41,7 +42,7 @@ export async function executeCommand(
     },
     command,
   );
-  return 'withSchedule' in decided ? decided.withSchedule(await scheduleInputs(tx, snapshot)) : decided;
+  return 'withSchedule' in decided ? decided.withSchedule(await reads.scheduleInputs(tx)) : decided;
 }
 
 const isWithdrawn = ({ row }: AnchorSnapshot): boolean => row.participant.status === 'withdrawn';
@@ -74,9 +75,6 @@ async function lockedRequest(
     ? lockOverrideRequest(tx, participant_id, request_id)
     : undefined;
 }
-
-const scheduleInputs = async (tx: Tx, { row }: AnchorSnapshot): Promise<ScheduleInputs> =>
-  (await readScheduleInputs(tx, row.study_id, [row.participant_id])).get(row.participant_id)!;
 
 /** The only place that knows which command does what. */
 function decide(context: CommandContext, command: AnchorCommand): CommandOutcome | NeedsSchedule {

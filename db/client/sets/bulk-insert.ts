@@ -1,4 +1,5 @@
 import { prepared } from '../prepared.js';
+import type { Statement } from '../query.js';
 import type { Tx } from '../database.js';
 
 /**
@@ -25,6 +26,12 @@ export function insertSql({ table, columns }: Pick<Insert, 'table' | 'columns'>,
   return `insert into ${table} (${list}) select ${list} from jsonb_populate_recordset(null::${table}, ${parameter}::jsonb)`;
 }
 
+/** The insert of one table's rows as a statement. */
+export const insertStatement = ({ table, columns, rows }: Insert): Statement => ({
+  sql: insertSql({ table, columns }, '$1'),
+  values: [JSON.stringify(rows)],
+});
+
 /** Inserts rows in one statement. */
 export async function insertRows<Row extends object>(
   tx: Tx,
@@ -35,14 +42,20 @@ export async function insertRows<Row extends object>(
   if (rows.length > 0) await prepared(tx, insertSql({ table, columns }, '$1'), [JSON.stringify(rows)]);
 }
 
-/** Inserts rows of several tables in one round trip; references among them are checked when all are in. */
+/** Inserts rows of several tables in one statement; references among them are checked when all are in. */
 export async function insertMany(tx: Tx, inserts: readonly Insert[]): Promise<void> {
-  if (inserts.every(({ rows }) => rows.length === 0)) return;
+  for (const { sql, values } of insertManyStatements(inserts)) await prepared(tx, sql, values);
+}
+
+/** `insertMany` as a statement; none where there is nothing to insert. */
+export function insertManyStatements(inserts: readonly Insert[]): Statement[] {
+  if (inserts.every(({ rows }) => rows.length === 0)) return [];
   const [last, ...before] = [...inserts].reverse();
   const parts = before.reverse().map((insert, i) => `i${i} as (${insertSql(insert, `$${i + 1}`)})`);
-  await prepared(
-    tx,
-    `${parts.length > 0 ? `with ${parts.join(', ')} ` : ''}${insertSql(last!, `$${inserts.length}`)}`,
-    inserts.map(({ rows }) => JSON.stringify(rows)),
-  );
+  return [
+    {
+      sql: `${parts.length > 0 ? `with ${parts.join(', ')} ` : ''}${insertSql(last!, `$${inserts.length}`)}`,
+      values: inserts.map(({ rows }) => JSON.stringify(rows)),
+    },
+  ];
 }
