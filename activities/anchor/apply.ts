@@ -10,7 +10,7 @@ import { commandStatements, readsOf } from './commands/command-reads.js';
 import type { CommandReads } from './commands/command-reads.js';
 import { executeCommand } from './commands/execute-command.js';
 import { asFailure } from './commands/failure.js';
-import { faultOfSender, normalizeIds, validateCommand, withDetails } from './commands/commands.js';
+import { detailsIdOf, faultOfSender, normalizeIds, validateCommand, withDetails } from './commands/commands.js';
 import type { AnchorCommand } from './commands/commands.js';
 import { labelsOf } from './labels.js';
 import type { LabelOptions } from './labels.js';
@@ -136,6 +136,10 @@ async function authenticate(
   if (payloads === 'sealed' && command.open === true)
     return { refusal: rejected(403, 'PAYLOAD_NOT_SEALED', 'the payload of the message is not sealed') };
   if (malformed) return { refusal: rejected(422, 'INVALID_MESSAGE', malformed) };
+  if (detailsIdOf(command) !== null && known.details === null)
+    return {
+      refusal: rejected(422, 'INVALID_MESSAGE', 'details_id names nothing that is kept: send the message again'),
+    };
   const provenance = await provenanceOf(command, known, unsigned, snapshot.facts.now);
   if ('code' in provenance) return { refusal: rejected(403, provenance.code, provenance.detail) };
   audit.inEach({ via: provenance.via, ...(provenance.identity && { identity: provenance.identity }) });

@@ -255,7 +255,7 @@ async function assertDone(stage: Stage, participants: readonly string[]): Promis
 }
 
 /** Participants enrolled by REST whose workflows have started and wait for a date. */
-async function enrolled(stage: Stage, studyId: string, count: number): Promise<string[]> {
+export async function enrolled(stage: Stage, studyId: string, count: number): Promise<string[]> {
   const ids: string[] = [];
   await Promise.all(
     Array.from({ length: 8 }, async (_, lane) => {

@@ -3,6 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { startSimulator } from '../capture-simulator/server.js';
 import { connectedStudy, recordId, trigger } from './capture-study.js';
 import type { HttpRequest } from './load.js';
+import { enrolled } from './anchor.js';
 import { enrollInBulk, studyWithWindows } from './setting.js';
 import type { Stage } from './stage.js';
 import { openSessions, submission } from './submissions.js';
@@ -26,12 +27,17 @@ const WARM = 100,
  * them.
  */
 export async function processorTimes(stage: Stage): Promise<Spent[]> {
-  return [await anchors(stage), await triggers(stage), await submissions(stage)];
+  return [
+    await anchors(stage, 'starts'),
+    await anchors(stage, 'runs'),
+    await triggers(stage),
+    await submissions(stage),
+  ];
 }
 
-async function anchors(stage: Stage): Promise<Spent> {
+async function anchors(stage: Stage, workflow: 'starts' | 'runs'): Promise<Spent> {
   const studyId = await studyWithWindows(stage, 10);
-  const people = await enrollInBulk(stage, studyId, WARM + COUNTED);
+  const people = await (workflow === 'runs' ? enrolled : enrollInBulk)(stage, studyId, WARM + COUNTED);
   const requests = people.map((id): HttpRequest => ({
     method: 'POST',
     path: `/api/studies/${studyId}/participants/${id}/anchor-date`,
@@ -40,7 +46,7 @@ async function anchors(stage: Stage): Promise<Spent> {
   }));
   return spent(
     stage,
-    'an anchor set by REST: decision, history, schedule of ten visits; the participant’s workflow is started',
+    `an anchor set by REST: decision, history, schedule of ten visits; the participant’s workflow ${workflow === 'runs' ? 'runs already' : 'is started'}`,
     requests,
   );
 }
