@@ -100,6 +100,9 @@ export const described: readonly Route[] = [
   ...metricsRoutes,
 ];
 
+/** What docs/PERMISSIONS.md lists: the contract's routes and the console's. */
+export const permitted: readonly Route[] = [...described, ...consoleRoutes];
+
 /** Every route of a deployment: /api/v1 is there where ENABLE_API_V1 says so, in the contract too. */
 export function routesOf(settings: Settings): readonly Route[] {
   const served = settings.ENABLE_API_V1 ? described : described.filter(({ path }) => !path.startsWith('/api/v1/'));

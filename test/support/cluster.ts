@@ -287,7 +287,8 @@ export class Cluster {
     await Promise.all([...workerNames, ...apiNames].map((name) => this.member(name).start()));
     this.run = {
       api: `http://${host}:${front.port}`,
-      docs: `http://${host}:${front.port}/docs`,
+      console: null,
+    docs: `http://${host}:${front.port}/docs`,
       database_url: databaseUrl,
       temporal: `${host}:${temporalPort}`,
       temporal_namespace: settings.TEMPORAL_NAMESPACE,

@@ -68,7 +68,9 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
           <h2>{words.approval.warnings}</h2>
           <ul class="warnings">
             {view.warnings.map((one) => (
-              <li key={one}>{one}</li>
+              <li key={one}>
+                <Warning text={one} />
+              </li>
             ))}
           </ul>
         </section>
@@ -76,6 +78,20 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
       <Visits view={view} isStale={said === 'stale'} />
       {state === 'pending' && <Decide view={view} decision={decision} />}
     </article>
+  );
+}
+
+/** A warning in words, with what the service says of it. */
+function Warning({ text }: { text: string }) {
+  const { words } = useUi();
+  const [code = '', detail] = text.split(/: (.*)/s);
+  const known = words.approval.warningsByCode[code];
+  if (!known) return <>{text}</>;
+  return (
+    <>
+      {known}
+      {detail && <span class="quiet"> ({detail})</span>}
+    </>
   );
 }
 
@@ -87,9 +103,9 @@ function Dates({ view: { approval } }: { view: ApprovalView }) {
       <span>
         <small>{words.approval.from}</small> <CalendarDate value={approval.enrollment_date} />
       </span>
-      <span aria-hidden="true" class="arrow">
-        →
-      </span>
+      <svg class="arrow" viewBox="0 0 20 24" aria-hidden="true">
+        <path d="M2 12h15M12 7l5 5-5 5" />
+      </svg>
       <span>
         <small>{words.approval.to}</small>{' '}
         <strong>
