@@ -49,6 +49,7 @@ export interface Approval {
   requested_at: string;
   expires_at: string;
   status: string;
+  decided_by_id: string | null;
   decided_by: string | null;
   decided_at: string | null;
   decision_reason: string | null;

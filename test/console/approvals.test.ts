@@ -149,6 +149,46 @@ describe('the console’s page of an approval', function () {
     expect(answers.find(({ status }) => status === 409)!.text).to.include('It is decided already');
   });
 
+  it('asks for the password where the study’s signatures do, and counts a wrong one', async () => {
+    const of = await waiting(stage);
+    const { config } = await stage.admin.expect<{ config: object }>(200, 'GET', `/api/studies/${of.study.id}`);
+    await stage.admin.expect(200, 'PATCH', `/api/studies/${of.study.id}`, {
+      config: { ...config, signatures: { reauthenticate: true } },
+    });
+    const approver = await signedIn(of.approver);
+    const sent = (fields: Record<string, string>) =>
+      decide(approver, of, { decision: 'approve', reason: 'yes', ...fields });
+    const without = await sent({});
+    expect(without.status).to.equal(401);
+    expect(without.text).to.include('asks for your password or a code again').and.to.include('yes</textarea>');
+    const wrong = await sent({ proof_password: 'not this one' });
+    expect(wrong.text).to.include('The password or code is wrong.').and.not.to.include('not this one');
+    const counted = await stage.sql(
+      `select 1 from audit_log where action = 'reauthentication_failed' and user_id = ?`,
+      [of.approver.userId],
+    );
+    expect(counted).to.have.length(1);
+    expect((await sent({ proof_password: goodPassword })).status).to.equal(303);
+  });
+
+  it('fits names and codes of any length and direction on a small phone', async () => {
+    const of = await waiting(stage, {
+      reason: `${'unbreakable'.repeat(20)} سبب التغيير`,
+      code: `${unique('P')}${'x'.repeat(40)}`,
+    });
+    const { page } = await openConsole(browser, `/console/approvals/${of.request}`, {
+      viewport: { width: 320, height: 640 },
+    });
+    await signIn(page, of.approver.email);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).to.equal(320);
+    expect(await axe(page)).to.deep.equal([]);
+    await page.goto(`${browser.base}/console`);
+    expect(await axe(page)).to.deep.equal([]);
+    // What is faulty is found.
+    await page.evaluate(`document.querySelector('h1').insertAdjacentHTML('afterend', '<img src="/console/none">')`);
+    expect((await axe(page)).join()).to.include('image-alt');
+  });
+
   it('escapes scripts, and shows nothing of another study', async () => {
     const of = await waiting(stage, {
       reason: '<script>alert(1)</script>',

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { generateSync } from 'otplib';
 import { consoleRoutes } from '../../api/console/console.routes.js';
-import { Http, admin, goodPassword, login, user } from '../support/http.js';
+import { Http, admin, goodPassword, login, newStudy, unique, user } from '../support/http.js';
 import { service, startService } from '../support/service.js';
+import { until } from '../support/until.js';
 import { ConsoleBrowser, axe, openConsole, textOf } from './browser.js';
 import { Visitor, tokenIn } from './stage.js';
 
@@ -184,8 +185,65 @@ describe('logins of the console', function () {
     }
   });
 
+  it('begin with a mailed link: an invitation, or a new password', async () => {
+    const email = `${unique('invited')}@example.org`;
+    const study = await newStudy(by);
+    await by.expect(201, 'POST', '/api/users/invite', {
+      email,
+      name: 'Invited',
+      role: 'researcher',
+      study_ids: [study.id],
+    });
+    const { mail_ui } = await service();
+    const tokenFrom = (page: 'accept' | 'reset') =>
+      until(
+        async () => {
+          const mails = (await (await fetch(`${mail_ui}/email`)).json()) as {
+            text: string;
+            to: { address: string }[];
+          }[];
+          const mine = mails.filter(({ to }) => to.some(({ address }) => address === email));
+          const link = new RegExp(`${base}/console/${page}#token=([\\w-]+)`);
+          return mine.map(({ text }) => link.exec(text)?.[1]).find((token) => token !== undefined);
+        },
+        { what: `the mail that leads to ${page}` },
+      );
+    const choose = async (page: 'accept' | 'reset', token: string, password: string, again = password) =>
+      new Visitor(base).post(`/console/${page}`, `/console/${page}`, { token, new_password: password, again });
+    const invitation = await tokenFrom('accept');
+    const differ = await choose('accept', invitation, goodPassword, `${goodPassword}!`);
+    expect(differ.status).to.equal(400);
+    expect(differ.text).to.include('The two are not the same.');
+    expect((await choose('accept', invitation, 'passwordpassword')).status).to.equal(400);
+    expect((await choose('accept', invitation, goodPassword)).headers.get('location')).to.equal(
+      '/console/login?saved=1',
+    );
+    expect((await choose('accept', invitation, goodPassword)).text).to.include('The link is invalid');
+    expect((await new Visitor(base).post('/console/forgot', '/console/forgot', { email })).text).to.include(
+      'the link is on its way',
+    );
+    const other = 'another blue staple 43';
+    expect((await choose('reset', await tokenFrom('reset'), other)).status).to.equal(303);
+    expect((await new Visitor(base).login(email, other)).headers.get('location')).to.equal('/console/inbox');
+  });
+
+  /** Whoever must have a second factor sets it up with the first login. */
+  const setsUpSecondFactor = async (at: string): Promise<void> => {
+    const email = `${unique('manager')}@example.org`;
+    const account = { email, name: 'A manager', password: goodPassword, role: 'data_manager' };
+    await (await admin(at)).expect(201, 'POST', '/api/auth/register', account);
+    const visitor = new Visitor(at);
+    const asked = await visitor.login(email, goodPassword);
+    const secret = /<code id="secret">([^<]+)</.exec(asked.text)![1]!;
+    const send = (code: string) =>
+      visitor.send('POST', '/console/login/setup', { _token: tokenIn(asked.text), code, next: '/console/inbox' });
+    expect((await send('12345x')).status).to.be.oneOf([400, 422]);
+    expect((await send(generateSync({ secret }))).headers.get('location')).to.equal('/console/inbox');
+    expect((await visitor.get('/console/inbox')).status).to.equal(200);
+  };
+
   it('end after a while without a request, with a warning before; and there is no console where it is switched off', async () => {
-    const idle = await startService({ CONSOLE_IDLE_MINUTES: '0.1' });
+    const idle = await startService({ CONSOLE_IDLE_MINUTES: '0.1', MFA_REQUIRED_ROLES: 'data_manager' });
     const browser = await ConsoleBrowser.start(idle.run.api);
     try {
       const { page } = await openConsole(browser, '/console');
@@ -196,6 +254,7 @@ describe('logins of the console', function () {
       await page.waitForSelector('#idle.shown a:not([hidden])');
       await page.reload();
       expect(await textOf(page, 'main')).to.include('Log in');
+      await setsUpSecondFactor(idle.run.api);
     } finally {
       await browser.close();
       await idle.stop();

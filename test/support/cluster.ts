@@ -288,7 +288,7 @@ export class Cluster {
     this.run = {
       api: `http://${host}:${front.port}`,
       console: null,
-    docs: `http://${host}:${front.port}/docs`,
+      docs: `http://${host}:${front.port}/docs`,
       database_url: databaseUrl,
       temporal: `${host}:${temporalPort}`,
       temporal_namespace: settings.TEMPORAL_NAMESPACE,

@@ -36,7 +36,7 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
       )}
       {said === 'already' && (
         <Notice kind="alert" title={words.approval.already}>
-          {words.approval.notYours}
+          {view.decidedByCaller ? words.approval.yours : words.approval.notYours}
         </Notice>
       )}
       {said === 'done' && <Notice kind="good">{words.approval.done}</Notice>}
@@ -204,6 +204,8 @@ function Decide({ view, decision }: { view: ApprovalView; decision: Decision }) 
     <section class="card decide">
       <h2>{words.approval.decide}</h2>
       <Form action={action}>
+        {/* The Enter key sends a form by its first button: here it decides nothing. */}
+        <button disabled hidden />
         <input type="hidden" name="preview_hash" value={view.previewHash} />
         <input type="hidden" name="shown" value={seenOf(view.visits)} />
         <Field

@@ -28,6 +28,8 @@ export interface ApprovalView {
   /** Why the caller cannot decide; undefined: it can. */
   cannot?: 'own' | 'not_approver';
   visits: VisitChange[];
+  /** The caller has decided it. */
+  decidedByCaller: boolean;
   /** Names of visits that were affected before and are not any more. */
   removed: string[];
   warnings: string[];
@@ -74,7 +76,12 @@ export async function loadApproval(
   if (!approval) throw problem('NOT_FOUND', { detail: 'There is no such request.' });
   const state = stateOf(approval);
   const stored = { ...approval.impact, visits: approval.impact.visits ?? [], warnings: approval.impact.warnings ?? [] };
-  const common = { approval, state, asksAgain: await signaturesAskAgain(tx, approval.study_id, settings.production) };
+  const common = {
+    approval,
+    state,
+    decidedByCaller: approval.decided_by_id === actor.id,
+    asksAgain: await signaturesAskAgain(tx, approval.study_id, settings.production),
+  };
   const asIs = { visits: stored.visits, warnings: stored.warnings, previewHash: stored.preview_hash, removed: [] };
   if (state !== 'pending') return { ...common, ...asIs, differs: false };
   const isApprover = approverRoles(await currentPolicy(tx, approval.study_id)).includes(actor.role);

@@ -168,6 +168,7 @@ export const de: Words = {
     removed: (names) => `Nicht mehr betroffen: ${names}.`,
     impossible: 'So, wie es steht, kann die Änderung nicht freigegeben werden:',
     already: 'Es ist bereits entschieden',
+    yours: 'Ihre erste Antwort ist ausgeführt. Diese hat nichts geändert.',
     notYours: 'Ihre Antwort kam als zweite und hat nichts geändert.',
     approved: 'Freigegeben',
     denied: 'Abgelehnt',

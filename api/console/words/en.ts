@@ -165,6 +165,7 @@ export const en = {
     removed: (names: string) => `No longer affected: ${names}.`,
     impossible: 'As things stand the change cannot be approved:',
     already: 'It is decided already',
+    yours: 'Your first answer was carried out. This one changed nothing.',
     notYours: 'Your answer came second and changed nothing.',
     approved: 'Approved',
     denied: 'Denied',
