@@ -1,5 +1,5 @@
 import { CalendarDate, Instant } from '../html/date.js';
-import { daysBetween } from '../html/dates.js';
+import { dateText, daysBetween } from '../html/dates.js';
 import { Field, Form, Notice } from '../html/form.js';
 import { Facts, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
@@ -86,13 +86,27 @@ function Warning({ text }: { text: string }) {
   const { words } = useUi();
   const [code = '', detail] = text.split(/: (.*)/s);
   const known = words.approval.warningsByCode[code];
+  const visits = /^(\d+) visits?$/.exec(detail ?? '')?.[1];
   if (!known) return <>{text}</>;
   return (
     <>
       {known}
-      {detail && <span class="quiet"> ({detail})</span>}
+      {detail && <span class="quiet"> ({visits ? words.approval.visitsCaption(Number(visits)) : detail})</span>}
     </>
   );
+}
+
+const TARGET_NOW = /^its target would now be (\d{4}-\d{2}-\d{2})$/;
+
+/** What the preview notes of a visit. */
+function Notes({ of }: { of: readonly string[] }) {
+  const { words, language } = useUi();
+  const said = of.map((note) => {
+    const target = TARGET_NOW.exec(note)?.[1];
+    if (target) return words.approval.targetNow(dateText(language, target));
+    return words.approval.notesKnown[note] ?? note;
+  });
+  return <>{said.join('; ') || '–'}</>;
 }
 
 function Dates({ view: { approval } }: { view: ApprovalView }) {
@@ -188,7 +202,7 @@ function Visits({ view, isStale }: { view: ApprovalView; isStale: boolean }) {
             },
             { title: words.approval.before, cell: ({ from }) => <CalendarDate value={from} /> },
             { title: words.approval.after, cell: ({ to }) => <CalendarDate value={to} /> },
-            { title: words.approval.notes, cell: ({ notes }) => notes?.join('; ') || '–' },
+            { title: words.approval.notes, cell: ({ notes }) => <Notes of={notes ?? []} /> },
           ]}
         />
       )}

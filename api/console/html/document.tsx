@@ -27,7 +27,8 @@ export function Document({ title, children }: { title: string; children?: Compon
         </a>
         <header class="top">
           <a class="brand" href="/console">
-            {words.product}
+            <img src={assets.icon.href} alt="" width={24} height={24} />
+            <span>{words.product}</span>
           </a>
           {user && <Navigation />}
           <UserMenu />

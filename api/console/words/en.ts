@@ -148,6 +148,9 @@ export const en = {
       SCHEDULE_NOT_REGENERATED: 'The schedule is not regenerated',
       LARGE_SHIFT: 'The date moves by more days than the policy expects',
     } as Record<string, string>,
+    /** Notes of the preview in other words than its own. */
+    notesKnown: {} as Record<string, string>,
+    targetNow: (date: string) => `its target would now be ${date}`,
     changed: 'Changed',
     decide: 'Your decision',
     decisionReason: 'Reason for the decision',
