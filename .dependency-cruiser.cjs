@@ -13,6 +13,7 @@ const order = [
   ['notifications', 'portal', 'events'],
   ['exports', 'imports', 'reports', 'timeline', 'simulation', 'templates'],
   ['v1', 'operations'],
+  ['console'],
 ];
 
 const featureRules = ['api', 'activities', 'db', 'workflows', 'workflows/domain'].flatMap((layer) =>

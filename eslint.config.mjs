@@ -38,9 +38,9 @@ export default tseslint.config(
   {
     plugins: { 'import-x': importX },
     settings: {
-      'import-x/resolver-next': [createNodeResolver({ extensionAlias: { '.js': ['.ts', '.js'] } })],
-      'import-x/extensions': ['.ts', '.js', '.mjs'],
-      'import-x/parsers': { '@typescript-eslint/parser': ['.ts'] },
+      'import-x/resolver-next': [createNodeResolver({ extensionAlias: { '.js': ['.ts', '.tsx', '.js'] } })],
+      'import-x/extensions': ['.ts', '.tsx', '.js', '.mjs'],
+      'import-x/parsers': { '@typescript-eslint/parser': ['.ts', '.tsx'] },
     },
     rules: {
       'import-x/no-restricted-paths': ['error', { zones }],
@@ -76,8 +76,8 @@ export default tseslint.config(
     },
   },
   {
-    // What a participant's browser runs.
-    files: ['api/portal/page/*.js'],
+    // What a browser runs.
+    files: ['api/portal/page/*.js', 'api/console/assets/*.js'],
     languageOptions: {
       sourceType: 'module',
       globals: {
@@ -96,6 +96,10 @@ export default tseslint.config(
         Option: 'readonly',
         sessionStorage: 'readonly',
         localStorage: 'readonly',
+        setInterval: 'readonly',
+        clearInterval: 'readonly',
+        setTimeout: 'readonly',
+        clearTimeout: 'readonly',
       },
     },
   },
@@ -115,7 +119,7 @@ export default tseslint.config(
   },
   {
     // A deadline is no matter of the clock of the machine that happens to look.
-    files: ['api/**/*.ts', 'activities/**/*.ts', 'db/**/*.ts'],
+    files: ['api/**/*.{ts,tsx}', 'activities/**/*.{ts,tsx}', 'db/**/*.ts'],
     rules: {
       'no-restricted-syntax': [
         'error',

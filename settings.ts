@@ -345,6 +345,7 @@ export const definitions = {
     'how old a login may be that mints a token or sets up a second factor without password or code',
     5,
   ),
+  CONSOLE_IDLE_MINUTES: duration('MINUTES', 'a login of the console ends after so long without a request', 30),
   PASSWORD_RESET_MINUTES: duration('MINUTES', 'life of a link for a new password', 60),
   INVITATION_DAYS: duration('DAYS', 'life of an invitation', 7),
   REMINDER_INTERVAL_SECONDS: duration('SECONDS', 'how often due reminders are sent', 300),
@@ -456,6 +457,7 @@ export const definitions = {
   OTEL_SERVICE_NAME: text('Switches', 'the name of the service in its traces', 'research-assessment-platform'),
   ENABLE_API_DOCS: flag('Switches', 'serve /openapi.json, /docs, /redoc', true),
   ENABLE_API_V1: flag('Switches', 'serve /api/v1', true),
+  ENABLE_CONSOLE: flag('Switches', 'serve the staff console at /console', true),
   AUDIT_CHECKPOINT_DIR: optional('Switches', 'where checkpoints are kept; default: DATA_DIR/audit-checkpoints'),
   BACKUP_DIR: optional(
     'Switches',

@@ -9,6 +9,7 @@ import { batteryRoutes } from './assessment/batteries/batteries.routes.js';
 import { calendarFeedRoutes } from './scheduling/calendar-feeds.routes.js';
 import { caregiverRoutes } from './portal/caregivers.routes.js';
 import { codecRoutes } from './operations/codec.routes.js';
+import { consoleRoutes } from './console/console.routes.js';
 import { datacaptureRoutes } from './capture/datacapture.routes.js';
 import { datacaptureSyncRoutes } from './capture/datacapture-syncs.routes.js';
 import { decisionRoutes } from './anchor/decisions.routes.js';
@@ -99,8 +100,12 @@ export const described: readonly Route[] = [
   ...metricsRoutes,
 ];
 
+/** What docs/PERMISSIONS.md lists: the contract's routes and the console's. */
+export const permitted: readonly Route[] = [...described, ...consoleRoutes];
+
 /** Every route of a deployment: /api/v1 is there where ENABLE_API_V1 says so, in the contract too. */
 export function routesOf(settings: Settings): readonly Route[] {
   const served = settings.ENABLE_API_V1 ? described : described.filter(({ path }) => !path.startsWith('/api/v1/'));
-  return [...served, ...accountPages, ...portalPages, ...documentRoutes(served), ...codecRoutes(settings)];
+  const console = settings.ENABLE_CONSOLE ? consoleRoutes : [];
+  return [...served, ...console, ...accountPages, ...portalPages, ...documentRoutes(served), ...codecRoutes(settings)];
 }

@@ -1,5 +1,5 @@
 /**
- * Builds dist/: every .ts file becomes JavaScript with a source map, every other file is copied beside it, and the
+ * Builds dist/: every .ts and .tsx file becomes JavaScript with a source map, every other file is copied beside it, and the
  * workflows become one bundle. Types are checked by `npm run typecheck`, not here: `isolatedModules` makes a
  * file-by-file translation safe, and it takes a fraction of the time of a checked build. Only what changed is done.
  */
@@ -12,6 +12,7 @@ import { step } from './progress.mjs';
 const SOURCES = ['settings.ts', 'api', 'workflows', 'activities', 'db', 'scripts', 'test'];
 const SKIPPED = new Set(['node_modules', 'dist', '__pycache__']);
 const NOT_COPIED = new Set(['.md', '.mjs', '.cjs', '.pyc']);
+const COMPILED = /\.tsx?$/;
 const WORKFLOW_BUNDLE = 'workflow-bundle.js';
 
 /**
@@ -66,7 +67,7 @@ async function translate(root, dist, paths) {
   for (const [index, path] of paths.entries()) {
     const from = join(root, path);
     const to = outputOf(dist, path);
-    if (extname(path) !== '.ts') {
+    if (!COMPILED.test(path)) {
       outputs.push({ from, to });
       continue;
     }
@@ -138,7 +139,7 @@ async function bundleWorkflows(dist) {
   }
 }
 
-const outputOf = (dist, path) => join(dist, path.endsWith('.ts') ? `${path.slice(0, -3)}.js` : path);
+const outputOf = (dist, path) => join(dist, path.replace(COMPILED, '.js'));
 
 /** What the bundle depends on: the workflows themselves (they import nothing else of this project) and the packages. */
 const bundleKey = (tools, sources) =>

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { openapi } from '../api/http/openapi/document.js';
 import { permissionsTable } from '../api/http/openapi/permissions.js';
-import { described } from '../api/routes.js';
+import { described, permitted } from '../api/routes.js';
 import { dependenciesText } from './dependencies/document.js';
 import { mapText } from './map/document.js';
 
@@ -14,7 +14,7 @@ mkdirSync(file.includes('/') ? file.slice(0, file.lastIndexOf('/')) : '.', { rec
 writeFileSync(file, `${JSON.stringify(openapi(described), null, 2)}\n`);
 console.log(`${described.length} operations written to ${file}.`);
 if (file === 'docs/openapi.json') {
-  writeFileSync('docs/PERMISSIONS.md', permissionsTable(described));
+  writeFileSync('docs/PERMISSIONS.md', permissionsTable(permitted));
   writeFileSync('docs/MAP.md', mapText(process.cwd()));
   writeFileSync('docs/DEPENDENCIES.md', dependenciesText(process.cwd()));
 }

@@ -1,8 +1,8 @@
 /** Writes docs/PERMISSIONS.md and prints it: who may call what, as the routes declare it. */
 import { writeFileSync } from 'node:fs';
 import { permissionsTable } from '../api/http/openapi/permissions.js';
-import { described } from '../api/routes.js';
+import { permitted } from '../api/routes.js';
 
-const text = permissionsTable(described);
+const text = permissionsTable(permitted);
 writeFileSync('docs/PERMISSIONS.md', text);
 console.log(text);

@@ -56,26 +56,26 @@ const words: Record<NoticeKind, (notice: AccountNotice) => { subject: string; wh
 };
 
 /** The words of a notice: what happened, when, from where, and what to do. */
-function messageOf(notice: AccountNotice, publicUrl: string): { subject: string; text: string } {
+function messageOf(notice: AccountNotice, login: string): { subject: string; text: string } {
   const { subject, what } = words[notice.kind](notice);
   const from = [notice.details.ip, notice.details.user_agent].filter(Boolean).join(', ');
   return {
     subject,
     text:
       `${what}\n\nWhen: ${notice.at}\n${from === '' ? '' : `From: ${from}\n`}\n` +
-      `If this was you, you can ignore this message. If not, choose a new password and tell an administrator.\n\n${publicUrl}\n`,
+      `If this was you, you can ignore this message. If not, choose a new password and tell an administrator.\n\n${login}\n`,
   };
 }
 
 /** Sends a user a notice about the account, once. */
 export const sendAccountNotice =
-  ({ database, mail, publicUrl }: { database: Database; mail: Provider | null; publicUrl: string }) =>
+  ({ database, mail, login }: { database: Database; mail: Provider | null; login: string }) =>
   async (id: string): Promise<void> => {
     const notice = await readInScope(database, [], (tx) => noticeToSend(tx, id));
     if (!notice) return;
     try {
       // Without a mail server there is no way to tell anybody.
-      await mail?.send({ id, to: notice.email, ...messageOf(notice, publicUrl) });
+      await mail?.send({ id, to: notice.email, ...messageOf(notice, login) });
     } catch (fault) {
       if (!(fault instanceof RefusedMessage)) throw fault;
     }

@@ -1,3 +1,4 @@
+import { consoleLinks } from '../../workflows/domain/util/console-links.js';
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { keepLatenessLimit } from '../../db/notifications/reminders.queries.js';
@@ -46,6 +47,7 @@ export function openMessaging({
   heartbeat: (details: unknown) => void;
 }): Messaging {
   const publicUrl = settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`;
+  const pages = consoleLinks(publicUrl, settings.ENABLE_CONSOLE);
   const { SMTP_URL: url, MAIL_FROM: from } = settings;
   const own = url ? smtpMailer(url, from) : null;
   const channels: Channels = {
@@ -78,15 +80,16 @@ export function openMessaging({
   });
   return {
     activities: { ...reminders, ...createSummaryActivities({ database }) },
-    send: sendNotification({ database, channels, links, pace }),
+    send: sendNotification({ database, channels, links, pages, pace }),
     sendUserLink: sendUserLink({
       database,
       mail: channels.email,
       secret: settings.SESSION_SECRET,
       publicUrl,
+      pages,
       minutes: { password_reset: settings.PASSWORD_RESET_MINUTES, invitation: settings.INVITATION_DAYS * 1440 },
     }),
-    sendAccountNotice: sendAccountNotice({ database, mail: channels.email, publicUrl }),
+    sendAccountNotice: sendAccountNotice({ database, mail: channels.email, login: pages?.login ?? publicUrl }),
     prepare: async (client, taskQueue, keep = false) => {
       await keepLatenessLimit(database, settings.REMINDER_MAX_LATENESS_HOURS);
       await ensureNotificationSchedules(client, {

@@ -5,6 +5,7 @@ import { addressesOf, reminderStateOf } from '../../workflows/domain/notificatio
 import { faceValues } from '../../workflows/domain/notifications/study-face.js';
 import { compose, linkWords, openWord, withSignature } from '../../workflows/domain/notifications/words.js';
 import type { LinkValues, StudyWords } from '../../workflows/domain/notifications/words.js';
+import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
 import { mailPage, paragraphs } from './html.js';
 import { writeLink } from './link.js';
 import type { LinkSettings } from './link.js';
@@ -53,6 +54,8 @@ export interface SendDeps {
   database: Database;
   channels: Channels;
   links: LinkSettings;
+  /** Where the console is switched on. */
+  pages?: ConsoleLinks | undefined;
   pace?: RateLimiter | undefined;
 }
 
@@ -122,11 +125,11 @@ async function sendOnce(deps: SendDeps, row: NotificationRow): Promise<Stopped |
 }
 
 /** The words of a message, made for this one sending. */
-async function write({ database, links }: SendDeps, row: NotificationRow): Promise<Written | Stopped> {
+async function write({ database, links, pages }: SendDeps, row: NotificationRow): Promise<Written | Stopped> {
   if (row.draft) return { subject: row.draft.subject, text: row.draft.body };
   if (row.kind === 'daily_summary') {
     return (
-      (await dailySummaryFor(database, row.user_id!, row.study_id!)) ?? {
+      (await dailySummaryFor(database, row.user_id!, row.study_id!, pages)) ?? {
         stopped: 'cancelled',
         reason: 'the recipient may not see the study any more',
       }
@@ -146,6 +149,7 @@ async function write({ database, links }: SendDeps, row: NotificationRow): Promi
     study: row.study_code,
     participant: row.participant_code ?? '',
     override: row.override,
+    pages,
   });
 }
 

@@ -1,3 +1,4 @@
+import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
 import { mailPage, paragraphs } from './html.js';
 
 /** The words of each kind of message to staff. Codes and dates, never a participant's name. */
@@ -17,6 +18,15 @@ export interface StaffMessage {
   study: string;
   participant: string;
   override: OverrideDetails | null;
+  /** Where the console is switched on. */
+  pages?: ConsoleLinks | undefined;
+}
+
+interface Written {
+  subject: string;
+  text: string;
+  /** The page on which to go on. */
+  button?: { url: string; says: string };
 }
 
 /** More visits than these are counted, not listed. */
@@ -27,7 +37,7 @@ const days = (from: string, to: string): string => {
   return `${Math.abs(moved)} ${Math.abs(moved) === 1 ? 'day' : 'days'} ${moved < 0 ? 'earlier' : 'later'}`;
 };
 
-function pending({ study, participant, override }: StaffMessage): { subject: string; text: string } {
+function pending({ study, participant, override, pages }: StaffMessage): Written {
   const of = override!;
   const listed = of.moving.slice(0, MOST_LISTED).map(({ name, from, to }) => `${name}: ${from} → ${to}`);
   const more = of.moving.length - listed.length;
@@ -40,16 +50,20 @@ function pending({ study, participant, override }: StaffMessage): { subject: str
         ? 'No visit moves.'
         : ['Visits that move:', ...listed, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n'),
       `Without a decision it is denied on ${of.expires}.`,
-      `The request is ${of.override_request_id}. It is among your approvals in the program that you work with.`,
+      ...(pages
+        ? [pages.approval(of.override_request_id)]
+        : [`The request is ${of.override_request_id}. It is among your approvals in the program that you work with.`]),
     ].join('\n\n'),
+    ...(pages && { button: { url: pages.approval(of.override_request_id), says: 'Review the request' } }),
   };
 }
 
-const texts: Record<NotificationKind, (message: StaffMessage) => { subject: string; text: string }> = {
+const texts: Record<NotificationKind, (message: StaffMessage) => Written> = {
   override_pending: pending,
-  trigger_override_required: ({ study, participant }) => ({
+  trigger_override_required: ({ study, participant, pages }) => ({
     subject: `[${study}] The capture system has another enrollment date`,
-    text: `In study ${study}, participant ${participant}: the capture system now holds another enrollment date, but the date is final.\n\nNothing has moved; a change needs an override.`,
+    text: `In study ${study}, participant ${participant}: the capture system now holds another enrollment date, but the date is final.\n\nNothing has moved; a change needs an override.${pages ? `\n\n${pages.inbox}` : ''}`,
+    ...(pages && { button: { url: pages.inbox, says: 'Open the inbox' } }),
   }),
 };
 
@@ -60,6 +74,6 @@ export function staffMessageText(
 ): { subject: string; text: string; html: string } {
   const words = texts[kind];
   if (!words) throw new Error(`no words for notifications of kind ${String(kind)}`);
-  const { subject, text } = words(message);
-  return { subject, text: `${text}\n`, html: mailPage('en', subject, paragraphs(text)) };
+  const { subject, text, button } = words(message);
+  return { subject, text: `${text}\n`, html: mailPage('en', subject, paragraphs(text, button)) };
 }

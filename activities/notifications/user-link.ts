@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { linkHash } from '../../db/portal/portal.queries.js';
 import { keepUserLink, userLinkSent } from '../../db/identity/user-links.queries.js';
 import type { LinkPurpose } from '../../db/identity/user-links.queries.js';
+import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
 import { inScope } from '../../db/client/transaction.js';
 import { mailPage, paragraphs } from './html.js';
 import { RefusedMessage } from './provider.js';
@@ -14,6 +15,8 @@ export interface UserLinkDeps {
   /** SESSION_SECRET. */
   secret: string | undefined;
   publicUrl: string;
+  /** Where the console is switched on. */
+  pages: ConsoleLinks | undefined;
   minutes: Record<LinkPurpose, number>;
 }
 
@@ -41,7 +44,7 @@ const span = (minutes: number): string =>
  * nowhere else; after a crash in between the message goes out again, and the last link counts.
  */
 export const sendUserLink =
-  ({ database, mail, secret, publicUrl, minutes }: UserLinkDeps) =>
+  ({ database, mail, secret, publicUrl, pages, minutes }: UserLinkDeps) =>
   async (id: string): Promise<void> => {
     if (!secret)
       throw Object.assign(new Error('SESSION_SECRET is not set: a link cannot be made.'), {
@@ -56,7 +59,8 @@ export const sendUserLink =
     // Used, sent or of somebody who was deactivated meanwhile.
     if (!link) return;
     try {
-      const url = `${publicUrl.replace(/\/+$/, '')}/account/password?token=${token}`;
+      const page = link.purpose === 'invitation' ? pages?.accept : pages?.reset;
+      const url = page?.(token) ?? `${publicUrl.replace(/\/+$/, '')}/account/password?token=${token}`;
       const { subject, text } = words[link.purpose](url, minutes[link.purpose]);
       const button = { url, says: 'Choose a password' };
       await mail.send({ id, to: link.email, subject, text, html: mailPage('en', subject, paragraphs(text, button)) });

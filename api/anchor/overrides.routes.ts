@@ -1,17 +1,14 @@
 import { listRequests } from '../../db/anchor/override-requests.queries.js';
-import { decideOverride } from '../../workflows/contract.js';
-import type { OverrideDecision } from '../../workflows/contract.js';
 import { inStudy, withNote, auditedRefusals } from '../http/access.js';
-import { Problem } from '../http/errors.js';
 import { route } from '../http/route.js';
 import { OverrideApplied, OverrideDenied, OverrideRequest } from './anchor.schemas.js';
 import { Instant, Paged, Type, Uuid, body, listOf, nullable, oneOf, paging, text } from '../http/common.schemas.js';
 import { Reauthentication, asksAgain, signing } from '../identity/reauthentication.schemas.js';
-import { currentAnchor, updateAnchor, commandSender } from './anchors.service.js';
+import { currentAnchor } from './anchors.service.js';
+import { decideOnOverride } from './override-decisions.service.js';
 import { authorizeDecision } from './approval-authorizations.service.js';
 import { proofIn } from '../identity/reauthentication.service.js';
 import { currentVersion } from '../scheduling/schedule-versions.service.js';
-import { signDecision, revokeDecisionSignature } from '../participants/signatures.service.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date/override-requests';
 const approver = withNote(inStudy(), 'and the policy’s override_approver_roles, but not who asked');
@@ -32,34 +29,20 @@ const decide = (decision: 'approve' | 'deny') =>
     }),
     responses: { 200: decision === 'approve' ? OverrideApplied : OverrideDenied, 401: undefined, 409: undefined },
     handle: async ({ params, body: given, headers, credential, actor, context, services, requestKey }) => {
-      const sender = commandSender(actor, context);
-      const message: OverrideDecision = {
-        request_id: params.override_request_id,
-        decision,
-        approver_user_id: actor.id,
-        reason: given?.reason ?? null,
-        preview_hash: (given as { preview_hash?: string } | undefined)?.preview_hash ?? null,
-        http_request_id: sender.request_id ?? null,
-        ip_address: sender.ip_address ?? null,
-        user_agent: sender.user_agent ?? null,
-      };
-      const deciding = {
+      const outcome = await decideOnOverride(
         services,
-        actor,
-        studyId: params.study_id,
-        requestId: params.override_request_id,
-      };
-      await signDecision(deciding, decision, { proof: proofIn(headers, given, credential), meaning: given?.meaning });
-      const outcome = await updateAnchor(
-        services,
-        { studyId: params.study_id, participantId: params.participant_id, updateId: requestKey, evenWithdrawn: true },
-        decideOverride,
-        message,
-      ).catch(async (fault: unknown) => {
-        // One that got no answer in time may still be carried out.
-        if (fault instanceof Problem && fault.status < 500) await revokeDecisionSignature(deciding);
-        throw fault;
-      });
+        { actor, context, requestKey },
+        {
+          studyId: params.study_id,
+          participantId: params.participant_id,
+          requestId: params.override_request_id,
+          decision,
+          reason: given?.reason ?? null,
+          previewHash: (given as { preview_hash?: string } | undefined)?.preview_hash ?? null,
+          proof: proofIn(headers, given, credential),
+          meaning: given?.meaning,
+        },
+      );
       const anchor = await currentAnchor(services, params.study_id, params.participant_id);
       if (decision === 'deny') return { status: 'denied', override_request_id: params.override_request_id, anchor };
       return {

@@ -45,6 +45,11 @@ export interface Access<Kind extends TokenKind = TokenKind> {
   studyContext?: 'none' | 'filter';
   /** The token of a participant who has withdrawn is accepted: the handler decides for what. */
   evenWithdrawn?: true;
+  /**
+   * The console's cookie is what lets a user in, and no other token. `background`: the request is made by the page
+   * itself and does not count as use of the login.
+   */
+  byConsole?: 'active' | 'background';
   /** Without a bearer token, a ticket in the query opens the route's stream of events. */
   byTicket?: true;
   /** In development it needs no token on the machine that the service runs on. */
@@ -113,6 +118,11 @@ export const evenWithdrawn = <S extends TokenKind>(access: Access<S>): Access<S>
 export const orByTicket = <S extends TokenKind>(access: Access<S>): Access<S> => ({ ...access, byTicket: true });
 /** As `access`, and in development without a token on the machine that the service runs on. */
 export const orOnThisMachine = (access: Access<true>): Access<true> => ({ ...access, onThisMachine: true });
+/** As `access`, by the console's cookie alone. `background`: a page asks, not the person before it. */
+export const byConsole = (access: Access<true>, use: 'active' | 'background' = 'active'): Access<true> => ({
+  ...access,
+  byConsole: use,
+});
 /** As `access`; who is refused before the handler is recorded in the study's audit log by `action`. */
 export const auditedRefusals = <S extends TokenKind>(access: Access<S>, action: string): Access<S> => ({
   ...access,

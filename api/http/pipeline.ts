@@ -4,6 +4,7 @@ import { authenticate } from './middleware/authenticate.js';
 import { authorize } from './middleware/authorize.js';
 import { begin } from './middleware/begin.js';
 import { checkNames, hasNames } from './middleware/check-names.js';
+import { answerFaults } from './middleware/answer-faults.js';
 import { handle } from './middleware/handle.js';
 import { idempotency } from './middleware/idempotency.js';
 import { rateLimit } from './middleware/rate-limit.js';
@@ -22,6 +23,7 @@ import type { RouteMiddleware } from './state.js';
 export function pipeline(route: Route, dependencies: Dependencies): RouteMiddleware[] {
   const { access, transaction } = route;
   return [
+    ...(route.onFault ? [answerFaults(route, dependencies)] : []),
     begin(route, dependencies),
     ...(access.token ? [authenticate(route, dependencies)] : []),
     rateLimit(route, dependencies),

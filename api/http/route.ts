@@ -9,6 +9,9 @@ import { body } from './common.schemas.js';
 import type { Access, CallerOf, TokenKind } from './access.js';
 import type { PerItemFields } from './body/json.js';
 import type { Tx } from '../../db/client/database.js';
+import type { Problem } from './errors.js';
+import type { Reply } from './reply.js';
+import type { RouteState } from './state.js';
 import type { RequestContext, Credential } from './request-context.js';
 
 export { Reply, accepted, created, noContent, reply, tagged } from './reply.js';
@@ -145,8 +148,24 @@ export interface RouteDefinition<
   idempotencyKey?: false;
   /** Since when, until when, and what to read instead: response headers (RFC 9745, RFC 8594) and the document say so. */
   deprecated?: { since: string; sunset?: string; link?: string };
+  /** Of a page: answers what was thrown, once the request's transaction is undone; instead of a JSON body. */
+  onFault?: FaultHandler;
   handle: (input: Input<P, Q, B, Kind, W>) => unknown;
 }
+
+/** What a page's answer to a fault goes by. The state has what the pipeline found out before it. */
+export interface Fault {
+  fault: Problem;
+  state: Partial<RouteState> & Pick<RouteState, 'context'>;
+  method: string;
+  /** Path and query. */
+  url: string;
+  headers: IncomingHttpHeaders;
+  services: Dependencies;
+  /** The request's body, also where the fault came before it was read; nothing where it is too long for a form. */
+  body: () => Promise<Buffer>;
+}
+export type FaultHandler = (fault: Fault) => Reply | Promise<Reply>;
 
 type AnyInput = Input<string, TSchema, TSchema, TokenKind, TransactionKind | undefined>;
 /** A route as the pipeline sees it. */

@@ -5,7 +5,7 @@ import type { Principal } from './security/principal.js';
 import type { AnyCaller } from './access.js';
 import type { Upload } from './body/upload.js';
 import type { IdempotencyKey } from './conventions/idempotency-keys.js';
-import type { Reply } from './route.js';
+import type { Reply } from './reply.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from './request-context.js';
 

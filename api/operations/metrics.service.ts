@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
 import { loadCaller } from '../../db/client/request.js';
 import { authorizeUser, roles } from '../http/access.js';
 import { bearer, sha256, verifyToken } from '../http/security/tokens.js';

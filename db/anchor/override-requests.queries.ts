@@ -31,6 +31,69 @@ const requests = (tx: Tx) =>
       tx.raw(`o.impact || jsonb_build_object('preview_hash', o.preview_hash) as impact`),
     );
 
+/** An override request as the console shows it, with the names of what it is about. */
+export interface Approval {
+  id: string;
+  study_id: string;
+  study_code: string;
+  participant_id: string;
+  participant_code: string;
+  site_code: string | null;
+  enrollment_date: string;
+  new_enrollment_date: string;
+  reason: string | null;
+  regenerate_schedule: boolean;
+  /** An import is its importer's. */
+  asker_id: string | null;
+  asker: string | null;
+  requested_at: string;
+  expires_at: string;
+  status: string;
+  decided_by_id: string | null;
+  decided_by: string | null;
+  decided_at: string | null;
+  decision_reason: string | null;
+  impact: {
+    warnings?: string[];
+    visits?: { visit_key: string; name: string; action: string; from?: string; to?: string; notes?: string[] }[];
+    preview_hash: string;
+  };
+}
+
+const named = (tx: Tx) =>
+  requests(tx)
+    .join('studies as s', 's.id', 'o.study_id')
+    .leftJoin('sites as t', 't.id', 'p.site_id')
+    .leftJoin('users as a', 'a.id', tx.raw('coalesce(o.requested_by_id, o.imported_by)'))
+    .leftJoin('users as d', 'd.id', 'o.decided_by_id')
+    .select('s.study_code', 't.site_code', 'a.id as asker_id', 'a.name as asker', 'd.name as decided_by');
+
+/** One request of a study that the caller may see. */
+export const approvalById = async (tx: Tx, id: string): Promise<Approval | undefined> =>
+  (await named(tx).where('o.id', id).first()) as Approval | undefined;
+
+/** The requests that wait, over all studies that the caller may see, oldest first. */
+export async function waitingApprovals(
+  tx: Tx,
+  { study_id, skip, limit }: { study_id?: string | undefined; skip: number; limit: number },
+): Promise<Approval[]> {
+  const query = named(tx).where('o.status', 'pending');
+  if (study_id) void query.where('o.study_id', study_id);
+  return (await query
+    .orderBy([{ column: 'o.requested_at' }, { column: 'o.id' }])
+    .offset(skip)
+    .limit(limit)) as unknown as Approval[];
+}
+
+/** How many requests wait. */
+export async function countWaitingApprovals(tx: Tx, study_id?: string): Promise<number> {
+  const query = tx('override_requests as o').join('participants as p', 'p.id', 'o.participant_id');
+  const [row] = (await query
+    .where({ 'o.status': 'pending', ...(study_id && { 'o.study_id': study_id }) })
+    .count({ n: '*' })) as { n: string | number }[];
+  return Number(row!.n);
+}
+
 /** What an approver's decision is about; undefined: there is no such request in the study. */
 export async function requestOfStudy(
   tx: Tx,

@@ -34,6 +34,7 @@ const ACCEPTED = new Set([
   'BSD-2-Clause',
   'BSD-3-Clause',
   '0BSD',
+  'BSD-0-Clause',
   'BlueOak-1.0.0',
   'OFL-1.1',
   'Unlicense',
@@ -45,7 +46,7 @@ const ACCEPTED = new Set([
   'MIT/X11',
 ]);
 /** Licences that ask for the source of what one changes in them: such a package is used as it is, and is named here. */
-const UNCHANGED: Record<string, string> = { 'web-push': 'MPL-2.0' };
+const UNCHANGED: Record<string, string> = { 'web-push': 'MPL-2.0', 'axe-core': 'MPL-2.0' };
 /** Packages that name no licence in their package.json: what they say elsewhere. */
 const STATED: Record<string, string> = {
   decko: 'MIT',
@@ -68,7 +69,7 @@ export function importsOf(root: string): Map<string, string[]> {
     ...FOLDERS.flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`),
     ),
-  ].filter((path) => /\.(ts|mjs|cjs)$/.test(path) && !/(^|\/)node_modules\//.test(path));
+  ].filter((path) => /\.(tsx?|mjs|cjs)$/.test(path) && !/(^|\/)node_modules\//.test(path));
   return new Map(files.map((path) => [path, packagesIn(readFileSync(join(root, path), 'utf8'))]));
 }
 

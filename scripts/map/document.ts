@@ -27,7 +27,7 @@ function foldersOf(root: string): string[] {
 function importsOf(root: string, folder: string): { values: Set<string>; types: Set<string> } {
   const values = new Set<string>(),
     types = new Set<string>();
-  for (const name of readdirSync(join(root, folder)).filter((file) => file.endsWith('.ts'))) {
+  for (const name of readdirSync(join(root, folder)).filter((file) => /\.tsx?$/.test(file))) {
     const source = ts.createSourceFile(name, readFileSync(join(root, folder, name), 'utf8'), ts.ScriptTarget.Latest);
     for (const statement of source.statements) {
       if (

@@ -18,6 +18,7 @@ export const features: Record<string, string> = {
   identity: 'users, logins, passwords, second factors, tokens',
   audit: 'the audit chain: records, checkpoints, verification',
   operations: 'health, metrics, recovery of lost work',
+  console: 'the staff console: pages for study operators at /console',
   v1: 'the /api/v1 interface for programs',
 };
 
@@ -42,6 +43,12 @@ export const folders: Record<string, string> = {
   'api/assessment/batteries': 'batteries and their modules; compiling one',
   'api/assessment/offline-sync': 'sessions recorded off line, and their conflicts',
   'api/assessment/sessions': 'sessions: start, trials, end',
+  'api/console/approvals': 'the page of one approval',
+  'api/console/assets': 'styles and scripts of the console, served under their hashes',
+  'api/console/html': 'the frame of a page, its components, and how a page or form becomes a route',
+  'api/console/inbox': 'what waits for the user, over all studies',
+  'api/console/session': 'login, second factor, password links, logout, preferences',
+  'api/console/words': 'the console’s words, a file for each language',
   'api/exports/standards': 'a participant as FHIR R4 resources',
   'api/exports/standards/odm': 'a study as CDISC ODM: its design and its data',
   'api/imports/files': 'reading uploaded spreadsheets into rows',
@@ -87,6 +94,7 @@ export const folders: Record<string, string> = {
   'test/anchor': 'anchor dates, decisions, schedules, approvals; by REST, signals and the CLI',
   'test/api': 'the contract, roles, isolation, identity, portal',
   'test/assessment': 'batteries, sessions, submission, offline sync',
+  'test/console': 'the staff console, over HTTP and in a browser',
   'test/audit': 'records, checkpoints, tampering, verification',
   'test/bench': 'measured figures against bare programs',
   'test/bench/bare': 'those bare programs',

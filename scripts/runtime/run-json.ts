@@ -5,6 +5,8 @@ import { writePrivate } from './files.js';
 export interface RunJson {
   api: string;
   docs: string;
+  /** The staff console; null where ENABLE_CONSOLE is false. */
+  console: string | null;
   /** With the owner's rights. */
   database_url: string;
   temporal: string;

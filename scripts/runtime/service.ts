@@ -207,6 +207,7 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
   return {
     api: url(settings.HOST, 'PORT'),
     docs: `${url(settings.HOST, 'PORT')}/docs`,
+    console: settings.ENABLE_CONSOLE ? `${url(settings.HOST, 'PORT')}/console` : null,
     database_url: databaseUrl,
     temporal: temporalAt.address,
     temporal_namespace: settings.TEMPORAL_NAMESPACE,

@@ -5,6 +5,7 @@ import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
+import type { ReadableStream as WebStream } from 'node:stream/web';
 import { promisify } from 'node:util';
 import { StartError } from './start-error.js';
 
@@ -137,7 +138,7 @@ async function fromOfficial(work: string, _pin: { wheel: string }, cancelled: Ab
   const archive = await fetch(info.archiveUrl, { signal: AbortSignal.any([cancelled, AbortSignal.timeout(90_000)]) });
   if (!archive.ok || !archive.body) throw new Error(`the archive answered ${archive.status}`);
   const file = join(work, 'temporal.tar.gz');
-  await pipeline(Readable.fromWeb(archive.body), createWriteStream(file));
+  await pipeline(Readable.fromWeb(archive.body as WebStream<Uint8Array>), createWriteStream(file));
   const unpacked = join(work, 'official');
   await mkdir(unpacked, { recursive: true });
   await run('tar', ['-xzf', file, '-C', unpacked]);

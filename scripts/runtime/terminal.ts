@@ -28,6 +28,7 @@ export function readyText(run: RunJson | Omit<RunJson, 'pids'>, dir: DataDir): s
   const shown = folder.startsWith('..') ? dir.path : folder;
   const rows: [string, string | null][] = [
     ['API', run.api],
+    ['Console', run.console],
     ['API docs', run.docs],
     ['Temporal UI', run.temporal_ui],
     ['Mail', run.mail_ui],

@@ -30,12 +30,12 @@ describe('One’s own account', () => {
     const mails = await until(
       async () => {
         // Of what is sent to a user besides, some is about the account and has no link.
-        const all = (await mailsTo(email)).filter((mail) => mail.text.includes('/account/password'));
+        const all = (await mailsTo(email)).filter((mail) => /\/console\/(reset|accept)#/.test(mail.text));
         return all.length >= count ? all : undefined;
       },
       { timeout: 60_000, what: `mail ${count} to a user` },
     );
-    const tokens = mails.map((mail) => /\/account\/password\?token=([\w-]{43})\s/.exec(mail.text)?.[1]);
+    const tokens = mails.map((mail) => /\/console\/(?:reset|accept)#token=([\w-]{43})\s/.exec(mail.text)?.[1]);
     expect(tokens.every(Boolean)).to.equal(true);
     return [...new Set(tokens)].find((token) => !seen.has(token!) && seen.add(token!))!;
   };

@@ -34,7 +34,7 @@ const LONGER: Record<string, string> = {
 };
 
 describe('files stay small', () => {
-  const files = checkoutFiles().filter((path) => /\.(ts|mjs|cjs|js|py|css|html)$/.test(path));
+  const files = checkoutFiles().filter((path) => /\.(tsx?|mjs|cjs|js|py|css|html)$/.test(path));
   const lines = new Map(files.map((path) => [path, readFileSync(join(root, path), 'utf8').split('\n').length - 1]));
 
   it(`none of the sources has more than ${MAX_LINES} lines without a reason`, () => {

@@ -52,7 +52,7 @@ describe('Mails to staff', function () {
       'Asked by A coordinator.',
       'Reason: the <form> was misread',
       '2024-04-09 → 2024-04-02',
-      body.override_request_id,
+      `/console/approvals/${body.override_request_id}`,
     ])
       expect(mail.text, said).to.include(said);
     expect(mail.html).to.include('the &lt;form&gt; was misread').and.to.include('2024-04-09 → 2024-04-02');

@@ -287,6 +287,7 @@ export class Cluster {
     await Promise.all([...workerNames, ...apiNames].map((name) => this.member(name).start()));
     this.run = {
       api: `http://${host}:${front.port}`,
+      console: null,
       docs: `http://${host}:${front.port}/docs`,
       database_url: databaseUrl,
       temporal: `${host}:${temporalPort}`,

@@ -25,8 +25,9 @@ const figures = (of: DailySummary): [string, number][] => [
 /**
  * The morning's summary of a study: the same as text and as HTML, with a plot of the last fourteen days. Codes only, no
  * names.
+ * @param page the console’s page that the mail leads to
  */
-export function summaryMessage(of: DailySummary): { subject: string; text: string; html: string } {
+export function summaryMessage(of: DailySummary, page?: string): { subject: string; text: string; html: string } {
   const subject = `[${of.study_code}] Daily summary of ${of.today}`;
   const text = [
     `${of.study_name} (${of.study_code}), ${of.today}`,
@@ -37,6 +38,7 @@ export function summaryMessage(of: DailySummary): { subject: string; text: strin
     'Visits completed by day:',
     ...of.completed_by_day.map(({ day, completed }) => `  ${day}  ${'#'.repeat(Math.min(completed, 50))} ${completed}`),
     '',
+    ...(page ? [`Open the console: ${page}`, ''] : []),
   ].join('\n');
   const html = mailPage(
     'en',
@@ -51,6 +53,7 @@ export function summaryMessage(of: DailySummary): { subject: string; text: strin
         .join('')}</table>`,
       ...SUMMARY_GROUPS.map((group) => listHtml(titles[group], of.visits[group])),
       plot(of.completed_by_day),
+      ...(page ? [`<p><a href="${escapeMailHtml(page)}">Open the console</a></p>`] : []),
     ].join('\n'),
   );
   return { subject, text, html };

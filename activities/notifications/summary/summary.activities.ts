@@ -1,6 +1,7 @@
 import { queueDailySummaries, readDailySummary } from '../../../db/notifications/daily-summary.queries.js';
 import { readAsCaller } from '../../../db/client/request.js';
 import { inScope } from '../../../db/client/transaction.js';
+import type { ConsoleLinks } from '../../../workflows/domain/util/console-links.js';
 import { summaryMessage } from './message.js';
 import type { Database } from '../../../db/client/database.js';
 
@@ -28,12 +29,12 @@ export const createSummaryActivities = ({ database }: { database: Database }): S
 });
 
 /** What a user is told of a study: what that user may see of it. Undefined: nothing any more. */
-export async function dailySummaryFor(database: Database, userId: string, studyId: string) {
+export async function dailySummaryFor(database: Database, userId: string, studyId: string, pages?: ConsoleLinks) {
   const summary = await readAsCaller(
     database,
     { userId, studyId },
     (row) => row?.status === 'active' && row.study_seen,
     async (tx, seen) => (seen ? readDailySummary(tx, studyId) : undefined),
   );
-  return summary && summaryMessage(summary);
+  return summary && summaryMessage(summary, pages?.inbox);
 }

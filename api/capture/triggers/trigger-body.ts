@@ -60,7 +60,7 @@ const storable = (value: string | null, longest: number) =>
 async function readForm(raw: Buffer, contentType: string): Promise<Map<string, string>> {
   if (!contentType.toLowerCase().startsWith('multipart/')) return new Map(new URLSearchParams(raw.toString('utf8')));
   try {
-    const form = await new Response(raw, { headers: { 'content-type': contentType } }).formData();
+    const form = await new Response(new Uint8Array(raw), { headers: { 'content-type': contentType } }).formData();
     return new Map([...form].filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
   } catch (cause) {
     throw problem('BAD_REQUEST', { detail: 'The body is not valid multipart/form-data.', cause });

@@ -11,7 +11,7 @@ import {
 } from '../../../db/operations/idempotency.queries.js';
 import type { KeyName } from '../../../db/operations/idempotency.queries.js';
 import { problem } from '../errors.js';
-import { Reply } from '../route.js';
+import { Reply } from '../reply.js';
 import { JsonStream } from '../json-stream.js';
 import type { Database } from '../../../db/client/database.js';
 import type { Tx } from '../../../db/client/database.js';

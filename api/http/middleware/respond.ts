@@ -11,7 +11,8 @@ export async function respond(ctx: RouteContext, next: Next): Promise<void> {
   send(ctx, ctx.state.reply!);
 }
 
-function send(ctx: RouteContext, { status, headers, body }: Reply): void {
+/** Sends an answer: status, headers, tag, body. */
+export function send(ctx: RouteContext, { status, headers, body }: Reply): void {
   ctx.status = status;
   ctx.set(headers);
   if (body === undefined) {

@@ -3,6 +3,7 @@ import type { Settings } from '../../../settings.js';
 import type { Access } from '../access.js';
 import { UUID } from '../context.js';
 import { problem } from '../errors.js';
+import { consolePrincipal } from './console-login.js';
 import { isPortalToken, portalPrincipal } from './portal.js';
 import type { PortalPrincipal } from './portal.js';
 import { bearer, claimedAudience, sha256, verifyToken } from './tokens.js';
@@ -17,10 +18,11 @@ export type Principal =
 /** Who holds the token of a request. Nothing of it was looked up. @throws 401, 403 CSRF_REFUSED */
 export function principalOf(
   ctx: Context,
-  { token: kind, byTicket }: Access,
+  { token: kind, byTicket, byConsole }: Access,
   settings: Settings,
   studyId?: string,
 ): Principal {
+  if (byConsole) return consolePrincipal(ctx, settings, byConsole);
   if (kind === 'portal' || kind === 'anyPortalUser' || (kind === 'either' && isPortalToken(ctx)))
     return portalPrincipal(ctx, settings);
   const authorization = ctx.get('authorization');

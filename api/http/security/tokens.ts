@@ -8,7 +8,7 @@ import type { Settings } from '../../../settings.js';
 
 const ISSUER = 'research-assessment-platform';
 /** What a token is good for; one for one audience is no good for another (decisions, section 3). */
-export type Audience = 'api' | 'portal' | 'mfa' | 'v1' | 'events';
+export type Audience = 'api' | 'portal' | 'mfa' | 'v1' | 'events' | 'console';
 
 export interface TokenClaims {
   sub: string;
@@ -23,6 +23,8 @@ export interface TokenClaims {
   epoch?: number;
   /** Of a ticket for a stream of events: the study whose events it is for. */
   study?: string;
+  /** Of the console's cookie: when its login began, in seconds since 1970. */
+  since?: number;
 }
 /** What a token says beside whom it is for. */
 export interface TokenDetails {
@@ -30,6 +32,7 @@ export interface TokenDetails {
   sid?: string | undefined;
   epoch?: number | undefined;
   study?: string;
+  since?: number;
 }
 
 /** The signing secret. @throws Error in one sentence when it is not set */
@@ -108,7 +111,7 @@ function verify(settings: Settings, audience: Audience, token: string): TokenCla
   ) {
     throw problem('INVALID_TOKEN', { headers: challenge('invalid_token') });
   }
-  const { sid, epoch, study } = claims as { sid?: unknown; epoch?: unknown; study?: unknown };
+  const { sid, epoch, study, since } = claims as Record<string, unknown>;
   return {
     sub: claims.sub!,
     role: claims.role,
@@ -117,6 +120,7 @@ function verify(settings: Settings, audience: Audience, token: string): TokenCla
     ...(typeof sid === 'string' && { sid }),
     ...(typeof epoch === 'number' && { epoch }),
     ...(typeof study === 'string' && { study }),
+    ...(typeof since === 'number' && { since }),
   };
 }
 

@@ -1,0 +1,57 @@
+import { decideOverride } from '../../workflows/contract.js';
+import type { AnchorOutcome, OverrideDecision } from '../../workflows/contract.js';
+import type { Actor } from '../http/access.js';
+import { Problem } from '../http/errors.js';
+import type { RequestContext } from '../http/request-context.js';
+import type { ReauthenticationProof } from '../identity/reauthentication.service.js';
+import { revokeDecisionSignature, signDecision } from '../participants/signatures.service.js';
+import type { Dependencies } from '../dependencies.js';
+import { commandSender, updateAnchor } from './anchors.service.js';
+
+export interface DecisionOnOverride {
+  studyId: string;
+  participantId: string;
+  requestId: string;
+  decision: 'approve' | 'deny';
+  reason: string | null;
+  /** Of the preview that the approver has seen. */
+  previewHash: string | null;
+  proof: ReauthenticationProof | undefined;
+  meaning?: string | undefined;
+}
+
+/**
+ * Decides an override request: signs the decision and sends it to the participant's workflow, which checks all of it.
+ * @param requestKey the same for a repeat of the same request
+ * @throws 401 the study asks for password or code; 403 not an approver, or who asked; 404; 409 NOT_PENDING or
+ * PREVIEW_STALE with the new preview; 400 a denial without a reason; 503
+ */
+export async function decideOnOverride(
+  services: Dependencies,
+  { actor, context, requestKey }: { actor: Actor; context: RequestContext; requestKey: string },
+  { studyId, participantId, requestId, decision, reason, previewHash, proof, meaning }: DecisionOnOverride,
+): Promise<AnchorOutcome> {
+  const sender = commandSender(actor, context);
+  const message: OverrideDecision = {
+    request_id: requestId,
+    decision,
+    approver_user_id: actor.id,
+    reason,
+    preview_hash: previewHash,
+    http_request_id: sender.request_id ?? null,
+    ip_address: sender.ip_address ?? null,
+    user_agent: sender.user_agent ?? null,
+  };
+  const deciding = { services, actor, studyId, requestId };
+  await signDecision(deciding, decision, { proof, meaning });
+  return updateAnchor(
+    services,
+    { studyId, participantId, updateId: requestKey, evenWithdrawn: true },
+    decideOverride,
+    message,
+  ).catch(async (fault: unknown) => {
+    // One that got no answer in time may still be carried out.
+    if (fault instanceof Problem && fault.status < 500) await revokeDecisionSignature(deciding);
+    throw fault;
+  });
+}

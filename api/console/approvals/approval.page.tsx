@@ -1,0 +1,258 @@
+import { CalendarDate, Instant } from '../html/date.js';
+import { dateText, daysBetween } from '../html/dates.js';
+import { Field, Form, Notice } from '../html/form.js';
+import { Facts, Table } from '../html/table.js';
+import { useUi } from '../html/ui.js';
+import { seenOf } from './approvals.service.js';
+import type { ApprovalView, VisitChange } from './approvals.service.js';
+
+/** What became of a decision that was sent from the page, and what was typed for it. */
+export interface Decision {
+  said?: 'stale' | 'already' | 'done';
+  /** Another refusal, in words. */
+  refused?: string;
+  reason?: string;
+  reasonError?: string | undefined;
+  proofError?: string | undefined;
+}
+
+/** A change of an enrollment date that waits for an approval, or was decided. */
+export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; decision?: Decision }) {
+  const { words } = useUi();
+  const { approval, state } = view;
+  const { said, refused } = decision;
+  return (
+    <article class="approval">
+      <p class="crumbs">
+        <a href="/console/inbox">{words.approval.toInbox}</a>
+      </p>
+      <h1>
+        {words.approval.title} <span class={`tag ${state}`}>{words.approval[state]}</span>
+      </h1>
+      {said === 'stale' && (
+        <Notice kind="alert" title={words.approval.stale}>
+          {words.approval.staleWhat}
+        </Notice>
+      )}
+      {said === 'already' && (
+        <Notice kind="alert" title={words.approval.already}>
+          {view.decidedByCaller ? words.approval.yours : words.approval.notYours}
+        </Notice>
+      )}
+      {said === 'done' && <Notice kind="good">{words.approval.done}</Notice>}
+      {refused && <Notice kind="alert">{refused}</Notice>}
+      <Dates view={view} />
+      {state !== 'pending' && <Outcome view={view} />}
+      <Facts
+        of={[
+          [words.approval.participant, <bdi>{approval.participant_code}</bdi>],
+          [words.approval.study, <bdi>{approval.study_code}</bdi>],
+          [words.approval.site, approval.site_code ? <bdi>{approval.site_code}</bdi> : words.approval.noSite],
+          [words.approval.askedBy, <Asked view={view} />],
+          [
+            words.approval.reason,
+            <p class="typed-text" dir="auto">
+              {approval.reason ?? words.approval.noReason}
+            </p>,
+          ],
+          ...(state === 'pending' ? ([[words.approval.deadline, <Deadline at={approval.expires_at} />]] as const) : []),
+        ]}
+      />
+      {view.impossible && (
+        <Notice kind="alert" title={words.approval.impossible}>
+          {view.impossible}
+        </Notice>
+      )}
+      {view.warnings.length > 0 && (
+        <section>
+          <h2>{words.approval.warnings}</h2>
+          <ul class="warnings">
+            {view.warnings.map((one) => (
+              <li key={one}>
+                <Warning text={one} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <Visits view={view} isStale={said === 'stale'} />
+      {state === 'pending' && <Decide view={view} decision={decision} />}
+    </article>
+  );
+}
+
+/** A warning in words, with what the service says of it. */
+function Warning({ text }: { text: string }) {
+  const { words } = useUi();
+  const [code = '', detail] = text.split(/: (.*)/s);
+  const known = words.approval.warningsByCode[code];
+  const visits = /^(\d+) visits?$/.exec(detail ?? '')?.[1];
+  if (!known) return <>{text}</>;
+  return (
+    <>
+      {known}
+      {detail && <span class="quiet"> ({visits ? words.approval.visitsCaption(Number(visits)) : detail})</span>}
+    </>
+  );
+}
+
+const TARGET_NOW = /^its target would now be (\d{4}-\d{2}-\d{2})$/;
+
+/** What the preview notes of a visit. */
+function Notes({ of }: { of: readonly string[] }) {
+  const { words, language } = useUi();
+  const said = of.map((note) => {
+    const target = TARGET_NOW.exec(note)?.[1];
+    if (target) return words.approval.targetNow(dateText(language, target));
+    return words.approval.notesKnown[note] ?? note;
+  });
+  return <>{said.join('; ') || '–'}</>;
+}
+
+function Dates({ view: { approval } }: { view: ApprovalView }) {
+  const { words } = useUi();
+  const days = daysBetween(approval.enrollment_date, approval.new_enrollment_date);
+  return (
+    <p class="dates">
+      <span>
+        <small>{words.approval.from}</small> <CalendarDate value={approval.enrollment_date} />
+      </span>
+      <svg class="arrow" viewBox="0 0 20 24" aria-hidden="true">
+        <path d="M2 12h15M12 7l5 5-5 5" />
+      </svg>
+      <span>
+        <small>{words.approval.to}</small>{' '}
+        <strong>
+          <CalendarDate value={approval.new_enrollment_date} />
+        </strong>
+      </span>
+      <span class="difference">{days === 0 ? words.approval.sameDay : words.approval.days(days)}</span>
+    </p>
+  );
+}
+
+function Asked({ view: { approval } }: { view: ApprovalView }) {
+  return (
+    <>
+      <bdi>{approval.asker ?? '–'}</bdi>, <Instant value={approval.requested_at} />
+    </>
+  );
+}
+
+function Deadline({ at }: { at: string }) {
+  const { words } = useUi();
+  return (
+    <>
+      <Instant value={at} /> <span class="quiet">{words.approval.deadlineWhat}</span>
+    </>
+  );
+}
+
+function Outcome({ view: { approval, state } }: { view: ApprovalView }) {
+  const { words } = useUi();
+  if (state === 'expired') return <Notice title={words.approval.expired}>{words.approval.expiredWhat}</Notice>;
+  return (
+    <section class="outcome">
+      <Facts
+        of={[
+          [words.approval.decidedBy, <bdi>{approval.decided_by ?? words.approval.nobody}</bdi>],
+          [words.approval.decidedAt, <Instant value={approval.decided_at} />],
+          [
+            words.approval.decidedReason,
+            <p class="typed-text" dir="auto">
+              {approval.decision_reason ?? words.approval.noReason}
+            </p>,
+          ],
+        ]}
+      />
+    </section>
+  );
+}
+
+function Visits({ view, isStale }: { view: ApprovalView; isStale: boolean }) {
+  const { words } = useUi();
+  const { visits, removed, differs, approval } = view;
+  return (
+    <section>
+      <h2>{words.approval.visits}</h2>
+      {!approval.regenerate_schedule && <p>{words.approval.noSchedule}</p>}
+      {differs && !isStale && <Notice>{words.approval.sinceRequest}</Notice>}
+      {removed.length > 0 && <p>{words.approval.removed(removed.join(', '))}</p>}
+      {visits.length === 0 ? (
+        <p>{words.approval.noVisits}</p>
+      ) : (
+        <Table<VisitChange>
+          caption={words.approval.visitsCaption(visits.length)}
+          rows={visits}
+          rowKey={({ visit_key, action }) => `${visit_key} ${action}`}
+          rowClass={({ changed }) => (changed ? 'changed' : undefined)}
+          columns={[
+            {
+              title: words.approval.visit,
+              head: true,
+              cell: ({ name, changed }) => (
+                <>
+                  <bdi>{name}</bdi> {changed && <mark>{words.approval.changed}</mark>}
+                </>
+              ),
+            },
+            {
+              title: words.approval.action,
+              cell: ({ action }) => <span class={`tag ${action}`}>{words.approval.actions[action] ?? action}</span>,
+            },
+            { title: words.approval.before, cell: ({ from }) => <CalendarDate value={from} /> },
+            { title: words.approval.after, cell: ({ to }) => <CalendarDate value={to} /> },
+            { title: words.approval.notes, cell: ({ notes }) => <Notes of={notes ?? []} /> },
+          ]}
+        />
+      )}
+    </section>
+  );
+}
+
+function Decide({ view, decision }: { view: ApprovalView; decision: Decision }) {
+  const { words } = useUi();
+  if (view.cannot) return <Notice>{view.cannot === 'own' ? words.approval.own : words.approval.notApprover}</Notice>;
+  const action = `/console/approvals/${view.approval.id}`;
+  return (
+    <section class="card decide">
+      <h2>{words.approval.decide}</h2>
+      <Form action={action}>
+        {/* The Enter key sends a form by its first button: here it decides nothing. */}
+        <button disabled hidden />
+        <input type="hidden" name="preview_hash" value={view.previewHash} />
+        <input type="hidden" name="shown" value={seenOf(view.visits)} />
+        <Field
+          name="reason"
+          multiline
+          label={words.approval.decisionReason}
+          hint={words.approval.decisionReasonHint}
+          error={decision.reasonError}
+          value={decision.reason}
+          required
+          maxLength={2000}
+        />
+        {view.asksAgain && (
+          <Field
+            name="proof_password"
+            type="password"
+            label={words.approval.proof}
+            hint={words.approval.proofHint}
+            error={decision.proofError}
+            autocomplete="current-password"
+            required
+            maxLength={1000}
+          />
+        )}
+        <p class="buttons">
+          <button class="primary" name="decision" value="approve" disabled={view.impossible !== undefined}>
+            {words.approval.approve}
+          </button>
+          <button class="danger" name="decision" value="deny">
+            {words.approval.deny}
+          </button>
+        </p>
+      </Form>
+    </section>
+  );
+}

@@ -1,0 +1,91 @@
+import { h } from 'preact';
+import { approvalById } from '../../../db/anchor/override-requests.queries.js';
+import { decideOnOverride } from '../../anchor/override-decisions.service.js';
+import { inStudy, withNote } from '../../http/access.js';
+import { Type, oneOf, text } from '../../http/common.schemas.js';
+import { brokenRule, problem } from '../../http/errors.js';
+import type { Problem } from '../../http/errors.js';
+import type { Credential } from '../../http/request-context.js';
+import { consoleForm, consolePage } from '../html/page.js';
+import { redirect } from '../html/render.js';
+import type { Ui } from '../html/ui.js';
+import { ApprovalPage } from './approval.page.js';
+import type { Decision } from './approval.page.js';
+import { loadApproval } from './approvals.service.js';
+
+const path = '/console/approvals/{request_id}';
+
+/** Six digits are a code, all else is a password. */
+function proofOf(given: string | null, credential: Credential | undefined) {
+  if (!given) return undefined;
+  const login = credential?.sid;
+  return /^[0-9]{6}$/.test(given) ? { code: given, login } : { password: given, login };
+}
+
+/** What the page says of a decision that was refused. */
+function saidOf({ words }: Ui, fault: Problem): Decision {
+  if (fault.code === 'PREVIEW_STALE') return { said: 'stale' };
+  if (fault.code === 'NOT_PENDING') return { said: 'already' };
+  if (fault.code === 'REAUTHENTICATION_REQUIRED') return { proofError: words.approval.proofNeeded };
+  if (fault.code === 'REAUTHENTICATION_FAILED') return { proofError: words.approval.proofWrong };
+  if (fault.options.errors?.some(({ path: at }) => at === 'reason'))
+    return { reasonError: words.approval.reasonNeeded };
+  if (fault.code === 'SELF_APPROVAL') return { refused: words.approval.own };
+  if (fault.code === 'FORBIDDEN') return { refused: words.approval.notApprover };
+  const known = words.problems.byCode[fault.code] ?? (fault.status >= 500 && words.problems.byStatus[fault.status]);
+  return { refused: known ? known.what : fault.message };
+}
+
+export const approvalPages = [
+  consolePage({
+    path,
+    summary: 'Show a change of an enrollment date that waits for an approval',
+    access: inStudy(),
+    transaction: 'read',
+    query: Type.Object({ decided: Type.Optional(Type.String()) }),
+    view: async ({ tx, actor, params, query, services, ui }) => {
+      const view = await loadApproval(tx, actor, services.settings, params.request_id);
+      const decision: Decision = query.decided !== undefined && view.state !== 'pending' ? { said: 'done' } : {};
+      return { title: ui.words.approval.title, content: h(ApprovalPage, { view, decision }) };
+    },
+  }),
+  consoleForm({
+    path,
+    summary: 'Approve or deny a change of an enrollment date',
+    access: withNote(inStudy(), 'and the policy’s override_approver_roles, but not who asked'),
+    fields: Type.Object({
+      reason: text(2000),
+      decision: oneOf('approve', 'deny'),
+      preview_hash: text(64, 1),
+      proof_password: Type.Optional(text(1000)),
+    }),
+    submit: async ({ services, actor, context, credential, requestKey, params, form, read, ui }) => {
+      const requestId = params.request_id.toLowerCase();
+      const request = await read((tx) => approvalById(tx, requestId));
+      if (!request) throw problem('NOT_FOUND', { detail: 'There is no such request.' });
+      const reason = form.get('reason')!.trim();
+      if (reason === '' && request.status === 'pending')
+        throw brokenRule('reason', 'REASON_REQUIRED', ui.words.approval.reasonNeeded);
+      await decideOnOverride(
+        services,
+        { actor, context, requestKey },
+        {
+          studyId: request.study_id,
+          participantId: request.participant_id,
+          requestId,
+          decision: form.get('decision') === 'approve' ? 'approve' : 'deny',
+          reason: reason || null,
+          previewHash: form.get('preview_hash'),
+          proof: proofOf(form.get('proof_password'), credential),
+        },
+      );
+      return redirect(`/console/approvals/${requestId}?decided=1`);
+    },
+    again: async ({ read, params, services, form, fault, ui }) => {
+      const seen = fault.code === 'PREVIEW_STALE' ? form.get('shown') : null;
+      const view = await read((tx, actor) => loadApproval(tx, actor, services.settings, params.request_id, seen));
+      const decision = { ...saidOf(ui, fault), reason: form.get('reason') ?? '' };
+      return { title: ui.words.approval.title, content: h(ApprovalPage, { view, decision }) };
+    },
+  }),
+];

@@ -1,0 +1,118 @@
+import { approvalById } from '../../../db/anchor/override-requests.queries.js';
+import type { Approval } from '../../../db/anchor/override-requests.queries.js';
+import { nowMs } from '../../../db/client/clock.js';
+import type { Tx } from '../../../db/client/database.js';
+import { signaturesAskAgain } from '../../../db/studies/studies.queries.js';
+import { approverRoles } from '../../../workflows/domain/anchor/approvers.js';
+import type { Settings } from '../../../settings.js';
+import { previewOverride } from '../../anchor/anchors.service.js';
+import { Problem, problem } from '../../http/errors.js';
+import type { Actor } from '../../http/access.js';
+import { currentPolicy } from '../../studies/policy.service.js';
+
+export interface VisitChange {
+  visit_key: string;
+  name: string;
+  action: string;
+  from?: string;
+  to?: string;
+  notes?: string[];
+  /** It is not what the reader has seen of it before. */
+  changed?: boolean;
+}
+
+/** What the page of an approval shows. */
+export interface ApprovalView {
+  approval: Approval;
+  state: 'pending' | 'expired' | 'approved' | 'denied';
+  /** Why the caller cannot decide; undefined: it can. */
+  cannot?: 'own' | 'not_approver';
+  visits: VisitChange[];
+  /** The caller has decided it. */
+  decidedByCaller: boolean;
+  /** Names of visits that were affected before and are not any more. */
+  removed: string[];
+  warnings: string[];
+  /** Of the preview that is shown; a decision echoes it. */
+  previewHash: string;
+  /** Whether anything differs from what the reader has seen. */
+  differs: boolean;
+  /** Why the change cannot be approved as things stand. */
+  impossible?: string;
+  /** A decision needs password or code again. */
+  asksAgain: boolean;
+}
+
+/** What a form says was shown to its reader: of each visit a line. */
+export const seenOf = (visits: readonly VisitChange[]): string =>
+  JSON.stringify(visits.map((visit) => [visit.visit_key, visit.name, lineOf(visit)]));
+const lineOf = ({ action, from = '', to = '' }: VisitChange): string => `${action} ${from} ${to}`;
+
+function seenIn(given: string | null): Map<string, { name: string; line: string }> | undefined {
+  if (given === null) return undefined;
+  try {
+    const rows = JSON.parse(given) as [string, string, string][];
+    return new Map(rows.map(([key, name, line]) => [key, { name, line }]));
+  } catch (fault) {
+    // Nobody but this page writes it: without it nothing is marked.
+    if (fault instanceof SyntaxError || fault instanceof TypeError) return undefined;
+    throw fault;
+  }
+}
+
+/**
+ * An approval with the preview of this moment.
+ * @param seen what the reader was shown before; null: what the request itself showed
+ * @throws 404
+ */
+export async function loadApproval(
+  tx: Tx,
+  actor: Actor,
+  settings: Settings,
+  id: string,
+  seen: string | null = null,
+): Promise<ApprovalView> {
+  const approval = await approvalById(tx, id);
+  if (!approval) throw problem('NOT_FOUND', { detail: 'There is no such request.' });
+  const state = stateOf(approval);
+  const stored = { ...approval.impact, visits: approval.impact.visits ?? [], warnings: approval.impact.warnings ?? [] };
+  const common = {
+    approval,
+    state,
+    decidedByCaller: approval.decided_by_id === actor.id,
+    asksAgain: await signaturesAskAgain(tx, approval.study_id, settings.production),
+  };
+  const asIs = { visits: stored.visits, warnings: stored.warnings, previewHash: stored.preview_hash, removed: [] };
+  if (state !== 'pending') return { ...common, ...asIs, differs: false };
+  const isApprover = approverRoles(await currentPolicy(tx, approval.study_id)).includes(actor.role);
+  const cannot: ApprovalView['cannot'] =
+    approval.asker_id === actor.id ? 'own' : isApprover ? undefined : 'not_approver';
+  const allowed = { ...common, ...(cannot && { cannot }) } as const;
+  try {
+    const { participant_id, new_enrollment_date, regenerate_schedule, asker_id } = approval;
+    const now = await previewOverride(
+      tx,
+      participant_id,
+      new_enrollment_date,
+      regenerate_schedule,
+      asker_id ?? actor.id,
+    );
+    const before = seenIn(seen) ?? seenIn(seenOf(stored.visits))!;
+    const visits = now.visits.map((visit) => ({
+      ...visit,
+      changed: before.get(visit.visit_key)?.line !== lineOf(visit),
+    }));
+    const keys = new Set(visits.map(({ visit_key }) => visit_key));
+    const removed = [...before].filter(([key]) => !keys.has(key)).map(([, { name }]) => name);
+    const differs = removed.length > 0 || visits.some(({ changed }) => changed);
+    return { ...allowed, visits, removed, warnings: now.warnings, previewHash: now.preview_hash, differs };
+  } catch (fault) {
+    if (!(fault instanceof Problem) || fault.status >= 500) throw fault;
+    return { ...allowed, ...asIs, differs: false, impossible: fault.message };
+  }
+}
+
+function stateOf({ status, expires_at }: Approval): ApprovalView['state'] {
+  if (status === 'pending') return new Date(expires_at).getTime() <= nowMs() ? 'expired' : 'pending';
+  return status === 'approved' ? 'approved' : 'denied';
+}

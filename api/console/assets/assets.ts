@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { anyone } from '../../http/access.js';
+import { problem } from '../../http/errors.js';
+import { reply, route } from '../../http/route.js';
+
+interface Asset {
+  /** Its address, which has the hash of its content: it may be kept for ever. */
+  href: string;
+  content: Buffer;
+  type: string;
+}
+
+const SCRIPT = 'text/javascript; charset=utf-8';
+
+function asset(name: string, ending: string, type: string, content: Buffer): Asset {
+  const hash = createHash('sha256').update(content).digest('base64url').slice(0, 16);
+  return { href: `/console/assets/${name}-${hash}.${ending}`, content, type };
+}
+const own = (file: string): Buffer => readFileSync(fileURLToPath(new URL(file, import.meta.url)));
+const packaged = (file: string): Buffer => readFileSync(createRequire(import.meta.url).resolve(file));
+
+/** What the pages load: nothing comes from elsewhere. */
+export const assets = {
+  style: asset('console', 'css', 'text/css; charset=utf-8', Buffer.concat([own('base.css'), own('parts.css')])),
+  script: asset('console', 'js', SCRIPT, own('console.js')),
+  icon: asset('icon', 'svg', 'image/svg+xml', own('icon.svg')),
+  htmx: asset('htmx', 'js', SCRIPT, packaged('htmx.org/dist/htmx.min.js')),
+};
+const byHref = new Map(Object.values(assets).map((one) => [one.href, one]));
+
+export const assetRoutes = [
+  route({
+    method: 'GET',
+    path: '/console/assets/{file}',
+    tag: 'Console',
+    summary: 'Get a style or script of the console',
+    access: anyone,
+    rateLimit: 'none',
+    responses: { 200: undefined },
+    handle: ({ params }) => {
+      const found = byHref.get(`/console/assets/${params.file}`);
+      if (!found) throw problem('NOT_FOUND');
+      return reply(200, found.content, {
+        'Content-Type': found.type,
+        'Cache-Control': 'public, max-age=31536000, immutable',
+      });
+    },
+  }),
+];

@@ -1,0 +1,16 @@
+import type { Language } from '../words/words.js';
+
+export const LOCALES: Record<Language, string> = { en: 'en-GB', de: 'de-DE' };
+const DAY_MS = 86_400_000;
+
+/** A calendar date in words: 10 Mar 2024. */
+export const dateText = (language: Language, date: string): string =>
+  new Intl.DateTimeFormat(LOCALES[language], { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(date));
+
+/** An instant in words, in UTC, and says so. */
+export const instantText = (language: Language, at: Date): string =>
+  `${new Intl.DateTimeFormat(LOCALES[language], { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }).format(at)} UTC`;
+
+/** By how many days a date comes after another. */
+export const daysBetween = (from: string, to: string): number =>
+  Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS);

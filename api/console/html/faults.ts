@@ -1,0 +1,73 @@
+import { h } from 'preact';
+import type { Problem } from '../../http/errors.js';
+import { noContent } from '../../http/route.js';
+import type { Reply } from '../../http/reply.js';
+import type { Fault } from '../../http/route.js';
+import type { Actor } from '../../http/access.js';
+import { clearedLogin } from '../../http/security/console-login.js';
+import { LoginPage } from '../session/login.page.js';
+import { ownPath } from './own-path.js';
+import { ProblemPage } from './problem.js';
+import { redirect, renderView } from './render.js';
+import type { View } from './render.js';
+import { uiOf } from './ui.js';
+import type { Ui } from './ui.js';
+
+/** Fields that no page shows again. */
+const NEVER_KEPT = /^_|password|code|token|again|shown|preview/;
+
+/** The page that a form belongs to, by what it says of itself. */
+export const formAt = (form: URLSearchParams, otherwise: string): string => {
+  const back = form.get('_back');
+  return back === null ? otherwise : ownPath(back);
+};
+
+/** What was typed into a form, by the names of its fields. */
+export const typedIn = (form: URLSearchParams): [string, string][] =>
+  [...form].filter(([name, value]) => !NEVER_KEPT.test(name) && value !== '');
+
+/** The page of what went wrong. */
+export const faultView = (ui: Ui, fault: Problem, requestId: string, form?: URLSearchParams): View => ({
+  title: ui.words.problems.title,
+  status: fault.status,
+  content: h(ProblemPage, {
+    fault,
+    requestId,
+    ...(form && { typed: typedIn(form), back: formAt(form, '/console/inbox') }),
+  }),
+});
+
+/** Answers a fault as a page: the login where one is needed, else what went wrong, in words. */
+export async function onPageFault(
+  { fault, state, method, url, headers, services, body }: Fault,
+  background: boolean,
+): Promise<Reply> {
+  if (background) return noContent();
+  const { settings } = services;
+  const isChange = method === 'POST';
+  const form = isChange ? new URLSearchParams((await body()).toString('utf8')) : undefined;
+  if (fault.status === 401 && !state.handled) {
+    const ended = fault.code === 'INVALID_TOKEN';
+    const cookies = ended ? [clearedLogin(settings)] : [];
+    if (!form) return redirect(loginAt(url, ended), cookies);
+    const ui = uiOf({ settings, headers, path: url });
+    const next = formAt(form, '/console/inbox');
+    return renderView(settings, ui, {
+      title: ui.words.login.title,
+      status: 401,
+      content: h(LoginPage, { next, ended: true, kept: typedIn(form) }),
+      headers: { 'Set-Cookie': cookies },
+    });
+  }
+  const actor = state.actor as Actor | undefined;
+  const credential = state.principal?.kind === 'user' ? state.principal.credential : undefined;
+  const ui = uiOf({ settings, headers, path: '/console/inbox', actor, credential });
+  return renderView(settings, ui, faultView(ui, fault, state.context.requestId, form));
+}
+
+/** The login that leads back to the page. */
+const loginAt = (url: string, ended: boolean): string => {
+  const next = ownPath(url);
+  const asked = new URLSearchParams({ ...(next !== '/console/inbox' && { next }), ...(ended && { ended: '1' }) });
+  return asked.size > 0 ? `/console/login?${asked.toString()}` : '/console/login';
+};

@@ -1,0 +1,105 @@
+import type { ComponentChildren } from 'preact';
+import type { Problem } from '../../http/errors.js';
+import { useUi } from './ui.js';
+
+/** A form of the console: with its token, and the page to come back to. */
+export function Form({
+  action,
+  upload = false,
+  children,
+  ...more
+}: {
+  action: string;
+  upload?: boolean;
+  class?: string;
+  children?: ComponentChildren;
+}) {
+  const { formToken, path } = useUi();
+  return (
+    <form method="post" action={action} {...(upload && { enctype: 'multipart/form-data' })} {...more}>
+      <input type="hidden" name="_token" value={formToken} />
+      <input type="hidden" name="_back" value={path} />
+      {children}
+    </form>
+  );
+}
+
+export interface FieldProps {
+  name: string;
+  label: string;
+  /** What to write, below the label. */
+  hint?: string | undefined;
+  /** What is wrong with it. */
+  error?: string | undefined;
+  value?: string | undefined;
+  type?: 'text' | 'email' | 'password' | 'date' | 'search';
+  required?: boolean;
+  maxLength?: number;
+  minLength?: number;
+  autocomplete?: string;
+  inputMode?: 'numeric' | 'text';
+  multiline?: boolean;
+  autofocus?: boolean;
+}
+
+/** A labelled field with its hint and its fault. */
+export function Field({ name, label, hint, error, multiline, maxLength, minLength, inputMode, ...input }: FieldProps) {
+  const id = `field-${name}`;
+  const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
+  const shared = {
+    id,
+    name,
+    maxlength: maxLength,
+    minlength: minLength,
+    ...(described !== '' && { 'aria-describedby': described }),
+    ...(error && { 'aria-invalid': true as const }),
+  };
+  const { value, type = 'text', required, autocomplete, autofocus } = input;
+  // The types of JSX know an element for each type of input; this one is any of them.
+  const written: Record<string, unknown> = { type, value, required, autocomplete, inputMode, autofocus };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {error && (
+        <p class="error" id={`${id}-error`}>
+          {error}
+        </p>
+      )}
+      {multiline ? (
+        <textarea {...shared} rows={4} required={required}>
+          {/* The parser drops a first line break. */}
+          {`\n${value ?? ''}`}
+        </textarea>
+      ) : (
+        <input {...shared} {...written} />
+      )}
+    </div>
+  );
+}
+
+/** What a refusal says of one field. */
+export const errorOf = (fault: Problem | undefined, name: string): string | undefined =>
+  fault?.options.errors?.find(({ path }) => path === name || path === `body.${name}`)?.message;
+
+/** A sentence that stands out. `alert`: something was refused. */
+export function Notice({
+  kind = 'note',
+  title,
+  children,
+}: {
+  kind?: 'note' | 'good' | 'alert';
+  title?: string;
+  children?: ComponentChildren;
+}) {
+  return (
+    <div class={`notice ${kind}`} role={kind === 'alert' ? 'alert' : 'status'}>
+      {title && <strong>{title}</strong>}
+      {children && <div>{children}</div>}
+    </div>
+  );
+}

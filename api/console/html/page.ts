@@ -1,0 +1,211 @@
+import type { TSchema } from 'typebox';
+import { readAsCaller } from '../../../db/client/request.js';
+import type { Tx } from '../../../db/client/database.js';
+import { authorizeUser, byConsole, signedIn } from '../../http/access.js';
+import type { Access, Actor } from '../../http/access.js';
+import type { Problem } from '../../http/errors.js';
+import { Reply } from '../../http/reply.js';
+import type { Credential, RequestContext } from '../../http/request-context.js';
+import { rawBody, route, upload } from '../../http/route.js';
+import type { Fault, Input, PathParams, Route } from '../../http/route.js';
+import { VISIT_COOKIE, cookieOf, loginIdOf, requireFormToken } from '../../http/security/console-login.js';
+import { check } from '../../http/validation/validation.js';
+import type { Dependencies } from '../../dependencies.js';
+import { countsFor } from '../navigation.js';
+import { faultView, formAt, onPageFault } from './faults.js';
+import { renderView } from './render.js';
+import type { View } from './render.js';
+import { uiOf } from './ui.js';
+import type { Ui } from './ui.js';
+
+type Kind = true | false;
+type Opens = 'read' | 'change' | undefined;
+
+/** What a page's `view` gets beside what any route's handler gets. */
+export interface PageTools {
+  ui: Ui;
+  /** Reads within the rights of whoever is logged in, where the route itself opens no transaction. */
+  read: <T>(work: (tx: Tx, actor: Actor) => Promise<T>) => Promise<T>;
+}
+export type PageInput<P extends string, Q extends TSchema, K extends Kind, W extends Opens> = Input<
+  P,
+  Q,
+  TSchema,
+  K,
+  W
+> &
+  PageTools;
+export type FormInput<P extends string, K extends Kind, W extends Opens> = PageInput<P, TSchema, K, W> & {
+  form: URLSearchParams;
+};
+/** A form whose sending was refused: what its page is drawn again with. */
+export interface AgainInput<P extends string> extends PageTools {
+  params: PathParams<P>;
+  actor: Actor;
+  services: Dependencies;
+  form: URLSearchParams;
+  fault: Problem;
+}
+
+interface Common<P extends string, K extends Kind, W extends Opens> {
+  path: P;
+  summary: string;
+  access: Access<K>;
+  /** As of `route`; never where the handler talks to Temporal. */
+  transaction?: W;
+  rateLimit?: 'general' | 'auth' | 'none';
+}
+export interface PageDefinition<P extends string, Q extends TSchema, K extends Kind, W extends Opens> extends Common<
+  P,
+  K,
+  W
+> {
+  query?: Q;
+  /** A part that the page itself asks for again and again: it does not make the login last. */
+  background?: boolean;
+  view: (input: PageInput<P, Q, K, W>) => View | Reply | Promise<View | Reply>;
+}
+export interface FormDefinition<P extends string, K extends Kind, W extends Opens> extends Common<P, K, W> {
+  /** What its fields must be, as texts. */
+  fields?: TSchema;
+  /** It has a file, as `raw`. */
+  upload?: boolean;
+  submit: (input: FormInput<P, K, W>) => View | Reply | Promise<View | Reply>;
+  /** Draws the form's page again with what was typed, and why it was refused; else the page of the fault is shown. */
+  again?: (input: AgainInput<P>) => View | Promise<View>;
+}
+
+/** A page of the console, as a route. */
+export function consolePage<P extends string, Q extends TSchema, K extends Kind, W extends Opens = undefined>({
+  access,
+  view,
+  background = false,
+  ...definition
+}: PageDefinition<P, Q, K, W>): Route {
+  return route<P, Q, TSchema, K, W>({
+    ...definition,
+    method: 'GET',
+    tag: 'Console',
+    access: admitted(access, background),
+    responses: { 200: undefined },
+    onFault: (fault) => onPageFault(fault, background),
+    handle: async (input) => {
+      const tools = toolsOf(input, pathOf(definition.path, input));
+      return answer(input, tools.ui, await view(Object.assign(input, tools)));
+    },
+  });
+}
+
+/** What a form of the console is sent to. Its token is checked before anything else. */
+export function consoleForm<P extends string, K extends Kind, W extends Opens = undefined>({
+  access,
+  submit,
+  again,
+  fields,
+  upload: takesFile,
+  ...definition
+}: FormDefinition<P, K, W>): Route {
+  return route<P, TSchema, TSchema, K, W>({
+    ...definition,
+    method: 'POST',
+    tag: 'Console',
+    access: admitted(access, false),
+    idempotencyKey: false,
+    body: takesFile ? upload() : rawBody('application/x-www-form-urlencoded'),
+    responses: { 200: undefined },
+    onFault: async (fault) => (await drawAgain(fault, again)) ?? onPageFault(fault, false),
+    handle: async (input) => {
+      const { services, headers, credential, raw, parts } = input as Loose;
+      const form = takesFile ? new URLSearchParams(parts) : new URLSearchParams(raw.toString('utf8'));
+      const { settings } = services;
+      // A form that needs no login may stand on a page of one.
+      const boundTo = credential ? [credential.sid] : [cookieOf(headers, VISIT_COOKIE), loginIdOf(headers, settings)];
+      requireFormToken(settings, boundTo, form.get('_token'));
+      if (fields) check(fields, Object.fromEntries(form), 'body');
+      const tools = toolsOf(input, formAt(form, definition.path));
+      return answer(input, tools.ui, await submit(Object.assign(input, { form }, tools)));
+    },
+  });
+}
+
+/** Of any handler's input, what is the same for all. */
+interface Loose {
+  services: Dependencies;
+  headers: Fault['headers'];
+  actor: Actor | undefined;
+  credential: Credential | undefined;
+  context: RequestContext;
+  params: Record<string, string>;
+  query: unknown;
+  studyId: string | undefined;
+  raw: Buffer;
+  parts: Record<string, string>;
+  tx?: Tx;
+}
+
+/** The console is entered by its cookie; what needs no login needs no cookie. */
+const admitted = <K extends Kind>(access: Access<K>, background: boolean): Access<K> =>
+  access.token ? (byConsole(access as Access<true>, background ? 'background' : 'active') as Access<K>) : access;
+
+function toolsOf(input: unknown, path: string): PageTools {
+  const { services, headers, actor, credential } = input as Loose;
+  return {
+    ui: uiOf({ settings: services.settings, headers, path, actor, credential }),
+    read: (work) => readAsUser(services, actor!, credential, work),
+  };
+}
+
+async function answer(input: unknown, ui: Ui, view: View | Reply): Promise<Reply> {
+  if (view instanceof Reply) return view;
+  const { services, actor, tx, studyId } = input as Loose;
+  // Within one study the counts would be that study's alone: the page asks for them once it is there.
+  if (actor && tx && studyId === undefined) ui.counts = await countsFor(tx, actor);
+  return renderView(services.settings, ui, view);
+}
+
+/** The page's own address, with the query as it was understood. */
+function pathOf(path: string, input: unknown): string {
+  const { params, query } = input as Loose;
+  const own = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+  const asked = Object.entries((query ?? {}) as Record<string, unknown>)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]): [string, string] => [name, String(value)]);
+  return asked.length === 0 ? own : `${own}?${new URLSearchParams(asked).toString()}`;
+}
+
+/** A read-only transaction within the rights that a user has at this moment. @throws 401 */
+const readAsUser = <T>(
+  { database }: Dependencies,
+  { id, session_epoch }: Actor,
+  credential: Credential | undefined,
+  work: (tx: Tx, actor: Actor) => Promise<T>,
+): Promise<T> =>
+  readAsCaller(
+    database,
+    { userId: id, login: credential?.sid },
+    (row) => authorizeUser(signedIn, row, undefined, session_epoch),
+    (tx, actor) => work(tx, actor),
+  );
+
+/** The page of a form that was refused, with the status of the refusal. */
+async function drawAgain<P extends string>(
+  { fault, state, headers, services }: Fault,
+  again: FormDefinition<P, Kind, Opens>['again'],
+): Promise<Reply | undefined> {
+  if (!again || !state.handled || fault.status === 500) return undefined;
+  const actor = state.actor as Actor | undefined;
+  const credential = state.principal?.kind === 'user' ? state.principal.credential : undefined;
+  const form = state.upload
+    ? new URLSearchParams(state.upload.parts)
+    : new URLSearchParams(state.raw?.toString('utf8'));
+  const tools = toolsOf({ services, headers, actor, credential }, formAt(form, state.route ?? ''));
+  try {
+    const params = (state.params ?? {}) as PathParams<P>;
+    const view = await again({ ...tools, params, actor: actor!, services, form, fault });
+    return renderView(services.settings, tools.ui, { status: fault.status, ...view });
+  } catch (thrown) {
+    // The page itself is out of reach by now: what was refused is told on a page of its own.
+    services.log.warn({ request_id: state.context.requestId, err: { type: (thrown as Error).name } }, 'form page');
+    return renderView(services.settings, tools.ui, faultView(tools.ui, fault, state.context.requestId, form));
+  }
+}

@@ -1,0 +1,52 @@
+import type { Problem } from '../../http/errors.js';
+import { useUi } from './ui.js';
+
+/** What went wrong, in words, with a way on; and what was typed, so that nothing is lost. */
+export function ProblemPage({
+  fault,
+  requestId,
+  typed = [],
+  back = '/console/inbox',
+}: {
+  fault: Problem;
+  requestId: string;
+  typed?: [string, string][];
+  back?: string;
+}) {
+  const { words } = useUi();
+  const known = words.problems.byCode[fault.code] ?? words.problems.byStatus[fault.status];
+  return (
+    <section class="narrow">
+      <h1>{known?.title ?? words.problems.title}</h1>
+      <p>{known?.what ?? fault.message}</p>
+      <Typed typed={typed} />
+      <p>
+        <a class="button" href={back}>
+          {words.problems.back}
+        </a>
+      </p>
+      <p class="quiet">
+        {words.problems.reference} <code>{requestId}</code>
+      </p>
+    </section>
+  );
+}
+
+/** What was typed into a form that was not sent. */
+export function Typed({ typed }: { typed: [string, string][] }) {
+  const { words } = useUi();
+  if (typed.length === 0) return null;
+  return (
+    <div class="typed">
+      <h2>{words.problems.typed}</h2>
+      {typed.map(([name, value]) => (
+        <div class="field" key={name}>
+          <label for={`typed-${name}`}>{name}</label>
+          <textarea id={`typed-${name}`} rows={3} readonly>
+            {`\n${value}`}
+          </textarea>
+        </div>
+      ))}
+    </div>
+  );
+}

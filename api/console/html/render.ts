@@ -1,0 +1,50 @@
+import { h } from 'preact';
+import type { ComponentChildren } from 'preact';
+import { renderToString } from 'preact-render-to-string';
+import type { Settings } from '../../../settings.js';
+import { reply } from '../../http/reply.js';
+import type { Reply } from '../../http/reply.js';
+import { VISIT_COOKIE, consoleCookie } from '../../http/security/console-login.js';
+import { Document } from './document.js';
+import { UiProvider } from './ui.js';
+import type { Ui } from './ui.js';
+
+/** Scripts and styles as files of this service, and nothing from elsewhere. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const HEADERS = {
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy': POLICY,
+  'Cache-Control': 'no-store',
+};
+
+/** What a page shows. */
+export interface View {
+  title: string;
+  content: ComponentChildren;
+  /** Default 200. */
+  status?: number;
+  headers?: Record<string, string | string[]>;
+  /** Only the content, without the frame of a page: a part that htmx replaces. */
+  fragment?: boolean;
+}
+
+/** A view as the answer of a route. */
+export function renderView(
+  settings: Settings,
+  ui: Ui,
+  { title, content, status = 200, headers, fragment }: View,
+): Reply {
+  const inside = fragment ? content : h(Document, { title }, content);
+  const html = renderToString(h(UiProvider, { value: ui }, inside));
+  const cookie = ui.newVisit && consoleCookie(settings, VISIT_COOKIE, ui.newVisit);
+  return reply(status, fragment ? html : `<!doctype html>${html}`, {
+    ...HEADERS,
+    ...headers,
+    ...(cookie && { 'Set-Cookie': [cookie, ...[headers?.['Set-Cookie'] ?? []].flat()] }),
+  });
+}
+
+/** Leads to another page of the console. */
+export const redirect = (to: string, cookies: string[] = []): Reply =>
+  reply(303, undefined, { Location: to, ...(cookies.length > 0 && { 'Set-Cookie': cookies }) });

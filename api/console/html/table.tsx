@@ -1,0 +1,70 @@
+import type { ComponentChildren } from 'preact';
+
+export interface Column<Row> {
+  title: string;
+  cell: (row: Row) => ComponentChildren;
+  /** The cell that names the row. */
+  head?: boolean;
+  numeric?: boolean;
+}
+
+/** A table that becomes a list of cards on a phone: each cell bears its column's title. */
+export function Table<Row>({
+  caption,
+  columns,
+  rows,
+  rowKey,
+  rowClass,
+}: {
+  caption: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  rowKey: (row: Row) => string;
+  rowClass?: (row: Row) => string | undefined;
+}) {
+  return (
+    <table class="cards">
+      <caption>{caption}</caption>
+      <thead>
+        <tr>
+          {columns.map(({ title, numeric }) => (
+            <th key={title} scope="col" class={numeric ? 'numeric' : undefined}>
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={rowKey(row)} class={rowClass?.(row)}>
+            {columns.map(({ title, cell, head, numeric }) =>
+              head ? (
+                <th key={title} scope="row" data-title={title}>
+                  {cell(row)}
+                </th>
+              ) : (
+                <td key={title} data-title={title} class={numeric ? 'numeric' : undefined}>
+                  {cell(row)}
+                </td>
+              ),
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Terms with what they are, as on the head of a record. */
+export function Facts({ of }: { of: readonly (readonly [string, ComponentChildren])[] }) {
+  return (
+    <dl class="facts">
+      {of.map(([term, what]) => (
+        <div key={term}>
+          <dt>{term}</dt>
+          <dd>{what}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

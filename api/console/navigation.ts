@@ -1,0 +1,30 @@
+import type { Tx } from '../../db/client/database.js';
+import type { Actor, Role } from '../http/access.js';
+import { inboxCount } from './inbox/inbox.service.js';
+import type { Words } from './words/words.js';
+
+/** An entry of the menu. */
+export interface NavigationEntry {
+  path: string;
+  label: (words: Words) => string;
+  /** Who sees it; not set: everybody. */
+  roles?: readonly Role[];
+  /** How many wait there, within what the caller may see. */
+  count?: (tx: Tx, actor: Actor) => Promise<number>;
+}
+
+/** The menu, in its order. A page adds itself here, in one line. */
+export const navigation: readonly NavigationEntry[] = [
+  { path: '/console/inbox', label: (words) => words.navigation.inbox, count: inboxCount },
+];
+
+/** The entries that a role sees. */
+export const navigationFor = (role: Role): NavigationEntry[] =>
+  navigation.filter(({ roles }) => !roles || roles.includes(role));
+
+/** The counts of a user's menu, by path. One after another: they share a transaction. */
+export async function countsFor(tx: Tx, actor: Actor): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { path, count } of navigationFor(actor.role)) if (count) counts[path] = await count(tx, actor);
+  return counts;
+}

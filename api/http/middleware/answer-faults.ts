@@ -1,0 +1,47 @@
+import type { Dependencies } from '../../dependencies.js';
+import type { Route } from '../route.js';
+import type { RouteContext, RouteMiddleware } from '../state.js';
+import { mediaType, readBytes, withUploadTimeout } from '../body/bytes.js';
+import { toProblem } from '../to-problem.js';
+import { serializeError } from './request-logger.js';
+import { send } from './respond.js';
+
+/** Around a route that answers its faults with a page of its own. */
+export function answerFaults({ onFault }: Route, services: Dependencies): RouteMiddleware {
+  return async (ctx, next) => {
+    try {
+      await next();
+    } catch (thrown) {
+      const fault = toProblem(thrown);
+      const { state, method, url, headers } = ctx;
+      if (fault.status >= 500)
+        services.log[fault.status === 500 ? 'error' : 'warn'](
+          { request_id: state.context.requestId, code: fault.code, err: serializeError(fault.cause ?? thrown) },
+          'fault',
+        );
+      const answer = await onFault!({
+        fault,
+        state,
+        method,
+        url,
+        headers,
+        services,
+        body: () => formOf(ctx, services),
+      });
+      ctx.set(fault.options.headers ?? {});
+      send(ctx, answer);
+    }
+  };
+}
+
+/** What a form says whose request was refused before it was read. */
+const MAX_FORM_BYTES = 64 * 1024;
+
+async function formOf(ctx: RouteContext, { settings }: Pick<Dependencies, 'settings'>): Promise<Buffer> {
+  const { raw } = ctx.state;
+  if (raw.length > 0) return raw;
+  const length = Number(ctx.get('content-length'));
+  if (mediaType(ctx.req) !== 'application/x-www-form-urlencoded' || !(length <= MAX_FORM_BYTES)) return Buffer.alloc(0);
+  if (ctx.req.readableEnded || ctx.req.destroyed) return Buffer.alloc(0);
+  return withUploadTimeout(ctx.req, settings.REQUEST_ARRIVAL_SECONDS, () => readBytes(ctx, MAX_FORM_BYTES));
+}

@@ -1,0 +1,108 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Context } from 'koa';
+import { nowMs } from '../../../db/client/clock.js';
+import type { Settings } from '../../../settings.js';
+import { Problem, problem } from '../errors.js';
+import { jwtSecret, signToken, verifyToken } from './tokens.js';
+import type { TokenClaims } from './tokens.js';
+
+/** Of a login of the console. It is sent to /console alone, and nothing but the console's routes takes it. */
+export const CONSOLE_COOKIE = 'console_login';
+/** Of a browser without a login: what the tokens of its forms are bound to. */
+export const VISIT_COOKIE = 'console_visit';
+const PATH = '/console';
+/** However busy somebody is, a login ends after a working day. */
+const LONGEST_HOURS = 12;
+/** A cookie of this age is replaced at the next request. */
+const RENEWED_AFTER_SECONDS = 30;
+
+const attributes = (settings: Settings, seconds: number | undefined): string =>
+  `Path=${PATH}; ${seconds === undefined ? '' : `Max-Age=${seconds}; `}HttpOnly; SameSite=Lax${settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : ''}`;
+
+/** A `Set-Cookie` line for the console. Without `seconds` the cookie lasts as long as the browser is open. */
+export const consoleCookie = (settings: Settings, name: string, value: string, seconds?: number): string =>
+  `${name}=${value}; ${attributes(settings, seconds)}`;
+
+/** The value of a cookie of the request; undefined: there is none. */
+export const cookieOf = (headers: IncomingHttpHeaders, name: string): string | undefined =>
+  (headers.cookie ?? '')
+    .split(';')
+    .map((one) => one.trim())
+    .find((one) => one.startsWith(`${name}=`))
+    ?.slice(name.length + 1);
+
+export const idleSeconds = ({ CONSOLE_IDLE_MINUTES }: Pick<Settings, 'CONSOLE_IDLE_MINUTES'>): number =>
+  Math.max(1, Math.round(CONSOLE_IDLE_MINUTES * 60));
+
+interface Login {
+  userId: string;
+  role: string;
+  /** The family of refresh tokens that the login began: what ends it ends the cookie, at its next request. */
+  sid: string;
+  epoch: number | undefined;
+  /** In seconds since 1970. */
+  since?: number | undefined;
+}
+
+/** The `Set-Cookie` of a login, good until nothing was asked with it for CONSOLE_IDLE_MINUTES. */
+export function loginCookie(settings: Settings, { userId, role, sid, epoch, since }: Login): string {
+  const now = Math.floor(nowMs() / 1000);
+  const began = since ?? now;
+  const seconds = Math.max(1, Math.min(idleSeconds(settings), began + LONGEST_HOURS * 3600 - now));
+  const token = signToken(settings, 'console', { id: userId, role }, seconds, { sid, epoch, since: began });
+  return consoleCookie(settings, CONSOLE_COOKIE, token);
+}
+
+/** The `Set-Cookie` that takes a login's cookie back. */
+export const clearedLogin = (settings: Settings): string => consoleCookie(settings, CONSOLE_COOKIE, '', 0);
+
+/** Whose login the request's cookie is, whatever route it is sent to. @throws 401 */
+/** @throws 401 */
+function loginOf(headers: IncomingHttpHeaders, settings: Settings): TokenClaims {
+  const token = cookieOf(headers, CONSOLE_COOKIE);
+  if (token === undefined || token === '') throw problem('UNAUTHENTICATED');
+  return verifyToken(settings, 'console', token);
+}
+
+/** The login of the request's cookie, for pages that need none; undefined: there is none that is good. */
+export function loginIdOf(headers: IncomingHttpHeaders, settings: Settings): string | undefined {
+  try {
+    return loginOf(headers, settings).sid;
+  } catch (fault) {
+    if (fault instanceof Problem) return undefined;
+    throw fault;
+  }
+}
+
+/**
+ * Whose login the request's cookie is. A request of a person makes it last again.
+ * @throws 401 UNAUTHENTICATED or INVALID_TOKEN
+ */
+export function consolePrincipal(ctx: Context, settings: Settings, use: 'active' | 'background') {
+  const { sub, role, jti, sid, epoch, exp, since } = loginOf(ctx.headers, settings);
+  const left = exp - Math.floor(nowMs() / 1000);
+  if (use === 'active' && sid !== undefined && left < idleSeconds(settings) - RENEWED_AFTER_SECONDS)
+    ctx.append('Set-Cookie', loginCookie(settings, { userId: sub, role, sid, epoch, since }));
+  return { kind: 'user' as const, id: sub, userId: sub, epoch, credential: { audience: 'api' as const, jti, sid } };
+}
+
+/** A new value for VISIT_COOKIE. */
+export const newVisit = (): string => randomBytes(18).toString('base64url');
+
+/** The token of a form: bound to the login, or to the visit of a browser without one. */
+export const formToken = (settings: Settings, boundTo: string): string =>
+  createHmac('sha256', jwtSecret(settings)).update(`console-form ${boundTo}`).digest('base64url');
+
+/**
+ * @param boundTo to any of which the token may be bound
+ * @throws 403 CSRF_REFUSED when the token is missing or another one
+ */
+export function requireFormToken(settings: Settings, boundTo: (string | undefined)[], token: string | null): void {
+  const given = Buffer.from(token ?? '');
+  const fits = boundTo.some((one) => {
+    const expected = Buffer.from(one === undefined ? '' : formToken(settings, one));
+    return one !== undefined && given.length === expected.length && timingSafeEqual(given, expected);
+  });
+  if (!fits) throw problem('CSRF_REFUSED', { detail: 'The form was not sent by this page.' });
+}

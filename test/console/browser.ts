@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import puppeteer from 'puppeteer-core';
+import type { Browser, Page } from 'puppeteer-core';
+import { findChromium } from '../../api/reports/pdf/chromium.js';
+import { goodPassword } from '../support/http.js';
+import { service } from '../support/service.js';
+
+/** The source of axe-core, which looks at a page inside of the browser. */
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+export const PHONE = { width: 360, height: 740 };
+export const DESKTOP = { width: 1280, height: 900 };
+/** What the rules of axe are held against: WCAG 2.2, levels A and AA, and good practice. */
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+export interface OpenOptions {
+  /** Default: a page as wide as a desk’s. */
+  viewport?: { width: number; height: number };
+  theme?: 'light' | 'dark';
+  javascript?: boolean;
+  language?: string;
+  /** Another service than the shared one. */
+  base?: string;
+}
+
+/** A browser for the tests of one file; `close` it when they are over. */
+export class ConsoleBrowser {
+  private constructor(
+    private readonly browser: Browser,
+    readonly base: string,
+  ) {}
+
+  static async start(base?: string): Promise<ConsoleBrowser> {
+    const found = await findChromium(process.env.CHROMIUM_PATH, join(process.cwd(), '.cache'));
+    const browser = await puppeteer.launch({
+      executablePath: found.path,
+      args: found.args,
+      env: { ...process.env, ...found.env },
+      headless: true,
+    });
+    return new ConsoleBrowser(browser, base ?? (await service()).api);
+  }
+
+  close(): Promise<void> {
+    return this.browser.close();
+  }
+
+  /** A page of a browser of its own: no cookies but its own. Faults of its scripts and of the policy fail the test. */
+  async page({ viewport = DESKTOP, theme = 'light', javascript = true, language = 'en' }: OpenOptions = {}) {
+    const page = await (await this.browser.createBrowserContext()).newPage();
+    await page.setViewport(viewport);
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }]);
+    await page.setJavaScriptEnabled(javascript);
+    await page.setExtraHTTPHeaders({ 'Accept-Language': language });
+    return page;
+  }
+}
+
+/**
+ * Opens a path of the console, without a login.
+ * @returns the page, and what went wrong in it: outside addresses, faults of scripts and of the content policy
+ */
+export async function openConsole(
+  browser: ConsoleBrowser,
+  path: string,
+  options: OpenOptions = {},
+): Promise<{ page: Page; faults: string[] }> {
+  const page = await browser.page(options);
+  const faults: string[] = [];
+  page.on('request', (request) => {
+    if (!request.url().startsWith(browser.base) && !request.url().startsWith('data:'))
+      faults.push(`asked ${request.url()}`);
+  });
+  page.on('pageerror', (fault) => faults.push(String(fault)));
+  page.on('console', (message) => {
+    if (/Content.Security.Policy/i.test(message.text())) faults.push(message.text());
+  });
+  await page.goto(`${browser.base}${path}`);
+  return { page, faults };
+}
+
+/** Fills in the login that the page shows, and waits for where it leads. */
+export async function signIn(page: Page, email: string, password = goodPassword): Promise<void> {
+  await fill(page, { email, password });
+  await submit(page, 'button.primary');
+}
+
+/** Types into fields, by their names; what was there goes. */
+export async function fill(page: Page, fields: Record<string, string>): Promise<void> {
+  for (const [name, value] of Object.entries(fields)) {
+    const selector = `[name="${name}"]`;
+    await page.click(selector, { count: 3 });
+    await page.keyboard.press('Backspace');
+    await page.type(selector, value);
+  }
+}
+
+/** Presses a button and waits for the page that answers. */
+export async function submit(page: Page, selector: string): Promise<void> {
+  await Promise.all([page.waitForNavigation(), page.click(selector)]);
+}
+
+/** What a reader sees of a part of the page. */
+export const textOf = (page: Page, selector = 'body'): Promise<string> =>
+  page.$eval(selector, (element) => (element as unknown as { innerText: string }).innerText);
+
+/** What axe finds at a page, a line each; none: it is well. Both themes, wide and on a phone. */
+export async function axe(page: Page): Promise<string[]> {
+  const before = page.viewport();
+  const found: string[] = [];
+  for (const theme of ['light', 'dark'] as const) {
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }]);
+    for (const viewport of [DESKTOP, PHONE]) {
+      await page.setViewport(viewport);
+      const where = `${theme}, ${viewport.width} px`;
+      found.push(...(await violations(page)).map((one) => `${where}: ${one}`));
+      const wide = Number(await page.evaluate('document.documentElement.scrollWidth'));
+      if (wide > viewport.width) found.push(`${where}: the page is ${wide} px wide`);
+    }
+  }
+  if (before) await page.setViewport(before);
+  return found;
+}
+
+async function violations(page: Page): Promise<string[]> {
+  // The protocol’s own evaluation passes the page’s policy, which lets no script in but its files.
+  const session = await page.createCDPSession();
+  const run = async (expression: string): Promise<unknown> => {
+    const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
+      expression,
+      awaitPromise: true,
+      returnByValue: true,
+    });
+    if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+    return result.value;
+  };
+  await run(`${AXE};undefined`);
+  const found = await run(
+    `axe.run(document, { runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
+      violations.flatMap(({ id, help, nodes }) => nodes.map(({ html }) => id + ' (' + help + '): ' + html.slice(0, 200))))`,
+  );
+  await session.detach();
+  return found as string[];
+}

@@ -1,0 +1,266 @@
+import { expect } from 'chai';
+import { generateSync } from 'otplib';
+import { consoleRoutes } from '../../api/console/console.routes.js';
+import { Http, admin, goodPassword, login, newStudy, unique, user } from '../support/http.js';
+import { service, startService } from '../support/service.js';
+import { until } from '../support/until.js';
+import { ConsoleBrowser, axe, openConsole, textOf } from './browser.js';
+import { Visitor, tokenIn } from './stage.js';
+
+const NOBODY = '00000000-0000-4000-8000-000000000000';
+
+describe('logins of the console', function () {
+  this.timeout(240_000);
+  let by: Http;
+  let base: string;
+  before(async () => {
+    by = await admin();
+    base = (await service()).api;
+  });
+  const person = () => user(by, 'coordinator');
+
+  it('lead back to pages of the console, and nowhere else', async () => {
+    const { email } = await person();
+    for (const [next, leads] of [
+      ['/console/inbox?skip=0', '/console/inbox?skip=0'],
+      ['https://evil.example/console', '/console/inbox'],
+      ['//evil.example/console', '/console/inbox'],
+      ['/\\evil.example', '/console/inbox'],
+      ['/console/../api/studies', '/console/inbox'],
+      ['/consolex', '/console/inbox'],
+      ['javascript:alert(1)', '/console/inbox'],
+    ] as const) {
+      const answer = await new Visitor(base).login(email, goodPassword, next);
+      expect(answer.headers.get('location'), next).to.equal(leads);
+    }
+  });
+
+  it('answer a wrong password as a page, keep the email, and lock as the API does', async () => {
+    const { email } = await person();
+    const visitor = new Visitor(base);
+    for (let n = 0; n < 5; n += 1) {
+      const { status, text } = await visitor.login(email, 'not the password');
+      expect(status).to.equal(401);
+      expect(text).to.include('Email or password is wrong').and.to.include(email);
+    }
+    expect((await visitor.login(email, goodPassword)).status).to.equal(401);
+  });
+
+  it('take the second factor, once', async () => {
+    const someone = await person();
+    const made = await someone.expect<{ secret: string; recovery_codes: string[] }>(
+      200,
+      'POST',
+      '/api/auth/mfa/setup',
+      {
+        password: goodPassword,
+      },
+    );
+    const code = () => generateSync({ secret: made.secret });
+    await someone.expect(200, 'POST', '/api/auth/mfa/verify', { code: code() });
+    const visitor = new Visitor(base);
+    const asked = await visitor.login(someone.email, goodPassword, '/console/inbox');
+    expect(asked.status).to.equal(200);
+    expect(asked.text).to.include('Second factor');
+    expect((await visitor.get('/console/inbox')).status).to.equal(303);
+    const send = (given: string) =>
+      visitor.send('POST', '/console/login/code', { _token: tokenIn(asked.text), code: given, next: '/console/inbox' });
+    const wrong = await send('000000');
+    expect(wrong.status).to.equal(401);
+    expect(wrong.text).to.include('The code is wrong');
+    expect((await send(made.recovery_codes[0]!)).headers.get('location')).to.equal('/console/inbox');
+    expect((await visitor.get('/console/inbox')).status).to.equal(200);
+  });
+
+  it('are no login of the API, and the API’s token is none of the console', async () => {
+    const someone = await person();
+    const visitor = new Visitor(base);
+    await visitor.login(someone.email, goodPassword);
+    const cookie = visitor.cookies.get('console_login')!;
+    const asLogin: [string, string][] = [
+      ['cookie', `console_login=${cookie}`],
+      ['authorization', `Bearer ${cookie}`],
+    ];
+    for (const header of asLogin)
+      expect((await fetch(`${base}/api/auth/me`, { headers: [header] })).status, header[0]).to.equal(401);
+    const bearer = await fetch(`${base}/console/inbox`, {
+      redirect: 'manual',
+      headers: { authorization: `Bearer ${someone.token}` },
+    });
+    expect(bearer.status).to.equal(303);
+    const asCookie = await fetch(`${base}/console/inbox`, {
+      redirect: 'manual',
+      headers: { cookie: `console_login=${someone.token}` },
+    });
+    expect(asCookie.status).to.equal(303);
+  });
+
+  it('have a cookie that scripts and other sites do not get', async () => {
+    const { email } = await person();
+    const visitor = new Visitor(base);
+    const { headers } = await visitor.login(email, goodPassword);
+    const line = headers.getSetCookie().find((one) => one.startsWith('console_login='))!;
+    expect(line).to.include('HttpOnly').and.to.include('SameSite=Lax').and.to.include('Path=/console');
+  });
+
+  it('end at once by logging out, here or everywhere, and by a new password', async () => {
+    const someone = await person();
+    const enter = async () => {
+      const visitor = new Visitor(base);
+      await visitor.login(someone.email, goodPassword);
+      expect((await visitor.get('/console/inbox')).status).to.equal(200);
+      return visitor;
+    };
+    const [one, two] = [await enter(), await enter()];
+    const kept = one.cookies.get('console_login')!;
+    await one.post('/console/inbox', '/console/logout', {});
+    one.cookies.set('console_login', kept);
+    expect((await one.get('/console/inbox')).status).to.equal(303);
+    expect((await two.get('/console/inbox')).status).to.equal(200);
+    const three = await enter();
+    await three.post('/console/inbox', '/console/logout', { everywhere: '1' });
+    expect((await two.get('/console/inbox')).status).to.equal(303);
+    const four = await enter();
+    const { http } = await login(base, someone.email, goodPassword);
+    await http.send('POST', '/api/auth/password', {
+      current_password: goodPassword,
+      new_password: 'another blue staple 43',
+    });
+    expect((await four.get('/console/inbox')).status).to.equal(303);
+  });
+
+  it('refuse a form of another page, and give back what was typed after the login has ended', async () => {
+    const someone = await person();
+    const visitor = new Visitor(base);
+    await visitor.login(someone.email, goodPassword);
+    for (const token of ['', 'forged'])
+      expect((await visitor.send('POST', '/console/logout', { _token: token })).status).to.equal(403);
+    visitor.cookies.delete('console_login');
+    const back = '/console/approvals/00000000-0000-4000-8000-000000000000';
+    const ended = await visitor.send('POST', back, { _token: 'x', _back: back, reason: 'long <thoughts>' });
+    expect(ended.status).to.equal(401);
+    expect(ended.text).to.include('Log in').and.to.include('long &lt;thoughts');
+    const resumed = await visitor.send('POST', '/console/login', {
+      _token: tokenIn(ended.text),
+      email: someone.email,
+      password: goodPassword,
+      next: back,
+      kept: JSON.stringify([['reason', 'long <thoughts>']]),
+    });
+    expect(resumed.text).to.include('long &lt;thoughts').and.to.include(`href="${back}"`);
+  });
+
+  it('are needed by every page that is not the login’s', async () => {
+    for (const { method, path, access } of consoleRoutes) {
+      if (!access.token) continue;
+      expect(access.byConsole, path).to.be.a('string');
+      const at = path.replaceAll(/\{\w+\}/g, NOBODY);
+      const { status } = await new Visitor(base).send(method, at, method === 'POST' ? { _token: 'x' } : undefined);
+      expect(status, `${method} ${path}`).to.be.oneOf([303, 401, 204]);
+    }
+  });
+
+  it('show what is not there as a page', async () => {
+    const { status, text, headers } = await new Visitor(base).get('/console/nothing/here');
+    expect(status).to.equal(404);
+    expect(headers.get('content-type')).to.include('text/html');
+    expect(text).to.include('Not found');
+  });
+
+  it('have pages without a fault of accessibility', async () => {
+    const browser = await ConsoleBrowser.start();
+    try {
+      for (const path of ['/console/login', '/console/forgot', '/console/reset', '/console/accept', '/console/none']) {
+        const { page, faults } = await openConsole(browser, path);
+        expect(await axe(page), path).to.deep.equal([]);
+        expect(faults, path).to.deep.equal([]);
+      }
+      const { page } = await openConsole(browser, '/console/reset#token=abc');
+      expect(page.url()).not.to.include('abc');
+      expect(await page.$eval('[name=token]', (field) => (field as unknown as { value: string }).value)).to.equal(
+        'abc',
+      );
+    } finally {
+      await browser.close();
+    }
+  });
+
+  it('begin with a mailed link: an invitation, or a new password', async () => {
+    const email = `${unique('invited')}@example.org`;
+    const study = await newStudy(by);
+    await by.expect(201, 'POST', '/api/users/invite', {
+      email,
+      name: 'Invited',
+      role: 'researcher',
+      study_ids: [study.id],
+    });
+    const { mail_ui } = await service();
+    const tokenFrom = (page: 'accept' | 'reset') =>
+      until(
+        async () => {
+          const mails = (await (await fetch(`${mail_ui}/email`)).json()) as {
+            text: string;
+            to: { address: string }[];
+          }[];
+          const mine = mails.filter(({ to }) => to.some(({ address }) => address === email));
+          const link = new RegExp(`${base}/console/${page}#token=([\\w-]+)`);
+          return mine.map(({ text }) => link.exec(text)?.[1]).find((token) => token !== undefined);
+        },
+        { what: `the mail that leads to ${page}` },
+      );
+    const choose = async (page: 'accept' | 'reset', token: string, password: string, again = password) =>
+      new Visitor(base).post(`/console/${page}`, `/console/${page}`, { token, new_password: password, again });
+    const invitation = await tokenFrom('accept');
+    const differ = await choose('accept', invitation, goodPassword, `${goodPassword}!`);
+    expect(differ.status).to.equal(400);
+    expect(differ.text).to.include('The two are not the same.');
+    expect((await choose('accept', invitation, 'passwordpassword')).status).to.equal(400);
+    expect((await choose('accept', invitation, goodPassword)).headers.get('location')).to.equal(
+      '/console/login?saved=1',
+    );
+    expect((await choose('accept', invitation, goodPassword)).text).to.include('The link is invalid');
+    expect((await new Visitor(base).post('/console/forgot', '/console/forgot', { email })).text).to.include(
+      'the link is on its way',
+    );
+    const other = 'another blue staple 43';
+    expect((await choose('reset', await tokenFrom('reset'), other)).status).to.equal(303);
+    expect((await new Visitor(base).login(email, other)).headers.get('location')).to.equal('/console/inbox');
+  });
+
+  /** Whoever must have a second factor sets it up with the first login. */
+  const setsUpSecondFactor = async (at: string): Promise<void> => {
+    const email = `${unique('manager')}@example.org`;
+    const account = { email, name: 'A manager', password: goodPassword, role: 'data_manager' };
+    await (await admin(at)).expect(201, 'POST', '/api/auth/register', account);
+    const visitor = new Visitor(at);
+    const asked = await visitor.login(email, goodPassword);
+    const secret = /<code id="secret">([^<]+)</.exec(asked.text)![1]!;
+    const send = (code: string) =>
+      visitor.send('POST', '/console/login/setup', { _token: tokenIn(asked.text), code, next: '/console/inbox' });
+    expect((await send('12345x')).status).to.be.oneOf([400, 422]);
+    expect((await send(generateSync({ secret }))).headers.get('location')).to.equal('/console/inbox');
+    expect((await visitor.get('/console/inbox')).status).to.equal(200);
+  };
+
+  it('end after a while without a request, with a warning before; and there is no console where it is switched off', async () => {
+    const idle = await startService({ CONSOLE_IDLE_MINUTES: '0.1', MFA_REQUIRED_ROLES: 'data_manager' });
+    const browser = await ConsoleBrowser.start(idle.run.api);
+    try {
+      const { page } = await openConsole(browser, '/console');
+      await page.type('[name=email]', idle.run.admin_email);
+      await page.type('[name=password]', idle.run.admin_password ?? '');
+      await Promise.all([page.waitForNavigation(), page.click('button.primary')]);
+      await page.waitForSelector('#idle.shown button:not([hidden])');
+      await page.waitForSelector('#idle.shown a:not([hidden])');
+      await page.reload();
+      expect(await textOf(page, 'main')).to.include('Log in');
+      await setsUpSecondFactor(idle.run.api);
+    } finally {
+      await browser.close();
+      await idle.stop();
+    }
+    const off = await startService({ ENABLE_CONSOLE: 'false' });
+    expect((await fetch(`${off.run.api}/console/login`)).status).to.equal(404);
+    await off.stop();
+  });
+});

@@ -1,0 +1,89 @@
+import { expect } from 'chai';
+import { Http } from '../support/http.js';
+import { DAY, Stage } from '../anchor/stage.js';
+import type { AnchorStudy, Person } from '../anchor/stage.js';
+import { user } from '../support/http.js';
+
+/** A policy under which an override waits for a researcher. */
+export const withApproval = {
+  sources: [{ type: 'manual_entry' }],
+  prerequisites: { require_consent_signed: false },
+  permissions: {
+    can_set: ['admin', 'coordinator'],
+    can_override: ['admin', 'coordinator', 'researcher'],
+    override_requires_approval: true,
+    override_approver_roles: ['researcher'],
+  },
+};
+
+type Named = Http & { email: string };
+export interface Waiting {
+  study: AnchorStudy;
+  person: Person;
+  request: string;
+  asker: Named;
+  approver: Named;
+}
+
+/** A participant whose override waits for an approval. */
+export async function waiting(
+  stage: Stage,
+  { reason = 'the form was misread', code }: { reason?: string; code?: string } = {},
+): Promise<Waiting> {
+  const study = await stage.study(withApproval);
+  const approver = await user(stage.admin, 'researcher', { study_ids: [study.id] });
+  const asker = await user(stage.admin, 'coordinator', { study_ids: [study.id] });
+  const person = await study.person(code ? { participant_code: code } : {});
+  await person.set(DAY);
+  const { status, body } = await person.override('2024-03-17', asker, { reason });
+  expect(status).to.equal(202);
+  return { study, person, request: body.override_request_id, asker, approver };
+}
+
+/** A browser without a browser: cookies, forms and pages over HTTP. */
+export class Visitor {
+  readonly cookies = new Map<string, string>();
+  constructor(readonly base: string) {}
+
+  async send(method: string, path: string, form?: Record<string, string>, headers: Record<string, string> = {}) {
+    const response = await fetch(`${this.base}${path}`, {
+      method,
+      redirect: 'manual',
+      headers: {
+        cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+        ...(form && { 'content-type': 'application/x-www-form-urlencoded' }),
+        ...headers,
+      },
+      ...(form && { body: new URLSearchParams(form) }),
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
+      if (value === '') this.cookies.delete(name!);
+      else this.cookies.set(name!, value!);
+    }
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  }
+
+  get(path: string) {
+    return this.send('GET', path);
+  }
+
+  /** Sends a form of the page at `from`, with its token. */
+  async post(from: string, action: string, fields: Record<string, string>) {
+    const { text } = await this.get(from);
+    return this.send('POST', action, { _token: tokenIn(text), _back: from, ...fields });
+  }
+
+  async login(email: string, password: string, next?: string) {
+    const from = `/console/login${next === undefined ? '' : `?next=${encodeURIComponent(next)}`}`;
+    return this.post(from, '/console/login', { email, password, ...(next !== undefined && { next }) });
+  }
+}
+
+/** The token of a page's forms. */
+export const tokenIn = (html: string): string => /name="_token" value="([^"]+)"/.exec(html)?.[1] ?? '';
+/** A hidden field of a page. */
+export const hiddenIn = (html: string, name: string): string =>
+  (new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? '')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&amp;', '&');

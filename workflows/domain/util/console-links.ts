@@ -1,0 +1,28 @@
+/** Addresses of the console's pages, under the service's public address. Every link to a page is made here. */
+export interface ConsoleLinks {
+  inbox: string;
+  today: string;
+  login: string;
+  approval: (requestId: string) => string;
+  participant: (participantId: string) => string;
+  captureOf: (studyId: string) => string;
+  /** The token stands after the #: no server and no log is told it. */
+  reset: (token: string) => string;
+  accept: (token: string) => string;
+}
+
+/** @returns undefined where the console is switched off: then a message has no link to it */
+export function consoleLinks(publicUrl: string, enabled: boolean): ConsoleLinks | undefined {
+  if (!enabled) return undefined;
+  const console = `${publicUrl.replace(/\/+$/, '')}/console`;
+  return {
+    inbox: `${console}/inbox`,
+    today: `${console}/today`,
+    login: `${console}/login`,
+    approval: (requestId) => `${console}/approvals/${requestId}`,
+    participant: (participantId) => `${console}/participants/${participantId}`,
+    captureOf: (studyId) => `${console}/capture/${studyId}`,
+    reset: (token) => `${console}/reset#token=${token}`,
+    accept: (token) => `${console}/accept#token=${token}`,
+  };
+}
