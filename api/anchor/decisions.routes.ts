@@ -48,6 +48,7 @@ export const decisionRoutes = [
   route({
     method: 'GET',
     path,
+    operationId: 'getAnchorDecision',
     tag: 'Anchor date',
     summary: 'Get the decision behind a history entry',
     access: inStudy(),
@@ -59,6 +60,7 @@ export const decisionRoutes = [
   route({
     method: 'POST',
     path: `${path}/rederive`,
+    operationId: 'rederiveAnchorDecision',
     tag: 'Anchor date',
     summary: 'Re-derive a decision from its snapshot',
     access: inStudy(),

@@ -21,6 +21,7 @@ export const eventRoutes = [
   route({
     method: 'POST',
     path: '/api/studies/{study_id}/events/ticket',
+    operationId: 'createEventTicket',
     tag: 'Events',
     summary: 'Issue a ticket for the event stream',
     access: may,
@@ -35,6 +36,7 @@ export const eventRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/events',
+    operationId: 'listEvents',
     tag: 'Events',
     summary: 'List events of a study, oldest first',
     access: orByTicket(may),

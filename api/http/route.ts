@@ -107,7 +107,7 @@ export const response = (schema: TSchema | undefined, options: ResponseSpec['opt
 /** The headers of a POST that may be bound to a version, as every PATCH, PUT and DELETE may. */
 export const IfMatch = Type.Object({ 'if-match': Type.Optional(Type.String()) });
 
-export interface RouteDefinition<
+interface Definition<
   P extends string,
   Q extends TSchema,
   B extends TSchema,
@@ -148,12 +148,35 @@ export interface RouteDefinition<
   handle: (input: Input<P, Q, B, Kind, W>) => unknown;
 }
 
+/** What an operation is called by the programs that are generated from the contract, or that it is not in it. */
+type Listed =
+  | {
+      /** A verb first, at most 40 characters, as one would type it. It never changes (test/contract/operation-ids.json). */
+      operationId: string;
+      hidden?: never;
+    }
+  | {
+      /** A page or a file: not part of the contract. */
+      hidden: true;
+      operationId?: string;
+    };
+export type RouteDefinition<
+  P extends string,
+  Q extends TSchema,
+  B extends TSchema,
+  Kind extends TokenKind,
+  W extends TransactionKind | undefined,
+> = Definition<P, Q, B, Kind, W> & Listed;
+
 type AnyInput = Input<string, TSchema, TSchema, TokenKind, TransactionKind | undefined>;
 /** A route as the pipeline sees it. */
 export type Route = Omit<
-  RouteDefinition<string, TSchema, TSchema, TokenKind, TransactionKind | undefined>,
+  Definition<string, TSchema, TSchema, TokenKind, TransactionKind | undefined>,
   'handle' | 'prefetch'
 > & {
+  /** Undefined where it is hidden. */
+  operationId?: string;
+  hidden?: true;
   handle: (input: AnyInput) => unknown;
   prefetch?: (input: {
     params: Record<string, string>;

@@ -42,6 +42,7 @@ export const accountRoutes = [
   route({
     method: 'POST',
     path: '/api/auth/password/forgot',
+    operationId: 'requestPasswordReset',
     tag,
     summary: 'Request a password reset link',
     access: anyone,
@@ -58,6 +59,7 @@ export const accountRoutes = [
   route({
     method: 'POST',
     path: '/api/auth/password/reset',
+    operationId: 'resetPassword',
     tag,
     summary: 'Reset the password with a mailed token',
     access: anyone,
@@ -71,6 +73,7 @@ export const accountRoutes = [
   route({
     method: 'GET',
     path: '/api/auth/sessions',
+    operationId: 'listLogins',
     tag,
     summary: 'List the current user’s logins',
     access: outsideStudy(signedIn),
@@ -86,6 +89,7 @@ export const accountRoutes = [
   route({
     method: 'DELETE',
     path: '/api/auth/sessions/{id}',
+    operationId: 'endLogin',
     tag,
     summary: 'End one of the current user’s logins',
     access: outsideStudy(signedIn),
@@ -100,6 +104,7 @@ export const accountRoutes = [
   route({
     method: 'POST',
     path: '/api/auth/logout-all',
+    operationId: 'logoutEverywhere',
     tag,
     summary: 'Log out everywhere',
     access: outsideStudy(signedIn),
@@ -115,6 +120,7 @@ export const accountRoutes = [
   route({
     method: 'POST',
     path: '/api/users/invite',
+    operationId: 'inviteUser',
     tag: 'Users',
     summary: 'Invite a user',
     access: outsideStudy(roles('admin')),
@@ -129,6 +135,7 @@ export const accountRoutes = [
   route({
     method: 'POST',
     path: '/api/users/{id}/invite',
+    operationId: 'resendInvitation',
     tag: 'Users',
     summary: 'Resend an invitation',
     access: outsideStudy(roles('admin')),

@@ -33,6 +33,7 @@ const basic = (path: '/api/health' | '/api/metrics/health') =>
   route({
     method: 'GET',
     path,
+    operationId: path === '/api/health' ? 'getLiveness' : 'getMetricsLiveness',
     tag: 'Health',
     summary: 'Liveness',
     access: anyone,
@@ -50,6 +51,7 @@ export const healthRoutes = [
   route({
     method: 'GET',
     path: '/api/health/db',
+    operationId: 'getDatabaseHealth',
     tag: 'Health',
     summary: 'Database health',
     access: anyone,
@@ -63,6 +65,7 @@ export const healthRoutes = [
   route({
     method: 'GET',
     path: '/api/health/redis',
+    operationId: 'getRedisHealth',
     tag: 'Health',
     summary: 'Redis health',
     access: anyone,
@@ -76,6 +79,7 @@ export const healthRoutes = [
   route({
     method: 'GET',
     path: '/api/health/detailed',
+    operationId: 'getDetailedHealth',
     tag: 'Health',
     summary: 'Health of every dependency',
     access: anyone,

@@ -23,6 +23,7 @@ export const calendarFeedRoutes = [
   route({
     method: 'GET',
     path: '/api/calendar/visits.ics',
+    operationId: 'getCalendarFeedByToken',
     tag: 'Portal',
     summary: 'Get a calendar feed by its secret address',
     access: anyone,
@@ -36,6 +37,7 @@ export const calendarFeedRoutes = [
     ...own,
     method: 'GET',
     path: ownPath,
+    operationId: 'getOwnCalendarFeed',
     transaction: 'read',
     summary: 'Get the address of the own calendar feed',
     description: 'Without one 404.',
@@ -46,6 +48,7 @@ export const calendarFeedRoutes = [
     ...own,
     method: 'POST',
     path: ownPath,
+    operationId: 'createOwnCalendarFeed',
     transaction: 'change',
     idempotencyKey: false,
     summary: 'Create the own calendar feed',
@@ -60,6 +63,7 @@ export const calendarFeedRoutes = [
     ...own,
     method: 'DELETE',
     path: ownPath,
+    operationId: 'revokeOwnCalendarFeed',
     transaction: 'change',
     summary: 'Revoke the own calendar feed',
     responses: { 204: undefined },
@@ -71,6 +75,7 @@ export const calendarFeedRoutes = [
   route({
     method: 'GET',
     path: staffPath,
+    operationId: 'listCalendarFeeds',
     tag: 'Portal',
     summary: 'List the calendar feeds of a participant and its caregivers',
     access: staff.participants,
@@ -85,6 +90,7 @@ export const calendarFeedRoutes = [
   route({
     method: 'POST',
     path: staffPath,
+    operationId: 'createCalendarFeed',
     tag: 'Portal',
     summary: 'Create a participant’s calendar feed',
     access: staff.participants,
@@ -105,6 +111,7 @@ export const calendarFeedRoutes = [
   route({
     method: 'DELETE',
     path: `${staffPath}/{calendar_feed_id}`,
+    operationId: 'revokeCalendarFeed',
     tag: 'Portal',
     summary: 'Revoke a calendar feed of a participant',
     access: staff.participants,

@@ -45,6 +45,7 @@ export const scheduleVersionRoutes = [
   route({
     method: 'GET',
     path: `${path}/schedule`,
+    operationId: 'getSchedule',
     tag: 'Schedules',
     summary: 'Get the schedule, current or as of an instant',
     access: inStudy(),
@@ -60,6 +61,7 @@ export const scheduleVersionRoutes = [
   route({
     method: 'GET',
     path: `${path}/schedule-versions`,
+    operationId: 'listScheduleVersions',
     tag: 'Schedules',
     summary: 'List schedule versions',
     access: inStudy(),
@@ -70,6 +72,7 @@ export const scheduleVersionRoutes = [
   route({
     method: 'GET',
     path: `${path}/schedule-versions/{version_id}`,
+    operationId: 'getScheduleVersion',
     tag: 'Schedules',
     summary: 'Get a schedule version with its visits',
     access: inStudy(),
@@ -82,6 +85,7 @@ export const scheduleVersionRoutes = [
   route({
     method: 'GET',
     path: `${path}/schedule-versions/{a_id}/diff/{b_id}`,
+    operationId: 'compareScheduleVersions',
     tag: 'Schedules',
     summary: 'Compare two schedule versions',
     access: inStudy(),

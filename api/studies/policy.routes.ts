@@ -68,6 +68,7 @@ export const policyRoutes = [
   route({
     method: 'GET',
     path,
+    operationId: 'getEnrollmentPolicy',
     tag: 'Anchor policy',
     summary: 'Get the current enrollment policy',
     access: inStudy(),
@@ -78,6 +79,7 @@ export const policyRoutes = [
   route({
     method: 'POST',
     path,
+    operationId: 'setEnrollmentPolicy',
     tag: 'Anchor policy',
     summary: 'Set the enrollment policy',
     access: staff.configure,
@@ -101,6 +103,7 @@ export const policyRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/reanchorings/{change_id}',
+    operationId: 'getReanchoring',
     tag: 'Anchor policy',
     summary: 'Get the progress of a re-anchoring',
     access: inStudy(),
@@ -111,6 +114,7 @@ export const policyRoutes = [
   route({
     method: 'GET',
     path: `${path}/versions`,
+    operationId: 'listPolicyVersions',
     tag: 'Anchor policy',
     summary: 'List versions of the enrollment policy, newest first',
     access: inStudy(),
@@ -122,6 +126,7 @@ export const policyRoutes = [
   route({
     method: 'GET',
     path: `${path}/versions/{policy_version}`,
+    operationId: 'getPolicyVersion',
     tag: 'Anchor policy',
     summary: 'Get a version of the enrollment policy',
     access: inStudy(),

@@ -51,6 +51,7 @@ export const timelineRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/participants/{participant_id}/timeline',
+    operationId: 'getTimeline',
     tag: 'Timeline',
     summary: 'Get a participant’s timeline',
     access: inStudy(),
@@ -88,6 +89,7 @@ export const timelineRoutes = [
   route({
     method: 'GET',
     path: '/api/portal/timeline',
+    operationId: 'getOwnTimeline',
     tag: 'Portal',
     summary: 'Get the own timeline',
     access: outsideStudy(portal),

@@ -32,7 +32,8 @@ Study context: path, else \`X-Study-ID\`, else the query's \`study_id\`; \`X-Sit
 \`X-RateLimit-Reset\` is in unix seconds. \`x-permissions\` names the roles that may call an operation; \`scope: study\` means: in the studies (and sites) that they are assigned to. The role \`participant\` is the participant itself with its portal token.`;
 
 /** The OpenAPI 3.1 document of `routes`; the same routes give the same document. */
-export function openapi(routes: readonly Route[]): Json {
+export function openapi(all: readonly Route[]): Json {
+  const routes = all.filter(({ hidden }) => !hidden);
   const paths: Record<string, Json> = {};
   for (const route of [...routes].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))) {
     (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
@@ -99,7 +100,7 @@ function webhooks(): Json {
       type,
       {
         post: {
-          operationId: `event_${type.toLowerCase()}`,
+          operationId: `receive${pascal(type)}`,
           tags: ['Events'],
           summary: when,
           // Whoever receives it checks the signature.
@@ -137,10 +138,18 @@ function webhooks(): Json {
   );
 }
 
+/** ENROLLMENT_DATE_SET as EnrollmentDateSet. */
+const pascal = (words: string): string =>
+  words
+    .toLowerCase()
+    .split('_')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+
 function operation(route: Route): Json {
   const { access } = route;
   return {
-    operationId: operationId(route),
+    operationId: route.operationId,
     tags: [route.tag],
     summary: route.summary,
     ...(route.description && { description: route.description }),
@@ -179,13 +188,6 @@ export function permissions({ token, roles, study, note, scope }: Access): Json 
     ...(note && { note }),
   };
 }
-
-const operationId = (route: Route): string =>
-  `${route.method.toLowerCase()}_${route.path
-    .replace(/^\/api\//, '')
-    .replaceAll(/[{}]/g, '')
-    .replaceAll(/[^a-zA-Z0-9]+/g, '_')
-    .replaceAll(/^_|_$/g, '')}`;
 
 /** Parameters of paths that are whole numbers, as the database keeps them. */
 const NUMBERS = ['battery_id', 'policy_version'];
