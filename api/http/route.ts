@@ -72,12 +72,15 @@ export type Input<P extends string, Q extends TSchema, B extends TSchema, Kind e
 export class RequestBody<B extends TSchema = TSchema> {
   constructor(
     readonly kind: 'json' | 'bytes' | 'upload',
-    readonly options: { schema?: B; mediaTypes?: readonly string[]; perItem?: PerItemFields } = {},
+    readonly options: { schema?: B; mediaTypes?: readonly string[]; perItem?: PerItemFields; form?: TSchema } = {},
   ) {}
 }
 /** The body is not parsed: the handler gets it as `raw`. `mediaTypes`: those that are taken; none named: any. */
 export const rawBody = (...mediaTypes: readonly string[]): RequestBody<never> =>
   new RequestBody('bytes', mediaTypes.length > 0 ? { mediaTypes } : {});
+/** The fields of a form that is not parsed before its signature was checked, for the document alone. */
+export const rawForm = (form: TSchema, ...mediaTypes: readonly string[]): RequestBody<never> =>
+  new RequestBody('bytes', { form, mediaTypes });
 /** The part `file` of a multipart form, or a body of one of `mediaTypes`, up to MAX_UPLOAD_BYTES; as `raw`. */
 export const upload = (...mediaTypes: readonly string[]): RequestBody<never> =>
   new RequestBody('upload', mediaTypes.length > 0 ? { mediaTypes } : {});

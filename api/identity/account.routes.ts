@@ -13,6 +13,8 @@ import {
   Instant,
   Uuid,
   oneOf,
+  named,
+  record,
 } from '../http/common.schemas.js';
 import { Invite, Password, PasswordChanged, RevokeTokens, User } from './users.schemas.js';
 import {
@@ -26,8 +28,8 @@ import {
 import { withTokens } from './auth.service.js';
 
 const tag = 'Authentication';
-const Queued = Type.Object({ status: oneOf('queued') }, { additionalProperties: false });
-const Session = Type.Object({
+const Queued = named('MailQueued', Type.Object({ status: oneOf('queued') }, { additionalProperties: false }));
+const Session = record('LoginSession', {
   id: Uuid,
   created_at: Instant,
   last_used_at: Instant,

@@ -1,19 +1,22 @@
 import { feedsOf } from '../../db/scheduling/calendar-feeds.queries.js';
 import { anyone, portal, staff, outsideStudy } from '../http/access.js';
 import { noContent, reply, route, response } from '../http/route.js';
-import { Instant, Paged, Type, Uuid, listOf, nullable, pageOf, text } from '../http/common.schemas.js';
+import { Instant, Paged, Type, Uuid, listOf, nullable, pageOf, text, named } from '../http/common.schemas.js';
 import { listFeeds, openFeed, readFeed, readOwnFeed, revokeFeed, revokeOwnFeed } from './calendar-feeds.service.js';
 import { getParticipantOrThrow } from '../participants/participants.service.js';
 
-const CalendarFeed = Type.Object(
-  {
-    id: Uuid,
-    participant_id: Uuid,
-    caregiver_id: nullable({ ...Uuid, description: 'whose feed it is; null: the participant’s own' }),
-    url: Type.String({ description: 'secret: whoever has it sees the participant’s visits' }),
-    created_at: Instant,
-  },
-  { additionalProperties: false },
+const CalendarFeed = named(
+  'CalendarFeed',
+  Type.Object(
+    {
+      id: Uuid,
+      participant_id: Uuid,
+      caregiver_id: nullable({ ...Uuid, description: 'whose feed it is; null: the participant’s own' }),
+      url: Type.String({ description: 'secret: whoever has it sees the participant’s visits' }),
+      created_at: Instant,
+    },
+    { additionalProperties: false },
+  ),
 );
 const staffPath = '/api/participants/{participant_id}/calendar-feeds';
 const ownPath = '/api/portal/calendar-feed';

@@ -12,6 +12,7 @@ import {
   nullable,
   oneOf,
   pageOf,
+  record,
 } from '../http/common.schemas.js';
 import type { Static } from '../http/common.schemas.js';
 import { withEarlierOverrides } from './earlier-overrides.service.js';
@@ -30,25 +31,22 @@ const examples = Type.Partial(
     ),
   ),
 );
-const DryRun = Type.Object(
-  {
-    dry_run: Type.Boolean(),
-    policy: Policy,
-    total: Type.Integer(),
-    would_change: Type.Integer(),
-    counts,
-    schedules_regenerated: Type.Integer(),
-    moved_by_earlier_override: Type.Integer({
-      description:
-        'of them, those whose visits all move since an override with `regenerate_schedule: false` had left them on the former date',
-    }),
-    examples,
-  },
-  { $id: 'PolicyDryRun' },
-);
+const DryRun = record('PolicyDryRun', {
+  dry_run: Type.Boolean(),
+  policy: Policy,
+  total: Type.Integer(),
+  would_change: Type.Integer(),
+  counts,
+  schedules_regenerated: Type.Integer(),
+  moved_by_earlier_override: Type.Integer({
+    description:
+      'of them, those whose visits all move since an override with `regenerate_schedule: false` had left them on the former date',
+  }),
+  examples,
+});
 /** As saving it is answered. */
-const SavedPolicy = Type.Object({ ...Policy.properties, ...earlierOverrides });
-const Reanchoring = Type.Object({
+const SavedPolicy = record('PolicySaved', { ...Policy.properties, ...earlierOverrides });
+const Reanchoring = record('Reanchoring', {
   change_id: Type.String(),
   status: oneOf('pending', 'running', 'completed', 'failed'),
   seen: Type.Integer(),
@@ -56,7 +54,7 @@ const Reanchoring = Type.Object({
   moved: Type.Integer(),
   schedules: Type.Integer(),
 });
-const PolicyVersion = Type.Object({
+const PolicyVersion = record('PolicyVersion', {
   policy_version: Type.Integer(),
   author_id: nullable(Uuid),
   created_at: Instant,

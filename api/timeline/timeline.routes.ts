@@ -3,13 +3,25 @@ import { timelineKinds } from '../../db/timeline/timeline.queries.js';
 import { inStudy, portal, outsideStudy } from '../http/access.js';
 import { rangeEndExclusive, rangeStart } from '../http/conventions/time-range.js';
 import { reply, route, response } from '../http/route.js';
-import { Instant, Json, Type, before, listOf, nullable, oneOf, paging, since } from '../http/common.schemas.js';
+import {
+  Instant,
+  Json,
+  Type,
+  before,
+  listOf,
+  nullable,
+  oneOf,
+  paging,
+  since,
+  record,
+  named,
+} from '../http/common.schemas.js';
 import { timeline, wholeTimeline } from './timeline.service.js';
 import { PAGE_POLICY, timelinePage } from './page.js';
 import { timelineSvg } from './picture.js';
 import { portalKinds, portalTimeline } from './portal.js';
 
-const Item = Type.Object({
+const Item = record('TimelineItem', {
   at: Instant,
   kind: oneOf(...timelineKinds),
   title: Type.String(),
@@ -19,9 +31,12 @@ const Item = Type.Object({
     temporal: nullable(Type.String({ description: 'in the Temporal Web UI, where a workflow stands behind it' })),
   }),
 });
-const OwnItem = Type.Object(
-  { at: Instant, kind: oneOf(...portalKinds), title: Type.String(), data: Json },
-  { additionalProperties: false },
+const OwnItem = named(
+  'PortalTimelineItem',
+  Type.Object(
+    { at: Instant, kind: oneOf(...portalKinds), title: Type.String(), data: Json },
+    { additionalProperties: false },
+  ),
 );
 
 const narrowing = { from: Type.Optional(since), to: Type.Optional(before) };
