@@ -3,7 +3,6 @@ import {
   IsoDate,
   Type,
   Uuid,
-  body,
   claimed,
   extension,
   nullable,

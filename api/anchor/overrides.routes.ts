@@ -10,7 +10,6 @@ import {
   Paged,
   Type,
   Uuid,
-  body,
   listOf,
   nullable,
   oneOf,

@@ -2,7 +2,6 @@ import {
   Instant,
   Type,
   Uuid,
-  body,
   listOf,
   nullable,
   oneOf,

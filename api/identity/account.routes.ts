@@ -5,7 +5,6 @@ import {
   Email,
   Paged,
   Type,
-  body,
   listOf,
   nullable,
   pageOf,

@@ -1,7 +1,7 @@
 import { allRoles } from '../http/access.js';
 import type { Role } from '../http/access.js';
 import { proof } from './reauthentication.schemas.js';
-import { Email, Instant, Type, Uuid, body, oneOf, text, named, record, input, about } from '../http/common.schemas.js';
+import { Email, Instant, Type, Uuid, oneOf, text, named, record, input, about } from '../http/common.schemas.js';
 import { ApiToken } from './api-tokens.schemas.js';
 
 export const RoleName = named('Role', Type.Unsafe<Role>({ type: 'string', enum: [...allRoles] }));

@@ -3,7 +3,7 @@ import { attachment } from '../http/conventions/file-names.js';
 import { exportedParts } from '../../db/participants/erasure.queries.js';
 import { inStudy } from '../http/access.js';
 import { reply, route } from '../http/route.js';
-import { Instant, Reason, Type, body, text, input, record, Json, Rows } from '../http/common.schemas.js';
+import { Instant, Reason, Type, text, input, record, Json, Rows } from '../http/common.schemas.js';
 import { Participant } from './participants.schemas.js';
 import { dataExport, eraseParticipant } from './erasure.service.js';
 

@@ -6,7 +6,6 @@ import {
   TimeZone,
   Type,
   Uuid,
-  body,
   earlierOverrides,
   nullable,
   oneOf,

@@ -5,7 +5,6 @@ import {
   TimeZone,
   Type,
   Uuid,
-  body,
   nullable,
   oneOf,
   text,
