@@ -1,8 +1,20 @@
 import { listRequests } from '../../db/anchor/override-requests.queries.js';
 import { inStudy, withNote, auditedRefusals } from '../http/access.js';
 import { route } from '../http/route.js';
-import { OverrideApplied, OverrideDenied, OverrideRequest } from './anchor.schemas.js';
-import { Instant, Paged, Type, Uuid, body, listOf, nullable, oneOf, paging, text } from '../http/common.schemas.js';
+import { OverrideApplied, OverrideDenied, OverrideRequest, OverrideStatus } from './anchor.schemas.js';
+import {
+  Instant,
+  Paged,
+  Type,
+  Uuid,
+  listOf,
+  nullable,
+  oneOf,
+  paging,
+  text,
+  input,
+  record,
+} from '../http/common.schemas.js';
 import { Reauthentication, asksAgain, signing } from '../identity/reauthentication.schemas.js';
 import { currentAnchor } from './anchors.service.js';
 import { decideOnOverride } from './override-decisions.service.js';
@@ -17,12 +29,13 @@ const decide = (decision: 'approve' | 'deny') =>
   route({
     method: 'POST',
     path: `${path}/{override_request_id}/${decision}`,
+    operationId: decision === 'approve' ? 'approveOverride' : 'denyOverride',
     tag: 'Anchor date',
     summary: decision === 'approve' ? 'Approve an override' : 'Deny an override',
     access: auditedRefusals(approver, 'override_decision_refused'),
     description: `Who asked cannot decide (403 SELF_APPROVAL); what is no longer pending is 409. A denial needs a reason. A refused decision is an audit record. ${asksAgain}`,
     headers: Reauthentication,
-    body: body({
+    body: input(decision === 'approve' ? 'OverrideApprove' : 'OverrideDeny', {
       reason: Type.Optional(nullable(text(2000))),
       ...signing,
       ...(decision === 'approve' && { preview_hash: Type.Optional(text(64)) }),
@@ -60,6 +73,7 @@ export const overrideRoutes = [
   route({
     method: 'GET',
     path,
+    operationId: 'listOverrideRequests',
     tag: 'Anchor date',
     summary: 'List override requests of a participant, newest first',
     access: inStudy(),
@@ -80,11 +94,12 @@ export const overrideRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/approvals',
+    operationId: 'listStudyApprovals',
     tag: 'Anchor date',
     summary: 'List pending override requests of a study, oldest first',
     access: inStudy(),
     transaction: 'read',
-    query: Type.Object({ ...paging, status: Type.Optional(oneOf('pending', 'approved', 'denied')) }),
+    query: Type.Object({ ...paging, status: Type.Optional(OverrideStatus) }),
     responses: { 200: listOf(OverrideRequest) },
     handle: ({ tx, params, query }) =>
       listRequests(tx, {
@@ -97,20 +112,25 @@ export const overrideRoutes = [
   route({
     method: 'POST',
     path: '/api/studies/{study_id}/approvals/{override_request_id}/authorization',
+    operationId: 'authorizeDecision',
     tag: 'Anchor date',
     summary: 'Issue an authorization to send a decision as a Temporal signal',
     access: approver,
     transaction: 'change',
     description: `Good for five minutes, once, and for exactly this decision: the signal \`overrideDecision\` bears the same \`decision\`, \`reason\` and \`preview_hash\`, \`actor_user_id\` and \`authorization\`. ${asksAgain}`,
     headers: Reauthentication,
-    body: body({
+    body: input('DecisionAuthorizationCreate', {
       decision: oneOf('approve', 'deny'),
       reason: Type.Optional(nullable(text(2000))),
       ...signing,
       preview_hash: Type.Optional(text(64)),
     }),
     responses: {
-      200: Type.Object({ authorization: Type.String(), approver_user_id: Uuid, expires_at: Instant }),
+      200: record('DecisionAuthorization', {
+        authorization: Type.String(),
+        approver_user_id: Uuid,
+        expires_at: Instant,
+      }),
       400: undefined,
       401: undefined,
       409: undefined,
@@ -127,6 +147,7 @@ export const overrideRoutes = [
   route({
     method: 'GET',
     path: '/api/approvals',
+    operationId: 'listApprovals',
     tag: 'Anchor date',
     summary: 'List pending override requests across studies, oldest first',
     access: inStudy(),
@@ -135,7 +156,7 @@ export const overrideRoutes = [
     query: Type.Object({
       ...paging,
       study_id: Type.Optional(Uuid),
-      status: Type.Optional(oneOf('pending', 'approved', 'denied')),
+      status: Type.Optional(OverrideStatus),
     }),
     responses: { 200: listOf(OverrideRequest) },
     handle: ({ tx, studyId, query }) =>

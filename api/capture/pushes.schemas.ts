@@ -1,4 +1,16 @@
-import { Instant, Type, Uuid, body, listOf, nullable, oneOf, paging, sorting } from '../http/common.schemas.js';
+import {
+  Instant,
+  Type,
+  Uuid,
+  listOf,
+  nullable,
+  oneOf,
+  paging,
+  sorting,
+  record,
+  input,
+  named,
+} from '../http/common.schemas.js';
 
 const errorTypes = [
   'circuit_open',
@@ -10,9 +22,11 @@ const errorTypes = [
   'configuration',
   'internal',
 ] as const;
-const ErrorType = nullable(oneOf(...errorTypes));
+const PushErrorType = named('PushErrorType', oneOf(...errorTypes));
+const ErrorType = nullable(PushErrorType);
 
-const warnings = Type.Array(Type.Object({ code: Type.String(), field: Type.String(), message: Type.String() }), {
+const PushWarning = record('PushWarning', { code: Type.String(), field: Type.String(), message: Type.String() });
+const warnings = Type.Array(PushWarning, {
   description: 'what was sent all the same: OUT_OF_RANGE (a value outside of the range that the field suggests)',
 });
 
@@ -32,7 +46,7 @@ const push = {
   next_attempt_at: nullable(Instant),
   warnings,
 };
-const Attempt = Type.Object({
+const Attempt = record('Push', {
   id: Uuid,
   session_id: Uuid,
   visit_id: nullable(Uuid),
@@ -49,19 +63,19 @@ const Attempt = Type.Object({
   at: Type.String({ format: 'date-time', description: 'when it ended' }),
   next_attempt_at: nullable(Instant),
 });
-export const Attempts = Type.Object({
+export const Attempts = record('PushList', {
   items: Type.Array(Attempt),
   total: Type.Integer(),
   push: Type.Unsafe<Record<string, unknown> | null>({
-    anyOf: [Type.Object(push), { type: 'null' }],
+    anyOf: [record('PushState', push), { type: 'null' }],
     description: 'null: nothing was to be pushed',
   }),
 });
 export const AttemptQuery = Type.Object({ ...paging, sort: sorting('at') });
-export const PushStarted = Type.Object({ status: oneOf('started'), session_id: Uuid });
+export const PushStarted = record('PushStarted', { status: oneOf('started'), session_id: Uuid });
 
 export const PushFailures = listOf(
-  Type.Object({
+  record('PushFailure', {
     ...push,
     participant_code: Type.String(),
     visit_id: nullable(Uuid),
@@ -70,12 +84,12 @@ export const PushFailures = listOf(
     failed_at: Instant,
   }),
 );
-export const PushRetry = body({
+export const PushRetry = input('PushFailuresRetry', {
   session_ids: Type.Optional(
     Type.Array(Uuid, { minItems: 1, maxItems: 1_000, description: 'those alone; without it all that have failed' }),
   ),
 });
-export const PushesRetried = Type.Object({
+export const PushesRetried = record('PushFailuresRetried', {
   status: oneOf('started'),
   session_ids: Type.Array(Uuid, { description: 'what is tried now' }),
   skipped: Type.Array(Type.Object({ session_id: Uuid, reason: Type.String() }), {
@@ -86,5 +100,5 @@ export const FailureQuery = Type.Object({
   ...paging,
   sort: sorting('failed_at'),
   final: Type.Optional(Type.Boolean()),
-  error_type: Type.Optional(oneOf(...errorTypes)),
+  error_type: Type.Optional(PushErrorType),
 });

@@ -3,9 +3,10 @@ import { listUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
 import { anyone, inStudy, roles, outsideStudy } from '../http/access.js';
 import { problem, problemOf } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import { accepted, route, rawBody } from '../http/route.js';
+import { accepted, route, rawForm } from '../http/route.js';
 import {
   TriggerAccepted,
+  TriggerForm,
   TriggerQuery,
   UnmatchedQuery,
   UnmatchedTriggers,
@@ -19,6 +20,7 @@ const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det')
   route({
     method: 'POST',
     path,
+    operationId: path === '/api/webhooks/datacapture/det' ? 'receiveTrigger' : 'receiveRedcapTrigger',
     tag: 'Capture system',
     summary:
       path === '/api/webhooks/datacapture/det'
@@ -31,7 +33,7 @@ const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det')
       'The event is stored before the answer; it is processed afterwards. An unknown project, or a webhook that is off: accepted, nothing done.',
     access: anyone,
     rateLimit: 'none',
-    body: rawBody('application/x-www-form-urlencoded', 'multipart/form-data'),
+    body: rawForm(TriggerForm, 'application/x-www-form-urlencoded', 'multipart/form-data'),
     query: TriggerQuery,
     responses: { 200: TriggerAccepted, 400: undefined, 401: undefined, 403: undefined, 429: undefined, 503: undefined },
     handle: async ({ raw, headers, query, context, services }) => ({
@@ -46,6 +48,7 @@ export const webhookRoutes = [
   route({
     method: 'GET',
     path: '/api/datacapture/unmatched-triggers',
+    operationId: 'listUnmatchedTriggers',
     tag: 'Capture system',
     summary: 'List unmatched triggers by project',
     description:
@@ -60,6 +63,7 @@ export const webhookRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/webhook-events',
+    operationId: 'listWebhookEvents',
     tag: 'Capture system',
     summary: 'List received triggers, newest first',
     access: inStudy(),
@@ -79,6 +83,7 @@ export const webhookRoutes = [
   route({
     method: 'POST',
     path: '/api/webhook-events/{id}/retry',
+    operationId: 'retryTrigger',
     tag: 'Capture system',
     summary: 'Retry a failed trigger',
     access: inStudy('researcher', 'data_manager'),

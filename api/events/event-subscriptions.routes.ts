@@ -12,6 +12,7 @@ import {
   NewEventSubscription,
   RotatedSecret,
   deliveryStatuses,
+  SubscriptionStatus,
 } from './events.schemas.js';
 import {
   changeSubscription,
@@ -31,11 +32,12 @@ export const eventSubscriptionRoutes = [
   route({
     method: 'GET',
     path: all,
+    operationId: 'listEventSubscriptions',
     tag: 'Events',
     summary: 'List the study’s event subscriptions',
     access: read,
     transaction: 'read',
-    query: Type.Object({ ...paging, sort: sorting('created_at'), status: Type.Optional(oneOf('active', 'disabled')) }),
+    query: Type.Object({ ...paging, sort: sorting('created_at'), status: Type.Optional(SubscriptionStatus) }),
     responses: { 200: listOf(EventSubscription) },
     handle: ({ tx, params, query }) =>
       listSubscriptions(tx, params.study_id, {
@@ -48,6 +50,7 @@ export const eventSubscriptionRoutes = [
   route({
     method: 'POST',
     path: all,
+    operationId: 'createEventSubscription',
     tag: 'Events',
     summary: 'Create an event subscription',
     access: staff.configure,
@@ -64,6 +67,7 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
   route({
     method: 'GET',
     path: one,
+    operationId: 'getEventSubscription',
     tag: 'Events',
     summary: 'Get an event subscription',
     access: read,
@@ -74,6 +78,7 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
   route({
     method: 'PATCH',
     path: one,
+    operationId: 'updateEventSubscription',
     tag: 'Events',
     summary: 'Change, disable or enable an event subscription',
     access: staff.configure,
@@ -94,6 +99,7 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
   route({
     method: 'DELETE',
     path: one,
+    operationId: 'deleteEventSubscription',
     tag: 'Events',
     summary: 'Delete an event subscription with its deliveries',
     access: staff.configure,
@@ -107,6 +113,7 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
   route({
     method: 'POST',
     path: `${one}/rotate-secret`,
+    operationId: 'rotateSubscriptionSecret',
     tag: 'Events',
     summary: 'Rotate the signing secret of a subscription',
     access: staff.configure,
@@ -121,6 +128,7 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
   route({
     method: 'GET',
     path: deliveries,
+    operationId: 'listEventDeliveries',
     tag: 'Events',
     summary: 'List deliveries of a subscription, newest first',
     access: read,
@@ -147,6 +155,7 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
   route({
     method: 'POST',
     path: `${deliveries}/{delivery_id}/redeliver`,
+    operationId: 'redeliverEvent',
     tag: 'Events',
     summary: 'Redeliver an event',
     access: staff.configure,

@@ -1,4 +1,20 @@
-import { Instant, IsoDate, Json, Type, Uuid, body, nullable, oneOf, partial, text } from '../http/common.schemas.js';
+import { AnchorStatus } from '../anchor/anchor.schemas.js';
+import {
+  Instant,
+  IsoDate,
+  Json,
+  Type,
+  Uuid,
+  body,
+  nullable,
+  oneOf,
+  partial,
+  text,
+  named,
+  record,
+  input,
+  extended,
+} from '../http/common.schemas.js';
 import type { TSchema } from '../http/common.schemas.js';
 
 /** The events of the interface, and beside them those of a participant's leaving and return ("Events"); `data` of each holds what is required of it there. */
@@ -14,9 +30,9 @@ export const eventTypes = [
   'PARTICIPANT_REINSTATED',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
-export const EventType = oneOf(...eventTypes);
+export const EventType = named('EventType', oneOf(...eventTypes));
 
-export const Event = Type.Object({
+export const Event = record('Event', {
   id: Uuid,
   type: Type.String(),
   study_id: Uuid,
@@ -25,12 +41,15 @@ export const Event = Type.Object({
   data: Json,
 });
 
-const Actor = Type.Object({ user_id: nullable(Uuid), type: oneOf('user', 'system', 'participant', 'workflow') });
+const Actor = record('EventActor', {
+  user_id: nullable(Uuid),
+  type: oneOf('user', 'system', 'participant', 'workflow'),
+});
 const common = {
   history_id: Uuid,
   anchor_version: Type.Integer(),
   enrollment_date: nullable(IsoDate),
-  status: oneOf('unset', 'provisional', 'finalized'),
+  status: AnchorStatus,
   source_type: Type.String(),
   source_ref: nullable(Json),
   actor: Actor,
@@ -95,6 +114,7 @@ export const eventCatalogue: Record<EventType, { when: string; data: TSchema }> 
   },
 };
 
+export const SubscriptionStatus = named('SubscriptionStatus', oneOf('active', 'disabled'));
 const fields = {
   url: Type.String({ format: 'uri', pattern: '^https?://', maxLength: 2000 }),
   events: Type.Array(EventType, { minItems: 1, uniqueItems: true }),
@@ -106,10 +126,10 @@ const fields = {
     }),
   ),
 };
-export const NewEventSubscription = body(fields);
-export const EventSubscriptionChange = body({
+export const NewEventSubscription = named('EventSubscriptionCreate', body(fields));
+export const EventSubscriptionChange = input('EventSubscriptionPatch', {
   ...partial(NewEventSubscription).properties,
-  status: Type.Optional(oneOf('active', 'disabled')),
+  status: Type.Optional(SubscriptionStatus),
 });
 
 const shown = {
@@ -119,7 +139,7 @@ const shown = {
   description: nullable(Type.String()),
   events: Type.Array(Type.String()),
   ordered: Type.Boolean(),
-  status: oneOf('active', 'disabled'),
+  status: SubscriptionStatus,
   disabled_reason: nullable(Type.String()),
   disabled_at: nullable(Instant),
   previous_secret_until: nullable({
@@ -129,23 +149,23 @@ const shown = {
   created_at: Instant,
   updated_at: Instant,
 };
-export const EventSubscription = Type.Object(shown);
+export const EventSubscription = named('EventSubscription', Type.Object(shown));
 const secret = Type.String({ description: '`whsec_` and the base64 of 32 bytes; shown this once' });
-export const EventSubscriptionWithSecret = Type.Object({ ...shown, secret });
-export const ChangedEventSubscription = Type.Object({
-  ...shown,
+export const EventSubscriptionWithSecret = extended('EventSubscriptionCreated', EventSubscription, { secret });
+export const ChangedEventSubscription = extended('EventSubscriptionChanged', EventSubscription, {
   secret: Type.Optional({ ...secret, description: 'the new secret, where the url changed; shown this once' }),
 });
-export const RotatedSecret = Type.Object({ id: Uuid, secret, previous_secret_until: Instant });
+export const RotatedSecret = record('EventSubscriptionSecret', { id: Uuid, secret, previous_secret_until: Instant });
 
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const;
-export const EventDelivery = Type.Object({
+export const DeliveryStatus = named('DeliveryStatus', oneOf(...deliveryStatuses));
+export const EventDelivery = record('EventDelivery', {
   id: Uuid,
   study_id: Uuid,
   subscription_id: Uuid,
   event_id: Uuid,
   event_type: Type.String(),
-  status: oneOf(...deliveryStatuses),
+  status: DeliveryStatus,
   attempts: Type.Integer(),
   response_status: nullable(Type.Integer()),
   last_error: nullable(Type.String()),

@@ -5,7 +5,6 @@ import {
   Email,
   Paged,
   Type,
-  body,
   listOf,
   nullable,
   pageOf,
@@ -13,6 +12,9 @@ import {
   Instant,
   Uuid,
   oneOf,
+  named,
+  record,
+  input,
 } from '../http/common.schemas.js';
 import { Invite, Password, PasswordChanged, RevokeTokens, User } from './users.schemas.js';
 import {
@@ -26,8 +28,8 @@ import {
 import { withTokens } from './auth.service.js';
 
 const tag = 'Authentication';
-const Queued = Type.Object({ status: oneOf('queued') }, { additionalProperties: false });
-const Session = Type.Object({
+const Queued = named('MailQueued', Type.Object({ status: oneOf('queued') }, { additionalProperties: false }));
+const Session = record('LoginSession', {
   id: Uuid,
   created_at: Instant,
   last_used_at: Instant,
@@ -42,13 +44,14 @@ export const accountRoutes = [
   route({
     method: 'POST',
     path: '/api/auth/password/forgot',
+    operationId: 'requestPasswordReset',
     tag,
     summary: 'Request a password reset link',
     access: anyone,
     idempotencyKey: false,
     description:
       'Answered alike whether there is such an account or not. The link is in the mail alone, good once, for PASSWORD_RESET_MINUTES.',
-    body: body({ email: Email }),
+    body: input('PasswordForgotten', { email: Email }),
     responses: { 202: Queued, 503: undefined },
     handle: async ({ services, body: given, context }) => {
       await forgotPassword(services, given.email, context);
@@ -58,19 +61,21 @@ export const accountRoutes = [
   route({
     method: 'POST',
     path: '/api/auth/password/reset',
+    operationId: 'resetPassword',
     tag,
     summary: 'Reset the password with a mailed token',
     access: anyone,
     idempotencyKey: false,
     description:
       'Of a forgotten password or an invitation. Ends all logins and every other such link; a second factor stays. Tokens of /api/v1 go on unless `revoke_api_tokens` ends them; where there are or were some they are listed (200), else the answer is 204. A link that was used, has expired or is not known is 401 INVALID_LINK.',
-    body: body({ token: text(200, 1), new_password: Password, revoke_api_tokens: RevokeTokens }),
+    body: input('PasswordReset', { token: text(200, 1), new_password: Password, revoke_api_tokens: RevokeTokens }),
     responses: { 200: PasswordChanged, 204: undefined, 401: undefined, 503: undefined },
     handle: async ({ services, body: given, context }) => withTokens(await resetPassword(services, given, context)),
   }),
   route({
     method: 'GET',
     path: '/api/auth/sessions',
+    operationId: 'listLogins',
     tag,
     summary: 'List the current user’s logins',
     access: outsideStudy(signedIn),
@@ -86,6 +91,7 @@ export const accountRoutes = [
   route({
     method: 'DELETE',
     path: '/api/auth/sessions/{id}',
+    operationId: 'endLogin',
     tag,
     summary: 'End one of the current user’s logins',
     access: outsideStudy(signedIn),
@@ -100,6 +106,7 @@ export const accountRoutes = [
   route({
     method: 'POST',
     path: '/api/auth/logout-all',
+    operationId: 'logoutEverywhere',
     tag,
     summary: 'Log out everywhere',
     access: outsideStudy(signedIn),
@@ -115,6 +122,7 @@ export const accountRoutes = [
   route({
     method: 'POST',
     path: '/api/users/invite',
+    operationId: 'inviteUser',
     tag: 'Users',
     summary: 'Invite a user',
     access: outsideStudy(roles('admin')),
@@ -129,6 +137,7 @@ export const accountRoutes = [
   route({
     method: 'POST',
     path: '/api/users/{id}/invite',
+    operationId: 'resendInvitation',
     tag: 'Users',
     summary: 'Resend an invitation',
     access: outsideStudy(roles('admin')),

@@ -1,4 +1,4 @@
-import { Instant, Type, Uuid, nullable, oneOf } from '../http/common.schemas.js';
+import { Instant, Type, Uuid, nullable, oneOf, record, Remark } from '../http/common.schemas.js';
 
 const flag = (fallback: boolean, description: string) =>
   Type.Optional(Type.Boolean({ default: fallback, description }));
@@ -37,7 +37,7 @@ const Brief = {
   site_code: nullable(Type.String()),
 };
 const RowFault = { field: nullable(Type.String()), code: Type.String(), message: Type.String() };
-export const ImportResult = Type.Object({
+export const ImportResult = record('ParticipantImportResult', {
   success: Type.Boolean({ description: 'no row failed' }),
   dry_run: Type.Boolean(),
   total_rows: Type.Integer(),
@@ -55,13 +55,13 @@ export const ImportResult = Type.Object({
   ),
   updated_participants: Type.Array(Type.Object({ ...Brief, fields: Type.Array(Type.String()) })),
   created_sites: Type.Array(Type.String()),
-  warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
+  warnings: Type.Array(Remark),
   file: Type.Record(Type.String(), Type.String(), {
     description: 'what was found out about it: encoding, separator, sheet',
   }),
 });
 export const TemplateQuery = Type.Object({ format: Type.Optional(oneOf('csv', 'xlsx')) });
-export const ImportStatus = Type.Object({
+export const ImportStatus = record('ParticipantImport', {
   import_id: Uuid,
   study_id: Uuid,
   requested_by_id: Uuid,

@@ -1,28 +1,42 @@
+import { ParticipantStatus } from '../participants/participants.schemas.js';
 import { Anchor } from '../anchor/anchor.schemas.js';
-import { Instant, IsoDate, Json, Type, Uuid, nullable, oneOf, paging, text } from '../http/common.schemas.js';
+import {
+  Instant,
+  IsoDate,
+  Json,
+  Type,
+  Uuid,
+  nullable,
+  oneOf,
+  paging,
+  text,
+  named,
+  record,
+} from '../http/common.schemas.js';
 import { VisitStatus } from '../scheduling/schedules.schemas.js';
-import { SummarySource } from '../assessment/sessions/sessions.schemas.js';
+import { SessionSource, SummarySource } from '../assessment/sessions/sessions.schemas.js';
 
 export const reportFilters = {
   from: Type.Optional({
     ...IsoDate,
     description:
       'first day: of participants by enrollment_date, of sessions by their start (UTC), of visits by target_date',
+    'x-parameter': 'FirstDay',
   }),
-  to: Type.Optional({ ...IsoDate, description: 'last day, inclusive' }),
-  site_code: Type.Optional({ ...text(64, 1), description: 'participants of this site' }),
-  arm: Type.Optional({ ...text(100, 1), description: 'participants of this arm' }),
+  to: Type.Optional({ ...IsoDate, description: 'last day, inclusive', 'x-parameter': 'LastDay' }),
+  site_code: Type.Optional({ ...text(64, 1), description: 'participants of this site', 'x-parameter': 'SiteCode' }),
+  arm: Type.Optional({ ...text(100, 1), description: 'participants of this arm', 'x-parameter': 'Arm' }),
 };
 export const ReportQuery = Type.Object(reportFilters);
 export const SitesReportQuery = Type.Object({ ...reportFilters, ...paging });
-const Adherence = oneOf('early', 'in_window', 'late', 'missed', 'pending', 'cancelled');
+const Adherence = named('Adherence', oneOf('early', 'in_window', 'late', 'missed', 'pending', 'cancelled'));
 export const VisitReportQuery = Type.Object({ ...reportFilters, ...paging, adherence: Type.Optional(Adherence) });
 export const PersonReportQuery = Type.Object({ from: reportFilters.from, to: reportFilters.to });
 
 /** What every report bears: when it was made, and what narrowed it. */
 const head = {
   generated_at: Instant,
-  filters: Type.Object({
+  filters: record('ReportFilters', {
     from: nullable(IsoDate),
     to: nullable(IsoDate),
     site_code: nullable(Type.String()),
@@ -32,8 +46,8 @@ const head = {
 const N = Type.Integer({ minimum: 0 });
 const Rate = nullable(Type.Number({ minimum: 0, maximum: 1, description: 'null where nothing is due' }));
 
-export const TotalsReport = Type.Object({ ...head, studies: N, participants: N, sessions: N, visits: N });
-export const SummaryReport = Type.Object({
+export const TotalsReport = record('TotalsReport', { ...head, studies: N, participants: N, sessions: N, visits: N });
+export const SummaryReport = record('SummaryReport', {
   ...head,
   participants: Type.Object({ total: N, enrolled: N, withdrawn: N }),
   sessions: Type.Object({ total: N, completed: N, expired: N }),
@@ -41,7 +55,7 @@ export const SummaryReport = Type.Object({
   anchors: Type.Object({ unset: N, provisional: N, finalized: N, overridden: N }),
   adherence: Type.Object({ due: N, completed_in_window: N, rate: Rate }),
 });
-export const EnrollmentReport = Type.Object({
+export const EnrollmentReport = record('EnrollmentReport', {
   ...head,
   total: N,
   without_date: N,
@@ -50,7 +64,7 @@ export const EnrollmentReport = Type.Object({
   ),
   by_site: Type.Array(Type.Object({ site_code: nullable(Type.String()), enrolled: N })),
 });
-export const CompletionReport = Type.Object({
+export const CompletionReport = record('CompletionReport', {
   ...head,
   by_window: Type.Array(
     Type.Object({
@@ -65,7 +79,7 @@ export const CompletionReport = Type.Object({
     }),
   ),
 });
-const Distribution = Type.Object({
+const Distribution = record('MetricDistribution', {
   n: N,
   excluded: Type.Integer({
     description: 'values that no test yields (absolute value above 10¹²): kept, exported, and in no other figure here',
@@ -78,13 +92,13 @@ const Distribution = Type.Object({
   min: nullable(Type.Number()),
   max: nullable(Type.Number()),
 });
-export const ModulesReport = Type.Object({
+export const ModulesReport = record('ModulesReport', {
   ...head,
   by_task: Type.Array(
     Type.Object({ task: Type.String(), sessions: N, metrics: Type.Record(Type.String(), Distribution) }),
   ),
 });
-export const SitesReport = Type.Object({
+export const SitesReport = record('SitesReport', {
   ...head,
   total: N,
   items: Type.Array(
@@ -97,7 +111,7 @@ export const SitesReport = Type.Object({
     }),
   ),
 });
-const ReportedVisit = Type.Object({
+const ReportedVisit = record('ReportedVisit', {
   id: Uuid,
   participant_id: Uuid,
   participant_code: Type.String(),
@@ -113,23 +127,23 @@ const ReportedVisit = Type.Object({
   adherence: Adherence,
   days_off_target: nullable(Type.Integer({ description: 'of a completed visit; negative: before the target' })),
 });
-export const VisitsReport = Type.Object({ ...head, items: Type.Array(ReportedVisit), total: N });
+export const VisitsReport = record('VisitsReport', { ...head, items: Type.Array(ReportedVisit), total: N });
 
-const ReportedSession = Type.Object({
+const ReportedSession = record('ReportedSession', {
   id: Uuid,
   visit_id: nullable(Uuid),
   battery_id: nullable(Type.Integer()),
   battery_version: nullable(Type.Integer()),
   language: nullable(Type.String()),
   status: Type.String(),
-  source: oneOf('online', 'offline'),
+  source: SessionSource,
   started_at: Instant,
   completed_at: nullable(Instant),
   task_summaries: Type.Record(Type.String(), Json),
   summary_sources: Type.Record(Type.String(), SummarySource),
   trial_count: N,
 });
-export const ParticipantReport = Type.Object({
+export const ParticipantReport = record('ParticipantReport', {
   ...head,
   identity: Type.Object({
     id: Uuid,
@@ -138,7 +152,7 @@ export const ParticipantReport = Type.Object({
     external_id: nullable(Type.String()),
     site_code: nullable(Type.String()),
     arm: nullable(Type.String()),
-    status: oneOf('enrolled', 'withdrawn'),
+    status: ParticipantStatus,
     preferred_language: nullable(Type.String()),
     enrollment_date: nullable(IsoDate),
     withdrawn_at: nullable(Instant),

@@ -1,7 +1,7 @@
 import { listVersions } from '../../db/scheduling/schedule-versions.queries.js';
 import { inStudy } from '../http/access.js';
 import { route, tagged, response } from '../http/route.js';
-import { IsoDate, Type, Uuid, nullable, oneOf } from '../http/common.schemas.js';
+import { IsoDate, Type, Uuid, nullable, oneOf, record, extended } from '../http/common.schemas.js';
 import { versionDiff, versionWithVisits } from './schedule-versions.service.js';
 import { scheduleAsOf } from './as-of.service.js';
 import { AsOf } from '../participants/as-of.schemas.js';
@@ -9,7 +9,7 @@ import { asOf } from '../participants/as-of.schemas.js';
 import { VersionSummary } from './schedule-versions.schemas.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}';
-const Visit = Type.Object({
+const Visit = record('ScheduleVersionVisit', {
   id: Uuid,
   visit_key: Uuid,
   name: Type.String(),
@@ -19,15 +19,19 @@ const Visit = Type.Object({
   status: Type.String(),
   carried: Type.Boolean(),
 });
-const VersionWithVisits = Type.Object({
-  ...VersionSummary.properties,
+const VersionWithVisits = extended('ScheduleVersion', VersionSummary, {
   participant_id: Uuid,
   study_id: Uuid,
   superseded_by_id: nullable(Uuid),
   scheduling_settings: Type.Record(Type.String(), Type.Unknown()),
   visits: Type.Array(Visit),
 });
-const Diff = Type.Object({
+const Schedule = record('Schedule', {
+  participant_id: Uuid,
+  schedule_version: nullable(VersionSummary),
+  visits: Type.Array(Visit),
+});
+const Diff = record('ScheduleVersionDiff', {
   from: Uuid,
   to: Uuid,
   visits: Type.Array(
@@ -45,6 +49,7 @@ export const scheduleVersionRoutes = [
   route({
     method: 'GET',
     path: `${path}/schedule`,
+    operationId: 'getSchedule',
     tag: 'Schedules',
     summary: 'Get the schedule, current or as of an instant',
     access: inStudy(),
@@ -53,13 +58,14 @@ export const scheduleVersionRoutes = [
     query: AsOf,
     responses: {
       400: undefined,
-      200: Type.Object({ participant_id: Uuid, schedule_version: nullable(VersionSummary), visits: Type.Array(Visit) }),
+      200: Schedule,
     },
     handle: ({ tx, params, query }) => scheduleAsOf(tx, params.participant_id, query.as_of),
   }),
   route({
     method: 'GET',
     path: `${path}/schedule-versions`,
+    operationId: 'listScheduleVersions',
     tag: 'Schedules',
     summary: 'List schedule versions',
     access: inStudy(),
@@ -70,6 +76,7 @@ export const scheduleVersionRoutes = [
   route({
     method: 'GET',
     path: `${path}/schedule-versions/{version_id}`,
+    operationId: 'getScheduleVersion',
     tag: 'Schedules',
     summary: 'Get a schedule version with its visits',
     access: inStudy(),
@@ -82,6 +89,7 @@ export const scheduleVersionRoutes = [
   route({
     method: 'GET',
     path: `${path}/schedule-versions/{a_id}/diff/{b_id}`,
+    operationId: 'compareScheduleVersions',
     tag: 'Schedules',
     summary: 'Compare two schedule versions',
     access: inStudy(),

@@ -12,6 +12,7 @@ import {
   nullable,
   oneOf,
   pageOf,
+  record,
 } from '../http/common.schemas.js';
 import type { Static } from '../http/common.schemas.js';
 import { withEarlierOverrides } from './earlier-overrides.service.js';
@@ -30,25 +31,27 @@ const examples = Type.Partial(
     ),
   ),
 );
-const DryRun = Type.Object(
-  {
-    dry_run: Type.Boolean(),
-    policy: Policy,
-    total: Type.Integer(),
-    would_change: Type.Integer(),
-    counts,
-    schedules_regenerated: Type.Integer(),
-    moved_by_earlier_override: Type.Integer({
-      description:
-        'of them, those whose visits all move since an override with `regenerate_schedule: false` had left them on the former date',
-    }),
-    examples,
-  },
-  { $id: 'PolicyDryRun' },
-);
+const DryRun = record('PolicyDryRun', {
+  dry_run: Type.Boolean(),
+  policy: Policy,
+  total: Type.Integer(),
+  would_change: Type.Integer(),
+  counts,
+  schedules_regenerated: Type.Integer(),
+  moved_by_earlier_override: Type.Integer({
+    description:
+      'of them, those whose visits all move since an override with `regenerate_schedule: false` had left them on the former date',
+  }),
+  examples,
+});
 /** As saving it is answered. */
-const SavedPolicy = Type.Object({ ...Policy.properties, ...earlierOverrides });
-const Reanchoring = Type.Object({
+const SavedPolicy = record('PolicySaved', { ...Policy.properties, ...earlierOverrides });
+/** What setting it is answered: with `dry_run=true` what would change. */
+const PolicySet = Type.Unsafe<Static<typeof SavedPolicy> | Static<typeof DryRun>>({
+  $id: 'PolicySet',
+  anyOf: [SavedPolicy, DryRun],
+});
+const Reanchoring = record('Reanchoring', {
   change_id: Type.String(),
   status: oneOf('pending', 'running', 'completed', 'failed'),
   seen: Type.Integer(),
@@ -56,7 +59,7 @@ const Reanchoring = Type.Object({
   moved: Type.Integer(),
   schedules: Type.Integer(),
 });
-const PolicyVersion = Type.Object({
+const PolicyVersion = record('PolicyVersion', {
   policy_version: Type.Integer(),
   author_id: nullable(Uuid),
   created_at: Instant,
@@ -68,6 +71,7 @@ export const policyRoutes = [
   route({
     method: 'GET',
     path,
+    operationId: 'getEnrollmentPolicy',
     tag: 'Anchor policy',
     summary: 'Get the current enrollment policy',
     access: inStudy(),
@@ -78,6 +82,7 @@ export const policyRoutes = [
   route({
     method: 'POST',
     path,
+    operationId: 'setEnrollmentPolicy',
     tag: 'Anchor policy',
     summary: 'Set the enrollment policy',
     access: staff.configure,
@@ -87,7 +92,7 @@ export const policyRoutes = [
     query: Type.Object({ dry_run: Type.Optional(Type.Boolean({ default: false })) }),
     body: PolicyInput,
     responses: {
-      200: Type.Unsafe<Static<typeof SavedPolicy> | Static<typeof DryRun>>({ anyOf: [SavedPolicy, DryRun] }),
+      200: PolicySet,
     },
     handle: async ({ tx, audit, actor, context, params, query, body }) => {
       const policy = acceptPolicy(body);
@@ -101,6 +106,7 @@ export const policyRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/reanchorings/{change_id}',
+    operationId: 'getReanchoring',
     tag: 'Anchor policy',
     summary: 'Get the progress of a re-anchoring',
     access: inStudy(),
@@ -111,6 +117,7 @@ export const policyRoutes = [
   route({
     method: 'GET',
     path: `${path}/versions`,
+    operationId: 'listPolicyVersions',
     tag: 'Anchor policy',
     summary: 'List versions of the enrollment policy, newest first',
     access: inStudy(),
@@ -122,6 +129,7 @@ export const policyRoutes = [
   route({
     method: 'GET',
     path: `${path}/versions/{policy_version}`,
+    operationId: 'getPolicyVersion',
     tag: 'Anchor policy',
     summary: 'Get a version of the enrollment policy',
     access: inStudy(),

@@ -21,7 +21,7 @@ import { MAX_SYNC_ITEMS, checkConflicts, countResults, sync } from './sync.servi
 import { getConflictOrThrow, resolve } from './sync-conflicts.service.js';
 
 const items =
-  'An item is checked by itself (its schema stands in `x-item`): `created`, `duplicate`, `conflict` (kept: see the study’s sync-conflicts) or `rejected` with code and message, always with 200. The same again changes nothing. A local id belongs to the participant and, where `deviceId` is given, to that device: two devices’ sessions of one id are two. A session that goes on may change zone, language and device. A response belongs to the session item that it came with: what came with a refused session is kept with its conflict, what came with a rejected one is rejected. One that comes without its session and may be of several is rejected with AMBIGUOUS_SESSION: send the session with it, its `deviceId`, or the server id as `sessionId`. For 30 days after a withdrawal the participant’s own token delivers what was recorded before it; anything recorded later is rejected with PARTICIPANT_WITHDRAWN.';
+  'An item is checked by itself, so that what does not fit its schema refuses no other: `created`, `duplicate`, `conflict` (kept: see the study’s sync-conflicts) or `rejected` with code and message, always with 200. The same again changes nothing. A local id belongs to the participant and, where `deviceId` is given, to that device: two devices’ sessions of one id are two. A session that goes on may change zone, language and device. A response belongs to the session item that it came with: what came with a refused session is kept with its conflict, what came with a rejected one is rejected. One that comes without its session and may be of several is rejected with AMBIGUOUS_SESSION: send the session with it, its `deviceId`, or the server id as `sessionId`. For 30 days after a withdrawal the participant’s own token delivers what was recorded before it; anything recorded later is rejected with PARTICIPANT_WITHDRAWN.';
 const deviceTime = (headers: Record<string, unknown>): string | undefined =>
   typeof headers['x-device-time'] === 'string' ? headers['x-device-time'] : undefined;
 
@@ -29,6 +29,7 @@ export const syncRoutes = [
   route({
     method: 'GET',
     path: '/api/sync/status',
+    operationId: 'getSyncStatus',
     tag: 'Offline sync',
     summary: 'Check that the service is reachable',
     access: anyone,
@@ -38,6 +39,7 @@ export const syncRoutes = [
   route({
     method: 'POST',
     path: '/api/sync/sessions',
+    operationId: 'syncSession',
     tag: 'Offline sync',
     summary: 'Sync one offline session',
     description: items,
@@ -57,6 +59,7 @@ export const syncRoutes = [
   route({
     method: 'POST',
     path: '/api/sync/responses',
+    operationId: 'syncResponse',
     tag: 'Offline sync',
     summary: 'Sync one offline response',
     description: items,
@@ -76,6 +79,7 @@ export const syncRoutes = [
   route({
     method: 'POST',
     path: '/api/sync/bulk',
+    operationId: 'syncBulk',
     tag: 'Offline sync',
     summary: 'Sync many offline items',
     access: evenWithdrawn(sessionCallers),
@@ -95,6 +99,7 @@ export const syncRoutes = [
   route({
     method: 'POST',
     path: '/api/sync/check-conflicts',
+    operationId: 'checkSyncConflicts',
     tag: 'Offline sync',
     summary: 'Check a sync for conflicts',
     description:
@@ -109,6 +114,7 @@ export const syncRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/sync-conflicts',
+    operationId: 'listSyncConflicts',
     tag: 'Offline sync',
     summary: 'List sync conflicts of a study',
     access: inStudy(),
@@ -134,6 +140,7 @@ export const syncRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/sync-conflicts/{conflict_id}',
+    operationId: 'getSyncConflict',
     tag: 'Offline sync',
     summary: 'Get a sync conflict',
     access: inStudy(),
@@ -144,6 +151,7 @@ export const syncRoutes = [
   route({
     method: 'POST',
     path: '/api/studies/{study_id}/sync-conflicts/{conflict_id}/resolve',
+    operationId: 'resolveSyncConflict',
     tag: 'Offline sync',
     summary: 'Resolve a sync conflict',
     access: staff.participants,

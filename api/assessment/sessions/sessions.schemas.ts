@@ -5,23 +5,33 @@ import {
   TimeZone,
   Type,
   Uuid,
-  body,
   nullable,
   oneOf,
   text,
+  record,
+  named,
+  input,
+  Remark,
+  extended,
 } from '../../http/common.schemas.js';
 
-const Remark = Type.Object({ code: Type.String(), task: Type.String(), message: Type.String(), count: Type.Integer() });
-export const SessionWarning = Type.Object({
+const TaskRemark = record('TaskRemark', {
+  code: Type.String(),
+  task: Type.String(),
+  message: Type.String(),
+  count: Type.Integer(),
+});
+export const SessionWarning = record('SessionWarning', {
   code: Type.String(),
   message: Type.String(),
   visit_ids: Type.Optional(Type.Array(Uuid, { description: 'of SEVERAL_OPEN_VISITS: each may be named as the visit' })),
 });
 const Summary = Type.Record(Type.String(), Type.Number());
 /** The client's summary counts; where it gave none, the one that its trials give. */
-export const SummarySource = oneOf('client', 'computed');
-export const SessionStatus = oneOf('active', 'completed', 'expired', 'abandoned');
-const Sync = nullable(oneOf('pending', 'synced', 'failed'));
+export const SummarySource = named('SummarySource', oneOf('client', 'computed'));
+export const SessionStatus = named('SessionStatus', oneOf('active', 'completed', 'expired', 'abandoned'));
+export const SessionSource = named('SessionSource', oneOf('online', 'offline'));
+const Sync = nullable(named('SyncState', oneOf('pending', 'synced', 'failed')));
 
 const session = {
   id: nullable(Uuid),
@@ -34,13 +44,13 @@ const session = {
   battery_version: nullable(Type.Integer()),
   language: nullable(Type.String()),
   status: SessionStatus,
-  source: oneOf('online', 'offline'),
+  source: SessionSource,
   local_id: nullable(Type.String()),
   device_id: nullable(Type.String()),
   clock_skew_ms: nullable(
     Type.Integer({ description: 'how far the device’s clock was ahead when it sent the session' }),
   ),
-  quality_flags: Type.Array(Type.Object({ code: Type.String(), message: Type.String() }), {
+  quality_flags: Type.Array(Remark, {
     description: 'times that are not plausible: kept as they were sent',
   }),
   started_at: Instant,
@@ -55,9 +65,8 @@ const session = {
   created_at: Instant,
   updated_at: Instant,
 };
-export const Session = Type.Object(session);
-export const SessionDetails = Type.Object({
-  ...session,
+export const Session = named('AssessmentSession', Type.Object(session));
+export const SessionDetails = extended('AssessmentSessionDetails', Session, {
   tasks: Type.Array(
     Type.Object(
       {
@@ -68,8 +77,8 @@ export const SessionDetails = Type.Object({
         summary_source: SummarySource,
         computed_summary: Summary,
         summary_difference: Summary,
-        quality_flags: Type.Array(Remark),
-        warnings: Type.Array(Remark),
+        quality_flags: Type.Array(TaskRemark),
+        warnings: Type.Array(TaskRemark),
         trial_count: Type.Integer(),
         content_hash: Type.String(),
         submitted_at: Instant,
@@ -81,7 +90,7 @@ export const SessionDetails = Type.Object({
 
 const IdOrCode = text(64, 1);
 /** `participant_id` and `site_id` may be the id or the code; a code needs the study: `study_id` here or the context. */
-export const Start = body({
+export const Start = input('SessionStart', {
   participant_id: IdOrCode,
   site_id: Type.Optional(nullable(IdOrCode)),
   language: Type.Optional(Language),
@@ -91,7 +100,7 @@ export const Start = body({
   timezone: Type.Optional(TimeZone),
   device_id: Type.Optional(text(200, 1)),
 });
-export const Started = Type.Object({
+export const Started = record('SessionStarted', {
   sessionId: Uuid,
   expiresAt: Instant,
   visitId: nullable(Uuid),
@@ -108,7 +117,7 @@ const Metrics = Type.Unsafe<Record<string, number | null>>({
   propertyNames: { minLength: 1, maxLength: 100 },
   additionalProperties: { type: ['number', 'null'], description: 'null: not measured' },
 });
-export const RawTrial = body({
+export const RawTrial = input('RawTrial', {
   task: TaskKey,
   trial_index: Type.Integer({ minimum: 0, maximum: 2_147_483_647 }),
   rt: nullable(Type.Number({ minimum: 0, maximum: 86_400_000, description: 'milliseconds; null: no reaction' })),
@@ -127,16 +136,19 @@ export const RawTrial = body({
     }),
   ),
 });
-export const TaskSummaries = Type.Unsafe<Record<string, Record<string, number | null>>>({
-  type: 'object',
-  maxProperties: 200,
-  propertyNames: TaskKey,
-  additionalProperties: Metrics,
-});
+export const TaskSummaries = named(
+  'TaskSummaries',
+  Type.Unsafe<Record<string, Record<string, number | null>>>({
+    type: 'object',
+    maxProperties: 200,
+    propertyNames: TaskKey,
+    additionalProperties: Metrics,
+  }),
+);
 export const TaskSummary = Metrics;
 export const TaskName = TaskKey;
 /** At most 50,000 trials (413). */
-export const Submission = body({
+export const Submission = input('Submission', {
   session_id: Type.String({ minLength: 1, maxLength: 100 }),
   module_id: Type.Optional({
     ...Uuid,
@@ -146,7 +158,7 @@ export const Submission = body({
   task_summaries: TaskSummaries,
   raw_trials: Type.Optional(Type.Array(RawTrial)),
 });
-export const Submitted = Type.Object({
+export const Submitted = record('SubmissionResult', {
   session_id: Uuid,
   status: oneOf('accepted', 'duplicate'),
   tasks: Type.Integer(),
@@ -154,10 +166,10 @@ export const Submitted = Type.Object({
   checksum: Type.String({
     description: 'SHA-256, hex, of the canonical JSON (RFC 8785) of {raw_trials, task_summaries} as sent',
   }),
-  warnings: Type.Array(Remark),
-  quality_flags: Type.Array(Remark),
+  warnings: Type.Array(TaskRemark),
+  quality_flags: Type.Array(TaskRemark),
 });
-export const SessionState = Type.Object({
+export const SessionState = record('SessionState', {
   session_id: Uuid,
   status: SessionStatus,
   expires_at: nullable(Instant),
@@ -175,14 +187,14 @@ export const SessionState = Type.Object({
     }),
   ),
 });
-export const End = body({ session_id: Type.String({ minLength: 1, maxLength: 100 }) });
-export const Ended = Type.Object({
+export const End = input('SessionEnd', { session_id: Type.String({ minLength: 1, maxLength: 100 }) });
+export const Ended = record('SessionEnded', {
   session_id: Uuid,
   status: oneOf('completed'),
   completed_at: Instant,
   visit_id: nullable(Uuid),
 });
-export const Trial = Type.Object({
+export const Trial = record('Trial', {
   task: Type.String(),
   trial_index: Type.Integer(),
   rt: nullable(Type.Number()),

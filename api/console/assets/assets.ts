@@ -36,6 +36,7 @@ export const assetRoutes = [
     method: 'GET',
     path: '/console/assets/{file}',
     tag: 'Console',
+    hidden: true,
     summary: 'Get a style or script of the console',
     access: anyone,
     rateLimit: 'none',
