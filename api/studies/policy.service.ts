@@ -75,7 +75,7 @@ export async function savePolicy(
 ): Promise<SavedPolicy> {
   const study = await tx('studies')
     .where({ id: studyId })
-    .forUpdate()
+    .forNoKeyUpdate()
     .first('policy_version', tx.raw(`config->'enrollment_date_policy' as policy`));
   const first = study.policy === null;
   if (!first && sameJson(study.policy, policy))
