@@ -6,6 +6,7 @@ import {
   Type,
   Uuid,
   body,
+  claimed,
   earlierOverrides,
   nullable,
   oneOf,
@@ -80,6 +81,7 @@ export const Visit = Type.Object({
   reviewed_at: nullable(Instant),
   reviewed_by_id: nullable(Uuid),
   review_resolution: nullable(Type.String()),
+  ...claimed,
   moved_from: nullable(
     Type.Object(
       { target_date: IsoDate, window_open: IsoDate, window_close: IsoDate },

@@ -7,6 +7,7 @@ import {
   Paged,
   Type,
   Uuid,
+  claimed,
   earlierOverrides,
   listOf,
   nullable,
@@ -59,6 +60,7 @@ const Reanchoring = Type.Object({
 const PolicyVersion = Type.Object({
   policy_version: Type.Integer(),
   author_id: nullable(Uuid),
+  ...claimed,
   created_at: Instant,
   policy: Policy,
 });

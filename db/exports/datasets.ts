@@ -284,6 +284,7 @@ export const datasets = {
       json('generation_warnings', 'what was to be said'),
       instant('generated_at', 'when'),
       id('generated_by_id', 'by whom'),
+      ...claimedColumn,
       id('superseded_by_id', 'the next one'),
       instant('superseded_at', 'when it was replaced'),
       textColumn('supersede_reason', 'why'),

@@ -7,6 +7,7 @@ import {
   Type,
   Uuid,
   body,
+  claimed,
   nullable,
   oneOf,
   text,
@@ -132,5 +133,6 @@ export const Conflict = Type.Object({
   resolved_by_id: nullable(Uuid),
   resolved_at: nullable(Instant),
   detected_at: Instant,
+  ...claimed,
 });
 export const Resolve = body({ keep: oneOf('server', 'local', 'both'), reason: Reason });
