@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { takeAsker } from '../../db/capture/capture-questions.queries.js';
 import { findConfig, updateConfig } from '../../db/capture/datacapture-configs.queries.js';
 import type { ConfigChange, DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
-import { pushesAtEvents, renameEvents } from '../../db/capture/known-events.queries.js';
+import { lockSchedules, pushesAtEvents, renameEvents } from '../../db/capture/known-events.queries.js';
 import { requestPushesAgain } from '../../db/capture/push-requests.queries.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { inScope } from '../../db/client/transaction.js';
@@ -30,7 +30,7 @@ export function noteEvents(
   questionId?: string,
 ): Promise<boolean> {
   return inScope(deps.database, studyId, async ({ tx, audit }) => {
-    const config = await findConfig(tx, studyId, 'for update');
+    const config = await findConfig(tx, studyId, 'for no key update');
     if (!config) return false;
     const { known, renames } = followEvents(config.known_events, listed);
     if (isDeepStrictEqual(known, config.known_events)) return false;
@@ -40,6 +40,7 @@ export function noteEvents(
     await updateConfig(tx, studyId, change);
     if (renames.length === 0) return false;
     const asker = await takeAsker(tx, { studyId, kind: 'events', id: questionId });
+    await lockSchedules(tx, studyId);
     const visits = await renameEvents(tx, studyId, renames);
     const pushes = await pushesAtEvents(
       tx,
@@ -50,7 +51,8 @@ export function noteEvents(
       tx,
       pushes.map(({ id }) => id),
     );
-    // A schedule that was being made meanwhile may have the old name: whoever has the new one is left as he is.
+    // The first schedule of somebody who was enrolled meanwhile may have the old name: whoever has the new one is left
+    // as he is.
     await putOutbox(tx, [
       { topic: 'study-changed', studyId, subject: studyId, payload: { kind: 'mapping', ...asker } },
     ]);

@@ -112,7 +112,7 @@ async function listRecords(
     sync.changed_since === null ? all : await listIds(client, plan, { dateRangeBegin: rangeBegin(sync.changed_since) });
   const vanished = await vanishedOf(deps, { study_id, config, client, plan, present: new Set(all) });
   await inScope(deps.database, study_id, async ({ tx }) => {
-    const current = await syncs.findSync(tx, sync_id, 'for update');
+    const current = await syncs.findSync(tx, sync_id, 'for no key update');
     if (current && !current.listed) {
       await syncs.storeList(tx, current, {
         read,
@@ -161,8 +161,8 @@ async function endSync(
   { sync_id, study_id, basis }: DatacaptureSyncStart & { basis: string },
 ): Promise<void> {
   await inScope(deps.database, study_id, async (work) => {
-    const sync = await syncs.findSync(work.tx, sync_id, 'for update');
-    const config = await findConfig(work.tx, study_id, 'for update');
+    const sync = await syncs.findSync(work.tx, sync_id, 'for no key update');
+    const config = await findConfig(work.tx, study_id, 'for no key update');
     if (!sync || !config) return;
     await syncs.nameRenamed(work.tx, sync);
     if (!(await syncs.closeSync(work.tx, sync_id, { status: 'completed' }))) return;
@@ -184,7 +184,7 @@ async function failSync(
   fault: TriggerFault,
 ): Promise<void> {
   await inScope(deps.database, study_id, async (work) => {
-    const sync = await syncs.findSync(work.tx, sync_id, 'for update');
+    const sync = await syncs.findSync(work.tx, sync_id, 'for no key update');
     if (
       !sync ||
       !(await syncs.closeSync(work.tx, sync_id, { status: 'failed', code: fault.type, message: fault.message }))

@@ -1,4 +1,4 @@
-import { isGrpcServiceError } from '@temporalio/client';
+import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 
 const NOT_FOUND = 5;
@@ -9,12 +9,24 @@ const NOT_FOUND = 5;
  * @throws Error while one runs still, or is listed so: the relay tries again later
  */
 export async function deleteRuns(client: Client, workflowId: string): Promise<void> {
-  let running = false;
-  for await (const run of client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
-    if (run.status.name === 'RUNNING') running = true;
-    else await deleteRun(client, workflowId, run.runId);
+  const runs = new Map<string, boolean>();
+  for await (const { runId, status } of client.workflow.list({ query: `WorkflowId = '${workflowId}'` }))
+    runs.set(runId, status.name === 'RUNNING');
+  const latest = await latestRun(client, workflowId);
+  if (latest) runs.set(latest.runId, latest.running);
+  for (const [runId, running] of runs) if (!running) await deleteRun(client, workflowId, runId);
+  if ([...runs.values()].includes(true)) throw new Error('a run of the workflow is there still');
+}
+
+/** The run that was begun last. The list may not name it yet: it follows what happens by about a second. */
+async function latestRun(client: Client, workflowId: string): Promise<{ runId: string; running: boolean } | undefined> {
+  try {
+    const { runId, status } = await client.workflow.getHandle(workflowId).describe();
+    return { runId, running: status.name === 'RUNNING' };
+  } catch (fault) {
+    if (fault instanceof WorkflowNotFoundError) return undefined;
+    throw fault;
   }
-  if (running) throw new Error('a run of the workflow is there still');
 }
 
 async function deleteRun(client: Client, workflowId: string, runId: string): Promise<void> {
@@ -24,7 +36,7 @@ async function deleteRun(client: Client, workflowId: string, runId: string): Pro
       workflowExecution: { workflowId, runId },
     });
   } catch (fault) {
-    // The list follows what happens by about a second: it may be deleted already.
+    // It may be deleted already, and listed still.
     if (!isGrpcServiceError(fault) || fault.code !== (NOT_FOUND as typeof fault.code)) throw fault;
   }
 }

@@ -8,7 +8,7 @@ import type { Facts, Trace, Transition } from '../../workflows/domain/util/types
 import { problem } from '../http/errors.js';
 import type { Tx } from '../../db/client/database.js';
 
-export interface DecisionView {
+export interface DecisionView extends Pick<DecisionRow, 'imported' | 'imported_by' | 'original_users'> {
   history_id: string;
   policy_version: number;
   policy: Policy;

@@ -82,7 +82,7 @@ export async function saveConfig(
   const { change, warnings: notices } = await withPresentEvents(saving, given, secondsOfCheck(saving));
   if (saving.strict) await refuseUnknownNames(saving, change);
   const { created, row } = await inScope(saving.services.database, saving.studyId, async ({ tx, audit }) => {
-    const stored = await findConfig(tx, saving.studyId, 'for update');
+    const stored = await findConfig(tx, saving.studyId, 'for no key update');
     saving.assertIfMatch(stored && versioned(stored));
     const origins = changedOrigin(stored?.api_url, change);
     const whole = stored ? change : { ...(await captureDefaults(tx, saving.studyId)), ...change };

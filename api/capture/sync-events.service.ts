@@ -33,7 +33,7 @@ export async function syncEvents(
 ): Promise<EventSync> {
   const { services, actor, context, studyId } = who;
   return inScope(services.database, studyId, async ({ tx, audit }) => {
-    const config = (await findConfig(tx, studyId, 'for update')) ?? (await requireConfig(tx, studyId));
+    const config = (await findConfig(tx, studyId, 'for no key update')) ?? (await requireConfig(tx, studyId));
     const mapping = config.event_battery_mapping;
     const unknown = await unknownBatteries(
       tx,

@@ -228,7 +228,7 @@ async function targetStudy(change: RequestScope, { study_id, study_code, study_n
       detail: 'study_id is not a valid uuid',
       errors: [{ path: 'study_id', code: 'FORMAT', message: 'study_id is not a valid uuid' }],
     });
-  const { id } = await getStudyOrThrow(change.tx, study_id, true);
+  const { id } = await getStudyOrThrow(change.tx, study_id, 'contents');
   if (!(await studyIsEmpty(change.tx, id)))
     throw problem('STUDY_NOT_EMPTY', {
       detail: 'The study is not empty: a document is loaded into an empty one only.',

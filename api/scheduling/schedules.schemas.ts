@@ -6,6 +6,7 @@ import {
   Type,
   Uuid,
   body,
+  claimed,
   earlierOverrides,
   nullable,
   oneOf,
@@ -87,6 +88,7 @@ export const Visit = record('ScheduledVisit', {
   reviewed_at: nullable(Instant),
   reviewed_by_id: nullable(Uuid),
   review_resolution: nullable(Type.String()),
+  ...claimed,
   moved_from: nullable(
     Type.Object(
       { target_date: IsoDate, window_open: IsoDate, window_close: IsoDate },

@@ -7,6 +7,7 @@ import {
   Paged,
   Type,
   Uuid,
+  claimed,
   earlierOverrides,
   listOf,
   nullable,
@@ -62,6 +63,7 @@ const Reanchoring = record('Reanchoring', {
 const PolicyVersion = record('PolicyVersion', {
   policy_version: Type.Integer(),
   author_id: nullable(Uuid),
+  ...claimed,
   created_at: Instant,
   policy: Policy,
 });

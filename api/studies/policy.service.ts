@@ -24,6 +24,9 @@ interface Change {
 export interface PolicyVersion extends Record<string, unknown> {
   policy_version: number;
   author_id: string | null;
+  imported: boolean;
+  imported_by: string | null;
+  original_users: Record<string, string> | null;
   created_at: string;
 }
 
@@ -75,7 +78,7 @@ export async function savePolicy(
 ): Promise<SavedPolicy> {
   const study = await tx('studies')
     .where({ id: studyId })
-    .forUpdate()
+    .forNoKeyUpdate()
     .first('policy_version', tx.raw(`config->'enrollment_date_policy' as policy`));
   const first = study.policy === null;
   if (!first && sameJson(study.policy, policy))
@@ -126,5 +129,5 @@ export async function policyVersions(tx: Tx, studyId: string): Promise<PolicyVer
   return tx('enrollment_policies')
     .where({ study_id: studyId })
     .orderBy('policy_version', 'desc')
-    .select('policy_version', 'author_id', 'created_at', 'policy');
+    .select('policy_version', 'author_id', 'created_at', 'policy', 'imported', 'imported_by', 'original_users');
 }

@@ -10,7 +10,7 @@ import {
   studyHasData,
   updateStudy,
 } from '../../db/studies/studies.queries.js';
-import type { StudyRecord } from '../../db/studies/studies.queries.js';
+import type { StudyLock, StudyRecord } from '../../db/studies/studies.queries.js';
 import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
@@ -101,7 +101,7 @@ export async function changeStudy(
 ): Promise<WithEarlierOverrides<StudyRecord>> {
   const given = fieldsOf(asked);
   const { tx, audit, actor, context } = change;
-  const before = await getStudyOrThrow(tx, id, true);
+  const before = await getStudyOrThrow(tx, id, 'change');
   assertIfMatch({ ...before });
   requireOrder({ start_date: before.start_date, end_date: before.end_date, ...given });
   const { config: patch, ...fields } = given;
@@ -159,7 +159,7 @@ export async function removeStudy(
   id: string,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {
-  assertIfMatch({ ...(await getStudyOrThrow(tx, id, true)) });
+  assertIfMatch({ ...(await getStudyOrThrow(tx, id, 'contents')) });
   if (await studyHasData(tx, id)) throw problem('STUDY_NOT_EMPTY');
   await deleteStudy(tx, id);
   await putOutbox(tx, [{ topic: 'datacapture-poll', studyId: id, subject: id }]);
@@ -172,7 +172,7 @@ export async function removeStudy(
   });
 }
 
-export async function getStudyOrThrow(tx: Tx, id: string, lock = false): Promise<StudyRecord> {
+export async function getStudyOrThrow(tx: Tx, id: string, lock?: StudyLock): Promise<StudyRecord> {
   const study = await studyById(tx, id, lock);
   if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   return study;

@@ -31,6 +31,9 @@ export const decisionHash = ({
 export interface DecisionRow extends DecisionContent {
   history_id: string;
   actor_user_id: string | null;
+  imported: boolean;
+  imported_by: string | null;
+  original_users: Record<string, string> | null;
   /** The digest in the audit chain; null where the record is not there. */
   sealed_hash: string | null;
 }
@@ -52,7 +55,7 @@ const SEALED = `(select coalesce(l.audit_metadata->>'decision_hash', l.audit_met
 export async function readDecision(tx: Tx, participantId: string, historyId: string): Promise<DecisionRow | undefined> {
   const rows = await query<DecisionRow>(
     tx,
-    `select h.id as history_id, h.actor_user_id, ${CONTENT}, ${SEALED} as sealed_hash from ${TABLES} where h.id = $1 and h.participant_id = $2`,
+    `select h.id as history_id, h.actor_user_id, h.imported, h.imported_by, h.original_users, ${CONTENT}, ${SEALED} as sealed_hash from ${TABLES} where h.id = $1 and h.participant_id = $2`,
     [historyId, participantId],
   );
   return rows[0];

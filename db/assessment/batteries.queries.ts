@@ -177,6 +177,9 @@ export interface VersionRow {
   description: string | null;
   published_at: string | null;
   published_by_id: string | null;
+  imported: boolean;
+  imported_by: string | null;
+  original_users: Record<string, string> | null;
   modules: ModuleRow[];
 }
 
@@ -195,10 +198,10 @@ export async function insertVersion(tx: Tx, battery: BatteryRecord, publishedByI
 export async function listBatteryVersions(tx: Tx, batteryId: number): Promise<VersionRow[]> {
   const rows = await query<VersionRow>(
     tx,
-    `select b.battery_id, b.version, b.status, b.name, b.description, b.published_at, b.published_by_id, ${modulesOf('b.version')} from (
-       select v.battery_id as id, v.battery_id, v.version, 'published' as status, v.name, v.description, v.published_at, v.published_by_id from battery_versions v where v.battery_id = $1
+    `select b.battery_id, b.version, b.status, b.name, b.description, b.published_at, b.published_by_id, b.imported, b.imported_by, b.original_users, ${modulesOf('b.version')} from (
+       select v.battery_id as id, v.battery_id, v.version, 'published' as status, v.name, v.description, v.published_at, v.published_by_id, v.imported, v.imported_by, v.original_users from battery_versions v where v.battery_id = $1
        union all
-       select d.id, d.id, d.version, 'draft', d.name, d.description, null, null from batteries d
+       select d.id, d.id, d.version, 'draft', d.name, d.description, null, null, false, null, null from batteries d
        where d.id = $1 and not exists (select from battery_versions v where v.battery_id = d.id and v.version = d.version)) b
      order by b.version desc`,
     [batteryId],

@@ -22,9 +22,12 @@ export interface ConflictRecord {
   resolved_by_id: string | null;
   resolved_at: string | null;
   detected_at: string;
+  imported: boolean;
+  imported_by: string | null;
+  original_users: Record<string, string> | null;
 }
 const COLUMNS = `c.id, c.study_id, c.participant_id, c.kind, c.conflict_type, c.resolution, c.local_id, c.session_id, c.task, c.message, c.local_content, c.server_content, c.status,
-  c.keep, c.reason, c.resolved_by_id, c.resolved_at, c.detected_at`;
+  c.keep, c.reason, c.resolved_by_id, c.resolved_at, c.detected_at, c.imported, c.imported_by, c.original_users`;
 
 /** Conflicts of a study, with their participants, so that isolation by site holds. */
 export function listConflicts(

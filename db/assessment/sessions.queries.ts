@@ -102,15 +102,16 @@ export type SessionRow = Omit<
   SessionRecord,
   'task_summaries' | 'summary_sources' | 'trial_count' | 'created_at' | 'updated_at'
 > & {
-  /** null: the participant opened it, or who cares for it. */
+  /** null: the participant opened it, or who cares for it; where it was imported, somebody elsewhere. */
   started_by_id: string | null;
+  imported: boolean;
 };
 /** The session's own row, locked until the commit: whatever is submitted to one session takes turns. */
 export async function lockSession(tx: Tx, id: string): Promise<SessionRow | undefined> {
   return (
     await prepared<SessionRow>(
       tx,
-      `select ${OWN}, s.started_by_id from assessment_sessions s where s.id = $1 for update`,
+      `select ${OWN}, s.started_by_id, s.imported from assessment_sessions s where s.id = $1 for update`,
       [id],
     )
   )[0];

@@ -24,10 +24,11 @@ export type CapturedRow = Required<{ [K in keyof CapturedColumns]: CapturedColum
   status: 'enrolled' | 'withdrawn';
 };
 
+// A decision that holds the anchor adds rows of the participant; it waits for no capture, which then waits for the anchor.
 // One is asked for as one: a statement with an array is planned anew every time (as in facts.ts).
 const locking = (whose: string) => `
 select id, external_id, status, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm, datacapture_arm
-  from participants where study_id = $1 and external_id ${whose} order by id for update`;
+  from participants where study_id = $1 and external_id ${whose} order by id for no key update`;
 const LOCK_ONE = locking('= $2'),
   LOCK_MANY = locking('= any($2::text[])');
 

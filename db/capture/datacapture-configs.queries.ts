@@ -68,12 +68,16 @@ const CONFIG = 'select * from datacapture_configs where study_id = $1';
 /** A study's configuration, as a row. */
 export const configStatement = (studyId: string): Statement => ({ sql: CONFIG, values: [studyId] });
 
+/**
+ * @param lock nobody else changes it until the transaction ends. Rows that name it are inserted meanwhile: a push that
+ * begins waits for no change, which may wait for that push.
+ */
 export async function findConfig(
   tx: Tx,
   studyId: string,
-  lock?: 'for update',
+  lock?: 'for no key update',
 ): Promise<DatacaptureConfigRow | undefined> {
-  const [row] = await prepared<DatacaptureConfigRow>(tx, lock ? `${CONFIG} for update` : CONFIG, [studyId]);
+  const [row] = await prepared<DatacaptureConfigRow>(tx, lock ? `${CONFIG} ${lock}` : CONFIG, [studyId]);
   return row;
 }
 
@@ -133,7 +137,7 @@ export interface Rotation {
  * @throws SecretUnreadable naming why, when one decrypts with neither.
  */
 export async function rotateSecrets(tx: Tx, from: SecretBox, to: SecretBox): Promise<Rotation> {
-  const rows: DatacaptureConfigRow[] = await tx('datacapture_configs').orderBy('study_id').forUpdate();
+  const rows: DatacaptureConfigRow[] = await tx('datacapture_configs').orderBy('study_id').forNoKeyUpdate();
   const rotation: Rotation = { rotated: 0, already: 0, studies: [] };
   for (const row of rows) {
     const change: ConfigChange = {};

@@ -57,12 +57,10 @@ export async function runningSync(tx: Tx, studyId: string, kind: SyncKind): Prom
 export const startSync = (tx: Tx, row: SyncRow): Promise<void> =>
   putOutbox(tx, [{ topic: 'datacapture-sync', studyId: row.study_id, subject: row.id }]);
 
-export async function findSync(tx: Tx, id: string, lock?: 'for update'): Promise<SyncRow | undefined> {
-  const [row] = await prepared<SyncRow>(
-    tx,
-    `select * from datacapture_syncs where id = $1${lock ? ' for update' : ''}`,
-    [id],
-  );
+export async function findSync(tx: Tx, id: string, lock?: 'for no key update'): Promise<SyncRow | undefined> {
+  const [row] = await prepared<SyncRow>(tx, `select * from datacapture_syncs where id = $1${lock ? ` ${lock}` : ''}`, [
+    id,
+  ]);
   return row;
 }
 
@@ -152,7 +150,7 @@ export async function storeOutcomes(tx: Tx, syncId: string, outcomes: readonly R
       where r.sync_id = $1 and r.record = any($3) and r.record = w.record`,
     [syncId, JSON.stringify(outcomes), outcomes.map(({ record }) => record)],
   );
-  const sync = await findSync(tx, syncId, 'for update');
+  const sync = await findSync(tx, syncId, 'for no key update');
   const counts: SyncCounts = { ...sync?.counts };
   for (const { outcome } of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1;
   const [row] = await prepared<{ left: number }>(

@@ -58,6 +58,18 @@ export async function renameEvents(tx: Tx, studyId: string, renames: readonly Re
   return counted!.visits;
 }
 
+/**
+ * Takes the anchors of a study's participants, in the order in which every decision takes them. Whoever makes a schedule
+ * has read windows and visits under one name each by then, or reads them after this transaction.
+ */
+export async function lockSchedules(tx: Tx, studyId: string): Promise<void> {
+  await prepared(
+    tx,
+    'with held as materialized (select participant_id from anchor_dates where study_id = $1 order by participant_id for no key update) select count(*) from held',
+    [studyId],
+  );
+}
+
 /** Events that windows, event definitions and open visits of a study name. */
 export async function eventsInUse(tx: Tx, studyId: string): Promise<string[]> {
   const rows = await prepared<{ name: string }>(

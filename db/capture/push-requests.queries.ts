@@ -55,8 +55,10 @@ export async function requestPushAgain(
 export async function requestPushesAgain(tx: Tx, sessionIds: readonly string[]): Promise<void> {
   const rows = await query<Asking>(
     tx,
-    `update result_pushes p set requested = p.requested + 1, requested_at = clock_timestamp(), status = 'pending', failures = 0, waits = 0, next_attempt_at = null
-      where p.session_id = any($1) returning p.session_id as id, p.study_id`,
+    // Locked in one order: two that ask for the same pushes never wait for each other.
+    `with asked as materialized (select session_id from result_pushes where session_id = any($1) order by session_id for no key update)
+     update result_pushes p set requested = p.requested + 1, requested_at = clock_timestamp(), status = 'pending', failures = 0, waits = 0, next_attempt_at = null
+      from asked where p.session_id = asked.session_id returning p.session_id as id, p.study_id`,
     [[...sessionIds]],
   );
   await wake(tx, rows);

@@ -101,7 +101,7 @@ noted as (
   update datacapture_configs set last_webhook_received = clock_timestamp() where id in (
     select id from datacapture_configs
      where id in (select config_id from incoming where last_webhook_received is null or last_webhook_received < clock_timestamp() - interval '1 second')
-       for update skip locked)
+       for no key update skip locked)
 )
 select id from incoming`;
 

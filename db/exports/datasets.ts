@@ -193,10 +193,10 @@ export const datasets = {
     ],
   },
   raw_trials: {
-    // A row is up to a thousand trials.
+    // A row is up to a thousand trials: too large to be sorted. Who it is of is looked up for each, which keeps the order.
     from: `(select ${shownSession('t0')} as of_session, t0.started_at, c.task, c.chunk, c.trial_index, c.rt, c.correct, c.at, c.data, c.practice, c.study_id, p0.id as of_participant, t0.visit_id
       from raw_trial_chunks c join assessment_sessions t0 on t0.id = c.session_id join participants p0 on p0.id = t0.participant_id where c.study_id = :study order by c.session_id, c.task, c.chunk) t
-      join participants p on p.id = t.of_participant left join sites st on st.id = p.site_id`,
+      cross join lateral (select * from participants where id = t.of_participant offset 0) p left join lateral (select * from sites where id = p.site_id offset 0) st on true`,
     each: 'select unnest(t.trial_index) as trial_index, unnest(t.rt) as rt, unnest(t.correct) as correct, unnest(t.at) as at, jsonb_array_elements(t.data) as data, unnest(t.practice) as practice',
     study: 't.study_id',
     date: utcDate('t.started_at'),
@@ -284,6 +284,7 @@ export const datasets = {
       json('generation_warnings', 'what was to be said'),
       instant('generated_at', 'when'),
       id('generated_by_id', 'by whom'),
+      ...claimedColumn,
       id('superseded_by_id', 'the next one'),
       instant('superseded_at', 'when it was replaced'),
       textColumn('supersede_reason', 'why'),

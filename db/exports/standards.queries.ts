@@ -40,6 +40,7 @@ export interface Subject {
     signed_at: string | null;
     revoked_at: string | null;
     created_at: string;
+    imported: boolean;
   }[];
   forms: {
     form_oid: string;
@@ -86,7 +87,7 @@ select json_build_object('id', p.id, 'code', p.participant_code, 'status', p.sta
   'anchor', (select row_to_json(a) from (select status, precision, source_type, is_override, version from anchor_dates where participant_id = p.id) a),
   'randomization', (select row_to_json(r) from (select arm, stratum, ${at('randomized_at')} as randomized_at from randomizations where participant_id = p.id) r),
   'eligibility', (select row_to_json(e) from (select status, ${at('confirmed_at')} as confirmed_at from eligibility_assessments where participant_id = p.id order by created_at desc, id limit 1) e),
-  'consents', ${list(`select id, consent_version_id, purpose, status, ${at('signed_at')} as signed_at, ${at('revoked_at')} as revoked_at, ${at('created_at')} as created_at from consents where participant_id = p.id`, 'x.created_at, x.id')},
+  'consents', ${list(`select id, consent_version_id, purpose, status, ${at('signed_at')} as signed_at, ${at('revoked_at')} as revoked_at, ${at('created_at')} as created_at, imported from consents where participant_id = p.id`, 'x.created_at, x.id')},
   'forms', ${list(`select form_oid, status, ${at('signed_at')} as signed_at, signature, items, created_at, id from form_instances where participant_id = p.id`, 'x.form_oid, x.created_at, x.id')},
   'visits', ${list(
     `select v.id, w.code as window_code, v.event_oid, v.name, v.target_date, v.window_open, v.window_close, o.status, ${at('v.completed_at')} as completed_at,

@@ -212,7 +212,7 @@ export interface VisitDays {
 export type VisitContent = Partial<Pick<ScheduledVisit, 'name' | 'battery_id' | 'datacapture_event'>>;
 
 export class ScheduledVisit extends Row {
-  static override jsonAttributes = ['moved_from', 'changed_from'];
+  static override jsonAttributes = ['moved_from', 'changed_from', 'original_users'];
   static override tableName = 'scheduled_visits';
   declare visit_key: string;
   declare study_id: string;
@@ -240,6 +240,9 @@ export class ScheduledVisit extends Row {
   declare reviewed_by_id: string | null;
   declare review_resolution: string | null;
   declare cancelled_by_hand: boolean;
+  declare imported: boolean;
+  declare imported_by: string | null;
+  declare original_users: Record<string, string> | null;
   /** The days that its schedule had for it when somebody moved it by hand. */
   declare moved_from: VisitDays | null;
   /** What its schedule had of what somebody changed by hand. */

@@ -20,7 +20,7 @@ export async function lockEventWindows(
   tx: Tx,
   studyId: string,
 ): Promise<{ windows: StoredEventWindow[]; codes: string[] }> {
-  const rows = await tx('visit_windows').where({ study_id: studyId }).orderBy('id').forUpdate();
+  const rows = await tx('visit_windows').where({ study_id: studyId }).orderBy('id').forNoKeyUpdate();
   return { windows: rows.filter((row) => row.datacapture_event !== null), codes: rows.map((row) => row.code) };
 }
 

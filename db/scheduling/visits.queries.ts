@@ -9,7 +9,7 @@ import type { Tx } from '../client/database.js';
 
 const COLUMNS = `v.id, v.visit_key, v.study_id, v.participant_id, p.participant_code, w.site_code, v.visit_window_id, v.schedule_version_id, v.name, v.battery_id, v.target_date,
   v.window_open, v.window_close, v.datacapture_event, v.is_baseline, z.status, v.status_reason, v.completed_at, v.session_id, v.data_sync_status, v.synced_at,
-  v.anchor_reconciled, v.anchor_reconciled_at, v.needs_review, v.reporting_target_date, v.reviewed_at, v.reviewed_by_id, v.review_resolution, v.moved_from, v.changed_from,
+  v.anchor_reconciled, v.anchor_reconciled_at, v.needs_review, v.reporting_target_date, v.reviewed_at, v.reviewed_by_id, v.review_resolution, v.imported, v.imported_by, v.original_users, v.moved_from, v.changed_from,
   visit_adherence(z.status, v.completed_at, v.window_open + z.shift, v.window_close + z.shift, z.zone) as adherence,
   (v.completed_at at time zone z.zone)::date - v.target_date - z.shift as days_off_target, v.created_at, v.updated_at`;
 // Visits are seen with their participant: isolation by site holds for them through it.
@@ -160,6 +160,7 @@ export async function settleReview(
       needs_review: false,
       reviewed_at: tx.raw('clock_timestamp()'),
       reviewed_by_id: review.by,
+      original_users: tx.raw(`nullif(original_users - 'reviewed_by_id', '{}')`),
       review_resolution: review.resolution,
       reviewed_target_date: review.heldAgainst,
       reporting_target_date: review.reportingTarget,

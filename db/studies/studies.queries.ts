@@ -44,9 +44,16 @@ export function listStudies(
   );
 }
 
-export async function studyById(tx: Tx, id: string, lock = false): Promise<StudyRecord | undefined> {
+/**
+ * How a study's row is held until the transaction ends. `change`: nobody else changes it, and its rows are written as
+ * ever. `contents`: nobody adds anything to the study either.
+ */
+export type StudyLock = 'change' | 'contents';
+
+export async function studyById(tx: Tx, id: string, lock?: StudyLock): Promise<StudyRecord | undefined> {
   const found = tx('studies').where({ id });
-  if (lock) void found.forUpdate();
+  if (lock === 'change') void found.forNoKeyUpdate();
+  if (lock === 'contents') void found.forUpdate();
   return found.first(tx.raw(COLUMNS)) as Promise<StudyRecord | undefined>;
 }
 

@@ -458,7 +458,7 @@ describe('evaluation rules of the anchor date', function () {
     it('a withdrawn participant keeps the date and the schedule; set, override, override_back, cancel and evaluate are 409 PARTICIPANT_WITHDRAWN', async () => {
       const person = await (await stage.study({ ...manual, ...free })).person();
       await person.set(DAY);
-      const before = [await person.anchor(), await person.visits()];
+      const before = [await person.anchor(), await person.plans()];
       await person.withdraw();
       const refused = [
         await person.set('2024-03-11'),
@@ -471,7 +471,7 @@ describe('evaluation rules of the anchor date', function () {
       for (const { status, body } of refused) expect([status, body.code]).to.deep.equal([409, 'PARTICIPANT_WITHDRAWN']);
       await person.consent('2024-03-12T09:00:00Z');
       await until(async () => (await stage.sql('select id from outbox where subject = ?', [person.id])).length === 0);
-      expect([await person.anchor(), await person.visits()]).to.deep.equal(before);
+      expect([await person.anchor(), await person.plans()]).to.deep.equal(before);
     });
 
     it('a proposal waits for nothing any more after the withdrawal, even when its prerequisite comes', async () => {

@@ -395,7 +395,7 @@ describe('the participant’s workflow, by a Temporal client that is not the API
     ];
     it('each of them', async function () {
       const [{ person, request }, other] = [await asked(), await asked()];
-      const before = [await person.anchor(), await person.history(), await person.visits()];
+      const before = [await person.anchor(), await person.history(), await person.plans()];
       for (const [name, code, message, user] of rows) {
         const seen = (await refusals(person)).length;
         const sent = await message({ request, other: other.request });
@@ -408,7 +408,7 @@ describe('the participant’s workflow, by a Temporal client that is not the API
         const given = (sent as { request_id?: unknown } | null)?.request_id;
         if (typeof given === 'string') expect(record.audit_metadata.override_request_id, name).to.equal(given);
       }
-      expect([await person.anchor(), await person.history(), await person.visits()]).to.deep.equal(before);
+      expect([await person.anchor(), await person.history(), await person.plans()]).to.deep.equal(before);
       await lives(person);
       await stage
         .handle(person.id)

@@ -77,6 +77,7 @@ export interface VisitView {
   reporting_target_date: string | null;
   completed_at: string | null;
   status_reason: string | null;
+  updated_at: string;
 }
 export interface EventView {
   type: string;
@@ -251,6 +252,10 @@ export class Person {
   }
   versions(): Promise<VersionView[]> {
     return this.admin.expect(200, 'GET', `${this.path}/schedule-versions`);
+  }
+  /** The visits as they were planned: the hourly job writes down what the calendar says, and when it did. */
+  async plans(): Promise<Record<string, unknown>[]> {
+    return (await this.visits()).map(({ updated_at: _written, ...plan }) => plan);
   }
   async visits(): Promise<VisitView[]> {
     return (

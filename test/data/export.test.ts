@@ -5,7 +5,8 @@ import { parse } from 'csv-parse/sync';
 import { expect } from 'chai';
 import excel from 'exceljs';
 import pg from 'pg';
-import { datasetNames } from '../../db/exports/datasets.js';
+import { datasetNames, datasetOf } from '../../db/exports/datasets.js';
+import { copySql } from '../../db/exports/statement.js';
 import { unzipped } from '../support/archive.js';
 import { admin, newStudy, unique, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
@@ -184,6 +185,39 @@ describe('Exports', () => {
       ),
     );
     expect(JSON.stringify(hiddenRows)).not.to.include(sessionId).and.not.to.include('Zoë');
+  });
+
+  it('raw trials stand session by session as they were sent, by whatever plan the database reads them', async () => {
+    const site = await Site.open({}, http);
+    const sessions: string[] = [];
+    for (const size of [1_100, 3, 1_050, 2, 1]) {
+      const person = await site.newParticipant();
+      const sessionId = await site.session({ participant_id: person.id });
+      await site.submit(sessionId, { task_summaries: { stroop: {} }, raw_trials: trials('stroop', size) });
+      expect((await site.end(sessionId)).status).to.equal(200);
+      sessions.push(sessionId);
+    }
+    const wanted = sessions.sort();
+    const copy = copySql(datasetOf('raw_trials'), { study_id: site.study.id, dataset: 'raw_trials' }, 'json');
+    const [, select] = /^copy \((.*)\) to stdout/s.exec(copy)!;
+    for (const without of [
+      [],
+      ['nestloop'],
+      ['nestloop', 'mergejoin'],
+      ['nestloop', 'hashjoin'],
+      ['mergejoin', 'hashjoin'],
+    ]) {
+      await database.query('begin');
+      for (const join of without) await database.query(`set local enable_${join} = off`);
+      const { rows } = await database.query<{ lines: string }>(select!);
+      await database.query('rollback');
+      const read = rows.flatMap(({ lines }) => lines.split('\n').map((line) => JSON.parse(line) as Loose));
+      expect([...new Set(read.map(({ session_id }) => session_id))], without.join()).to.deep.equal(wanted);
+      for (const session of wanted) {
+        const own = read.filter(({ session_id }) => session_id === session).map(({ trial_index }) => trial_index);
+        expect(own, without.join()).to.deep.equal(own.map((_, i) => i));
+      }
+    }
   });
 
   it('site, participants and inclusive dates narrow it', async () => {

@@ -109,6 +109,84 @@ describe('A full import: what it claims of persons is shown as a claim', () => {
     expect(warned(loaded)).not.to.include('SIGNATURES_NOT_VERIFIED');
   });
 
+  it('so do policies, published batteries, schedules, reviewed visits, settled conflicts, sessions, events and FHIR', async () => {
+    const document = JSON.parse(text) as { tables: Tables };
+    const by = signer.userId!;
+    const { tables } = document;
+    const [visit] = tables.scheduled_visits!.filter(({ status }) => status !== 'superseded');
+    Object.assign(visit!, { reviewed_by_id: by, reviewed_at: '2024-03-20T09:00:00Z' });
+    for (const version of tables.schedule_versions!) version.generated_by_id = by;
+    for (const policy of tables.enrollment_policies!) policy.author_id = by;
+    Object.assign(tables.anchor_dates![0]!, {
+      is_override: true,
+      override_actor_id: by,
+      override_at: '2024-03-20T09:00:00Z',
+      override_approved: true,
+      override_approved_by_id: stage.admin.userId,
+      override_approved_at: '2024-03-20T10:00:00Z',
+    });
+    const { path, loaded } = await imported(JSON.stringify(document));
+    const study = String(loaded.study_id);
+    const own = (column: string, named: string) => ({
+      is: true,
+      imported_by: importer.userId,
+      original_users: { [column]: named },
+    });
+    const { items: visits } = await importer.expect<{ items: Record<string, unknown>[] }>(
+      200,
+      'GET',
+      `/api/schedules/visits?study_id=${study}`,
+      undefined,
+      { headers: { 'X-Study-ID': study } },
+    );
+    const reviewed = visits.find(({ reviewed_at }) => reviewed_at !== null)!;
+    expect([reviewed.reviewed_by_id, claim(reviewed)]).to.deep.equal([null, own('reviewed_by_id', by)]);
+    const { items: policies } = await importer.expect<{ items: Record<string, unknown>[] }>(
+      200,
+      'GET',
+      `/api/studies/${study}/config/enrollment-policy/versions`,
+    );
+    expect([policies[0]!.author_id, claim(policies[0]!)]).to.deep.equal([null, own('author_id', by)]);
+    const { rows: versions } = await importer.expect<{ rows: Record<string, unknown>[] }>(
+      200,
+      'POST',
+      '/api/exports/json',
+      { study_id: study, dataset: 'schedule_versions' },
+    );
+    expect([versions[0]!.generated_by_id, claim(versions[0]!)]).to.deep.equal([null, own('generated_by_id', by)]);
+    const [anchor] = await stage.sql<Record<string, unknown>>(
+      'select imported, is_override, finalized_by_id, override_actor_id, override_approved_by_id from anchor_dates where study_id = ?',
+      [study],
+    );
+    expect(anchor).to.deep.equal({
+      imported: true,
+      is_override: true,
+      finalized_by_id: null,
+      override_actor_id: null,
+      override_approved_by_id: null,
+    });
+    const { items: events } = await importer.expect<{ items: { type: string; data: Loose }[] }>(
+      200,
+      'GET',
+      `/api/studies/${study}/events`,
+    );
+    const set = events.find(({ type }) => type === 'ENROLLMENT_DATE_SET')!.data as Record<string, unknown>;
+    expect([set.actor, claim(set)]).to.deep.equal([
+      { type: 'user', user_id: null },
+      own('actor.user_id', stage.admin.userId!),
+    ]);
+    const [entry] = await importer.expect<{ id: string }[]>(200, 'GET', `${path}/anchor-date/history`);
+    expect(
+      claim(await importer.expect<Record<string, unknown>>(200, 'GET', `${path}/anchor-date/decisions/${entry!.id}`)),
+    ).to.include({ is: true, imported_by: importer.userId });
+    const person = path.split('/').at(-1)!;
+    const fhir = await importer.get(`/api/exports/studies/${study}/participants/${person}/fhir`);
+    const bundle = JSON.parse(fhir.text) as { entry: { resource: Record<string, unknown> }[] };
+    const consent = bundle.entry.find(({ resource }) => resource.resourceType === 'Consent')!.resource;
+    expect(consent.verification).to.deep.equal([{ verified: false }]);
+    expect((consent.meta as { tag: { code: string }[] }).tag.map(({ code }) => code)).to.deep.equal(['imported']);
+  });
+
   it('a document that was edited, or that another service signed, has no verified signature', async () => {
     const document = JSON.parse(text) as { tables: Tables; manifest: Record<string, string> };
     const edited = structuredClone(document);

@@ -7,6 +7,7 @@ import {
   Type,
   Uuid,
   body,
+  claimed,
   nullable,
   oneOf,
   partial,
@@ -55,6 +56,7 @@ export const BatteryVersion = record('BatteryVersion', {
   description: nullable(Type.String()),
   published_at: nullable(Instant),
   published_by_id: nullable(Uuid),
+  ...claimed,
   modules: Type.Array(Module),
 });
 

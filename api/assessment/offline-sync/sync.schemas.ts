@@ -6,6 +6,7 @@ import {
   TimeZone,
   Type,
   Uuid,
+  claimed,
   nullable,
   oneOf,
   text,
@@ -141,5 +142,6 @@ export const Conflict = record('SyncConflict', {
   resolved_by_id: nullable(Uuid),
   resolved_at: nullable(Instant),
   detected_at: Instant,
+  ...claimed,
 });
 export const Resolve = input('SyncConflictResolve', { keep: oneOf('server', 'local', 'both'), reason: Reason });

@@ -8,7 +8,7 @@ import type { RequestContext } from '../../http/request-context.js';
  */
 export const sessionOpener = (session: SessionRow, { ip }: RequestContext) => ({
   opened_by_id: session.started_by_id,
-  opened_via: session.started_by_id === null ? 'portal' : 'staff',
+  opened_via: session.imported ? 'import' : session.started_by_id === null ? 'portal' : 'staff',
   opened_at_site_id: session.site_id,
   network: networkOf(ip),
 });

@@ -71,7 +71,7 @@ export function fhirBundle(study: StandardStudy, subject: Subject, base: string,
       assignedArm: subject.randomization?.arm ?? subject.arm,
       consent: referenced(subject.consents.find(({ status }) => status === 'signed')?.id),
     }),
-    ...subject.consents.map((consent) => consentOf(consent, patientId)),
+    ...subject.consents.map((consent) => consentOf(consent, patientId, system)),
     ...subject.sessions.flatMap((session) =>
       Object.entries(session.tasks).flatMap(([task, summary]) =>
         observationOf(session, task, summary, { study, patientId, system }),
@@ -90,12 +90,14 @@ export function fhirBundle(study: StandardStudy, subject: Subject, base: string,
 const referenced = (id: string | undefined) => (id === undefined ? undefined : reference(id));
 
 function consentOf(
-  { id, status, consent_version_id, purpose, signed_at, revoked_at, created_at }: Subject['consents'][number],
+  { id, status, consent_version_id, purpose, signed_at, revoked_at, created_at, imported }: Subject['consents'][number],
   patientId: string,
+  system: Around['system'],
 ): Resource {
   return given({
     resourceType: 'Consent',
     id,
+    meta: imported ? importedTag(system) : undefined,
     status: CONSENT_STATUS[status],
     scope: {
       coding: [{ system: 'http://terminology.hl7.org/CodeSystem/consentscope', code: 'research', display: 'Research' }],
@@ -110,9 +112,15 @@ function consentOf(
     dateTime: signed_at ?? created_at,
     // R4 asks for a policy: the version that was agreed to.
     policyRule: { text: consent_version_id ?? 'not stated' },
+    // What an import says of a person, nobody here has seen.
+    verification: imported ? [{ verified: false }] : undefined,
     provision: revoked_at === null ? undefined : { period: period(signed_at, revoked_at) },
   });
 }
+
+const importedTag = (system: Around['system']) => ({
+  tag: [{ system: system('origin'), code: 'imported', display: 'It came with a full import' }],
+});
 
 interface Around {
   study: StandardStudy;

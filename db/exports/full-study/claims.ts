@@ -13,11 +13,32 @@ export const PERSON_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   consents: [],
   randomizations: [],
   manual_anchor_entries: [],
+  schedule_versions: ['generated_by_id'],
+  scheduled_visits: ['reviewed_by_id'],
+  sync_conflicts: ['resolved_by_id'],
+  assessment_sessions: ['started_by_id'],
+  enrollment_policies: ['author_id'],
+  battery_versions: ['published_by_id'],
+};
+/** Of rows that are not shown with whom they name. */
+const UNNAMED_COLUMNS: Readonly<Record<string, readonly string[]>> = {
+  anchor_dates: ['finalized_by_id', 'override_actor_id', 'override_approved_by_id'],
+  participants: ['erased_by_id'],
+  caregiver_participants: ['created_by'],
 };
 /** Columns of the same kind that stay as they are: where a date comes from is told by them, and it is to be the same. */
 const KEPT_COLUMNS: Readonly<Record<string, readonly string[]>> = { manual_anchor_entries: ['entered_by_user_id'] };
 /** Columns that a load fills in itself. */
 export const CLAIM_COLUMNS = ['imported', 'imported_by', 'original_users', 'signature_verified'];
+
+/** Columns that a load settles, by table. */
+export const SETTLED_COLUMNS: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(
+    Object.entries(PERSON_COLUMNS).map(([table, columns]) => [table, [...columns, ...CLAIM_COLUMNS]]),
+  ),
+  ...UNNAMED_COLUMNS,
+  anchor_dates: [...UNNAMED_COLUMNS['anchor_dates']!, 'imported'],
+};
 
 export interface Importing {
   userId: string;
@@ -27,8 +48,10 @@ export interface Importing {
 
 /** A row as an import may bring it: nobody is named as who did it, and whom the document names is text. */
 export function asClaimed(table: string, row: Row, { userId, verified }: Importing): Row {
+  if (table === 'domain_events') return { ...row, data: claimedEvent(row.data as Row, userId) };
+  const unnamed = (UNNAMED_COLUMNS[table] ?? []).map((column) => [column, null]);
   const columns = PERSON_COLUMNS[table];
-  if (!columns) return row;
+  if (!columns) return { ...row, ...Object.fromEntries(unnamed), ...(table === 'anchor_dates' && { imported: true }) };
   const named = Object.fromEntries(
     [...columns, ...(KEPT_COLUMNS[table] ?? [])].flatMap((column) =>
       typeof row[column] === 'string' ? [[column, row[column]]] : [],
@@ -44,6 +67,48 @@ export function asClaimed(table: string, row: Row, { userId, verified }: Importi
     original_users: Object.keys(users).length > 0 ? users : null,
     ...(table === 'form_instances' && { signature_verified: row.signed_at == null ? null : verified }),
   };
+}
+
+/** An event's data: what it says of persons is text beside it. */
+function claimedEvent(data: Row, userId: string): Row {
+  const { original_users: before, ...said } = data;
+  const { without, users } = nameless(said);
+  const named = { ...(before as Row | null), ...users };
+  return {
+    ...(without as Row),
+    imported: true,
+    imported_by: userId,
+    original_users: Object.keys(named).length > 0 ? named : null,
+  };
+}
+
+/** An event's data without what an import says of it and without whom it names. */
+export function eventContent(data: unknown): unknown {
+  if (typeof data !== 'object' || data === null) return data;
+  return nameless(Object.fromEntries(Object.entries(data).filter(([key]) => !CLAIM_COLUMNS.includes(key)))).without;
+}
+
+/** Keys of an event's data whose value is a user's id. */
+const PERSON_KEY = /^(approver|(.*_)?user_id|.*_by_id)$/;
+
+/** A value with nobody in it; `users`: who was, by the path. Where a date comes from stays as it is. */
+function nameless(value: unknown, path = ''): { without: unknown; users: Record<string, string> } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { without: value, users: {} };
+  const without: Row = {};
+  const users: Record<string, string> = {};
+  for (const [key, item] of Object.entries(value)) {
+    if (PERSON_KEY.test(key)) {
+      without[key] = null;
+      if (typeof item === 'string') users[`${path}${key}`] = item;
+    } else if (key === 'source_ref') {
+      without[key] = item;
+    } else {
+      const inner = nameless(item, `${path}${key}.`);
+      without[key] = inner.without;
+      Object.assign(users, inner.users);
+    }
+  }
+  return { without, users };
 }
 
 /** Stands at a document's end and says of all bytes before it that this service wrote them. */

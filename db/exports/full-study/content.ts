@@ -1,5 +1,5 @@
 import { hashOf } from '../../audit/hashing.js';
-import { CLAIM_COLUMNS, PERSON_COLUMNS } from './claims.js';
+import { eventContent, SETTLED_COLUMNS } from './claims.js';
 import type { StudyDocument } from './document.js';
 import { STUDY_COLUMNS, ofTarget } from './tables.js';
 
@@ -7,9 +7,7 @@ type Row = Record<string, unknown>;
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 /** What a load decides itself: what waited to be sent or heard of, and who is named as having done something. */
 const SETTLED: Record<string, readonly string[]> = {
-  ...Object.fromEntries(
-    Object.entries(PERSON_COLUMNS).map(([table, columns]) => [table, [...columns, ...CLAIM_COLUMNS]]),
-  ),
+  ...SETTLED_COLUMNS,
   notifications: ['status', 'reason', 'dedupe_key'],
   webhook_events: ['status', 'error'],
   datacapture_configs: ['webhook_enabled', 'created_at', 'updated_at'],
@@ -35,7 +33,11 @@ export function contentHash({ study, tables }: StudyDocument): string {
   const plain = (table: string, row: Row) =>
     JSON.stringify(
       asInEveryCopy(
-        Object.fromEntries(Object.entries(row).filter(([name]) => !SETTLED[table]?.includes(name))),
+        Object.fromEntries(
+          Object.entries(row)
+            .filter(([name]) => !SETTLED[table]?.includes(name))
+            .map(([name, value]) => [name, table === 'domain_events' && name === 'data' ? eventContent(value) : value]),
+        ),
         batteries,
         table,
       ),
