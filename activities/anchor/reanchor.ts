@@ -1,5 +1,5 @@
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
-import { closeChange, makerOfChange } from '../../db/outbox/pending-work.queries.js';
+import { closeChange, notedChange } from '../../db/outbox/pending-work.queries.js';
 import { followBaseline } from '../../db/scheduling/schedule-writes.queries.js';
 import { newerChanges, readScheduleInputs, readScheduleSources } from '../../db/scheduling/schedules.queries.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
@@ -10,6 +10,7 @@ import { policyOf } from '../../workflows/domain/anchor/facts.js';
 import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
 import { prerequisites } from '../../workflows/domain/anchor/prerequisites.js';
 import { reanchor, reschedule } from '../../workflows/domain/anchor/reanchoring.js';
+import type { ScheduleDate } from '../../workflows/domain/anchor/reanchoring.js';
 import type { UnsignedMessages } from './authorization.js';
 import { noTrace } from './commands/outcome.js';
 import type { AnchorDecision } from './commands/outcome.js';
@@ -93,24 +94,27 @@ export const reanchorBatch =
     };
   };
 
-/** Who made the change is what the database has noted, and not what a workflow was started with. */
+/** `begun_at`: when it was made, ISO 8601; runs of earlier releases do not know. */
+type ProvenChange = StudyChange & { begun_at?: string };
+
+/** Who made the change and when is what the database has noted, and not what a workflow was started with. */
 async function provenChange(
   database: Database,
   change: StudyChange,
   changeId: string | undefined,
   unsigned: UnsignedMessages,
-): Promise<StudyChange> {
-  const maker =
+): Promise<ProvenChange> {
+  const noted =
     changeId === undefined
       ? undefined
-      : await readInScope(database, change.study_id, (tx) => makerOfChange(tx, change.study_id, changeId));
-  if (maker !== undefined) return { ...change, actor_user_id: maker };
+      : await readInScope(database, change.study_id, (tx) => notedChange(tx, change.study_id, changeId));
+  if (noted !== undefined) return { ...change, ...noted };
   return unsigned === 'accept' ? change : { ...change, actor_user_id: null };
 }
 
 const reanchorPiece = async (
   database: Database,
-  change: StudyChange,
+  change: ProvenChange,
   ids: string[],
   slot: WriteSlot,
 ): Promise<{ moved: number; schedules: number }> =>
@@ -151,15 +155,14 @@ const reanchorPiece = async (
 function decisionFor(
   snapshot: AnchorSnapshot,
   inputs: NonNullable<AnchorDecision['schedule']>['inputs'],
-  change: StudyChange,
+  change: ProvenChange,
   cause: string,
 ): { decision: AnchorDecision | null; ahead: boolean } {
+  const { policy, facts, keyOf } = snapshot;
+  const from = scheduleDate(snapshot, change);
   const { decision: evaluated, schedule } = SCHEDULE_ONLY.includes(change.kind)
-    ? {
-        decision: null,
-        schedule: reschedule(snapshot.policy, snapshot.facts, inputs, snapshot.keyOf),
-      }
-    : reanchor(snapshot.policy, snapshot.facts, inputs, snapshot.keyOf);
+    ? { decision: null, schedule: reschedule(policy, facts, inputs, keyOf, from) }
+    : reanchor(policy, facts, inputs, keyOf, from);
   const { transitions, trace } = evaluated ?? { transitions: [], trace: noTrace };
   const ahead = evaluated !== null && dateAhead(evaluated) !== null;
   if (transitions.length === 0 && schedule === null) return { decision: null, ahead };
@@ -174,6 +177,12 @@ function decisionFor(
   };
   return { decision, ahead };
 }
+
+/** An override that came after the change has said itself what becomes of the schedule. */
+const scheduleDate = ({ row: { anchor } }: AnchorSnapshot, { begun_at }: ProvenChange): ScheduleDate =>
+  anchor.is_override && anchor.override_at !== null && begun_at !== undefined && anchor.override_at > begun_at
+    ? 'schedule'
+    : 'anchor';
 
 /**
  * A walk that an earlier change began may come to a participant after a later one: what moves then is the later one's

@@ -24,13 +24,19 @@ export async function noteChange(tx: Tx, { study_id, change_id, kind, actor_user
   );
 }
 
-/** Who made a change that is on its way, as it was noted before Temporal had it; undefined: none is on its way. */
-export async function makerOfChange(tx: Tx, studyId: string, changeId: string): Promise<string | null | undefined> {
-  const row = await tx('open_study_changes')
-    .where({ study_id: studyId, change_id: changeId })
-    .first<{ actor_user_id: string | null } | undefined>('actor_user_id');
-  return row?.actor_user_id;
+/** Who made a change that is on its way and when (ISO 8601, six digits), as it was noted before Temporal had it. */
+export interface NotedChange {
+  actor_user_id: string | null;
+  begun_at: string;
 }
+/** Undefined: no such change is on its way. */
+export const notedChange = async (tx: Tx, studyId: string, changeId: string): Promise<NotedChange | undefined> =>
+  tx('open_study_changes')
+    .where({ study_id: studyId, change_id: changeId })
+    .first<NotedChange | undefined>(
+      'actor_user_id',
+      tx.raw(`to_char(begun_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as begun_at`),
+    );
 
 /** The change has gone through all participants. */
 export async function closeChange(tx: Tx, studyId: string, changeId: string): Promise<void> {

@@ -41,6 +41,7 @@ export interface FactRow {
     source_ref: Record<string, unknown> | null;
     status: string;
     is_override: boolean;
+    override_at: string | null;
     version: number;
     reopened: boolean;
     reopened_facts: string | null;
@@ -95,7 +96,7 @@ select p.id as participant_id, p.participant_code, p.study_id, s.study_code, p.s
   site.timezone as site_timezone,
   jsonb_build_object('id', a.id, 'enrollment_date_value', a.enrollment_date_value, 'enrollment_datetime_value', ${iso('a.enrollment_datetime_value')},
     'partial_value', a.partial_value, 'precision', a.precision, 'timezone', a.timezone, 'source_type', a.source_type, 'source_ref', a.source_ref,
-    'status', a.status, 'is_override', a.is_override, 'version', a.version, 'reopened', a.reopened, 'reopened_facts', a.reopened_facts, 'cancelled_facts', a.cancelled_facts,
+    'status', a.status, 'is_override', a.is_override, 'override_at', ${iso('a.override_at')}, 'version', a.version, 'reopened', a.reopened, 'reopened_facts', a.reopened_facts, 'cancelled_facts', a.cancelled_facts,
     'current_schedule_version_id', a.current_schedule_version_id, 'updated_at', ${iso('a.updated_at')}) as anchor,
   coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'consent_version_id', c.consent_version_id, 'status', c.status, 'signed_at', ${iso('c.signed_at')}) order by c.created_at, c.id)
     from consents c where c.participant_id = p.id), '[]') as consents,

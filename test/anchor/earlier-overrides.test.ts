@@ -18,20 +18,22 @@ describe('A change of the plan after an override that left the schedule as it wa
     const other = await study.person();
     for (const person of [left, other]) await person.set(DAY);
     // The windows themselves are a change: it has gone through before the override leaves the schedule behind.
-    await until(
+    await changesThrough(study);
+    expect((await left.override(LATER, undefined, { regenerate_schedule: false })).status).to.equal(200);
+    expect((await other.override(LATER)).status).to.equal(200);
+  });
+  after(() => stage.close());
+  const changesThrough = ({ id }: AnchorStudy) =>
+    until(
       async () => {
         const [open] = await stage.sql<{ n: number }>(
           `select (select count(*) from open_study_changes where study_id = :id) + (select count(*) from outbox where study_id = :id and topic = 'study-changed') as n`,
-          { id: study.id },
+          { id },
         );
         return open!.n === 0;
       },
       { what: 'the changes of the plan to have gone through' },
     );
-    expect((await left.override(LATER, undefined, { regenerate_schedule: false })).status).to.equal(200);
-    expect((await other.override(LATER)).status).to.equal(200);
-  });
-  after(() => stage.close());
 
   it('the dry run of a policy says beforehand whose visits all move', async () => {
     const run = await stage.admin.expect(
@@ -57,6 +59,35 @@ describe('A change of the plan after an override that left the schedule as it wa
     expect(versions.find((v) => v.is_current)!.anchor_date_used).to.equal(LATER);
     const { body } = await stage.admin.patch(`/api/schedules/windows/${window.id as string}`, { name: 'Three months' });
     expect(body).to.include({ name: 'Three months' }).and.not.to.have.property('moved_by_earlier_override');
+  });
+
+  it('a change that was made before the override, and comes to the participant after it, leaves the dates', async () => {
+    const own = await stage.study(policy);
+    const people = await Promise.all([own.person(), own.person()]);
+    for (const person of people) await person.set(DAY);
+    await changesThrough(own);
+    // Both are of one piece of the walk, which takes them in the order of their ids and waits for the first.
+    const [first, second] = people.sort((a, b) => (a.id < b.id ? -1 : 1)) as [Person, Person];
+    await stage.holding('select 1 from anchor_dates where participant_id = ? for update', [first.id], async () => {
+      expect(await own.window(90)).not.to.have.property('moved_by_earlier_override');
+      await until(
+        async () =>
+          (
+            await stage.sql(
+              `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%anchor_dates%'`,
+            )
+          ).length > 0,
+        { what: 'the walk to wait' },
+      );
+      const overridden = await second.override(LATER, undefined, { regenerate_schedule: false });
+      expect(overridden.status).to.equal(200);
+    });
+    await changesThrough(own);
+    for (const person of [first, second]) {
+      const current = (await person.versions()).find((version) => version.is_current)!;
+      expect([current.version_number, current.anchor_date_used]).to.deep.equal([2, DAY]);
+    }
+    expect((await second.anchor()).enrollment_date).to.equal(LATER);
   });
 
   it('so do events, calendars, a saved policy and the study itself', async () => {
@@ -91,6 +122,7 @@ describe('A change of the plan after an override that left the schedule as it wa
       await person.override(date, undefined, { regenerate_schedule: false });
       expect((await change()).moved_by_earlier_override, date).to.equal(1);
       await until(async () => (await person.versions()).some((v) => v.is_current && v.anchor_date_used === date));
+      await changesThrough(study);
     }
   });
 });

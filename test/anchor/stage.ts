@@ -129,6 +129,14 @@ export class Stage {
     return (await this.database.raw(statement, values as never)).rows as T[];
   }
 
+  /** Works while a transaction of another connection holds what the statement locks. */
+  async holding(statement: string, values: readonly unknown[], work: () => Promise<void>): Promise<void> {
+    await this.database.transaction(async (holder) => {
+      await holder.raw(statement, values as never);
+      await work();
+    });
+  }
+
   /** A study with this policy and a window on each of these days. */
   async study(
     policy: Record<string, unknown> = {},

@@ -18,14 +18,21 @@ export function reanchor(
   facts: Facts,
   inputs: ScheduleInputs,
   keyOf: KeyOf,
+  from: ScheduleDate = 'anchor',
 ): Reanchoring & { decision: Decision } {
   const evaluated = evaluate(policy, facts);
   // What does not change its sources or prerequisites leaves a reopened anchor where it is.
   const decision: Decision = isReopenedAndUnchanged(policy, facts)
     ? { ...evaluated, result: 'unchanged', transitions: [] }
     : evaluated;
-  return { decision, schedule: reschedule(policy, facts, inputs, keyOf, decision.transitions.at(-1)) };
+  return { decision, schedule: reschedule(policy, facts, inputs, keyOf, from, decision.transitions.at(-1)) };
 }
+
+/**
+ * Which date the next schedule is made from: the anchor's, or the one that the present schedule has. The latter holds for
+ * a change that was made before an override which asked for no new schedule, and whose walk comes after it.
+ */
+export type ScheduleDate = 'anchor' | 'schedule';
 
 /**
  * The schedule that follows from the anchor as it stands (or as it stands after `last`). A change of windows, events,
@@ -37,12 +44,14 @@ export function reschedule(
   facts: Facts,
   inputs: ScheduleInputs,
   keyOf: KeyOf,
+  from: ScheduleDate = 'anchor',
   last?: Transition,
 ): Reanchoring['schedule'] {
   const hasCurrent = inputs.current_date !== null;
   const status = last?.status_after ?? facts.anchor.status;
   const due = hasCurrent || status === 'finalized' || (status === 'provisional' && policy.schedule_on_provisional);
-  const date = last?.value?.date ?? facts.anchor.date ?? inputs.current_date;
+  const stays = from === 'schedule' ? inputs.current_date : null;
+  const date = last?.value?.date ?? stays ?? facts.anchor.date ?? inputs.current_date;
   if (!due || date === null) return null;
   const next = nextVersion(date, inputs, keyOf);
   return !hasCurrent || inputs.current_date !== date || next.change.changes ? { date, next } : null;
