@@ -68,6 +68,7 @@ export const scheduleVersionRoutes = [
     operationId: 'listScheduleVersions',
     tag: 'Schedules',
     summary: 'List schedule versions',
+    description: 'Each version with the date that it was made from, newest last; one at most is current.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Type.Array(VersionSummary) },
@@ -92,6 +93,8 @@ export const scheduleVersionRoutes = [
     operationId: 'compareScheduleVersions',
     tag: 'Schedules',
     summary: 'Compare two schedule versions',
+    description:
+      'Each visit of the two versions: moved, unchanged, added or removed. 404 where one of them is not there.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Diff },
