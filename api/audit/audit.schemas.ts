@@ -10,6 +10,7 @@ import {
   record,
   input,
   named,
+  WorkStatus,
 } from '../http/common.schemas.js';
 
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
@@ -55,7 +56,7 @@ export const Verification = named(
     {
       verification_id: Uuid,
       study_id: nullable(Uuid),
-      status: oneOf('pending', 'running', 'completed', 'failed'),
+      status: WorkStatus,
       progress: Type.Object({
         rows_verified: Type.Integer(),
         rows_total: Type.Integer(),

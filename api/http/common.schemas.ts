@@ -169,6 +169,8 @@ export const pageName = (item: TSchema): { $id?: string } => {
 
 /** Something that deserves to be told and refuses nothing. */
 export const Remark = record('Remark', { code: Type.String(), message: Type.String() });
+/** How far work in the background is. */
+export const WorkStatus = named('WorkStatus', oneOf('pending', 'running', 'completed', 'failed'));
 /** Rows as they stand in their tables. */
 export const Rows = named('Rows', Type.Array(Json));
 export const Fault = record('Fault', {

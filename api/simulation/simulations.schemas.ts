@@ -1,5 +1,16 @@
 import { BehaviourInput } from '../../workflows/domain/simulation/behaviour.js';
-import { Instant, IsoDate, Json, Type, Uuid, nullable, oneOf, input, named, record } from '../http/common.schemas.js';
+import {
+  Instant,
+  IsoDate,
+  Json,
+  Type,
+  Uuid,
+  nullable,
+  input,
+  named,
+  record,
+  WorkStatus,
+} from '../http/common.schemas.js';
 
 const counts = {
   participants: Type.Integer({ minimum: 1, maximum: 5_000 }),
@@ -23,11 +34,10 @@ export const NewSimulation = input('SimulationCreate', {
   behaviour: Type.Optional(BehaviourInput),
 });
 
-const SimulationStatus = named('SimulationStatus', oneOf('pending', 'running', 'completed', 'failed'));
 const fields = {
   simulation_id: Uuid,
   study_id: Uuid,
-  status: SimulationStatus,
+  status: WorkStatus,
   progress: Type.Number({ description: '0 to 1' }),
   ...counts,
   seed: Type.Integer(),
@@ -51,6 +61,6 @@ export const Simulation = record('Simulation', {
 });
 export const SimulationAccepted = record('SimulationAccepted', {
   simulation_id: Uuid,
-  status: SimulationStatus,
+  status: WorkStatus,
   status_url: Type.String(),
 });

@@ -10,9 +10,9 @@ import {
   earlierOverrides,
   listOf,
   nullable,
-  oneOf,
   pageOf,
   record,
+  WorkStatus,
 } from '../http/common.schemas.js';
 import type { Static } from '../http/common.schemas.js';
 import { withEarlierOverrides } from './earlier-overrides.service.js';
@@ -53,7 +53,7 @@ const PolicySet = Type.Unsafe<Static<typeof SavedPolicy> | Static<typeof DryRun>
 });
 const Reanchoring = record('Reanchoring', {
   change_id: Type.String(),
-  status: oneOf('pending', 'running', 'completed', 'failed'),
+  status: WorkStatus,
   seen: Type.Integer(),
   total: Type.Integer(),
   moved: Type.Integer(),

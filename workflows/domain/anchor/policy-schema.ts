@@ -14,17 +14,17 @@ const expression = Type.String({
   description: 'CEL expression: names and functions at /docs/expressions',
 });
 const oneOf = <Values extends string[]>(...values: [...Values]) => Type.Enum<Values>(values);
+const SourceType = Type.Enum(
+  ['consent_workflow', 'eligibility_workflow', 'randomization', 'form_item', 'computed_rule', 'manual_entry'],
+  { $id: 'PolicySourceType' },
+);
+const AnchorType = Type.Enum(['enrollment', 'consent', 'eligibility', 'randomization', 'baseline_visit', 'custom'], {
+  $id: 'AnchorType',
+});
 
 export const PolicySource = Type.Object(
   {
-    type: oneOf(
-      'consent_workflow',
-      'eligibility_workflow',
-      'randomization',
-      'form_item',
-      'computed_rule',
-      'manual_entry',
-    ),
+    type: SourceType,
     priority: Type.Integer({ minimum: 0, maximum: 1000, description: 'lower wins' }),
     is_active: Type.Boolean(),
     form_mapping: Type.Optional(
@@ -58,7 +58,7 @@ const CustomRule = Type.Object(
 /** The anchor policy in full, as it is stored and returned (interface, "Anchor policy"). */
 export const Policy = Type.Object(
   {
-    anchor_type: oneOf('enrollment', 'consent', 'eligibility', 'randomization', 'baseline_visit', 'custom'),
+    anchor_type: AnchorType,
     sources: Type.Array(PolicySource, { maxItems: 50 }),
     prerequisites: Type.Object(
       {
