@@ -12,6 +12,7 @@ import {
   named,
   input,
   extended,
+  Json,
 } from '../http/common.schemas.js';
 import { Signature } from '../identity/reauthentication.schemas.js';
 import { VersionSummary } from '../scheduling/schedule-versions.schemas.js';
@@ -21,7 +22,7 @@ const Named = record('AnchorFinding', {
   message: Type.String(),
   rule: Type.Optional(Type.String()),
 });
-const Ref = nullable(Type.Record(Type.String(), Type.Unknown()));
+const Ref = nullable(Json);
 export const ActorType = named('ActorType', oneOf('user', 'system', 'participant', 'workflow'));
 export const AnchorStatus = named('AnchorStatus', oneOf('unset', 'provisional', 'finalized'));
 

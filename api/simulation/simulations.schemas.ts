@@ -10,6 +10,8 @@ import {
   named,
   record,
   WorkStatus,
+  TextMap,
+  about,
 } from '../http/common.schemas.js';
 
 const counts = {
@@ -52,12 +54,13 @@ const fields = {
 export const SimulationSummary = named('SimulationSummary', Type.Object(fields));
 export const Simulation = record('Simulation', {
   ...fields,
-  result: nullable({
-    ...Json,
-    description:
+  result: nullable(
+    about(
+      Json,
       'totals, adherence, missed_windows, visits_per_day, load_by_weekday, enrolment, anchors, reanchorings, clashes, time, checks',
-  }),
-  plots: Type.Record(Type.String(), Type.String(), { description: 'the plots’ paths by name, once it is completed' }),
+    ),
+  ),
+  plots: about(TextMap, 'the plots’ paths by name, once it is completed'),
 });
 export const SimulationAccepted = record('SimulationAccepted', {
   simulation_id: Uuid,

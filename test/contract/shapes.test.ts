@@ -79,6 +79,18 @@ describe('Shapes of the contract', () => {
     );
   });
 
+  it('no name is what a generator would call a part of another record', () => {
+    const called = Object.entries(contract.components.schemas).flatMap(([name, { properties = {} }]) =>
+      Object.entries(properties as Record<string, Json>)
+        .filter(([, property]) => 'enum' in property || 'properties' in property)
+        .map(
+          ([field]) =>
+            `${name}${field.charAt(0).toUpperCase()}${field.slice(1).replaceAll(/_(.)/g, (_, c: string) => c.toUpperCase())}`,
+        ),
+    );
+    expect(called.filter((name) => name in contract.components.schemas)).to.deep.equal([]);
+  });
+
   describe('what programs that generate clients can’t read is not there', () => {
     it('several types, other than one or null', () => {
       const odd = parts.filter(
