@@ -87,7 +87,7 @@ describe('The reference client of a device', function () {
         for (const nth of [1, 2, 3, 4]) {
           // Each session is with a client of its own, as after the app was ended and begun again.
           // It gives up soon: much is left to be delivered afterwards.
-          const client = device({ api: way.url, deviceId, patience: { ...QUICK, attempts: 2 } });
+          const client = device({ api: way.url, deviceId, patience: ONCE });
           const id = await client.begin({ language: 'en', timezone: 'Europe/Berlin' });
           const marks: string[] = [];
           for (const task of ['stroop', 'flanker']) {
