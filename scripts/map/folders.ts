@@ -102,6 +102,7 @@ export const folders: Record<string, string> = {
   'test/data/threads': 'threads that do not do what they were to do',
   'test/db': 'the schema and what it enforces',
   'test/devices': 'the reference client of a device, over connections that lose and repeat',
+  'test/docs': 'commands and tables of docs/ as they are written',
   'test/domain': 'rules of the pure code, as tables',
   'test/durability': 'what is killed comes back whole',
   'test/events': 'subscriptions and the stream',
