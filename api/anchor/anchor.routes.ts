@@ -88,6 +88,7 @@ export const anchorRoutes = [
   route({
     method: 'GET',
     path,
+    operationId: 'getAnchorDate',
     tag: 'Anchor date',
     summary: 'Get the anchor date, current or as of an instant',
     access: canReadOwn,
@@ -107,6 +108,7 @@ export const anchorRoutes = [
   route({
     method: 'POST',
     path,
+    operationId: 'setAnchorDate',
     tag: 'Anchor date',
     summary: 'Record the manual enrollment date and evaluate all sources',
     access: canSetOwn,
@@ -132,6 +134,7 @@ export const anchorRoutes = [
   route({
     method: 'POST',
     path: `${path}/evaluate`,
+    operationId: 'evaluateAnchorDate',
     tag: 'Anchor date',
     summary: 'Evaluate the anchor date now',
     access: inStudy('researcher', 'coordinator', 'investigator'),
@@ -153,6 +156,7 @@ export const anchorRoutes = [
   route({
     method: 'POST',
     path: `${path}/cancel`,
+    operationId: 'cancelAnchorDate',
     tag: 'Anchor date',
     summary: 'Cancel a provisional date',
     access: canSet,
@@ -172,6 +176,7 @@ export const anchorRoutes = [
   route({
     method: 'POST',
     path: `${path}/override`,
+    operationId: 'overrideAnchorDate',
     tag: 'Anchor date',
     summary: 'Override the enrollment date',
     access: canOverride,
@@ -206,6 +211,7 @@ export const anchorRoutes = [
   route({
     method: 'POST',
     path: `${path}/override/preview`,
+    operationId: 'previewOverride',
     tag: 'Anchor date',
     summary: 'Preview an override',
     access: inStudy(),
@@ -219,6 +225,7 @@ export const anchorRoutes = [
   route({
     method: 'POST',
     path: `${path}/override-back`,
+    operationId: 'revertAnchorOverride',
     tag: 'Anchor date',
     summary: 'Revert an override to the date of the sources',
     access: canOverride,
@@ -238,6 +245,7 @@ export const anchorRoutes = [
   route({
     method: 'GET',
     path: `${path}/history`,
+    operationId: 'listAnchorHistory',
     tag: 'Anchor date',
     summary: 'List the anchor date history, newest first',
     access: inStudy(),

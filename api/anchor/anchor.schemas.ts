@@ -9,38 +9,42 @@ import {
   nullable,
   oneOf,
   text,
+  record,
+  named,
+  input,
 } from '../http/common.schemas.js';
 import { Signature } from '../identity/reauthentication.schemas.js';
 import { VersionSummary } from '../scheduling/schedule-versions.schemas.js';
 
-const Named = Type.Object({ code: Type.String(), message: Type.String(), rule: Type.Optional(Type.String()) });
+const Named = record('AnchorFinding', {
+  code: Type.String(),
+  message: Type.String(),
+  rule: Type.Optional(Type.String()),
+});
 const Ref = nullable(Type.Record(Type.String(), Type.Unknown()));
-const AnchorStatus = oneOf('unset', 'provisional', 'finalized');
+const AnchorStatus = named('AnchorStatus', oneOf('unset', 'provisional', 'finalized'));
 
 /** Interface, "Anchor response". `partial_value` says `2024-02` or `2024` where the precision is partial. */
-export const Anchor = Type.Object(
-  {
-    participant_id: Uuid,
-    enrollment_date: nullable(IsoDate),
-    enrollment_datetime: nullable(Instant),
-    precision: oneOf('date', 'datetime', 'partial_year', 'partial_month'),
-    partial_value: extension(
-      nullable(Type.String()),
-      'what was said where the precision is partial: `2024-02` or `2024`',
-    ),
-    timezone: nullable(Type.String()),
-    status: AnchorStatus,
-    source_type: nullable(Type.String()),
-    source_ref: Ref,
-    is_override: Type.Boolean(),
-    override_reason: nullable(Type.String()),
-    version: Type.Integer(),
-    current_schedule_version_id: nullable(Uuid),
-    created_at: Instant,
-    updated_at: Instant,
-  },
-  { $id: 'Anchor' },
-);
+export const Anchor = record('AnchorDate', {
+  participant_id: Uuid,
+  enrollment_date: nullable(IsoDate),
+  enrollment_datetime: nullable(Instant),
+  precision: oneOf('date', 'datetime', 'partial_year', 'partial_month'),
+  partial_value: extension(
+    nullable(Type.String()),
+    'what was said where the precision is partial: `2024-02` or `2024`',
+  ),
+  timezone: nullable(Type.String()),
+  status: AnchorStatus,
+  source_type: nullable(Type.String()),
+  source_ref: Ref,
+  is_override: Type.Boolean(),
+  override_reason: nullable(Type.String()),
+  version: Type.Integer(),
+  current_schedule_version_id: nullable(Uuid),
+  created_at: Instant,
+  updated_at: Instant,
+});
 const result = oneOf(
   'none',
   'validation_failed',
@@ -51,7 +55,7 @@ const result = oneOf(
   'changed',
   'finalized',
 );
-export const AnchorWithEvaluation = Type.Object({
+export const AnchorWithEvaluation = record('AnchorDateEvaluated', {
   ...Anchor.properties,
   evaluation: Type.Object({
     result,
@@ -60,22 +64,22 @@ export const AnchorWithEvaluation = Type.Object({
     warnings: Type.Array(Named),
   }),
 });
-export const Evaluation = Type.Object({
+export const Evaluation = record('AnchorEvaluation', {
   result,
   errors: Type.Array(Named),
   warnings: Type.Array(Named),
   anchor: Anchor,
 });
 
-export const SetDate = body({
+export const SetDate = input('AnchorDateSet', {
   enrollment_date: IsoDate,
   source_type: Type.Optional(oneOf('manual_entry')),
   reason: Type.Optional(nullable(text(2000))),
 });
-export const Evaluate = body({ reason: Type.Optional(nullable(text(2000))) });
-export const Cancel = body({ reason: Type.Optional(nullable(text(2000))) });
-export const OverrideBack = body({ reason: text(2000, 1) });
-export const Override = body({
+export const Evaluate = input('AnchorEvaluate', { reason: Type.Optional(nullable(text(2000))) });
+export const Cancel = input('AnchorCancel', { reason: Type.Optional(nullable(text(2000))) });
+export const OverrideBack = input('AnchorOverrideRevert', { reason: text(2000, 1) });
+export const Override = input('AnchorOverride', {
   new_enrollment_date: IsoDate,
   reason: Type.Optional({
     ...nullable(text(2000)),
@@ -85,50 +89,44 @@ export const Override = body({
   preview_hash: Type.Optional(text(64)),
 });
 
-export const HistoryEntry = Type.Object(
-  {
-    id: Uuid,
-    event_type: Type.String(),
-    enrollment_date_value: nullable(IsoDate),
-    status_before: nullable(AnchorStatus),
-    status_after: AnchorStatus,
-    source_type: Type.String(),
-    source_ref: extension(Ref, 'what the value came from'),
-    previous_enrollment_date: nullable(IsoDate),
-    change_delta_days: nullable(Type.Integer()),
-    actor_user_id: nullable(Uuid),
-    actor_type: oneOf('user', 'system', 'participant', 'workflow'),
-    reason: nullable(Type.String()),
-    request_id: extension(nullable(Type.String()), 'the request that made the entry'),
-    schedule_version_created_id: extension(nullable(Uuid), 'the schedule version that the entry made'),
-    anchor_version: extension(Type.Integer(), 'the version of the anchor after the entry'),
-    ...claimed,
-    created_at: Instant,
-  },
-  { $id: 'AnchorHistoryEntry' },
-);
+export const HistoryEntry = record('AnchorHistoryEntry', {
+  id: Uuid,
+  event_type: Type.String(),
+  enrollment_date_value: nullable(IsoDate),
+  status_before: nullable(AnchorStatus),
+  status_after: AnchorStatus,
+  source_type: Type.String(),
+  source_ref: extension(Ref, 'what the value came from'),
+  previous_enrollment_date: nullable(IsoDate),
+  change_delta_days: nullable(Type.Integer()),
+  actor_user_id: nullable(Uuid),
+  actor_type: oneOf('user', 'system', 'participant', 'workflow'),
+  reason: nullable(Type.String()),
+  request_id: extension(nullable(Type.String()), 'the request that made the entry'),
+  schedule_version_created_id: extension(nullable(Uuid), 'the schedule version that the entry made'),
+  anchor_version: extension(Type.Integer(), 'the version of the anchor after the entry'),
+  ...claimed,
+  created_at: Instant,
+});
 
-export const Preview = Type.Object(
-  {
-    completed_visits_to_reconcile: Type.Integer(),
-    pending_visits_to_reschedule: Type.Integer(),
-    new_schedule_version: Type.Integer(),
-    warnings: Type.Array(Type.String()),
-    visits: Type.Array(
-      Type.Object({
-        visit_key: Uuid,
-        name: Type.String(),
-        action: oneOf('keep', 'move', 'supersede', 'new'),
-        from: Type.Optional(IsoDate),
-        to: Type.Optional(IsoDate),
-        notes: Type.Array(Type.String()),
-      }),
-    ),
-    preview_hash: Type.String(),
-  },
-  { $id: 'ImpactPreview' },
-);
-export const OverrideApplied = Type.Object({
+export const Preview = record('ImpactPreview', {
+  completed_visits_to_reconcile: Type.Integer(),
+  pending_visits_to_reschedule: Type.Integer(),
+  new_schedule_version: Type.Integer(),
+  warnings: Type.Array(Type.String()),
+  visits: Type.Array(
+    Type.Object({
+      visit_key: Uuid,
+      name: Type.String(),
+      action: oneOf('keep', 'move', 'supersede', 'new'),
+      from: Type.Optional(IsoDate),
+      to: Type.Optional(IsoDate),
+      notes: Type.Array(Type.String()),
+    }),
+  ),
+  preview_hash: Type.String(),
+});
+export const OverrideApplied = record('OverrideApplied', {
   status: oneOf('applied'),
   anchor: Anchor,
   schedule_version: nullable(VersionSummary),
@@ -136,35 +134,36 @@ export const OverrideApplied = Type.Object({
   warnings: Type.Array(Named),
   override_request_id: Type.Optional(Uuid),
 });
-export const OverridePending = Type.Object({
+export const OverridePending = record('OverridePending', {
   status: oneOf('pending_approval'),
   override_request_id: Uuid,
   impact: Preview,
   warnings: Type.Array(Named),
 });
-export const OverrideDenied = Type.Object({ status: oneOf('denied'), override_request_id: Uuid, anchor: Anchor });
+export const OverrideDenied = record('OverrideDenied', {
+  status: oneOf('denied'),
+  override_request_id: Uuid,
+  anchor: Anchor,
+});
 
-export const OverrideRequest = Type.Object(
-  {
-    id: Uuid,
-    override_request_id: Uuid,
-    study_id: Uuid,
-    participant_id: Uuid,
-    participant_code: Type.String(),
-    enrollment_date: IsoDate,
-    new_enrollment_date: IsoDate,
-    reason: nullable(Type.String()),
-    regenerate_schedule: Type.Boolean(),
-    requested_by_id: nullable(Uuid),
-    requested_at: Instant,
-    expires_at: Instant,
-    status: oneOf('pending', 'approved', 'denied'),
-    decided_by_id: nullable(Uuid),
-    decided_at: nullable(Instant),
-    decision_reason: nullable(Type.String()),
-    signature: nullable(Signature),
-    ...claimed,
-    impact: Preview,
-  },
-  { $id: 'OverrideRequest' },
-);
+export const OverrideRequest = record('OverrideRequest', {
+  id: Uuid,
+  override_request_id: Uuid,
+  study_id: Uuid,
+  participant_id: Uuid,
+  participant_code: Type.String(),
+  enrollment_date: IsoDate,
+  new_enrollment_date: IsoDate,
+  reason: nullable(Type.String()),
+  regenerate_schedule: Type.Boolean(),
+  requested_by_id: nullable(Uuid),
+  requested_at: Instant,
+  expires_at: Instant,
+  status: oneOf('pending', 'approved', 'denied'),
+  decided_by_id: nullable(Uuid),
+  decided_at: nullable(Instant),
+  decision_reason: nullable(Type.String()),
+  signature: nullable(Signature),
+  ...claimed,
+  impact: Preview,
+});

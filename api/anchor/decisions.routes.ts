@@ -1,12 +1,12 @@
 import { Policy } from '../../workflows/domain/anchor/policy-schema.js';
 import { inStudy } from '../http/access.js';
 import { route } from '../http/route.js';
-import { IsoDate, Json, Type, Uuid, nullable, oneOf } from '../http/common.schemas.js';
+import { IsoDate, Json, Type, Uuid, nullable, oneOf, record } from '../http/common.schemas.js';
 import { decisionBehind, deriveAgain } from './decisions.service.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date/decisions/{history_id}';
 
-const Trace = Type.Object({
+const Trace = record('DecisionTrace', {
   sources: Type.Array(
     Type.Object({
       type: Type.String(),
@@ -19,7 +19,7 @@ const Trace = Type.Object({
   validation: Type.Array(Type.Object({ rule: Type.String(), passed: Type.Boolean() })),
   prerequisites: Type.Array(Type.Object({ name: Type.String(), met: Type.Boolean() })),
 });
-const Taken = Type.Object({
+const Taken = record('DecisionTaken', {
   event_type: Type.String(),
   status_before: Type.String(),
   status_after: Type.String(),
@@ -29,25 +29,23 @@ const Taken = Type.Object({
   delta_days: nullable(Type.Integer()),
   is_override: Type.Boolean(),
 });
-const Decision = Type.Object(
-  {
-    history_id: Uuid,
-    policy_version: Type.Integer(),
-    policy: Policy,
-    facts: Json,
-    command: Json,
-    trace: Trace,
-    decision: Taken,
-    actor_user_id: nullable(Uuid),
-    approver_user_id: nullable(Uuid),
-  },
-  { $id: 'AnchorDecision' },
-);
+const Decision = record('AnchorDecision', {
+  history_id: Uuid,
+  policy_version: Type.Integer(),
+  policy: Policy,
+  facts: Json,
+  command: Json,
+  trace: Trace,
+  decision: Taken,
+  actor_user_id: nullable(Uuid),
+  approver_user_id: nullable(Uuid),
+});
 
 export const decisionRoutes = [
   route({
     method: 'GET',
     path,
+    operationId: 'getAnchorDecision',
     tag: 'Anchor date',
     summary: 'Get the decision behind a history entry',
     access: inStudy(),
@@ -59,6 +57,7 @@ export const decisionRoutes = [
   route({
     method: 'POST',
     path: `${path}/rederive`,
+    operationId: 'rederiveAnchorDecision',
     tag: 'Anchor date',
     summary: 'Re-derive a decision from its snapshot',
     access: inStudy(),

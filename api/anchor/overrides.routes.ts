@@ -20,6 +20,7 @@ const decide = (decision: 'approve' | 'deny') =>
   route({
     method: 'POST',
     path: `${path}/{override_request_id}/${decision}`,
+    operationId: decision === 'approve' ? 'approveOverride' : 'denyOverride',
     tag: 'Anchor date',
     summary: decision === 'approve' ? 'Approve an override' : 'Deny an override',
     access: auditedRefusals(approver, 'override_decision_refused'),
@@ -77,6 +78,7 @@ export const overrideRoutes = [
   route({
     method: 'GET',
     path,
+    operationId: 'listOverrideRequests',
     tag: 'Anchor date',
     summary: 'List override requests of a participant, newest first',
     access: inStudy(),
@@ -97,6 +99,7 @@ export const overrideRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/approvals',
+    operationId: 'listStudyApprovals',
     tag: 'Anchor date',
     summary: 'List pending override requests of a study, oldest first',
     access: inStudy(),
@@ -114,6 +117,7 @@ export const overrideRoutes = [
   route({
     method: 'POST',
     path: '/api/studies/{study_id}/approvals/{override_request_id}/authorization',
+    operationId: 'authorizeDecision',
     tag: 'Anchor date',
     summary: 'Issue an authorization to send a decision as a Temporal signal',
     access: approver,
@@ -144,6 +148,7 @@ export const overrideRoutes = [
   route({
     method: 'GET',
     path: '/api/approvals',
+    operationId: 'listApprovals',
     tag: 'Anchor date',
     summary: 'List pending override requests across studies, oldest first',
     access: inStudy(),

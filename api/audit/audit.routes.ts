@@ -40,6 +40,7 @@ export const auditRoutes = [
     ...admin,
     method: 'GET',
     path: '/api/audit',
+    operationId: 'listAuditRecords',
     summary: 'List audit records, newest first',
     transaction: 'read',
     query: Type.Object({
@@ -70,6 +71,7 @@ export const auditRoutes = [
     ...admin,
     method: 'POST',
     path: '/api/audit/records',
+    operationId: 'recordComplianceAction',
     summary: 'Record a compliance action',
     description:
       'For what is done outside the service and belongs into its chain, such as the sign-off of a cut-over. `action` is one of those that the deployment names (COMPLIANCE_ACTIONS), another is 400 UNKNOWN_ACTION. With a study it goes into that study’s chain, else into the service’s own. Write nothing of a person into it: a record is never changed or removed.',
@@ -82,6 +84,7 @@ export const auditRoutes = [
     ...admin,
     method: 'GET',
     path: '/api/audit/verify',
+    operationId: 'verifyAudit',
     summary: 'Verify audit chains against their checkpoints',
     query: ofStudy,
     responses: { 200: Verdict },
@@ -91,6 +94,7 @@ export const auditRoutes = [
     ...admin,
     method: 'POST',
     path: '/api/audit-verifications',
+    operationId: 'startAuditVerification',
     summary: 'Start an audit verification in the background',
     transaction: 'change',
     description:
@@ -107,6 +111,7 @@ export const auditRoutes = [
     ...admin,
     method: 'GET',
     path: '/api/audit-verifications/{verification_id}',
+    operationId: 'getAuditVerification',
     summary: 'Get the progress and result of an audit verification',
     transaction: 'read',
     responses: { 200: response(Verification, { etag: true }) },
@@ -116,6 +121,7 @@ export const auditRoutes = [
     ...admin,
     method: 'GET',
     path: '/api/audit/checkpoints',
+    operationId: 'listAuditCheckpoints',
     summary: 'List signed audit checkpoints, newest first',
     transaction: 'read',
     query: Type.Object({ ...paging, study_id: Type.Optional(Uuid) }),
@@ -129,6 +135,7 @@ export const auditRoutes = [
     ...admin,
     method: 'POST',
     path: '/api/audit/checkpoints',
+    operationId: 'createAuditCheckpoints',
     summary: 'Create signed audit checkpoints now',
     description:
       'Answers the checkpoints that were made: none of a chain that did not grow. A chain that is not what its last checkpoint stated is not signed: 409 AUDIT_BROKEN names the record.',
@@ -141,6 +148,7 @@ export const auditRoutes = [
     ...admin,
     method: 'GET',
     path: '/api/audit/checkpoints/{id}/consistency',
+    operationId: 'getCheckpointConsistencyProof',
     summary: 'Get a consistency proof between two checkpoints',
     transaction: 'read',
     query: Type.Object({ from: Uuid }),
@@ -151,6 +159,7 @@ export const auditRoutes = [
     ...admin,
     method: 'GET',
     path: '/api/audit/export',
+    operationId: 'exportAudit',
     summary: 'Export audit records and checkpoints as NDJSON',
     description:
       'Without study_id every chain. `npm run audit:verify-export -- export.ndjson --key public.pem` checks it with nothing else.',
@@ -165,6 +174,7 @@ export const auditRoutes = [
   route({
     method: 'GET',
     path: '/api/audit/public-key',
+    operationId: 'getAuditPublicKey',
     tag: 'Audit',
     summary: 'Get the public key of the checkpoints',
     access: anyone,
@@ -181,6 +191,7 @@ export const auditRoutes = [
     ...admin,
     method: 'GET',
     path: '/api/audit/{record}/proof',
+    operationId: 'getAuditInclusionProof',
     summary: 'Get an inclusion proof of an audit record',
     transaction: 'read',
     description:

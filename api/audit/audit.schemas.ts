@@ -1,27 +1,37 @@
-import { Instant, Json, Reason, Type, Uuid, body, nullable, oneOf, text } from '../http/common.schemas.js';
+import {
+  Instant,
+  Json,
+  Reason,
+  Type,
+  Uuid,
+  body,
+  nullable,
+  oneOf,
+  text,
+  record,
+  input,
+  named,
+} from '../http/common.schemas.js';
 
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
-export const AuditRecord = Type.Object(
-  {
-    id: Type.String({ description: 'chain/seq' }),
-    seq: Type.Integer(),
-    chain: Type.String({ description: 'the study’s id, or `service`' }),
-    study_id: nullable(Uuid),
-    user_id: nullable(Uuid),
-    action: Type.String(),
-    resource_type: Type.String(),
-    resource_id: nullable(Type.String()),
-    audit_metadata: Type.Object({}, { additionalProperties: true }),
-    request_id: nullable(Type.String()),
-    created_at: Instant,
-    prev_hash: Hash,
-    hash: Hash,
-    hash_version: Type.Integer({ description: 'how the hash is computed' }),
-  },
-  { $id: 'AuditRecord' },
-);
+export const AuditRecord = record('AuditRecord', {
+  id: Type.String({ description: 'chain/seq' }),
+  seq: Type.Integer(),
+  chain: Type.String({ description: 'the study’s id, or `service`' }),
+  study_id: nullable(Uuid),
+  user_id: nullable(Uuid),
+  action: Type.String(),
+  resource_type: Type.String(),
+  resource_id: nullable(Type.String()),
+  audit_metadata: Type.Object({}, { additionalProperties: true }),
+  request_id: nullable(Type.String()),
+  created_at: Instant,
+  prev_hash: Hash,
+  hash: Hash,
+  hash_version: Type.Integer({ description: 'how the hash is computed' }),
+});
 
-export const NewAuditRecord = body({
+export const NewAuditRecord = input('ComplianceAction', {
   action: text(100, 1),
   study_id: Type.Optional(Uuid),
   resource_type: text(60, 1),
@@ -30,7 +40,7 @@ export const NewAuditRecord = body({
   metadata: Type.Optional({ ...Json, description: 'what belongs to it, up to 10,000 characters of JSON' }),
 });
 
-export const Verdict = Type.Object({
+export const Verdict = record('AuditVerdict', {
   valid: Type.Boolean(),
   rows: Type.Integer(),
   head: nullable(Hash),
@@ -40,26 +50,29 @@ export const Verdict = Type.Object({
   fault: Type.Optional(Type.String()),
 });
 
-export const Verification = Type.Object(
-  {
-    verification_id: Uuid,
-    study_id: nullable(Uuid),
-    status: oneOf('pending', 'running', 'completed', 'failed'),
-    progress: Type.Object({
-      rows_verified: Type.Integer(),
-      rows_total: Type.Integer(),
-      chains_verified: Type.Integer(),
-      chains_total: Type.Integer(),
-    }),
-    result: nullable(Verdict),
-    error: nullable(Type.String()),
-    created_at: Instant,
-    started_at: nullable(Instant),
-    completed_at: nullable(Instant),
-  },
-  { additionalProperties: false },
+export const Verification = named(
+  'AuditVerification',
+  Type.Object(
+    {
+      verification_id: Uuid,
+      study_id: nullable(Uuid),
+      status: oneOf('pending', 'running', 'completed', 'failed'),
+      progress: Type.Object({
+        rows_verified: Type.Integer(),
+        rows_total: Type.Integer(),
+        chains_verified: Type.Integer(),
+        chains_total: Type.Integer(),
+      }),
+      result: nullable(Verdict),
+      error: nullable(Type.String()),
+      created_at: Instant,
+      started_at: nullable(Instant),
+      completed_at: nullable(Instant),
+    },
+    { additionalProperties: false },
+  ),
 );
-export const VerificationAccepted = Type.Object({
+export const VerificationAccepted = record('AuditVerificationAccepted', {
   verification_id: Uuid,
   status: oneOf('pending'),
   status_url: Type.String(),
@@ -77,18 +90,18 @@ const stated = {
   public_key: Type.String({ description: 'PEM; check with one that you had before' }),
   signature: Type.String({ description: 'Ed25519, base64' }),
 };
-export const Checkpoint = Type.Object({ id: Uuid, ...stated });
-const WholeCheckpoint = Type.Object({
+export const Checkpoint = record('AuditCheckpoint', { id: Uuid, ...stated });
+const WholeCheckpoint = record('AuditCheckpointWhole', {
   id: Uuid,
   ...stated,
   witness: Type.String({
     description: 'first eight bytes of each record’s hash since the previous checkpoint, base64',
   }),
 });
-export const NewCheckpoints = body({ study_id: Type.Optional(Uuid) });
+export const NewCheckpoints = input('AuditCheckpointsCreate', { study_id: Type.Optional(Uuid) });
 
 const path = Type.Array(Hash);
-export const InclusionProof = Type.Object({
+export const InclusionProof = record('AuditInclusionProof', {
   record: Type.Object(
     {},
     {
@@ -99,12 +112,12 @@ export const InclusionProof = Type.Object({
   inclusion: Type.Object({ leaf_index: Type.Integer(), tree_size: Type.Integer(), path }),
   checkpoint: WholeCheckpoint,
 });
-export const ConsistencyProof = Type.Object({
+export const ConsistencyProof = record('AuditConsistencyProof', {
   consistency: Type.Object({ first_size: Type.Integer(), second_size: Type.Integer(), path }),
   from: WholeCheckpoint,
   checkpoint: WholeCheckpoint,
 });
-export const PublicKey = Type.Object({
+export const PublicKey = record('AuditPublicKey', {
   algorithm: Type.String(),
   key_id: Type.String(),
   public_key: Type.String({ description: 'PEM' }),

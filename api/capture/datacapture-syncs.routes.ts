@@ -8,6 +8,7 @@ const start = (path: '/api/datacapture/sync/{study_id}' | '/api/redcap/sync/{stu
   route({
     method: 'POST',
     path,
+    operationId: path === '/api/datacapture/sync/{study_id}' ? 'startCaptureSync' : 'startRedcapSync',
     tag: 'Capture system',
     summary:
       path === '/api/datacapture/sync/{study_id}'
@@ -29,6 +30,7 @@ export const datacaptureSyncRoutes = [
   route({
     method: 'GET',
     path: '/api/datacapture/syncs/{sync_id}',
+    operationId: 'getCaptureSync',
     tag: 'Capture system',
     summary: 'Get the progress and findings of a sync or poll',
     description:
@@ -43,6 +45,7 @@ export const datacaptureSyncRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/datacapture/syncs',
+    operationId: 'listCaptureSyncs',
     tag: 'Capture system',
     summary: 'List syncs and polls of a study, newest first',
     access: inStudy(),

@@ -1,7 +1,7 @@
-import { Instant, Type, Uuid, listOf, nullable, oneOf, paging } from '../http/common.schemas.js';
+import { Instant, Type, Uuid, listOf, nullable, oneOf, paging, record } from '../http/common.schemas.js';
 
 const count = (description: string) => Type.Integer({ description });
-const Progress = Type.Object({
+const Progress = record('CaptureSyncProgress', {
   total: count('records to read'),
   done: count('read so far'),
   created: count('participants enrolled'),
@@ -14,7 +14,7 @@ const Progress = Type.Object({
 });
 
 /** One reading of a study's records: asked for (sync), or by the schedule (poll). */
-export const Sync = Type.Object({
+export const Sync = record('CaptureSync', {
   id: Uuid,
   study_id: Uuid,
   kind: oneOf('sync', 'poll'),
@@ -26,13 +26,13 @@ export const Sync = Type.Object({
   started_at: Instant,
   finished_at: nullable(Instant),
 });
-const Issue = Type.Object({
+const Issue = record('CaptureSyncIssue', {
   record: Type.String(),
   outcome: nullable(Type.String()),
   participant_id: nullable(Uuid),
   issues: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
 });
-export const SyncReport = Type.Object({ ...Sync.properties, issues: listOf(Issue) });
+export const SyncReport = record('CaptureSyncReport', { ...Sync.properties, issues: listOf(Issue) });
 export const Syncs = listOf(Sync);
 export const SyncPage = Type.Object(paging);
-export const SyncStarted = Type.Object({ status: oneOf('started'), sync_id: Uuid });
+export const SyncStarted = record('CaptureSyncStarted', { status: oneOf('started'), sync_id: Uuid });

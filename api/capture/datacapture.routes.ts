@@ -25,14 +25,40 @@ const told = (warnings: ConfigWarning[]) => (warnings.length > 0 ? { warnings } 
 const withTag = (row: DatacaptureConfigRow, body: unknown, status = 200) =>
   reply(status, body, { ETag: etagOf(versioned(row))! });
 
+/** What the operations are called, under their path and under the former one. */
+const OPERATIONS = {
+  '/api/datacapture': {
+    get: 'getCaptureConfig',
+    save: 'saveCaptureConfig',
+    mapping: 'getEventMapping',
+    replace: 'replaceEventMapping',
+    test: 'testCaptureConnection',
+    instruments: 'listCaptureInstruments',
+    events: 'listCaptureEvents',
+    status: 'getCaptureStatus',
+  },
+  '/api/redcap': {
+    get: 'getRedcapConfig',
+    save: 'saveRedcapConfig',
+    mapping: 'getRedcapEventMapping',
+    replace: 'replaceRedcapEventMapping',
+    test: 'testRedcapConnection',
+    instruments: 'listRedcapInstruments',
+    events: 'listRedcapEvents',
+    status: 'getRedcapStatus',
+  },
+} as const;
+
 /** The configuration's routes, under their path and under the former one. */
 const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
+  const operations = OPERATIONS[prefix];
   const tag = 'Capture system';
   const former = prefix === '/api/redcap' ? ' (former path)' : '';
   return [
     route({
       method: 'GET',
       path: `${prefix}/config/{study_id}`,
+      operationId: operations.get,
       tag,
       summary: `Get the capture-system configuration${former}`,
       access: reader,
@@ -46,6 +72,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
     route({
       method: 'PATCH',
       path: `${prefix}/config/{study_id}`,
+      operationId: operations.save,
       tag,
       summary: `Create or change the capture-system configuration${former}`,
       description:
@@ -67,6 +94,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
     route({
       method: 'GET',
       path: `${prefix}/config/{study_id}/event-mapping`,
+      operationId: operations.mapping,
       tag,
       summary: `Get the event mapping${former}`,
       access: reader,
@@ -81,6 +109,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
     route({
       method: 'PUT',
       path: `${prefix}/config/{study_id}/event-mapping`,
+      operationId: operations.replace,
       tag,
       summary: `Replace the event mapping${former}`,
       access: configurer,
@@ -103,6 +132,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
     route({
       method: 'POST',
       path: `${prefix}/config/{study_id}/test-connection`,
+      operationId: operations.test,
       tag,
       summary: `Test the connection${former}`,
       description: 'Stores the project id and the result: `sync_status` becomes `active` or `error`.',
@@ -121,6 +151,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
     route({
       method: 'GET',
       path: `${prefix}/config/{study_id}/instruments`,
+      operationId: operations.instruments,
       tag,
       summary: `List the capture system's instruments${former}`,
       access: reader,
@@ -136,6 +167,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
     route({
       method: 'GET',
       path: `${prefix}/config/{study_id}/events`,
+      operationId: operations.events,
       tag,
       summary: `List the capture system's events${former}`,
       access: reader,
@@ -148,6 +180,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
     route({
       method: 'GET',
       path: `${prefix}/status/{study_id}`,
+      operationId: operations.status,
       tag,
       summary: `Get the capture-system integration status${former}`,
       access: reader,
@@ -164,6 +197,7 @@ const syncEventsAt = (
   route({
     method: 'POST',
     path,
+    operationId: path.includes('/redcap/') ? 'syncRedcapEvents' : 'syncCaptureEvents',
     tag: 'Capture system',
     summary: `Create visit windows from the capture system's events${path.includes('/redcap/') ? ' (former path)' : ''}`,
     description:

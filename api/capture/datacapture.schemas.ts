@@ -1,4 +1,16 @@
-import { Instant, Json, Type, Uuid, body, nullable, oneOf, text } from '../http/common.schemas.js';
+import {
+  Instant,
+  Json,
+  Type,
+  Uuid,
+  body,
+  nullable,
+  oneOf,
+  text,
+  named,
+  input,
+  record,
+} from '../http/common.schemas.js';
 
 const name = Type.String({ minLength: 1, maxLength: 200 });
 const batteryId = Type.Integer({ minimum: 1, maximum: 2_147_483_647 });
@@ -11,32 +23,41 @@ const windowSide = (fallback: number) =>
 const windows = { window_before: windowSide(0), window_after: windowSide(7) };
 
 /** A whole mapping, as PUT takes it. */
-export const EventBatteryMapping = Type.Record(
-  name,
-  Type.Object({ battery_id: batteryId, target_day: targetDay, ...windows }, { additionalProperties: false }),
+export const EventBatteryMapping = named(
+  'EventBatteryMapping',
+  Type.Record(
+    name,
+    Type.Object({ battery_id: batteryId, target_day: targetDay, ...windows }, { additionalProperties: false }),
+  ),
 );
 /** Parts of a mapping, merged into what is stored; null takes an entry out (JSON Merge Patch). */
-const EventBatteryChange = Type.Record(
-  name,
-  nullable(
-    Type.Object(
-      { battery_id: Type.Optional(batteryId), target_day: Type.Optional(targetDay), ...windows },
-      { additionalProperties: false },
+const EventBatteryChange = named(
+  'EventBatteryMappingPatch',
+  Type.Record(
+    name,
+    nullable(
+      Type.Object(
+        { battery_id: Type.Optional(batteryId), target_day: Type.Optional(targetDay), ...windows },
+        { additionalProperties: false },
+      ),
     ),
   ),
 );
 const ParticipantFieldChange = Type.Record(name, nullable(name));
-const DataFieldChange = Type.Record(
-  name,
-  nullable(
-    Type.Object(
-      { datacapture_instrument: Type.Optional(name), fields: Type.Optional(Type.Record(name, nullable(name))) },
-      { additionalProperties: false },
+const DataFieldChange = named(
+  'DataFieldMappingPatch',
+  Type.Record(
+    name,
+    nullable(
+      Type.Object(
+        { datacapture_instrument: Type.Optional(name), fields: Type.Optional(Type.Record(name, nullable(name))) },
+        { additionalProperties: false },
+      ),
     ),
   ),
 );
 
-export const ConfigPatch = body({
+export const ConfigPatch = input('CaptureConfigPatch', {
   api_url: Type.Optional(
     Type.String({
       minLength: 1,
@@ -75,7 +96,11 @@ export const ConfigPatch = body({
   ),
 });
 
-const MappingWarning = Type.Object({ code: Type.String(), path: Type.Optional(Type.String()), message: Type.String() });
+const MappingWarning = record('CaptureWarning', {
+  code: Type.String(),
+  path: Type.Optional(Type.String()),
+  message: Type.String(),
+});
 const warnings = Type.Optional(
   Type.Array(MappingWarning, {
     description:
@@ -84,7 +109,7 @@ const warnings = Type.Optional(
 );
 
 /** As it is returned: neither token nor secret (interface, "Capture-system configuration"). */
-export const Config = Type.Object({
+export const Config = record('CaptureConfig', {
   id: Uuid,
   study_id: Uuid,
   api_url: Type.String(),
@@ -106,26 +131,26 @@ export const StrictQuery = Type.Object({
     }),
   ),
 });
-export const EventMappingPut = body({ event_battery_mapping: EventBatteryMapping });
-export const EventMapping = Type.Object({
+export const EventMappingPut = input('EventMappingReplace', { event_battery_mapping: EventBatteryMapping });
+export const EventMapping = record('EventMapping', {
   study_id: Uuid,
   event_battery_mapping: Json,
   enrollment_instrument: nullable(Type.String()),
   enrollment_event: nullable(Type.String()),
 });
-export const EventMappingUpdated = Type.Object({ status: oneOf('updated'), warnings });
+export const EventMappingUpdated = record('EventMappingUpdated', { status: oneOf('updated'), warnings });
 
-export const Connected = Type.Object({
+export const Connected = record('CaptureConnection', {
   status: oneOf('connected'),
   project_title: Type.String(),
   project_id: Type.String(),
   is_longitudinal: Type.Boolean(),
   record_count: Type.Integer(),
 });
-export const Instruments = Type.Object({
+export const Instruments = record('CaptureInstruments', {
   instruments: Type.Array(Type.Object({ instrument_name: Type.String(), instrument_label: Type.String() })),
 });
-export const CaptureEvents = Type.Object({
+export const CaptureEvents = record('CaptureEvents', {
   events: Type.Array(
     Type.Object({
       event_id: Type.String({ description: 'stays when the event is renamed' }),
@@ -140,7 +165,7 @@ export const CaptureEvents = Type.Object({
   ),
 });
 
-export const CaptureStatus = Type.Object({
+export const CaptureStatus = record('CaptureStatus', {
   sync_status: oneOf('pending', 'active', 'error'),
   last_sync_at: nullable(Instant),
   last_webhook_received: nullable(Instant),
@@ -155,7 +180,7 @@ export const CaptureStatus = Type.Object({
   pushes: Type.Object({ pending: Type.Integer(), synced: Type.Integer(), failed: Type.Integer() }),
 });
 
-export const SyncEvents = Type.Object({
+export const SyncEvents = record('CaptureEventsSynced', {
   created: Type.Integer(),
   updated: Type.Integer(),
   unchanged: Type.Integer(),

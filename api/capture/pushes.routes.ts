@@ -16,6 +16,7 @@ export const pushRoutes = [
   route({
     method: 'GET',
     path: '/api/sessions/{session_id}/pushes',
+    operationId: 'listPushAttempts',
     tag: 'Capture system',
     summary: 'List push attempts of a session, newest first',
     description:
@@ -34,6 +35,7 @@ export const pushRoutes = [
   route({
     method: 'POST',
     path: '/api/sessions/{session_id}/push',
+    operationId: 'pushSession',
     tag: 'Capture system',
     summary: 'Push a completed session’s results now',
     description:
@@ -47,6 +49,7 @@ export const pushRoutes = [
   route({
     method: 'POST',
     path: '/api/studies/{study_id}/push-failures/retry',
+    operationId: 'retryPushFailures',
     tag: 'Capture system',
     summary: 'Retry failed pushes of a study',
     description:
@@ -61,6 +64,7 @@ export const pushRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/push-failures',
+    operationId: 'listPushFailures',
     tag: 'Capture system',
     summary: 'List failed pushes of a study',
     description: 'Newest failure first; `final=true` those alone that are not tried again by themselves.',

@@ -1,4 +1,16 @@
-import { Instant, Type, Uuid, body, listOf, nullable, oneOf, paging, sorting } from '../http/common.schemas.js';
+import {
+  Instant,
+  Type,
+  Uuid,
+  body,
+  listOf,
+  nullable,
+  oneOf,
+  paging,
+  sorting,
+  record,
+  input,
+} from '../http/common.schemas.js';
 
 const errorTypes = [
   'circuit_open',
@@ -32,7 +44,7 @@ const push = {
   next_attempt_at: nullable(Instant),
   warnings,
 };
-const Attempt = Type.Object({
+const Attempt = record('Push', {
   id: Uuid,
   session_id: Uuid,
   visit_id: nullable(Uuid),
@@ -49,7 +61,7 @@ const Attempt = Type.Object({
   at: Type.String({ format: 'date-time', description: 'when it ended' }),
   next_attempt_at: nullable(Instant),
 });
-export const Attempts = Type.Object({
+export const Attempts = record('PushList', {
   items: Type.Array(Attempt),
   total: Type.Integer(),
   push: Type.Unsafe<Record<string, unknown> | null>({
@@ -58,7 +70,7 @@ export const Attempts = Type.Object({
   }),
 });
 export const AttemptQuery = Type.Object({ ...paging, sort: sorting('at') });
-export const PushStarted = Type.Object({ status: oneOf('started'), session_id: Uuid });
+export const PushStarted = record('PushStarted', { status: oneOf('started'), session_id: Uuid });
 
 export const PushFailures = listOf(
   Type.Object({
@@ -70,12 +82,12 @@ export const PushFailures = listOf(
     failed_at: Instant,
   }),
 );
-export const PushRetry = body({
+export const PushRetry = input('PushFailuresRetry', {
   session_ids: Type.Optional(
     Type.Array(Uuid, { minItems: 1, maxItems: 1_000, description: 'those alone; without it all that have failed' }),
   ),
 });
-export const PushesRetried = Type.Object({
+export const PushesRetried = record('PushFailuresRetried', {
   status: oneOf('started'),
   session_ids: Type.Array(Uuid, { description: 'what is tried now' }),
   skipped: Type.Array(Type.Object({ session_id: Uuid, reason: Type.String() }), {

@@ -19,6 +19,7 @@ const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det')
   route({
     method: 'POST',
     path,
+    operationId: path === '/api/webhooks/datacapture/det' ? 'receiveTrigger' : 'receiveRedcapTrigger',
     tag: 'Capture system',
     summary:
       path === '/api/webhooks/datacapture/det'
@@ -46,6 +47,7 @@ export const webhookRoutes = [
   route({
     method: 'GET',
     path: '/api/datacapture/unmatched-triggers',
+    operationId: 'listUnmatchedTriggers',
     tag: 'Capture system',
     summary: 'List unmatched triggers by project',
     description:
@@ -60,6 +62,7 @@ export const webhookRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/webhook-events',
+    operationId: 'listWebhookEvents',
     tag: 'Capture system',
     summary: 'List received triggers, newest first',
     access: inStudy(),
@@ -79,6 +82,7 @@ export const webhookRoutes = [
   route({
     method: 'POST',
     path: '/api/webhook-events/{id}/retry',
+    operationId: 'retryTrigger',
     tag: 'Capture system',
     summary: 'Retry a failed trigger',
     access: inStudy('researcher', 'data_manager'),

@@ -1,9 +1,9 @@
-import { Instant, Type, Uuid, listOf, nullable, oneOf, paging, sorting } from '../http/common.schemas.js';
+import { Instant, Type, Uuid, listOf, nullable, oneOf, paging, sorting, record } from '../http/common.schemas.js';
 
 export const webhookStatuses = ['received', 'processing', 'processed', 'duplicate', 'failed'] as const;
 
 /** A trigger as the service keeps it (decisions, section 6). */
-export const WebhookEvent = Type.Object({
+export const WebhookEvent = record('WebhookEvent', {
   id: Uuid,
   study_id: Uuid,
   project_id: Type.String(),
@@ -37,7 +37,7 @@ export const TriggerQuery = Type.Object({
     Type.String({ description: 'hex HMAC-SHA256 of "det:" + project_id, where webhook_auth is url' }),
   ),
 });
-export const TriggerAccepted = Type.Object({ status: oneOf('accepted'), record: Type.String() });
+export const TriggerAccepted = record('TriggerAccepted', { status: oneOf('accepted'), record: Type.String() });
 
 export const UnmatchedQuery = Type.Object({ ...paging, sort: sorting('last_at', 'count') });
 export const UnmatchedTriggers = listOf(

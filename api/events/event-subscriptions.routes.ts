@@ -31,6 +31,7 @@ export const eventSubscriptionRoutes = [
   route({
     method: 'GET',
     path: all,
+    operationId: 'listEventSubscriptions',
     tag: 'Events',
     summary: 'List the study’s event subscriptions',
     access: read,
@@ -48,6 +49,7 @@ export const eventSubscriptionRoutes = [
   route({
     method: 'POST',
     path: all,
+    operationId: 'createEventSubscription',
     tag: 'Events',
     summary: 'Create an event subscription',
     access: staff.configure,
@@ -64,6 +66,7 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
   route({
     method: 'GET',
     path: one,
+    operationId: 'getEventSubscription',
     tag: 'Events',
     summary: 'Get an event subscription',
     access: read,
@@ -74,6 +77,7 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
   route({
     method: 'PATCH',
     path: one,
+    operationId: 'updateEventSubscription',
     tag: 'Events',
     summary: 'Change, disable or enable an event subscription',
     access: staff.configure,
@@ -94,6 +98,7 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
   route({
     method: 'DELETE',
     path: one,
+    operationId: 'deleteEventSubscription',
     tag: 'Events',
     summary: 'Delete an event subscription with its deliveries',
     access: staff.configure,
@@ -107,6 +112,7 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
   route({
     method: 'POST',
     path: `${one}/rotate-secret`,
+    operationId: 'rotateSubscriptionSecret',
     tag: 'Events',
     summary: 'Rotate the signing secret of a subscription',
     access: staff.configure,
@@ -121,6 +127,7 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
   route({
     method: 'GET',
     path: deliveries,
+    operationId: 'listEventDeliveries',
     tag: 'Events',
     summary: 'List deliveries of a subscription, newest first',
     access: read,
@@ -147,6 +154,7 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
   route({
     method: 'POST',
     path: `${deliveries}/{delivery_id}/redeliver`,
+    operationId: 'redeliverEvent',
     tag: 'Events',
     summary: 'Redeliver an event',
     access: staff.configure,

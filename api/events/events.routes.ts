@@ -4,13 +4,13 @@ import { inStudy, orByTicket } from '../http/access.js';
 import { siteNamed } from '../http/context.js';
 import { rangeEndExclusive, rangeStart } from '../http/conventions/time-range.js';
 import { created, reply, route, response } from '../http/route.js';
-import { Type, Uuid, before, listOf, paging, since, sorting, text } from '../http/common.schemas.js';
+import { Type, Uuid, before, listOf, paging, since, sorting, text, record } from '../http/common.schemas.js';
 import { Event } from './events.schemas.js';
 import { eventReader } from './event-reader.service.js';
 import { eventTicket } from './event-ticket.service.js';
 import { eventStream, resumePosition as streamStart } from './event-stream.service.js';
 
-const Ticket = Type.Object({
+const Ticket = record('EventTicket', {
   ticket: Type.String(),
   expires_in: Type.Integer({ description: 'seconds' }),
 });
@@ -21,6 +21,7 @@ export const eventRoutes = [
   route({
     method: 'POST',
     path: '/api/studies/{study_id}/events/ticket',
+    operationId: 'createEventTicket',
     tag: 'Events',
     summary: 'Issue a ticket for the event stream',
     access: may,
@@ -35,6 +36,7 @@ export const eventRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/events',
+    operationId: 'listEvents',
     tag: 'Events',
     summary: 'List events of a study, oldest first',
     access: orByTicket(may),

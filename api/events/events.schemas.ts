@@ -1,4 +1,18 @@
-import { Instant, IsoDate, Json, Type, Uuid, body, nullable, oneOf, partial, text } from '../http/common.schemas.js';
+import {
+  Instant,
+  IsoDate,
+  Json,
+  Type,
+  Uuid,
+  body,
+  nullable,
+  oneOf,
+  partial,
+  text,
+  named,
+  record,
+  input,
+} from '../http/common.schemas.js';
 import type { TSchema } from '../http/common.schemas.js';
 
 /** The events of the interface, and beside them those of a participant's leaving and return ("Events"); `data` of each holds what is required of it there. */
@@ -14,9 +28,9 @@ export const eventTypes = [
   'PARTICIPANT_REINSTATED',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
-export const EventType = oneOf(...eventTypes);
+export const EventType = named('EventType', oneOf(...eventTypes));
 
-export const Event = Type.Object({
+export const Event = record('Event', {
   id: Uuid,
   type: Type.String(),
   study_id: Uuid,
@@ -25,7 +39,10 @@ export const Event = Type.Object({
   data: Json,
 });
 
-const Actor = Type.Object({ user_id: nullable(Uuid), type: oneOf('user', 'system', 'participant', 'workflow') });
+const Actor = record('EventActor', {
+  user_id: nullable(Uuid),
+  type: oneOf('user', 'system', 'participant', 'workflow'),
+});
 const common = {
   history_id: Uuid,
   anchor_version: Type.Integer(),
@@ -106,8 +123,8 @@ const fields = {
     }),
   ),
 };
-export const NewEventSubscription = body(fields);
-export const EventSubscriptionChange = body({
+export const NewEventSubscription = named('EventSubscriptionCreate', body(fields));
+export const EventSubscriptionChange = input('EventSubscriptionPatch', {
   ...partial(NewEventSubscription).properties,
   status: Type.Optional(oneOf('active', 'disabled')),
 });
@@ -129,17 +146,17 @@ const shown = {
   created_at: Instant,
   updated_at: Instant,
 };
-export const EventSubscription = Type.Object(shown);
+export const EventSubscription = named('EventSubscription', Type.Object(shown));
 const secret = Type.String({ description: '`whsec_` and the base64 of 32 bytes; shown this once' });
-export const EventSubscriptionWithSecret = Type.Object({ ...shown, secret });
-export const ChangedEventSubscription = Type.Object({
+export const EventSubscriptionWithSecret = record('EventSubscriptionCreated', { ...shown, secret });
+export const ChangedEventSubscription = record('EventSubscriptionChanged', {
   ...shown,
   secret: Type.Optional({ ...secret, description: 'the new secret, where the url changed; shown this once' }),
 });
-export const RotatedSecret = Type.Object({ id: Uuid, secret, previous_secret_until: Instant });
+export const RotatedSecret = record('EventSubscriptionSecret', { id: Uuid, secret, previous_secret_until: Instant });
 
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const;
-export const EventDelivery = Type.Object({
+export const EventDelivery = record('EventDelivery', {
   id: Uuid,
   study_id: Uuid,
   subscription_id: Uuid,

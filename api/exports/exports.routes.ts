@@ -16,6 +16,13 @@ const summaries: Record<ExportFormat, string> = {
   xlsx: 'Export a dataset as an Excel workbook',
   zip: 'Export a dataset as a zip of CSV, data dictionary and README',
 };
+const operations: Record<ExportFormat, string> = {
+  csv: 'exportCsv',
+  json: 'exportJson',
+  ndjson: 'exportNdjson',
+  xlsx: 'exportXlsx',
+  zip: 'exportZip',
+};
 const description =
   'Streamed, under the caller’s rights. `from` and `to` are inclusive dates (UTC) of the session’s start, the visit’s target, else of the record’s creation. ' +
   'Columns keep their order. In CSV a text that a spreadsheet would run as a formula begins with an apostrophe. `mode: background` writes a file instead: 202 with its status_url. That data were exported is an audit record.';
@@ -26,6 +33,7 @@ const exporting = (format: ExportFormat) =>
   route({
     method: 'POST',
     path: `/api/exports/${format}`,
+    operationId: operations[format],
     tag,
     summary: summaries[format],
     description,
@@ -47,6 +55,7 @@ export const exportRoutes = [
   route({
     method: 'GET',
     path: '/api/exports/{export_id}',
+    operationId: 'getExport',
     tag,
     summary: 'Get the progress of a background export',
     access: exporters,
@@ -57,6 +66,7 @@ export const exportRoutes = [
   route({
     method: 'GET',
     path: '/api/exports/{export_id}/download',
+    operationId: 'downloadExport',
     tag,
     summary: 'Download the file of a background export',
     access: exporters,

@@ -1,9 +1,21 @@
 import { datasetNames } from '../../db/exports/datasets.js';
 import { exportFormats } from '../../db/exports/write.js';
-import { Instant, IsoDate, Type, Uuid, body, nullable, oneOf, text } from '../http/common.schemas.js';
+import {
+  Instant,
+  IsoDate,
+  Type,
+  Uuid,
+  body,
+  nullable,
+  oneOf,
+  text,
+  named,
+  input,
+  record,
+} from '../http/common.schemas.js';
 
-export const DatasetName = oneOf(...datasetNames);
-export const NewExport = body({
+export const DatasetName = named('DatasetName', oneOf(...datasetNames));
+export const NewExport = input('ExportCreate', {
   study_id: Type.Optional(Uuid),
   dataset: DatasetName,
   from: Type.Optional(nullable(IsoDate)),
@@ -27,14 +39,14 @@ export const NewExport = body({
   ),
   mode: Type.Optional(oneOf('stream', 'background')),
 });
-export const ExportRows = Type.Object({
+export const ExportRows = record('ExportRows', {
   dataset: DatasetName,
   study_code: Type.String(),
   exported_at: Instant,
   rows: Type.Array(Type.Record(Type.String(), Type.Unknown())),
 });
-export const ExportAccepted = Type.Object({ export_id: Uuid, status_url: Type.String() });
-export const ExportStatus = Type.Object({
+export const ExportAccepted = record('ExportAccepted', { export_id: Uuid, status_url: Type.String() });
+export const ExportStatus = record('Export', {
   export_id: Uuid,
   study_id: Uuid,
   dataset: DatasetName,

@@ -9,6 +9,7 @@ export const fullStudyRoutes = [
   route({
     method: 'GET',
     path: '/api/exports/studies/{study_id}/full',
+    operationId: 'exportFullStudy',
     tag,
     summary: 'Export a whole study as JSON',
     access: exporters,
@@ -21,6 +22,7 @@ export const fullStudyRoutes = [
   route({
     method: 'POST',
     path: '/api/studies/import/full',
+    operationId: 'importFullStudy',
     tag,
     summary: 'Import a full study export',
     access: exporters,

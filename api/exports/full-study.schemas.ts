@@ -1,9 +1,9 @@
-import { Code, IsoDate, Json, Type, Uuid, nullable, text } from '../http/common.schemas.js';
+import { Code, IsoDate, Json, Type, Uuid, nullable, text, record } from '../http/common.schemas.js';
 import { FORMAT } from '../../db/exports/full-study/document.js';
 
 const Rows = Type.Array(Json);
 /** Rows stand in it as they do in their tables; what a table does not take, the database refuses. */
-export const StudyDocument = Type.Object({
+export const StudyDocument = record('StudyDocument', {
   format: Type.Unsafe<typeof FORMAT>({ type: 'string', enum: [FORMAT] }),
   format_version: Type.Integer(),
   schema_revision: Type.Optional(Type.String()),
@@ -28,7 +28,7 @@ export const StudyTarget = Type.Object({
   study_code: Type.Optional(Code),
   study_name: Type.Optional(text(300, 1)),
 });
-export const StudyLoaded = Type.Object({
+export const StudyLoaded = record('StudyImported', {
   study_id: Uuid,
   study_code: Type.String(),
   study_name: Type.String(),

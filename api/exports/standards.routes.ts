@@ -9,6 +9,7 @@ export const standardRoutes = [
   route({
     method: 'GET',
     path: '/api/exports/studies/{study_id}/odm',
+    operationId: 'exportOdm',
     tag,
     summary: 'Export a study as CDISC ODM 1.3.2',
     access: exporters,
@@ -22,6 +23,7 @@ export const standardRoutes = [
   route({
     method: 'GET',
     path: '/api/exports/studies/{study_id}/participants/{participant_id}/fhir',
+    operationId: 'exportFhir',
     tag,
     summary: 'Export a participant as a FHIR R4 bundle',
     access: exporters,

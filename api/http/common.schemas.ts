@@ -12,8 +12,13 @@ export const IsoDate = Type.String({ format: 'date' });
 export const Instant = Type.String({ format: 'date-time', 'x-instant': true });
 /** An instant or a calendar date, to narrow a list by: see api/http/conventions/time-range.ts. */
 export const Moment = Type.Unsafe<string>({ type: 'string', format: 'date-or-date-time', 'x-instant': true });
-export const since = { ...Moment, description: 'at or after this instant; a date: from its beginning (UTC)' };
-export const before = { ...Moment, description: 'before this instant; a date: to its end (UTC)' };
+/** `x-parameter`: the name under which the contract has the parameter of a query once. */
+export const since = {
+  ...Moment,
+  description: 'at or after this instant; a date: from its beginning (UTC)',
+  'x-parameter': 'Since',
+};
+export const before = { ...Moment, description: 'before this instant; a date: to its end (UTC)', 'x-parameter': 'Before' };
 /** An IANA zone that this runtime knows. */
 export const TimeZone = Type.String({ format: 'time-zone', maxLength: 50, 'x-time-zone': true });
 export const Email = Type.String({ format: 'email', maxLength: 320 });
@@ -39,6 +44,27 @@ export const Reason = Type.String({ minLength: 1, maxLength: 2_000, pattern: '\\
 /** Any JSON object. */
 export const Json = Type.Record(Type.String(), Type.Unknown());
 
+/**
+ * The schema under a name of its own: in the contract it stands once, under `components.schemas`, and everything else
+ * refers to it. Each name is given once (api/http/openapi/components.ts refuses another schema under it).
+ */
+export function named<S extends TSchema>(name: string, schema: S): S {
+  // What TypeBox keeps beside the schema's own words is not enumerable.
+  return Object.create(Object.getPrototypeOf(schema) as object, {
+    ...Object.getOwnPropertyDescriptors(schema),
+    $id: { value: name, enumerable: true, configurable: true, writable: true },
+  }) as S;
+}
+/** The schema in another role: with words of its own where it is used, and in the contract still one with its definition. */
+export function about<S extends TSchema>(schema: S, description: string): S {
+  return { ...derived(schema), description };
+}
+/** What is to be changed of a schema: one that has a name names its definition in `x-of`. */
+function derived<S extends TSchema>(schema: S): S {
+  const { $id, ...rest } = schema as S & { $id?: string };
+  return ($id === undefined ? schema : { ...rest, 'x-of': schema }) as S;
+}
+
 /** One of some words. */
 export const oneOf = <const T extends readonly string[]>(...values: T) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values] });
@@ -50,7 +76,7 @@ export function nullable<S extends TSchema>(schema: S) {
   const plain = schema as unknown as { type?: string; enum?: unknown[] };
   if (plain.type === undefined) return Type.Unsafe<Static<S> | null>({ anyOf: [schema, { type: 'null' }] });
   return Type.Unsafe<Static<S> | null>({
-    ...schema,
+    ...derived(schema),
     type: [plain.type, 'null'],
     ...(plain.enum && { enum: [...plain.enum, null] }),
   });
@@ -62,6 +88,13 @@ export const body = <P extends TProperties>(
   options: { minProperties?: number; description?: string } = {},
 ): TObject<P> => Type.Object(properties, { additionalProperties: false, ...options });
 
+/** A record of answers under a name (see `named`). */
+export const record = <P extends TProperties>(name: string, properties: P): TObject<P> =>
+  Type.Object(properties, { $id: name });
+/** A body under a name (see `named`). */
+export const input = <P extends TProperties>(name: string, properties: P): TObject<P> =>
+  Type.Object(properties, { additionalProperties: false, $id: name });
+
 /** All fields of a body as optional, for PATCH. An empty PATCH changes nothing and is fine. */
 export const partial = <P extends TProperties>(object: TObject<P>) =>
   Type.Partial(object, { additionalProperties: false });
@@ -69,9 +102,17 @@ export const partial = <P extends TProperties>(object: TObject<P>) =>
 /** Paging of every list (decisions, section 2). */
 export const paging = {
   skip: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'how many to leave out' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000_000,
+      default: 0,
+      description: 'how many to leave out',
+      'x-parameter': 'Skip',
+    }),
   ),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'how many at most' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'how many at most', 'x-parameter': 'Limit' }),
+  ),
 };
 
 /** The query of a list that has nothing but paging. */
@@ -84,7 +125,7 @@ export const pageOf = <T>(
 
 /** A field of an answer that the specification does not list; `x-extension` marks it in the contract. */
 export const extension = <const S extends TSchema>(schema: S, what: string): S => ({
-  ...schema,
+  ...derived(schema),
   description: `${what} (extension)`,
   'x-extension': true,
 });
@@ -109,23 +150,26 @@ export const sorting = <const F extends readonly string[]>(...fields: F) =>
     }),
   );
 
-/** `{items, total}`. */
-export const listOf = <S extends TSchema>(item: S) => Type.Object({ items: Type.Array(item), total: Type.Integer() });
+/** `{items, total}`; of items that have a name, a page that has one too. */
+export const listOf = <S extends TSchema>(item: S) =>
+  Type.Object({ items: Type.Array(item), total: Type.Integer() }, pageName(item));
+/** The name of a page of such items. */
+export const pageName = (item: TSchema): { $id?: string } => {
+  const { $id } = item as { $id?: string };
+  return $id === undefined ? {} : { $id: `${$id}Page` };
+};
 
-export const Fault = Type.Object({
+export const Fault = record('Fault', {
   path: Type.Optional(Type.String()),
   row: Type.Optional(Type.Integer()),
   code: Type.String(),
   message: Type.String(),
 });
 /** The body of every error (decisions, section 2). */
-export const ErrorBody = Type.Object(
-  {
-    detail: Type.String(),
-    code: Type.Optional(Type.String({ description: 'stable, upper case' })),
-    errors: Type.Optional(Type.Array(Fault)),
-    warnings: Type.Optional(Type.Array(Type.Unknown())),
-    request_id: Type.Optional(Type.String()),
-  },
-  { $id: 'Error' },
-);
+export const ErrorBody = record('Problem', {
+  detail: Type.String(),
+  code: Type.Optional(Type.String({ description: 'stable, upper case' })),
+  errors: Type.Optional(Type.Array(Fault)),
+  warnings: Type.Optional(Type.Array(Type.Unknown())),
+  request_id: Type.Optional(Type.String()),
+});

@@ -47,6 +47,7 @@ export function documentRoutes(described: readonly Route[]): Route[] {
     route({
       method: 'GET',
       path,
+      hidden: true,
       tag: 'Contract',
       summary,
       access: anyone,

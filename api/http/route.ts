@@ -72,12 +72,15 @@ export type Input<P extends string, Q extends TSchema, B extends TSchema, Kind e
 export class RequestBody<B extends TSchema = TSchema> {
   constructor(
     readonly kind: 'json' | 'bytes' | 'upload',
-    readonly options: { schema?: B; mediaTypes?: readonly string[]; perItem?: PerItemFields } = {},
+    readonly options: { schema?: B; mediaTypes?: readonly string[]; perItem?: PerItemFields; form?: TSchema } = {},
   ) {}
 }
 /** The body is not parsed: the handler gets it as `raw`. `mediaTypes`: those that are taken; none named: any. */
 export const rawBody = (...mediaTypes: readonly string[]): RequestBody<never> =>
   new RequestBody('bytes', mediaTypes.length > 0 ? { mediaTypes } : {});
+/** The fields of a form that is not parsed before its signature was checked, for the document alone. */
+export const rawForm = (form: TSchema, ...mediaTypes: readonly string[]): RequestBody<never> =>
+  new RequestBody('bytes', { form, mediaTypes });
 /** The part `file` of a multipart form, or a body of one of `mediaTypes`, up to MAX_UPLOAD_BYTES; as `raw`. */
 export const upload = (...mediaTypes: readonly string[]): RequestBody<never> =>
   new RequestBody('upload', mediaTypes.length > 0 ? { mediaTypes } : {});
@@ -107,7 +110,7 @@ export const response = (schema: TSchema | undefined, options: ResponseSpec['opt
 /** The headers of a POST that may be bound to a version, as every PATCH, PUT and DELETE may. */
 export const IfMatch = Type.Object({ 'if-match': Type.Optional(Type.String()) });
 
-export interface RouteDefinition<
+interface Definition<
   P extends string,
   Q extends TSchema,
   B extends TSchema,
@@ -148,12 +151,35 @@ export interface RouteDefinition<
   handle: (input: Input<P, Q, B, Kind, W>) => unknown;
 }
 
+/** What an operation is called by the programs that are generated from the contract, or that it is not in it. */
+type Listed =
+  | {
+      /** A verb first, at most 40 characters, as one would type it. It never changes (test/contract/operation-ids.json). */
+      operationId: string;
+      hidden?: never;
+    }
+  | {
+      /** A page or a file: not part of the contract. */
+      hidden: true;
+      operationId?: string;
+    };
+export type RouteDefinition<
+  P extends string,
+  Q extends TSchema,
+  B extends TSchema,
+  Kind extends TokenKind,
+  W extends TransactionKind | undefined,
+> = Definition<P, Q, B, Kind, W> & Listed;
+
 type AnyInput = Input<string, TSchema, TSchema, TokenKind, TransactionKind | undefined>;
 /** A route as the pipeline sees it. */
 export type Route = Omit<
-  RouteDefinition<string, TSchema, TSchema, TokenKind, TransactionKind | undefined>,
+  Definition<string, TSchema, TSchema, TokenKind, TransactionKind | undefined>,
   'handle' | 'prefetch'
 > & {
+  /** Undefined where it is hidden. */
+  operationId?: string;
+  hidden?: true;
   handle: (input: AnyInput) => unknown;
   prefetch?: (input: {
     params: Record<string, string>;

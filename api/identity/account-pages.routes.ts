@@ -45,6 +45,7 @@ const file = (path: string, summary: string, content: string, type: string) =>
   route({
     method: 'GET',
     path,
+    hidden: true,
     tag: 'Pages',
     summary,
     access: anyone,

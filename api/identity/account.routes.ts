@@ -13,6 +13,8 @@ import {
   Instant,
   Uuid,
   oneOf,
+  named,
+  record,
 } from '../http/common.schemas.js';
 import { Invite, Password, PasswordChanged, RevokeTokens, User } from './users.schemas.js';
 import {
@@ -26,8 +28,8 @@ import {
 import { withTokens } from './auth.service.js';
 
 const tag = 'Authentication';
-const Queued = Type.Object({ status: oneOf('queued') }, { additionalProperties: false });
-const Session = Type.Object({
+const Queued = named('MailQueued', Type.Object({ status: oneOf('queued') }, { additionalProperties: false }));
+const Session = record('LoginSession', {
   id: Uuid,
   created_at: Instant,
   last_used_at: Instant,
@@ -42,6 +44,7 @@ export const accountRoutes = [
   route({
     method: 'POST',
     path: '/api/auth/password/forgot',
+    operationId: 'requestPasswordReset',
     tag,
     summary: 'Request a password reset link',
     access: anyone,
@@ -58,6 +61,7 @@ export const accountRoutes = [
   route({
     method: 'POST',
     path: '/api/auth/password/reset',
+    operationId: 'resetPassword',
     tag,
     summary: 'Reset the password with a mailed token',
     access: anyone,
@@ -71,6 +75,7 @@ export const accountRoutes = [
   route({
     method: 'GET',
     path: '/api/auth/sessions',
+    operationId: 'listLogins',
     tag,
     summary: 'List the current user’s logins',
     access: outsideStudy(signedIn),
@@ -86,6 +91,7 @@ export const accountRoutes = [
   route({
     method: 'DELETE',
     path: '/api/auth/sessions/{id}',
+    operationId: 'endLogin',
     tag,
     summary: 'End one of the current user’s logins',
     access: outsideStudy(signedIn),
@@ -100,6 +106,7 @@ export const accountRoutes = [
   route({
     method: 'POST',
     path: '/api/auth/logout-all',
+    operationId: 'logoutEverywhere',
     tag,
     summary: 'Log out everywhere',
     access: outsideStudy(signedIn),
@@ -115,6 +122,7 @@ export const accountRoutes = [
   route({
     method: 'POST',
     path: '/api/users/invite',
+    operationId: 'inviteUser',
     tag: 'Users',
     summary: 'Invite a user',
     access: outsideStudy(roles('admin')),
@@ -129,6 +137,7 @@ export const accountRoutes = [
   route({
     method: 'POST',
     path: '/api/users/{id}/invite',
+    operationId: 'resendInvitation',
     tag: 'Users',
     summary: 'Resend an invitation',
     access: outsideStudy(roles('admin')),

@@ -1,7 +1,7 @@
 import { scopes } from '../http/access.js';
-import { Instant, Type, Uuid, body, nullable, oneOf, text } from '../http/common.schemas.js';
+import { Instant, Type, Uuid, body, nullable, oneOf, text, named, input } from '../http/common.schemas.js';
 import { proof } from './reauthentication.schemas.js';
-export const Scope = oneOf(...scopes);
+export const Scope = named('TokenScope', oneOf(...scopes));
 
 const token = {
   id: Uuid,
@@ -15,14 +15,14 @@ const token = {
 };
 
 /** Never the token itself. */
-export const ApiToken = Type.Object(token, { additionalProperties: false });
+export const ApiToken = named('ApiToken', Type.Object(token, { additionalProperties: false }));
 
-export const MintedToken = Type.Object(
-  { ...token, token: Type.String({ description: 'shown here alone' }) },
-  { additionalProperties: false },
+export const MintedToken = named(
+  'ApiTokenCreated',
+  Type.Object({ ...token, token: Type.String({ description: 'shown here alone' }) }, { additionalProperties: false }),
 );
 
-export const NewToken = body({
+export const NewToken = input('ApiTokenCreate', {
   name: text(200, 1),
   scopes: Type.Array(Scope, { minItems: 1, maxItems: scopes.length }),
   study_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1000 }),

@@ -18,6 +18,7 @@ export const authRoutes = [
   route({
     method: 'POST',
     path: '/api/auth/login',
+    operationId: 'login',
     tag: 'Authentication',
     summary: 'Log in with email and password',
     description:
@@ -32,6 +33,7 @@ export const authRoutes = [
   route({
     method: 'POST',
     path: '/api/auth/refresh',
+    operationId: 'refreshTokens',
     tag: 'Authentication',
     summary: 'Refresh the tokens',
     description:
@@ -45,6 +47,7 @@ export const authRoutes = [
   route({
     method: 'POST',
     path: '/api/auth/logout',
+    operationId: 'logout',
     tag: 'Authentication',
     summary: 'Log out',
     description: 'Its access tokens end at once.',
@@ -60,6 +63,7 @@ export const authRoutes = [
   route({
     method: 'GET',
     path: '/api/auth/me',
+    operationId: 'getCurrentUser',
     tag: 'Authentication',
     summary: 'Get the current user',
     access: outsideStudy(signedIn),
@@ -70,6 +74,7 @@ export const authRoutes = [
   route({
     method: 'POST',
     path: '/api/auth/password',
+    operationId: 'changePassword',
     tag: 'Authentication',
     summary: 'Change the password; ends all logins',
     access: outsideStudy(signedIn),
@@ -86,6 +91,7 @@ export const authRoutes = [
   route({
     method: 'POST',
     path: '/api/auth/register',
+    operationId: 'registerUser',
     tag: 'Authentication',
     summary: 'Register a user',
     description: 'Each of `site_ids` must be of one of `study_ids` (400 SITE_OF_OTHER_STUDY).',

@@ -23,6 +23,7 @@ export const mfaRoutes = [
   route({
     method: 'GET',
     path: '/api/auth/mfa',
+    operationId: 'getMfaStatus',
     tag: 'Authentication',
     summary: 'Get the second-factor status of the current user',
     access: outsideStudy(signedIn),
@@ -33,6 +34,7 @@ export const mfaRoutes = [
   route({
     ...own,
     path: '/api/auth/mfa/setup',
+    operationId: 'setUpMfa',
     summary: 'Set up a second factor (TOTP)',
     access: outsideStudy(signedInOrSetup),
     description:
@@ -46,6 +48,7 @@ export const mfaRoutes = [
   route({
     ...own,
     path: '/api/auth/mfa/verify',
+    operationId: 'verifyMfa',
     summary: 'Enable the second factor with its first code',
     access: outsideStudy(signedInOrSetup),
     description:
@@ -58,6 +61,7 @@ export const mfaRoutes = [
   route({
     ...own,
     path: '/api/auth/mfa/login',
+    operationId: 'completeMfaLogin',
     summary: 'Complete a login with a second factor',
     access: anyone,
     description:
@@ -69,6 +73,7 @@ export const mfaRoutes = [
   route({
     ...own,
     path: '/api/auth/mfa/recovery-codes',
+    operationId: 'regenerateRecoveryCodes',
     summary: 'Regenerate recovery codes; invalidates the old ones',
     access: outsideStudy(signedIn),
     description: 'Needs a code. A wrong one is 400 WRONG_CODE.',
@@ -80,6 +85,7 @@ export const mfaRoutes = [
   route({
     ...own,
     path: '/api/auth/mfa/disable',
+    operationId: 'disableMfa',
     summary: 'Disable the second factor',
     access: outsideStudy(withNote(signedIn, 'not for a role of MFA_REQUIRED_ROLES (403 MFA_REQUIRED)')),
     description: 'Needs a code. A wrong one is 400 WRONG_CODE.',
@@ -93,6 +99,7 @@ export const mfaRoutes = [
   route({
     method: 'DELETE',
     path: '/api/users/{id}/mfa',
+    operationId: 'resetUserMfa',
     tag: 'Users',
     summary: 'Reset a user’s second factor',
     access: outsideStudy(roles('admin')),

@@ -1,4 +1,4 @@
-import { Instant, Type, oneOf, text } from '../http/common.schemas.js';
+import { Instant, Type, oneOf, text, record } from '../http/common.schemas.js';
 
 /** How a request proves once more who sends it; the header does the same. */
 export const proof = {
@@ -17,19 +17,16 @@ export const Reauthentication = Type.Object({
 });
 /** What a signer may give beside the record. */
 export const signing = { meaning: Type.Optional(text(200, 1)), ...proof };
-export const Signature = Type.Object(
-  {
-    meaning: Type.String({ description: 'what the signature means: approval, review, responsibility …' }),
-    name: Type.String({ description: 'the printed name of the signer' }),
-    signed_at: Instant,
-    proved_by: Type.Unsafe<'password' | 'totp' | 'session' | 'claimed'>({
-      ...oneOf('password', 'totp', 'session', 'claimed'),
-      description:
-        'how identity was proved: password or code given for this signature, the login alone, or a message that only says so',
-    }),
-  },
-  { $id: 'Signature' },
-);
+export const Signature = record('Signature', {
+  meaning: Type.String({ description: 'what the signature means: approval, review, responsibility …' }),
+  name: Type.String({ description: 'the printed name of the signer' }),
+  signed_at: Instant,
+  proved_by: Type.Unsafe<'password' | 'totp' | 'session' | 'claimed'>({
+    ...oneOf('password', 'totp', 'session', 'claimed'),
+    description:
+      'how identity was proved: password or code given for this signature, the login alone, or a message that only says so',
+  }),
+});
 /** In the description of a route that signs. */
 export const asksAgain =
   'It is a signature: where the study’s `config.signatures.reauthenticate` is true (default in production) the request proves identity again, by X-Reauthentication or by `password` or `code` (401 REAUTHENTICATION_REQUIRED).';

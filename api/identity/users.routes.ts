@@ -9,6 +9,7 @@ export const userRoutes = [
   route({
     method: 'GET',
     path: '/api/users',
+    operationId: 'listUsers',
     tag: 'Users',
     summary: 'List users',
     access: outsideStudy(roles('admin')),
@@ -27,6 +28,7 @@ export const userRoutes = [
   route({
     method: 'PATCH',
     path: '/api/users/{id}',
+    operationId: 'updateUser',
     tag: 'Users',
     summary: 'Change a user’s role, status, studies or sites',
     description:

@@ -1,11 +1,11 @@
 import { allRoles } from '../http/access.js';
 import type { Role } from '../http/access.js';
 import { proof } from './reauthentication.schemas.js';
-import { Email, Instant, Type, Uuid, body, oneOf, text } from '../http/common.schemas.js';
+import { Email, Instant, Type, Uuid, body, oneOf, text, named, record, input } from '../http/common.schemas.js';
 import { ApiToken } from './api-tokens.schemas.js';
 
-export const RoleName = Type.Unsafe<Role>({ type: 'string', enum: [...allRoles] });
-export const UserStatus = oneOf('active', 'inactive');
+export const RoleName = named('Role', Type.Unsafe<Role>({ type: 'string', enum: [...allRoles] }));
+export const UserStatus = named('UserStatus', oneOf('active', 'inactive'));
 /** At least 12 characters (decisions, section 3); the upper bound keeps hashing cheap. */
 export const Password = Type.String({
   minLength: 12,
@@ -14,8 +14,8 @@ export const Password = Type.String({
 });
 
 const identity = { id: Uuid, email: Type.String(), name: Type.String(), role: RoleName, status: UserStatus };
-export const UserBrief = Type.Object(identity);
-export const User = Type.Object({
+export const UserBrief = named('UserBrief', Type.Object(identity));
+export const User = record('User', {
   ...identity,
   study_ids: Type.Array(Uuid),
   site_ids: Type.Array(Uuid),
@@ -25,7 +25,7 @@ export const User = Type.Object({
 });
 
 const Ids = Type.Array(Uuid, { maxItems: 1000 });
-export const Register = body({
+export const Register = input('UserRegister', {
   email: Email,
   name: text(200, 1),
   password: Password,
@@ -33,86 +33,89 @@ export const Register = body({
   study_ids: Type.Optional(Ids),
   site_ids: Type.Optional(Ids),
 });
-export const Invite = body({
+export const Invite = input('UserInvite', {
   email: Email,
   name: text(200, 1),
   role: RoleName,
   study_ids: Type.Optional(Ids),
   site_ids: Type.Optional(Ids),
 });
-export const UserChange = body({
+export const UserChange = input('UserPatch', {
   role: Type.Optional(RoleName),
   status: Type.Optional(UserStatus),
   study_ids: Type.Optional(Ids),
   site_ids: Type.Optional(Ids),
 });
 
-export const Login = body({
+export const Login = input('Login', {
   email: Type.String({ minLength: 1, maxLength: 320 }),
   password: Type.String({ minLength: 1, maxLength: 1000 }),
 });
-export const RefreshToken = body({ refresh_token: Type.String({ minLength: 1, maxLength: 500 }) });
+export const RefreshToken = input('TokensRefresh', { refresh_token: Type.String({ minLength: 1, maxLength: 500 }) });
 export const RevokeTokens = Type.Optional(
   Type.Boolean({ default: false, description: 'end the tokens of /api/v1 as well' }),
 );
-export const ChangePassword = body({
+export const ChangePassword = input('PasswordChange', {
   current_password: Type.String({ minLength: 1, maxLength: 1000 }),
   new_password: Password,
   revoke_api_tokens: RevokeTokens,
 });
 /** What of /api/v1 goes on after a new password. */
-export const PasswordChanged = Type.Object({
+export const PasswordChanged = record('PasswordChanged', {
   api_tokens: Type.Array(ApiToken, { description: 'tokens of /api/v1 that still work' }),
   revoked: Type.Array(Uuid, { description: 'those that ended with the password' }),
 });
-export const Tokens = Type.Object({
+export const Tokens = record('Tokens', {
   access_token: Type.String(),
   refresh_token: Type.String(),
   token_type: oneOf('bearer'),
   expires_in: Type.Integer({ description: 'seconds' }),
 });
 const signedIn = { user: UserBrief, tokens: Tokens };
-export const LoggedIn = Type.Object(signedIn);
+export const LoggedIn = named('LoggedIn', Type.Object(signedIn));
 const MfaToken = Type.String({ description: 'good for this one step, for some minutes' });
 /** The password was right: tokens, or what is asked for before there are any. */
-export const LoginAnswer = Type.Union([
-  LoggedIn,
-  Type.Object(
-    { mfa_required: Type.Literal(true), mfa_token: MfaToken },
-    { additionalProperties: false, description: 'a code is asked for: POST /api/auth/mfa/login' },
-  ),
-  Type.Object(
-    { mfa_setup_required: Type.Literal(true), mfa_token: MfaToken },
-    {
-      additionalProperties: false,
-      description: 'the role must have a second factor: setup and verify take this token as bearer',
-    },
-  ),
-]);
+export const LoginAnswer = named(
+  'LoginAnswer',
+  Type.Union([
+    LoggedIn,
+    Type.Object(
+      { mfa_required: Type.Literal(true), mfa_token: MfaToken },
+      { additionalProperties: false, description: 'a code is asked for: POST /api/auth/mfa/login' },
+    ),
+    Type.Object(
+      { mfa_setup_required: Type.Literal(true), mfa_token: MfaToken },
+      {
+        additionalProperties: false,
+        description: 'the role must have a second factor: setup and verify take this token as bearer',
+      },
+    ),
+  ]),
+);
 
 const Code = Type.String({ pattern: '^[0-9]{6}$', description: 'six digits' });
 const RecoveryCode = text(100, 1);
-export const MfaStatus = Type.Object({
+export const MfaStatus = record('MfaStatus', {
   enabled: Type.Boolean(),
   required: Type.Boolean({ description: 'the role must have it' }),
   recovery_codes_left: Type.Integer(),
 });
-export const NewMfa = body({ password: proof.password });
-export const MfaSetup = Type.Object({
+export const NewMfa = input('MfaSetupStart', { password: proof.password });
+export const MfaSetup = record('MfaSetup', {
   secret: Type.String({ description: 'base32' }),
   otpauth_url: Type.String(),
   recovery_codes: Type.Array(Type.String()),
 });
-export const MfaCode = body({ code: Code });
-export const MfaEnabled = Type.Object({
+export const MfaCode = input('MfaCode', { code: Code });
+export const MfaEnabled = record('MfaEnabled', {
   mfa_enabled: Type.Literal(true),
   user: Type.Optional(UserBrief),
   tokens: Type.Optional(Tokens),
 });
-export const MfaLogin = body({
+export const MfaLogin = input('MfaLogin', {
   mfa_token: Type.String({ minLength: 1, maxLength: 4000 }),
   code: Type.Optional(Code),
   recovery_code: Type.Optional(RecoveryCode),
 });
-export const MfaProof = body({ code: Type.Optional(Code), recovery_code: Type.Optional(RecoveryCode) });
-export const RecoveryCodes = Type.Object({ recovery_codes: Type.Array(Type.String()) });
+export const MfaProof = input('MfaProof', { code: Type.Optional(Code), recovery_code: Type.Optional(RecoveryCode) });
+export const RecoveryCodes = record('RecoveryCodes', { recovery_codes: Type.Array(Type.String()) });

@@ -42,6 +42,7 @@ const importing = (
   route({
     method: 'POST',
     path: `${path}/${format}`,
+    operationId: format === 'csv' ? 'importParticipantsCsv' : 'importParticipantsExcel',
     tag,
     summary,
     description: description + about,
@@ -106,6 +107,7 @@ export const participantImportRoutes = [
   route({
     method: 'GET',
     path: `${path}/template`,
+    operationId: 'getImportTemplate',
     tag,
     summary: 'Get an import template',
     access: staff.read,
@@ -132,6 +134,7 @@ export const participantImportRoutes = [
   route({
     method: 'GET',
     path: imports,
+    operationId: 'listParticipantImports',
     tag,
     summary: 'List participant imports, newest first',
     access: staff.read,
@@ -149,6 +152,7 @@ export const participantImportRoutes = [
   route({
     method: 'GET',
     path: `${imports}/{import_id}`,
+    operationId: 'getParticipantImport',
     tag,
     summary: 'Get the progress and result of an import',
     access: staff.read,

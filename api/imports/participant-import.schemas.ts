@@ -1,4 +1,4 @@
-import { Instant, Type, Uuid, nullable, oneOf } from '../http/common.schemas.js';
+import { Instant, Type, Uuid, nullable, oneOf, record } from '../http/common.schemas.js';
 
 const flag = (fallback: boolean, description: string) =>
   Type.Optional(Type.Boolean({ default: fallback, description }));
@@ -37,7 +37,7 @@ const Brief = {
   site_code: nullable(Type.String()),
 };
 const RowFault = { field: nullable(Type.String()), code: Type.String(), message: Type.String() };
-export const ImportResult = Type.Object({
+export const ImportResult = record('ParticipantImportResult', {
   success: Type.Boolean({ description: 'no row failed' }),
   dry_run: Type.Boolean(),
   total_rows: Type.Integer(),
@@ -61,7 +61,7 @@ export const ImportResult = Type.Object({
   }),
 });
 export const TemplateQuery = Type.Object({ format: Type.Optional(oneOf('csv', 'xlsx')) });
-export const ImportStatus = Type.Object({
+export const ImportStatus = record('ParticipantImport', {
   import_id: Uuid,
   study_id: Uuid,
   requested_by_id: Uuid,

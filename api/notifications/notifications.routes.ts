@@ -47,6 +47,7 @@ export const notificationRoutes = [
   route({
     method: 'GET',
     path: '/api/notifications',
+    operationId: 'listNotifications',
     tag,
     summary: 'List notifications',
     access: staff.read,
@@ -82,6 +83,7 @@ export const notificationRoutes = [
   route({
     method: 'GET',
     path: '/api/visits/{visit_id}/notifications/explain',
+    operationId: 'explainReminders',
     tag,
     summary: 'Explain the reminders of a visit',
     access: staff.read,
@@ -93,6 +95,7 @@ export const notificationRoutes = [
   route({
     method: 'POST',
     path: '/api/notifications/{notification_id}/resend',
+    operationId: 'resendNotification',
     tag,
     summary: 'Resend a notification now',
     access: staff.participants,
@@ -106,6 +109,7 @@ export const notificationRoutes = [
   route({
     method: 'POST',
     path: '/api/notifications/{notification_id}/cancel',
+    operationId: 'cancelNotification',
     tag,
     summary: 'Cancel a pending notification',
     access: staff.participants,
@@ -118,6 +122,7 @@ export const notificationRoutes = [
   route({
     method: 'POST',
     path: '/api/notifications/preview',
+    operationId: 'previewNotification',
     tag,
     summary: 'Preview a notification',
     access: staff.participants,
@@ -130,6 +135,7 @@ export const notificationRoutes = [
   route({
     method: 'POST',
     path: '/api/notifications/register',
+    operationId: 'registerDevice',
     tag,
     summary: 'Register a device for push messages',
     access: outsideStudy(staffOrParticipant(staff.participants)),
@@ -146,6 +152,7 @@ export const notificationRoutes = [
   route({
     method: 'GET',
     path: '/api/notifications/web-push-key',
+    operationId: 'getWebPushKey',
     tag,
     summary: 'Get the public key for web push (applicationServerKey)',
     access: anyone,
@@ -155,6 +162,7 @@ export const notificationRoutes = [
   route({
     method: 'POST',
     path: '/api/test/email',
+    operationId: 'sendTestEmail',
     tag,
     summary: 'Send a test email',
     access: outsideStudy(withNote(signedIn, 'to oneself; an admin also to staff, participants and caregivers')),
@@ -176,6 +184,7 @@ export const notificationRoutes = [
   route({
     method: 'POST',
     path: '/api/test/sms',
+    operationId: 'sendTestSms',
     tag,
     summary: 'Send a test text message',
     access: outsideStudy(withNote(signedIn, 'an admin, to participants and caregivers')),
@@ -197,6 +206,7 @@ export const notificationRoutes = [
   route({
     method: 'GET',
     path: '/api/notifications/unsubscribe',
+    operationId: 'showUnsubscribePage',
     tag,
     summary: 'Show the unsubscribe page',
     access: anyone,
@@ -207,6 +217,7 @@ export const notificationRoutes = [
   route({
     method: 'POST',
     path: '/api/notifications/unsubscribe',
+    operationId: 'unsubscribe',
     tag,
     summary: 'Unsubscribe from a channel',
     access: anyone,
@@ -219,6 +230,7 @@ export const notificationRoutes = [
   route({
     method: 'POST',
     path: '/api/notifications/{notification_id}/delivery-report',
+    operationId: 'reportDelivery',
     tag,
     summary: 'Report the delivery status of a message',
     access: anyone,
@@ -235,6 +247,7 @@ export const notificationRoutes = [
   route({
     method: 'POST',
     path: '/api/notifications/bounces',
+    operationId: 'reportBounce',
     tag,
     summary: 'Report a bounced mail',
     access: anyone,
@@ -250,6 +263,7 @@ export const notificationRoutes = [
   route({
     method: 'GET',
     path: '/api/portal/preferences',
+    operationId: 'getMessagePreferences',
     tag: 'Portal',
     summary: 'Get message preferences',
     access: outsideStudy(portal),
@@ -260,6 +274,7 @@ export const notificationRoutes = [
   route({
     method: 'PATCH',
     path: '/api/portal/preferences',
+    operationId: 'updateMessagePreferences',
     tag: 'Portal',
     summary: 'Change message preferences',
     access: outsideStudy(portal),

@@ -1,9 +1,26 @@
 import { Template } from '../../workflows/domain/notifications/settings.js';
-import { Email, Instant, IsoDate, Language, Type, Uuid, body, nullable, oneOf, text } from '../http/common.schemas.js';
+import {
+  Email,
+  Instant,
+  IsoDate,
+  Language,
+  Type,
+  Uuid,
+  body,
+  nullable,
+  oneOf,
+  text,
+  named,
+  record,
+  input,
+} from '../http/common.schemas.js';
 import { WORDED } from '../../workflows/domain/notifications/message-words.js';
 
-export const Channel = oneOf('email', 'sms', 'push');
-export const NotificationStatus = oneOf('pending', 'sent', 'failed', 'cancelled', 'suppressed');
+export const Channel = named('NotificationChannel', oneOf('email', 'sms', 'push'));
+export const NotificationStatus = named(
+  'NotificationStatus',
+  oneOf('pending', 'sent', 'failed', 'cancelled', 'suppressed'),
+);
 const fields = {
   id: Uuid,
   study_id: nullable(Uuid),
@@ -26,7 +43,7 @@ const fields = {
   fallback_of: nullable(Uuid),
   created_at: Instant,
 };
-export const Notification = Type.Object(fields);
+export const Notification = named('Notification', Type.Object(fields));
 const {
   id: _id,
   study_id: _study,
@@ -36,7 +53,7 @@ const {
   created_at: _created,
   ...explained
 } = fields;
-export const ExplainedNotification = Type.Object({
+export const ExplainedNotification = record('NotificationExplained', {
   notification_id: Uuid,
   ...explained,
   outcome: oneOf('sent', 'will_be_sent', 'will_not_be_sent', 'failed'),
@@ -45,7 +62,7 @@ export const ExplainedNotification = Type.Object({
   due_local: Type.String({ description: 'on the participant’s clock' }),
   why: Type.String(),
 });
-export const VisitExplanation = Type.Object({
+export const VisitExplanation = record('ReminderExplanation', {
   visit_id: Uuid,
   visit_key: Uuid,
   visit_status: Type.String(),
@@ -55,44 +72,51 @@ export const VisitExplanation = Type.Object({
   why_none: nullable(Type.String({ description: 'where there are no items: why' })),
 });
 
-export const NewDevice = body({
+export const NewDevice = input('DeviceRegister', {
   participant_id: Type.Optional(nullable(Uuid)),
   platform: oneOf('ios', 'android', 'web'),
   token: text(4096, 1),
 });
-export const Device = Type.Object(
-  { id: Uuid, participant_id: nullable(Uuid), platform: oneOf('ios', 'android', 'web'), created_at: Instant },
-  { additionalProperties: false },
+export const Device = named(
+  'Device',
+  Type.Object(
+    { id: Uuid, participant_id: nullable(Uuid), platform: oneOf('ios', 'android', 'web'), created_at: Instant },
+    { additionalProperties: false },
+  ),
 );
 
-export const TestEmail = body({ recipient: Email, subject: text(300, 1), body: text(20_000, 1) });
-export const TestSms = body({
+export const TestEmail = input('TestEmail', { recipient: Email, subject: text(300, 1), body: text(20_000, 1) });
+export const TestSms = input('TestSms', {
   recipient: Type.String({ pattern: '^\\+?[0-9][0-9 ()./-]{2,38}$', description: 'a telephone number' }),
   body: text(1_600, 1),
 });
-export const TestQueued = Type.Object({ status: oneOf('sent', 'queued'), notification_id: Uuid });
+export const TestQueued = record('TestMessageQueued', { status: oneOf('sent', 'queued'), notification_id: Uuid });
 
-export const PreviewRequest = body({
+export const PreviewRequest = input('NotificationPreviewRequest', {
   kind: oneOf(...WORDED),
   visit_id: Uuid,
   channel: Type.Optional(Channel),
   language: Type.Optional(Language),
   template: Type.Optional(Template),
 });
-export const Preview = Type.Object({ subject: Type.String(), body: Type.String(), language: Type.String() });
+export const Preview = record('NotificationPreview', {
+  subject: Type.String(),
+  body: Type.String(),
+  language: Type.String(),
+});
 
-export const Preferences = Type.Object(
-  { email: Type.Boolean(), sms: Type.Boolean(), push: Type.Boolean() },
-  { additionalProperties: false },
+export const Preferences = named(
+  'MessagePreferences',
+  Type.Object({ email: Type.Boolean(), sms: Type.Boolean(), push: Type.Boolean() }, { additionalProperties: false }),
 );
-export const PreferencesChange = body({
+export const PreferencesChange = input('MessagePreferencesPatch', {
   email: Type.Optional(Type.Boolean()),
   sms: Type.Optional(Type.Boolean()),
   push: Type.Optional(Type.Boolean()),
 });
 
 /** Gateways say more than this; it is not looked at. */
-export const DeliveryReport = Type.Object({
+export const DeliveryReport = record('DeliveryReport', {
   status: oneOf('delivered', 'undelivered', 'failed'),
   error_code: Type.Optional(nullable(text(100))),
 });

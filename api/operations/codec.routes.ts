@@ -18,6 +18,7 @@ export function codecRoutes(settings: Settings): Route[] {
     route({
       method: 'POST',
       path: `/codec/${work}`,
+      hidden: true,
       tag: 'Temporal',
       summary,
       access: orOnThisMachine(roles()),

@@ -1,22 +1,25 @@
 import { anyone } from '../http/access.js';
 import { route, reply } from '../http/route.js';
-import { Type, nullable, oneOf } from '../http/common.schemas.js';
+import { Type, nullable, oneOf, record } from '../http/common.schemas.js';
 import { checkAll, checkDatabase, checkRedis } from './health.service.js';
 import { version } from '../http/version.js';
 
-const Basic = Type.Object({ status: oneOf('ok'), environment: Type.String(), version: Type.String() });
-const One = Type.Object({ status: oneOf('ok', 'down', 'not_configured'), latency_ms: nullable(Type.Number()) });
-const Dependency = Type.Object({
+const Basic = record('Liveness', { status: oneOf('ok'), environment: Type.String(), version: Type.String() });
+const One = record('DependencyHealth', {
+  status: oneOf('ok', 'down', 'not_configured'),
+  latency_ms: nullable(Type.Number()),
+});
+const Dependency = record('DependencyStatus', {
   status: oneOf('ok', 'down', 'not_configured'),
   latency_ms: Type.Optional(nullable(Type.Number())),
   detail: Type.Optional(Type.String()),
 });
-const WorkerDependency = Type.Object({
+const WorkerDependency = record('WorkerStatus', {
   ...Dependency.properties,
   known: Type.Optional(Type.Integer({ description: 'worker processes' })),
   silent: Type.Optional(Type.Integer({ description: 'those of them that show no sign of life' })),
 });
-const Detailed = Type.Object({
+const Detailed = record('DetailedHealth', {
   status: oneOf('ok', 'degraded', 'down'),
   environment: Type.String(),
   version: Type.String(),
@@ -33,6 +36,7 @@ const basic = (path: '/api/health' | '/api/metrics/health') =>
   route({
     method: 'GET',
     path,
+    operationId: path === '/api/health' ? 'getLiveness' : 'getMetricsLiveness',
     tag: 'Health',
     summary: 'Liveness',
     access: anyone,
@@ -50,6 +54,7 @@ export const healthRoutes = [
   route({
     method: 'GET',
     path: '/api/health/db',
+    operationId: 'getDatabaseHealth',
     tag: 'Health',
     summary: 'Database health',
     access: anyone,
@@ -63,6 +68,7 @@ export const healthRoutes = [
   route({
     method: 'GET',
     path: '/api/health/redis',
+    operationId: 'getRedisHealth',
     tag: 'Health',
     summary: 'Redis health',
     access: anyone,
@@ -76,6 +82,7 @@ export const healthRoutes = [
   route({
     method: 'GET',
     path: '/api/health/detailed',
+    operationId: 'getDetailedHealth',
     tag: 'Health',
     summary: 'Health of every dependency',
     access: anyone,

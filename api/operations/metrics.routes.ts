@@ -3,7 +3,7 @@ import { anyone, roles, outsideStudy } from '../http/access.js';
 import { prometheusText } from './metrics/prometheus.js';
 import { auditActor } from '../http/audit-actor.js';
 import { reply, route, response } from '../http/route.js';
-import { Instant, Type, extension, listOf, oneOf, paging } from '../http/common.schemas.js';
+import { Instant, Type, extension, listOf, oneOf, paging, named, record } from '../http/common.schemas.js';
 import { failingWorkflows } from './failing-workflows.service.js';
 import { workers } from './workers.service.js';
 import { admitScraper, processFigures } from './metrics.service.js';
@@ -17,9 +17,9 @@ const summary = {
   error_rate: Type.Number({ description: '0 to 1' }),
   endpoints_count: Type.Integer({ description: 'that were asked' }),
 };
-const Summary = Type.Object(summary);
+const Summary = named('MetricsSummary', Type.Object(summary));
 const ms = Type.Number({ minimum: 0 });
-const Endpoint = Type.Object({
+const Endpoint = record('EndpointMetrics', {
   method: Type.String(),
   path: Type.String({ description: 'the route’s; `none`: what is no route' }),
   count: Type.Integer(),
@@ -33,7 +33,7 @@ const Endpoint = Type.Object({
   p99_ms: ms,
   max_ms: ms,
 });
-const All = Type.Object({
+const All = record('Metrics', {
   ...summary,
   endpoints: Type.Array(Endpoint),
   process: Type.Object({
@@ -56,6 +56,7 @@ export const metricsRoutes = [
     ...readers,
     method: 'GET',
     path: '/api/metrics/summary',
+    operationId: 'getMetricsSummary',
     summary: 'Get a summary of requests and errors',
     responses: { 200: Summary },
     handle: ({ services }) => services.metrics.summary(),
@@ -64,6 +65,7 @@ export const metricsRoutes = [
     ...readers,
     method: 'GET',
     path: '/api/metrics/endpoints',
+    operationId: 'getEndpointMetrics',
     summary: 'Get metrics by endpoint, most requested first',
     query: Type.Object({ ...paging }),
     responses: { 200: listOf(Endpoint) },
@@ -79,6 +81,7 @@ export const metricsRoutes = [
     ...admin,
     method: 'GET',
     path: '/api/metrics',
+    operationId: 'getMetrics',
     summary: 'Get all metrics of the process',
     description: ofOne,
     responses: { 200: All },
@@ -92,6 +95,7 @@ export const metricsRoutes = [
     ...admin,
     method: 'POST',
     path: '/api/metrics/reset',
+    operationId: 'resetMetrics',
     summary: 'Reset metrics',
     description: ofOne,
     responses: { 200: Type.Object({ status: oneOf('reset'), since: Instant }) },
@@ -112,6 +116,7 @@ export const metricsRoutes = [
   route({
     method: 'GET',
     path: '/api/metrics/prometheus',
+    operationId: 'getPrometheusMetrics',
     tag: 'Metrics',
     summary: 'Get metrics in the Prometheus text format',
     access: { ...anyone, note: 'METRICS_TOKEN, or an admin’s access token, as bearer' },

@@ -14,6 +14,7 @@ export const erasureRoutes = [
   route({
     method: 'POST',
     path: '/api/participants/{participant_id}/erase',
+    operationId: 'eraseParticipant',
     tag: 'Participants',
     summary: 'Erase a participant’s identifying data',
     access: inStudy('admin'),
@@ -47,6 +48,7 @@ export const erasureRoutes = [
   route({
     method: 'GET',
     path: '/api/participants/{participant_id}/data-export',
+    operationId: 'exportParticipantData',
     tag: 'Participants',
     summary: 'Export everything stored about a participant',
     access: inStudy('researcher'),

@@ -42,6 +42,7 @@ export const factRoutes = [
   route({
     method: 'GET',
     path: `${of}/consents`,
+    operationId: 'listConsents',
     tag: 'Consents',
     summary: 'List the participant’s consents',
     access: inStudy(),
@@ -58,6 +59,7 @@ export const factRoutes = [
   route({
     method: 'POST',
     path: `${of}/consents`,
+    operationId: 'createConsent',
     tag: 'Consents',
     summary: 'Record a consent',
     access: staff.participants,
@@ -71,6 +73,7 @@ export const factRoutes = [
   route({
     method: 'PATCH',
     path: `${of}/consents/{consent_id}`,
+    operationId: 'updateConsent',
     tag: 'Consents',
     summary: 'Sign, decline, revoke or correct a consent',
     access: staff.participants,
@@ -84,6 +87,7 @@ export const factRoutes = [
   route({
     method: 'GET',
     path: `${of}/eligibility`,
+    operationId: 'getEligibility',
     tag: 'Eligibility',
     summary: 'Get the eligibility assessment',
     access: inStudy(),
@@ -94,6 +98,7 @@ export const factRoutes = [
   route({
     method: 'PUT',
     path: `${of}/eligibility`,
+    operationId: 'setEligibility',
     tag: 'Eligibility',
     summary: 'Set the eligibility assessment',
     transaction: 'change',
@@ -107,6 +112,7 @@ export const factRoutes = [
   route({
     method: 'GET',
     path: `${of}/randomization`,
+    operationId: 'getRandomization',
     tag: 'Randomization',
     summary: 'Get the randomization',
     access: inStudy(),
@@ -117,6 +123,7 @@ export const factRoutes = [
   route({
     method: 'POST',
     path: `${of}/randomization`,
+    operationId: 'recordRandomization',
     tag: 'Randomization',
     summary: 'Record the randomization',
     access: staff.participants,
@@ -130,6 +137,7 @@ export const factRoutes = [
   route({
     method: 'GET',
     path: `${of}/forms`,
+    operationId: 'listForms',
     tag: 'Forms',
     summary: 'List the participant’s forms',
     access: inStudy(),
@@ -152,6 +160,7 @@ export const factRoutes = [
   route({
     method: 'POST',
     path: `${of}/forms`,
+    operationId: 'createForm',
     tag: 'Forms',
     summary: 'Add a form',
     transaction: 'change',
@@ -183,6 +192,7 @@ export const factRoutes = [
   route({
     method: 'PATCH',
     path: `${of}/forms/{form_id}`,
+    operationId: 'updateForm',
     tag: 'Forms',
     summary: 'Fill in, complete, sign or lock a form',
     transaction: 'change',

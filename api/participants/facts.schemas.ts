@@ -11,12 +11,15 @@ import {
   oneOf,
   partial,
   text,
+  named,
+  record,
+  input,
 } from '../http/common.schemas.js';
 
 // --- consents
 
-export const ConsentStatus = oneOf('pending', 'signed', 'declined', 'revoked');
-export const Consent = Type.Object({
+export const ConsentStatus = named('ConsentStatus', oneOf('pending', 'signed', 'declined', 'revoked'));
+export const Consent = record('Consent', {
   id: Uuid,
   study_id: Uuid,
   participant_id: Uuid,
@@ -29,18 +32,18 @@ export const Consent = Type.Object({
   created_at: Instant,
   updated_at: Instant,
 });
-export const NewConsent = body({
+export const NewConsent = input('ConsentCreate', {
   consent_version_id: Type.Optional(nullable(text(200))),
   status: Type.Optional(ConsentStatus),
   signed_at: Type.Optional(nullable(Instant)),
   revoked_at: Type.Optional(nullable(Instant)),
   purpose: Type.Optional(nullable(text(200))),
 });
-export const ConsentChange = partial(NewConsent);
+export const ConsentChange = named('ConsentPatch', partial(NewConsent));
 
 // --- eligibility
 
-export const EligibilityStatus = oneOf('pending', 'eligible', 'ineligible', 'deferred');
+export const EligibilityStatus = named('EligibilityStatus', oneOf('pending', 'eligible', 'ineligible', 'deferred'));
 const criterion = (answer: 'met' | 'present') =>
   Type.Record(
     Type.String(),
@@ -68,8 +71,8 @@ const assessed = {
     ),
   ),
 };
-export const PutEligibility = body(assessed);
-export const Eligibility = Type.Object({
+export const PutEligibility = named('EligibilitySet', body(assessed));
+export const Eligibility = record('Eligibility', {
   id: Uuid,
   participant_id: Uuid,
   study_id: Uuid,
@@ -92,12 +95,12 @@ export const Eligibility = Type.Object({
 
 // --- randomization
 
-export const NewRandomization = body({
+export const NewRandomization = input('RandomizationCreate', {
   arm: text(100, 1),
   randomized_at: Instant,
   stratum: Type.Optional(nullable(text(200))),
 });
-export const Randomization = Type.Object({
+export const Randomization = record('Randomization', {
   id: Uuid,
   study_id: Uuid,
   participant_id: Uuid,
@@ -110,15 +113,15 @@ export const Randomization = Type.Object({
 
 // --- forms
 
-export const FormStatus = oneOf('draft', 'complete', 'signed', 'locked');
-export const NewForm = body({
+export const FormStatus = named('FormStatus', oneOf('draft', 'complete', 'signed', 'locked'));
+export const NewForm = input('FormCreate', {
   form_oid: text(200, 1),
   status: Type.Optional(FormStatus),
   items: Type.Optional(Json),
   ...signing,
 });
-export const FormChange = partial(body({ status: FormStatus, items: Json, ...signing }));
-export const Form = Type.Object({
+export const FormChange = named('FormPatch', partial(body({ status: FormStatus, items: Json, ...signing })));
+export const Form = record('Form', {
   id: Uuid,
   study_id: Uuid,
   participant_id: Uuid,

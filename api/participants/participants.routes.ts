@@ -26,10 +26,15 @@ const filters = Type.Object({
   search: Type.Optional(text(200)),
   site_code: Type.Optional(text(64, 1)),
 });
-const list = (path: '/api/participants' | '/api/studies/{study_id}/participants', summary: string) =>
+const list = (
+  path: '/api/participants' | '/api/studies/{study_id}/participants',
+  operationId: string,
+  summary: string,
+) =>
   route({
     method: 'GET',
     path,
+    operationId,
     tag: 'Participants',
     summary,
     access: inStudy(),
@@ -53,11 +58,12 @@ const list = (path: '/api/participants' | '/api/studies/{study_id}/participants'
   });
 
 export const participantRoutes = [
-  list('/api/studies/{study_id}/participants', 'List the study’s participants'),
-  list('/api/participants', 'List participants of one study or of all accessible studies'),
+  list('/api/studies/{study_id}/participants', 'listStudyParticipants', 'List the study’s participants'),
+  list('/api/participants', 'listParticipants', 'List participants of one study or of all accessible studies'),
   route({
     method: 'POST',
     path: '/api/studies/{study_id}/participants',
+    operationId: 'createParticipant',
     tag: 'Participants',
     summary: 'Enroll a participant',
     access: staff.participants,
@@ -72,6 +78,7 @@ export const participantRoutes = [
   route({
     method: 'GET',
     path: '/api/participants/{participant_id}',
+    operationId: 'getParticipant',
     tag: 'Participants',
     summary: 'Get a participant',
     access: inStudy(),
@@ -82,6 +89,7 @@ export const participantRoutes = [
   route({
     method: 'PATCH',
     path: '/api/participants/{participant_id}',
+    operationId: 'updateParticipant',
     tag: 'Participants',
     summary: 'Change a participant',
     access: staff.participants,
@@ -96,6 +104,7 @@ export const participantRoutes = [
   route({
     method: 'DELETE',
     path: '/api/participants/{participant_id}',
+    operationId: 'deleteParticipant',
     tag: 'Participants',
     summary: 'Delete a participant without data',
     access: staff.participants,
@@ -110,6 +119,7 @@ export const participantRoutes = [
   route({
     method: 'POST',
     path: '/api/participants/{participant_id}/withdraw',
+    operationId: 'withdrawParticipant',
     tag: 'Participants',
     summary: 'Withdraw a participant',
     access: staff.participants,
@@ -124,6 +134,7 @@ export const participantRoutes = [
   route({
     method: 'POST',
     path: '/api/participants/{participant_id}/reinstate',
+    operationId: 'reinstateParticipant',
     tag: 'Participants',
     summary: 'Reinstate a withdrawn participant',
     access: staff.participants,

@@ -13,10 +13,13 @@ import {
   oneOf,
   partial,
   text,
+  named,
+  record,
+  input,
 } from '../http/common.schemas.js';
 
-export const ParticipantStatus = oneOf('enrolled', 'withdrawn');
-export const Participant = Type.Object({
+export const ParticipantStatus = named('ParticipantStatus', oneOf('enrolled', 'withdrawn'));
+export const Participant = record('Participant', {
   id: Uuid,
   study_id: Uuid,
   participant_code: Type.String(),
@@ -40,7 +43,7 @@ export const Participant = Type.Object({
 
 export const Phone = Type.String({ pattern: '^[+(0-9][0-9 ()./-]{2,39}$', maxLength: 40 });
 /** enrollment_date is not among them: it mirrors the anchor date, which is set by its own routes. */
-export const NewParticipant = body({
+export const NewParticipant = input('ParticipantCreate', {
   participant_code: Code,
   external_id: Type.Optional(nullable(text(200, 1))),
   site_id: Type.Optional(nullable(Uuid)),
@@ -52,6 +55,6 @@ export const NewParticipant = body({
   date_of_birth: Type.Optional(nullable(IsoDate)),
   arm: Type.Optional(nullable(text(100, 1))),
 });
-export const ParticipantChange = partial(NewParticipant);
-export const Reinstatement = body({ reason: Reason });
-export const Withdrawal = body({ reason: Reason, withdrawn_at: Type.Optional(Instant) });
+export const ParticipantChange = named('ParticipantPatch', partial(NewParticipant));
+export const Reinstatement = input('ParticipantReinstate', { reason: Reason });
+export const Withdrawal = input('ParticipantWithdraw', { reason: Reason, withdrawn_at: Type.Optional(Instant) });

@@ -30,6 +30,7 @@ export const caregiverRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/caregivers',
+    operationId: 'listCaregivers',
     tag,
     summary: 'List the study’s caregivers',
     access: may,
@@ -54,6 +55,7 @@ export const caregiverRoutes = [
   route({
     method: 'POST',
     path: '/api/studies/{study_id}/caregivers',
+    operationId: 'createCaregiver',
     tag,
     summary: 'Add a caregiver',
     access: may,
@@ -67,6 +69,7 @@ export const caregiverRoutes = [
   route({
     method: 'GET',
     path: one,
+    operationId: 'getCaregiver',
     tag,
     summary: 'Get a caregiver',
     access: may,
@@ -77,6 +80,7 @@ export const caregiverRoutes = [
   route({
     method: 'PATCH',
     path: one,
+    operationId: 'updateCaregiver',
     tag,
     summary: 'Change a caregiver',
     access: may,
@@ -90,6 +94,7 @@ export const caregiverRoutes = [
   route({
     method: 'DELETE',
     path: one,
+    operationId: 'deleteCaregiver',
     tag,
     summary: 'Delete a caregiver',
     access: may,
@@ -104,6 +109,7 @@ export const caregiverRoutes = [
   route({
     method: 'PUT',
     path: `${one}/participants/{participant_id}`,
+    operationId: 'assignCaregiver',
     tag,
     summary: 'Assign a caregiver',
     access: may,
@@ -117,6 +123,7 @@ export const caregiverRoutes = [
   route({
     method: 'DELETE',
     path: `${one}/participants/{participant_id}`,
+    operationId: 'unassignCaregiver',
     tag,
     summary: 'Unassign a caregiver',
     access: may,
@@ -132,6 +139,7 @@ export const caregiverRoutes = [
   route({
     method: 'GET',
     path: '/api/participants/{participant_id}/caregivers',
+    operationId: 'listParticipantCaregivers',
     tag,
     summary: 'List a participant’s caregivers',
     access: may,

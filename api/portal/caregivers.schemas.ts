@@ -1,7 +1,21 @@
-import { Email, Instant, Language, Type, Uuid, body, nullable, oneOf, partial, text } from '../http/common.schemas.js';
+import {
+  Email,
+  Instant,
+  Language,
+  Type,
+  Uuid,
+  body,
+  nullable,
+  oneOf,
+  partial,
+  text,
+  named,
+  record,
+  input,
+} from '../http/common.schemas.js';
 import { Phone } from '../participants/participants.schemas.js';
 
-export const CaregiverStatus = oneOf('active', 'inactive');
+export const CaregiverStatus = named('CaregiverStatus', oneOf('active', 'inactive'));
 const fields = {
   id: Uuid,
   study_id: Uuid,
@@ -11,15 +25,15 @@ const fields = {
   preferred_language: nullable(Type.String()),
   status: CaregiverStatus,
 };
-const Care = Type.Object({ participant_id: Uuid, relationship: Type.String() });
-export const Caregiver = Type.Object({
+const Care = record('CaregiverAssignment', { participant_id: Uuid, relationship: Type.String() });
+export const Caregiver = record('Caregiver', {
   ...fields,
   participants: Type.Array(Care, { description: 'whom it cares for, as far as the caller sees them' }),
   created_at: Instant,
   updated_at: Instant,
 });
 /** As one participant's. */
-export const CaregiverOf = Type.Object({
+export const CaregiverOf = record('ParticipantCaregiver', {
   ...fields,
   relationship: Type.String(),
   since: Instant,
@@ -27,12 +41,12 @@ export const CaregiverOf = Type.Object({
   updated_at: Instant,
 });
 
-export const NewCaregiver = body({
+export const NewCaregiver = input('CaregiverCreate', {
   name: Type.Optional(nullable(text(200, 1))),
   email: Type.Optional(nullable(Email)),
   phone: Type.Optional(nullable(Phone)),
   preferred_language: Type.Optional(nullable(Language)),
   status: Type.Optional(CaregiverStatus),
 });
-export const CaregiverChange = partial(NewCaregiver);
-export const CareGiven = body({ relationship: text(100, 1) });
+export const CaregiverChange = named('CaregiverPatch', partial(NewCaregiver));
+export const CareGiven = input('CaregiverAssign', { relationship: text(100, 1) });

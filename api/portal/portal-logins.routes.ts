@@ -28,6 +28,7 @@ export const portalLoginRoutes = [
   route({
     method: 'POST',
     path: '/api/portal/refresh',
+    operationId: 'refreshPortalTokens',
     tag,
     summary: 'Refresh the portal tokens',
     access: anyone,
@@ -44,6 +45,7 @@ export const portalLoginRoutes = [
   route({
     method: 'POST',
     path: '/api/portal/logout',
+    operationId: 'logoutOfPortal',
     tag,
     summary: 'Log out of the portal',
     access: anyone,
@@ -67,6 +69,7 @@ export const portalLoginRoutes = [
   route({
     method: 'GET',
     path: participants,
+    operationId: 'listParticipantPortalLogins',
     tag,
     summary: 'List a participant’s portal logins',
     access: may,
@@ -79,6 +82,7 @@ export const portalLoginRoutes = [
   route({
     method: 'DELETE',
     path: participants,
+    operationId: 'endParticipantPortalLogins',
     tag,
     summary: 'End all portal logins of a participant',
     access: may,
@@ -94,6 +98,7 @@ export const portalLoginRoutes = [
   route({
     method: 'DELETE',
     path: `${participants}/{portal_session_id}`,
+    operationId: 'endParticipantPortalLogin',
     tag,
     summary: 'End a portal login of a participant',
     access: may,
@@ -109,6 +114,7 @@ export const portalLoginRoutes = [
   route({
     method: 'GET',
     path: caregivers,
+    operationId: 'listCaregiverPortalLogins',
     tag,
     summary: 'List a caregiver’s portal logins',
     access: may,
@@ -121,6 +127,7 @@ export const portalLoginRoutes = [
   route({
     method: 'DELETE',
     path: caregivers,
+    operationId: 'endCaregiverPortalLogins',
     tag,
     summary: 'End all portal logins of a caregiver',
     access: may,
@@ -136,6 +143,7 @@ export const portalLoginRoutes = [
   route({
     method: 'DELETE',
     path: `${caregivers}/{portal_session_id}`,
+    operationId: 'endCaregiverPortalLogin',
     tag,
     summary: 'End a portal login of a caregiver',
     access: may,

@@ -15,6 +15,7 @@ const file = (path: string, summary: string, name: string, type: string, more: R
   return route({
     method: 'GET',
     path,
+    hidden: true,
     tag: 'Pages',
     summary,
     access: anyone,

@@ -28,6 +28,7 @@ export const portalRoutes = [
   route({
     method: 'POST',
     path: '/api/portal/magic-link',
+    operationId: 'sendPortalLink',
     tag: 'Portal',
     summary: 'Send a portal link to a participant or caregiver',
     access: staff.participants,
@@ -44,6 +45,7 @@ export const portalRoutes = [
   route({
     method: 'POST',
     path: '/api/portal/new-link',
+    operationId: 'requestPortalLink',
     tag: 'Portal',
     summary: 'Request a new portal link',
     access: anyone,
@@ -61,6 +63,7 @@ export const portalRoutes = [
   route({
     method: 'POST',
     path: '/api/portal/session',
+    operationId: 'openPortalSession',
     tag: 'Portal',
     summary: 'Exchange a portal link for tokens',
     access: anyone,
@@ -78,6 +81,7 @@ export const portalRoutes = [
     ...own,
     method: 'GET',
     path: '/api/portal/me',
+    operationId: 'getPortalParticipant',
     summary: 'Get the participant of the portal token',
     responses: { 200: PortalParticipant },
     handle: ({ actor: { id, study_id, participant_code, preferred_language, status } }) => ({
@@ -94,6 +98,7 @@ export const portalRoutes = [
     transaction: 'read',
     method: 'GET',
     path: '/api/portal/participants',
+    operationId: 'listPortalParticipants',
     summary: 'List the participants of the portal token',
     description:
       'Those whom a caregiver cares for and who take part; of a participant’s own token the participant itself.',
@@ -105,6 +110,7 @@ export const portalRoutes = [
     ...own,
     method: 'GET',
     path: '/api/portal/visits',
+    operationId: 'listOwnVisits',
     summary: 'List own visits by target date',
     description: 'Neither superseded nor cancelled ones.',
     query: Type.Object({ ...paging }),
@@ -115,6 +121,7 @@ export const portalRoutes = [
     ...own,
     method: 'GET',
     path: '/api/portal/overview',
+    operationId: 'getPortalOverview',
     summary: 'Get the portal overview',
     responses: { 200: PortalOverview },
     handle: ({ tx, actor }) => overview(tx, actor),
@@ -123,6 +130,7 @@ export const portalRoutes = [
     ...own,
     method: 'GET',
     path: '/api/portal/data-status',
+    operationId: 'getOwnDataStatus',
     summary: 'Get the delivery status of results',
     responses: { 200: DataStatus },
     handle: async ({ tx, actor }) => ({ has_failed_sync: await hasFailedSync(tx, actor.id) }),
@@ -131,6 +139,7 @@ export const portalRoutes = [
     ...own,
     method: 'GET',
     path: '/api/portal/results',
+    operationId: 'listOwnResults',
     summary: 'List own results, newest first',
     description:
       'Of completed sessions, what each task gave, where `config.portal_results` of the study is `summary`; else 403 RESULTS_NOT_SHARED. Titles are those that the battery’s modules had then (`title`, and `title` of a property in `result_schema`, of their settings), in the language of who reads.',

@@ -22,6 +22,7 @@ export const reportDocumentRoutes = [
   route({
     ...common,
     path: `${ofStudy}/pdf/summary`,
+    operationId: 'getStudyReportPdf',
     summary: 'Get the study’s report as PDF',
     description: printed,
     query: Type.Object({ ...printing, ...reportFilters }),
@@ -32,6 +33,7 @@ export const reportDocumentRoutes = [
   route({
     ...common,
     path: `${ofStudy}/participants/{participant_id}/pdf`,
+    operationId: 'getParticipantReportPdf',
     summary: 'Get a participant’s report as PDF',
     description: printed,
     query: Type.Object({ ...printing, from: reportFilters.from, to: reportFilters.to }),
@@ -45,6 +47,7 @@ export const reportDocumentRoutes = [
   route({
     ...common,
     path: `${ofStudy}/sessions/{session_id}/pdf`,
+    operationId: 'getSessionReportPdf',
     summary: 'Get a session’s report as PDF',
     description: printed,
     query: Type.Object(printing),
@@ -58,6 +61,7 @@ export const reportDocumentRoutes = [
   route({
     ...common,
     path: `${ofStudy}/plots/{plot}`,
+    operationId: 'getStudyPlot',
     summary: 'Get a plot of the study as SVG',
     description:
       '`plot` is `enrollment.svg`, `completion.svg`, `adherence.svg`, `metrics.svg`, or `course.svg` of the participant that `participant_id` names.',

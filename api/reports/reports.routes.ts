@@ -61,6 +61,7 @@ export const reportRoutes = [
     ...counts,
     transaction: 'once',
     path: '/api/reports/summary',
+    operationId: 'getReportsSummary',
     summary: 'Report a summary across accessible studies',
     responses: { 200: TotalsReport, 400: undefined },
     prefetch: ({ query, studyId }) => [study.totals({ study: studyId ?? null, ...query })],
@@ -72,6 +73,7 @@ export const reportRoutes = [
   route({
     ...keptCounts,
     path: `${ofStudy}/summary`,
+    operationId: 'getStudySummary',
     summary: 'Report a study’s summary',
     responses: { 200: SummaryReport, 400: undefined },
     description: `Visits, sessions and anchors by their status. \`overridden\` anchors are among the finalized. \`rate\` is the share of due visits that were completed inside their window. ${judged}`,
@@ -80,6 +82,7 @@ export const reportRoutes = [
   route({
     ...keptCounts,
     path: `${ofStudy}/enrollment`,
+    operationId: 'getEnrollmentReport',
     summary: 'Report enrollment by month and site',
     responses: { 200: EnrollmentReport, 400: undefined },
     description:
@@ -89,6 +92,7 @@ export const reportRoutes = [
   route({
     ...keptCounts,
     path: `${ofStudy}/completion`,
+    operationId: 'getCompletionReport',
     summary: 'Report visit completion by window',
     responses: { 200: CompletionReport, 400: undefined },
     description: `\`rate\` is completed of due; \`missed\` is due and not completed. ${judged} Visits of no window stand last, with \`code\` null.`,
@@ -98,6 +102,7 @@ export const reportRoutes = [
   route({
     ...keptCounts,
     path: `${ofStudy}/modules`,
+    operationId: 'getModulesReport',
     summary: 'Report the distribution of task metrics',
     responses: { 200: ModulesReport, 400: undefined },
     description: 'Of the task summaries of all sessions. `sd` is the sample’s; percentiles are interpolated.',
@@ -106,6 +111,7 @@ export const reportRoutes = [
   route({
     ...keptCounts,
     path: `${ofStudy}/sites`,
+    operationId: 'getSitesReport',
     summary: 'Report sites side by side',
     query: SitesReportQuery,
     responses: { 200: SitesReport, 400: undefined },
@@ -123,6 +129,7 @@ export const reportRoutes = [
   route({
     method: 'GET',
     path: `${ofStudy}/visits`,
+    operationId: 'getVisitsReport',
     tag,
     summary: 'Report visits with adherence and days off target',
     access: inStudy(),
@@ -147,6 +154,7 @@ export const reportRoutes = [
   route({
     method: 'GET',
     path: '/api/reports/participants/{participant_id}',
+    operationId: 'getParticipantReport',
     tag,
     summary: 'Get the report of a participant',
     access: inStudy(),

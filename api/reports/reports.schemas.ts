@@ -1,5 +1,17 @@
 import { Anchor } from '../anchor/anchor.schemas.js';
-import { Instant, IsoDate, Json, Type, Uuid, nullable, oneOf, paging, text } from '../http/common.schemas.js';
+import {
+  Instant,
+  IsoDate,
+  Json,
+  Type,
+  Uuid,
+  nullable,
+  oneOf,
+  paging,
+  text,
+  named,
+  record,
+} from '../http/common.schemas.js';
 import { VisitStatus } from '../scheduling/schedules.schemas.js';
 import { SummarySource } from '../assessment/sessions/sessions.schemas.js';
 
@@ -15,7 +27,7 @@ export const reportFilters = {
 };
 export const ReportQuery = Type.Object(reportFilters);
 export const SitesReportQuery = Type.Object({ ...reportFilters, ...paging });
-const Adherence = oneOf('early', 'in_window', 'late', 'missed', 'pending', 'cancelled');
+const Adherence = named('Adherence', oneOf('early', 'in_window', 'late', 'missed', 'pending', 'cancelled'));
 export const VisitReportQuery = Type.Object({ ...reportFilters, ...paging, adherence: Type.Optional(Adherence) });
 export const PersonReportQuery = Type.Object({ from: reportFilters.from, to: reportFilters.to });
 
@@ -32,8 +44,8 @@ const head = {
 const N = Type.Integer({ minimum: 0 });
 const Rate = nullable(Type.Number({ minimum: 0, maximum: 1, description: 'null where nothing is due' }));
 
-export const TotalsReport = Type.Object({ ...head, studies: N, participants: N, sessions: N, visits: N });
-export const SummaryReport = Type.Object({
+export const TotalsReport = record('TotalsReport', { ...head, studies: N, participants: N, sessions: N, visits: N });
+export const SummaryReport = record('SummaryReport', {
   ...head,
   participants: Type.Object({ total: N, enrolled: N, withdrawn: N }),
   sessions: Type.Object({ total: N, completed: N, expired: N }),
@@ -41,7 +53,7 @@ export const SummaryReport = Type.Object({
   anchors: Type.Object({ unset: N, provisional: N, finalized: N, overridden: N }),
   adherence: Type.Object({ due: N, completed_in_window: N, rate: Rate }),
 });
-export const EnrollmentReport = Type.Object({
+export const EnrollmentReport = record('EnrollmentReport', {
   ...head,
   total: N,
   without_date: N,
@@ -50,7 +62,7 @@ export const EnrollmentReport = Type.Object({
   ),
   by_site: Type.Array(Type.Object({ site_code: nullable(Type.String()), enrolled: N })),
 });
-export const CompletionReport = Type.Object({
+export const CompletionReport = record('CompletionReport', {
   ...head,
   by_window: Type.Array(
     Type.Object({
@@ -65,7 +77,7 @@ export const CompletionReport = Type.Object({
     }),
   ),
 });
-const Distribution = Type.Object({
+const Distribution = record('MetricDistribution', {
   n: N,
   excluded: Type.Integer({
     description: 'values that no test yields (absolute value above 10¹²): kept, exported, and in no other figure here',
@@ -78,13 +90,13 @@ const Distribution = Type.Object({
   min: nullable(Type.Number()),
   max: nullable(Type.Number()),
 });
-export const ModulesReport = Type.Object({
+export const ModulesReport = record('ModulesReport', {
   ...head,
   by_task: Type.Array(
     Type.Object({ task: Type.String(), sessions: N, metrics: Type.Record(Type.String(), Distribution) }),
   ),
 });
-export const SitesReport = Type.Object({
+export const SitesReport = record('SitesReport', {
   ...head,
   total: N,
   items: Type.Array(
@@ -97,7 +109,7 @@ export const SitesReport = Type.Object({
     }),
   ),
 });
-const ReportedVisit = Type.Object({
+const ReportedVisit = record('ReportedVisit', {
   id: Uuid,
   participant_id: Uuid,
   participant_code: Type.String(),
@@ -113,9 +125,9 @@ const ReportedVisit = Type.Object({
   adherence: Adherence,
   days_off_target: nullable(Type.Integer({ description: 'of a completed visit; negative: before the target' })),
 });
-export const VisitsReport = Type.Object({ ...head, items: Type.Array(ReportedVisit), total: N });
+export const VisitsReport = record('VisitsReport', { ...head, items: Type.Array(ReportedVisit), total: N });
 
-const ReportedSession = Type.Object({
+const ReportedSession = record('ReportedSession', {
   id: Uuid,
   visit_id: nullable(Uuid),
   battery_id: nullable(Type.Integer()),
@@ -129,7 +141,7 @@ const ReportedSession = Type.Object({
   summary_sources: Type.Record(Type.String(), SummarySource),
   trial_count: N,
 });
-export const ParticipantReport = Type.Object({
+export const ParticipantReport = record('ParticipantReport', {
   ...head,
   identity: Type.Object({
     id: Uuid,

@@ -1,19 +1,22 @@
 import { feedsOf } from '../../db/scheduling/calendar-feeds.queries.js';
 import { anyone, portal, staff, outsideStudy } from '../http/access.js';
 import { noContent, reply, route, response } from '../http/route.js';
-import { Instant, Paged, Type, Uuid, listOf, nullable, pageOf, text } from '../http/common.schemas.js';
+import { Instant, Paged, Type, Uuid, listOf, nullable, pageOf, text, named } from '../http/common.schemas.js';
 import { listFeeds, openFeed, readFeed, readOwnFeed, revokeFeed, revokeOwnFeed } from './calendar-feeds.service.js';
 import { getParticipantOrThrow } from '../participants/participants.service.js';
 
-const CalendarFeed = Type.Object(
-  {
-    id: Uuid,
-    participant_id: Uuid,
-    caregiver_id: nullable({ ...Uuid, description: 'whose feed it is; null: the participant’s own' }),
-    url: Type.String({ description: 'secret: whoever has it sees the participant’s visits' }),
-    created_at: Instant,
-  },
-  { additionalProperties: false },
+const CalendarFeed = named(
+  'CalendarFeed',
+  Type.Object(
+    {
+      id: Uuid,
+      participant_id: Uuid,
+      caregiver_id: nullable({ ...Uuid, description: 'whose feed it is; null: the participant’s own' }),
+      url: Type.String({ description: 'secret: whoever has it sees the participant’s visits' }),
+      created_at: Instant,
+    },
+    { additionalProperties: false },
+  ),
 );
 const staffPath = '/api/participants/{participant_id}/calendar-feeds';
 const ownPath = '/api/portal/calendar-feed';
@@ -23,6 +26,7 @@ export const calendarFeedRoutes = [
   route({
     method: 'GET',
     path: '/api/calendar/visits.ics',
+    operationId: 'getCalendarFeedByToken',
     tag: 'Portal',
     summary: 'Get a calendar feed by its secret address',
     access: anyone,
@@ -36,6 +40,7 @@ export const calendarFeedRoutes = [
     ...own,
     method: 'GET',
     path: ownPath,
+    operationId: 'getOwnCalendarFeed',
     transaction: 'read',
     summary: 'Get the address of the own calendar feed',
     description: 'Without one 404.',
@@ -46,6 +51,7 @@ export const calendarFeedRoutes = [
     ...own,
     method: 'POST',
     path: ownPath,
+    operationId: 'createOwnCalendarFeed',
     transaction: 'change',
     idempotencyKey: false,
     summary: 'Create the own calendar feed',
@@ -60,6 +66,7 @@ export const calendarFeedRoutes = [
     ...own,
     method: 'DELETE',
     path: ownPath,
+    operationId: 'revokeOwnCalendarFeed',
     transaction: 'change',
     summary: 'Revoke the own calendar feed',
     responses: { 204: undefined },
@@ -71,6 +78,7 @@ export const calendarFeedRoutes = [
   route({
     method: 'GET',
     path: staffPath,
+    operationId: 'listCalendarFeeds',
     tag: 'Portal',
     summary: 'List the calendar feeds of a participant and its caregivers',
     access: staff.participants,
@@ -85,6 +93,7 @@ export const calendarFeedRoutes = [
   route({
     method: 'POST',
     path: staffPath,
+    operationId: 'createCalendarFeed',
     tag: 'Portal',
     summary: 'Create a participant’s calendar feed',
     access: staff.participants,
@@ -105,6 +114,7 @@ export const calendarFeedRoutes = [
   route({
     method: 'DELETE',
     path: `${staffPath}/{calendar_feed_id}`,
+    operationId: 'revokeCalendarFeed',
     tag: 'Portal',
     summary: 'Revoke a calendar feed of a participant',
     access: staff.participants,

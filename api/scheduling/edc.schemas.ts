@@ -8,21 +8,27 @@ import {
   nullable,
   partial,
   text,
+  named,
+  record,
+  input,
 } from '../http/common.schemas.js';
 import type { Static } from '../http/common.schemas.js';
 import { VisitStatus } from './schedules.schemas.js';
 
 const Day = Type.Integer({ minimum: -36_500, maximum: 36_500, description: 'days from the anchor date' });
 const Days = Type.Integer({ minimum: 0, maximum: 3_650 });
-const Repeating = Type.Object(
-  {
-    count: Type.Integer({ minimum: 1, maximum: 366, description: 'how many times in all' }),
-    every_days: Type.Integer({ minimum: 1, maximum: 3_650 }),
-  },
-  { additionalProperties: false },
+const Repeating = named(
+  'Repeating',
+  Type.Object(
+    {
+      count: Type.Integer({ minimum: 1, maximum: 366, description: 'how many times in all' }),
+      every_days: Type.Integer({ minimum: 1, maximum: 3_650 }),
+    },
+    { additionalProperties: false },
+  ),
 );
 
-export const EventDefinition = Type.Object({
+export const EventDefinition = record('EventDefinition', {
   id: Uuid,
   study_id: Uuid,
   event_oid: Type.String(),
@@ -39,8 +45,11 @@ export const EventDefinition = Type.Object({
   updated_at: Instant,
 });
 /** As a change of it is answered. */
-export const ChangedEventDefinition = Type.Object({ ...EventDefinition.properties, ...earlierOverrides });
-export const NewEventDefinition = body({
+export const ChangedEventDefinition = record('EventDefinitionChanged', {
+  ...EventDefinition.properties,
+  ...earlierOverrides,
+});
+export const NewEventDefinition = input('EventDefinitionCreate', {
   event_oid: text(200, 1),
   name: text(300, 1),
   target_day: Day,
@@ -52,10 +61,10 @@ export const NewEventDefinition = body({
   datacapture_event: Type.Optional(nullable(text(200, 1))),
   sort_order: Type.Optional(Type.Integer({ minimum: -1_000_000, maximum: 1_000_000 })),
 });
-export const EventDefinitionChange = partial(NewEventDefinition);
+export const EventDefinitionChange = named('EventDefinitionPatch', partial(NewEventDefinition));
 
 const Weekday = Type.Integer({ minimum: 1, maximum: 7 });
-const NamedHoliday = body({ date: IsoDate, name: Type.Optional(nullable(text(200, 1))) });
+const NamedHoliday = input('HolidayCreate', { date: IsoDate, name: Type.Optional(nullable(text(200, 1))) });
 // One type list, as in `nullable`: each keyword looks at its own type alone, and a fault names the rule that was
 // broken.
 const Holiday = Type.Unsafe<Static<typeof NamedHoliday> | string>({
@@ -69,7 +78,7 @@ const weekend = {
   description: 'ISO: 1 is Monday, 7 is Sunday; at least one day is left to work on',
 };
 
-export const HolidayCalendar = Type.Object({
+export const HolidayCalendar = record('HolidayCalendar', {
   id: Uuid,
   study_id: Uuid,
   site_id: nullable(Uuid),
@@ -81,7 +90,10 @@ export const HolidayCalendar = Type.Object({
   updated_at: Instant,
 });
 /** As a change of it is answered. */
-export const ChangedHolidayCalendar = Type.Object({ ...HolidayCalendar.properties, ...earlierOverrides });
+export const ChangedHolidayCalendar = record('HolidayCalendarChanged', {
+  ...HolidayCalendar.properties,
+  ...earlierOverrides,
+});
 const calendarFields = {
   name: text(200, 1),
   is_default: Type.Optional(Type.Boolean()),
@@ -91,10 +103,10 @@ const calendarFields = {
   ),
   site_id: Type.Optional(nullable(Uuid)),
 };
-export const NewHolidayCalendar = body(calendarFields);
-export const HolidayCalendarChange = partial(NewHolidayCalendar);
+export const NewHolidayCalendar = named('HolidayCalendarCreate', body(calendarFields));
+export const HolidayCalendarChange = named('HolidayCalendarPatch', partial(NewHolidayCalendar));
 
-export const EventInstance = Type.Object({
+export const EventInstance = record('EventInstance', {
   id: Uuid,
   visit_key: Uuid,
   participant_id: Uuid,

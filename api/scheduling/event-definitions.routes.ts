@@ -26,6 +26,7 @@ export const eventDefinitionRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/event-definitions',
+    operationId: 'listEventDefinitions',
     tag,
     summary: 'List event definitions',
     access: inStudy(),
@@ -42,6 +43,7 @@ export const eventDefinitionRoutes = [
   route({
     method: 'POST',
     path: '/api/studies/{study_id}/event-definitions',
+    operationId: 'createEventDefinition',
     tag,
     summary: 'Create an event definition',
     access: staff.configure,
@@ -57,6 +59,7 @@ export const eventDefinitionRoutes = [
   route({
     method: 'GET',
     path: '/api/event-definitions/{event_definition_id}',
+    operationId: 'getEventDefinition',
     tag,
     summary: 'Get an event definition',
     access: inStudy(),
@@ -67,6 +70,7 @@ export const eventDefinitionRoutes = [
   route({
     method: 'PATCH',
     path: '/api/event-definitions/{event_definition_id}',
+    operationId: 'updateEventDefinition',
     tag,
     summary: 'Change an event definition',
     description: regenerates,
@@ -83,6 +87,7 @@ export const eventDefinitionRoutes = [
   route({
     method: 'DELETE',
     path: '/api/event-definitions/{event_definition_id}',
+    operationId: 'deleteEventDefinition',
     tag,
     summary: 'Delete an event definition without completed instances',
     description: regenerates,
@@ -97,6 +102,7 @@ export const eventDefinitionRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/participants/{participant_id}/event-instances',
+    operationId: 'listEventInstances',
     tag,
     summary: 'List a participant’s event instances',
     access: inStudy(),

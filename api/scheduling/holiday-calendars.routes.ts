@@ -14,6 +14,7 @@ export const holidayCalendarRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/holiday-calendars',
+    operationId: 'listHolidayCalendars',
     tag,
     summary: 'List holiday calendars',
     access: inStudy(),
@@ -30,6 +31,7 @@ export const holidayCalendarRoutes = [
   route({
     method: 'POST',
     path: '/api/studies/{study_id}/holiday-calendars',
+    operationId: 'createHolidayCalendar',
     tag,
     summary: 'Add a holiday calendar',
     access: staff.configure,
@@ -45,6 +47,7 @@ export const holidayCalendarRoutes = [
   route({
     method: 'GET',
     path: '/api/holiday-calendars/{calendar_id}',
+    operationId: 'getHolidayCalendar',
     tag,
     summary: 'Get a holiday calendar',
     access: inStudy(),
@@ -55,6 +58,7 @@ export const holidayCalendarRoutes = [
   route({
     method: 'PATCH',
     path: '/api/holiday-calendars/{calendar_id}',
+    operationId: 'updateHolidayCalendar',
     tag,
     summary: 'Change a holiday calendar',
     access: staff.configure,
@@ -70,6 +74,7 @@ export const holidayCalendarRoutes = [
   route({
     method: 'DELETE',
     path: '/api/holiday-calendars/{calendar_id}',
+    operationId: 'deleteHolidayCalendar',
     tag,
     summary: 'Delete a holiday calendar',
     description: regenerates,

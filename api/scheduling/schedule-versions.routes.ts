@@ -1,7 +1,7 @@
 import { listVersions } from '../../db/scheduling/schedule-versions.queries.js';
 import { inStudy } from '../http/access.js';
 import { route, tagged, response } from '../http/route.js';
-import { IsoDate, Type, Uuid, nullable, oneOf } from '../http/common.schemas.js';
+import { IsoDate, Type, Uuid, nullable, oneOf, record } from '../http/common.schemas.js';
 import { versionDiff, versionWithVisits } from './schedule-versions.service.js';
 import { scheduleAsOf } from './as-of.service.js';
 import { AsOf } from '../participants/as-of.schemas.js';
@@ -9,7 +9,7 @@ import { asOf } from '../participants/as-of.schemas.js';
 import { VersionSummary } from './schedule-versions.schemas.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}';
-const Visit = Type.Object({
+const Visit = record('ScheduleVersionVisit', {
   id: Uuid,
   visit_key: Uuid,
   name: Type.String(),
@@ -19,7 +19,7 @@ const Visit = Type.Object({
   status: Type.String(),
   carried: Type.Boolean(),
 });
-const VersionWithVisits = Type.Object({
+const VersionWithVisits = record('ScheduleVersion', {
   ...VersionSummary.properties,
   participant_id: Uuid,
   study_id: Uuid,
@@ -27,7 +27,7 @@ const VersionWithVisits = Type.Object({
   scheduling_settings: Type.Record(Type.String(), Type.Unknown()),
   visits: Type.Array(Visit),
 });
-const Diff = Type.Object({
+const Diff = record('ScheduleVersionDiff', {
   from: Uuid,
   to: Uuid,
   visits: Type.Array(
@@ -45,6 +45,7 @@ export const scheduleVersionRoutes = [
   route({
     method: 'GET',
     path: `${path}/schedule`,
+    operationId: 'getSchedule',
     tag: 'Schedules',
     summary: 'Get the schedule, current or as of an instant',
     access: inStudy(),
@@ -60,6 +61,7 @@ export const scheduleVersionRoutes = [
   route({
     method: 'GET',
     path: `${path}/schedule-versions`,
+    operationId: 'listScheduleVersions',
     tag: 'Schedules',
     summary: 'List schedule versions',
     access: inStudy(),
@@ -70,6 +72,7 @@ export const scheduleVersionRoutes = [
   route({
     method: 'GET',
     path: `${path}/schedule-versions/{version_id}`,
+    operationId: 'getScheduleVersion',
     tag: 'Schedules',
     summary: 'Get a schedule version with its visits',
     access: inStudy(),
@@ -82,6 +85,7 @@ export const scheduleVersionRoutes = [
   route({
     method: 'GET',
     path: `${path}/schedule-versions/{a_id}/diff/{b_id}`,
+    operationId: 'compareScheduleVersions',
     tag: 'Schedules',
     summary: 'Compare two schedule versions',
     access: inStudy(),

@@ -11,6 +11,9 @@ import {
   oneOf,
   partial,
   text,
+  record,
+  input,
+  named,
 } from '../http/common.schemas.js';
 
 const Day = Type.Integer({ minimum: -36_500, maximum: 36_500, description: 'days from the anchor date' });
@@ -18,7 +21,7 @@ const Days = Type.Integer({ minimum: 0, maximum: 3_650 });
 const BatteryId = nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }));
 const Event = nullable(text(200, 1));
 
-export const VisitWindow = Type.Object({
+export const VisitWindow = record('VisitWindow', {
   id: Uuid,
   study_id: Uuid,
   code: Type.String(),
@@ -34,7 +37,7 @@ export const VisitWindow = Type.Object({
   updated_at: Instant,
 });
 /** As a change of it is answered. */
-export const ChangedVisitWindow = Type.Object({ ...VisitWindow.properties, ...earlierOverrides });
+export const ChangedVisitWindow = record('VisitWindowChanged', { ...VisitWindow.properties, ...earlierOverrides });
 const windowFields = {
   code: Code,
   name: text(300, 1),
@@ -47,11 +50,14 @@ const windowFields = {
   sort_order: Type.Optional(Type.Integer({ minimum: -1_000_000, maximum: 1_000_000 })),
 };
 /** The study comes from `study_id` here or from the context. */
-export const NewVisitWindow = body({ ...windowFields, study_id: Type.Optional(Uuid) });
-export const VisitWindowChange = partial(body(windowFields));
+export const NewVisitWindow = input('VisitWindowCreate', { ...windowFields, study_id: Type.Optional(Uuid) });
+export const VisitWindowChange = named('VisitWindowPatch', partial(body(windowFields)));
 
-export const VisitStatus = oneOf('scheduled', 'open', 'completed', 'missed', 'superseded', 'cancelled');
-export const Visit = Type.Object({
+export const VisitStatus = named(
+  'VisitStatus',
+  oneOf('scheduled', 'open', 'completed', 'missed', 'superseded', 'cancelled'),
+);
+export const Visit = record('ScheduledVisit', {
   id: Uuid,
   visit_key: Uuid,
   study_id: Uuid,
@@ -113,7 +119,7 @@ export const Visit = Type.Object({
  * Without a window a visit names everything itself; with one, what is left out comes from the window. `study_id` is the
  * participant's.
  */
-export const NewVisit = body({
+export const NewVisit = input('VisitCreate', {
   participant_id: Uuid,
   study_id: Type.Optional(Uuid),
   visit_window_id: Type.Optional(nullable(Uuid)),
@@ -124,7 +130,7 @@ export const NewVisit = body({
   window_close: Type.Optional(IsoDate),
   datacapture_event: Type.Optional(Event),
 });
-export const VisitChange = body({
+export const VisitChange = input('VisitPatch', {
   name: Type.Optional(text(300, 1)),
   battery_id: Type.Optional(BatteryId),
   target_date: Type.Optional(IsoDate),
@@ -135,9 +141,9 @@ export const VisitChange = body({
   status: Type.Optional(oneOf('cancelled')),
   reason: Type.Optional(Reason),
 });
-export const Review = body({
+export const Review = input('VisitReview', {
   resolution: Type.Optional(nullable(text(2000))),
   keep_target: Type.Optional(Type.Boolean({ default: true })),
 });
-export const Completion = body({ completed_at: Type.Optional(Instant) });
-export const Because = body({ reason: Reason });
+export const Completion = input('VisitComplete', { completed_at: Type.Optional(Instant) });
+export const Because = input('VisitReason', { reason: Reason });

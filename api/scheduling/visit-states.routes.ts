@@ -12,6 +12,7 @@ export const visitStateRoutes = [
   route({
     method: 'POST',
     path: '/api/visits/{visit_id}/cancel',
+    operationId: 'cancelVisit',
     tag: 'Visits',
     summary: 'Cancel a visit',
     access: staff.participants,
@@ -26,6 +27,7 @@ export const visitStateRoutes = [
   route({
     method: 'POST',
     path: '/api/visits/{visit_id}/reopen',
+    operationId: 'reopenVisit',
     tag: 'Visits',
     summary: 'Reopen a visit',
     access: staff.participants,
@@ -40,6 +42,7 @@ export const visitStateRoutes = [
   route({
     method: 'GET',
     path: '/api/participants/{participant_id}/visits.ics',
+    operationId: 'getParticipantCalendar',
     tag: 'Visits',
     summary: 'Get a participant’s visits as iCalendar',
     description: 'In the participant’s language. Calendar programs send no token: for them there is a secret address.',

@@ -27,6 +27,7 @@ export const visitRoutes = [
   route({
     method: 'GET',
     path: '/api/schedules/windows',
+    operationId: 'listVisitWindows',
     tag: 'Schedules',
     summary: 'List visit windows',
     access: inStudy(),
@@ -43,6 +44,7 @@ export const visitRoutes = [
   route({
     method: 'POST',
     path: '/api/schedules/windows',
+    operationId: 'createVisitWindow',
     tag: 'Schedules',
     summary: 'Add a visit window',
     description: regenerates,
@@ -58,6 +60,7 @@ export const visitRoutes = [
   route({
     method: 'GET',
     path: '/api/schedules/windows/{window_id}',
+    operationId: 'getVisitWindow',
     tag: 'Schedules',
     summary: 'Get a visit window',
     access: inStudy(),
@@ -68,6 +71,7 @@ export const visitRoutes = [
   route({
     method: 'PATCH',
     path: '/api/schedules/windows/{window_id}',
+    operationId: 'updateVisitWindow',
     tag: 'Schedules',
     summary: 'Change a visit window',
     description: regenerates,
@@ -83,6 +87,7 @@ export const visitRoutes = [
   route({
     method: 'DELETE',
     path: '/api/schedules/windows/{window_id}',
+    operationId: 'deleteVisitWindow',
     tag: 'Schedules',
     summary: 'Delete a visit window',
     access: inStudy('researcher'),
@@ -97,6 +102,7 @@ export const visitRoutes = [
   route({
     method: 'GET',
     path: '/api/schedules/visits',
+    operationId: 'listVisits',
     tag: 'Visits',
     summary: 'List visits',
     access: inStudy(),
@@ -139,6 +145,7 @@ export const visitRoutes = [
   route({
     method: 'POST',
     path: '/api/schedules/visits',
+    operationId: 'createVisit',
     tag: 'Visits',
     summary: 'Schedule a visit manually',
     access: staff.participants,
@@ -153,6 +160,7 @@ export const visitRoutes = [
   route({
     method: 'GET',
     path: '/api/visits/{visit_id}',
+    operationId: 'getVisit',
     tag: 'Visits',
     summary: 'Get a visit',
     access: inStudy(),
@@ -163,6 +171,7 @@ export const visitRoutes = [
   route({
     method: 'PATCH',
     path: '/api/visits/{visit_id}',
+    operationId: 'updateVisit',
     tag: 'Visits',
     summary: 'Correct or cancel a visit',
     access: staff.participants,
@@ -177,6 +186,7 @@ export const visitRoutes = [
   route({
     method: 'POST',
     path: '/api/visits/{visit_id}/complete',
+    operationId: 'completeVisit',
     tag: 'Visits',
     summary: 'Complete a visit',
     access: staff.participants,
@@ -191,6 +201,7 @@ export const visitRoutes = [
   route({
     method: 'POST',
     path: '/api/visits/{visit_id}/review',
+    operationId: 'reviewVisit',
     tag: 'Visits',
     summary: 'Resolve the review of a visit',
     access: staff.participants,

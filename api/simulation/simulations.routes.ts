@@ -13,6 +13,7 @@ export const simulationRoutes = [
   route({
     method: 'POST',
     path,
+    operationId: 'createSimulation',
     tag,
     summary: 'Simulate the study',
     access: staff.configure,
@@ -29,6 +30,7 @@ export const simulationRoutes = [
   route({
     method: 'GET',
     path,
+    operationId: 'listSimulations',
     tag,
     summary: 'List the study’s simulations',
     access: inStudy(),
@@ -47,6 +49,7 @@ export const simulationRoutes = [
   route({
     method: 'GET',
     path: `${path}/{simulation_id}`,
+    operationId: 'getSimulation',
     tag,
     summary: 'Get a simulation',
     access: inStudy(),
@@ -57,6 +60,7 @@ export const simulationRoutes = [
   route({
     method: 'GET',
     path: `${path}/{simulation_id}/plots/{plot}`,
+    operationId: 'getSimulationPlot',
     tag,
     summary: 'Get a plot of a simulation as SVG',
     access: inStudy(),

@@ -1,12 +1,24 @@
 import { BehaviourInput } from '../../workflows/domain/simulation/behaviour.js';
-import { Instant, IsoDate, Json, Type, Uuid, body, nullable, oneOf } from '../http/common.schemas.js';
+import {
+  Instant,
+  IsoDate,
+  Json,
+  Type,
+  Uuid,
+  body,
+  nullable,
+  oneOf,
+  input,
+  named,
+  record,
+} from '../http/common.schemas.js';
 
 const counts = {
   participants: Type.Integer({ minimum: 1, maximum: 5_000 }),
   months: Type.Integer({ minimum: 1, maximum: 60 }),
 };
 
-export const NewSimulation = body({
+export const NewSimulation = input('SimulationCreate', {
   ...counts,
   seed: Type.Optional(
     Type.Integer({
@@ -23,7 +35,7 @@ export const NewSimulation = body({
   behaviour: Type.Optional(BehaviourInput),
 });
 
-const SimulationStatus = oneOf('pending', 'running', 'completed', 'failed');
+const SimulationStatus = named('SimulationStatus', oneOf('pending', 'running', 'completed', 'failed'));
 const fields = {
   simulation_id: Uuid,
   study_id: Uuid,
@@ -39,8 +51,8 @@ const fields = {
   started_at: nullable(Instant),
   completed_at: nullable(Instant),
 };
-export const SimulationSummary = Type.Object(fields);
-export const Simulation = Type.Object({
+export const SimulationSummary = named('SimulationSummary', Type.Object(fields));
+export const Simulation = record('Simulation', {
   ...fields,
   result: nullable({
     ...Json,
@@ -49,7 +61,7 @@ export const Simulation = Type.Object({
   }),
   plots: Type.Record(Type.String(), Type.String(), { description: 'the plots’ paths by name, once it is completed' }),
 });
-export const SimulationAccepted = Type.Object({
+export const SimulationAccepted = record('SimulationAccepted', {
   simulation_id: Uuid,
   status: SimulationStatus,
   status_url: Type.String(),

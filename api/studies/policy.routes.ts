@@ -12,6 +12,7 @@ import {
   nullable,
   oneOf,
   pageOf,
+  record,
 } from '../http/common.schemas.js';
 import type { Static } from '../http/common.schemas.js';
 import { withEarlierOverrides } from './earlier-overrides.service.js';
@@ -30,25 +31,22 @@ const examples = Type.Partial(
     ),
   ),
 );
-const DryRun = Type.Object(
-  {
-    dry_run: Type.Boolean(),
-    policy: Policy,
-    total: Type.Integer(),
-    would_change: Type.Integer(),
-    counts,
-    schedules_regenerated: Type.Integer(),
-    moved_by_earlier_override: Type.Integer({
-      description:
-        'of them, those whose visits all move since an override with `regenerate_schedule: false` had left them on the former date',
-    }),
-    examples,
-  },
-  { $id: 'PolicyDryRun' },
-);
+const DryRun = record('PolicyDryRun', {
+  dry_run: Type.Boolean(),
+  policy: Policy,
+  total: Type.Integer(),
+  would_change: Type.Integer(),
+  counts,
+  schedules_regenerated: Type.Integer(),
+  moved_by_earlier_override: Type.Integer({
+    description:
+      'of them, those whose visits all move since an override with `regenerate_schedule: false` had left them on the former date',
+  }),
+  examples,
+});
 /** As saving it is answered. */
-const SavedPolicy = Type.Object({ ...Policy.properties, ...earlierOverrides });
-const Reanchoring = Type.Object({
+const SavedPolicy = record('PolicySaved', { ...Policy.properties, ...earlierOverrides });
+const Reanchoring = record('Reanchoring', {
   change_id: Type.String(),
   status: oneOf('pending', 'running', 'completed', 'failed'),
   seen: Type.Integer(),
@@ -56,7 +54,7 @@ const Reanchoring = Type.Object({
   moved: Type.Integer(),
   schedules: Type.Integer(),
 });
-const PolicyVersion = Type.Object({
+const PolicyVersion = record('PolicyVersion', {
   policy_version: Type.Integer(),
   author_id: nullable(Uuid),
   created_at: Instant,
@@ -68,6 +66,7 @@ export const policyRoutes = [
   route({
     method: 'GET',
     path,
+    operationId: 'getEnrollmentPolicy',
     tag: 'Anchor policy',
     summary: 'Get the current enrollment policy',
     access: inStudy(),
@@ -78,6 +77,7 @@ export const policyRoutes = [
   route({
     method: 'POST',
     path,
+    operationId: 'setEnrollmentPolicy',
     tag: 'Anchor policy',
     summary: 'Set the enrollment policy',
     access: staff.configure,
@@ -101,6 +101,7 @@ export const policyRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/reanchorings/{change_id}',
+    operationId: 'getReanchoring',
     tag: 'Anchor policy',
     summary: 'Get the progress of a re-anchoring',
     access: inStudy(),
@@ -111,6 +112,7 @@ export const policyRoutes = [
   route({
     method: 'GET',
     path: `${path}/versions`,
+    operationId: 'listPolicyVersions',
     tag: 'Anchor policy',
     summary: 'List versions of the enrollment policy, newest first',
     access: inStudy(),
@@ -122,6 +124,7 @@ export const policyRoutes = [
   route({
     method: 'GET',
     path: `${path}/versions/{policy_version}`,
+    operationId: 'getPolicyVersion',
     tag: 'Anchor policy',
     summary: 'Get a version of the enrollment policy',
     access: inStudy(),

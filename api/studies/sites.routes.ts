@@ -10,6 +10,7 @@ export const siteRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/sites',
+    operationId: 'listSites',
     tag: 'Sites',
     summary: 'List the study’s sites',
     access: inStudy(),
@@ -32,6 +33,7 @@ export const siteRoutes = [
   route({
     method: 'POST',
     path: '/api/studies/{study_id}/sites',
+    operationId: 'createSite',
     tag: 'Sites',
     summary: 'Add a site',
     access: inStudy('researcher'),
@@ -44,6 +46,7 @@ export const siteRoutes = [
   route({
     method: 'GET',
     path: '/api/sites/{site_id}',
+    operationId: 'getSite',
     tag: 'Sites',
     summary: 'Get a site',
     access: inStudy(),
@@ -54,6 +57,7 @@ export const siteRoutes = [
   route({
     method: 'PATCH',
     path: '/api/sites/{site_id}',
+    operationId: 'updateSite',
     tag: 'Sites',
     summary: 'Change a site',
     access: inStudy('researcher'),

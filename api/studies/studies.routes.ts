@@ -9,6 +9,7 @@ export const studyRoutes = [
   route({
     method: 'GET',
     path: '/api/studies',
+    operationId: 'listStudies',
     tag: 'Studies',
     summary: 'List studies',
     access: inStudy(),
@@ -32,6 +33,7 @@ export const studyRoutes = [
   route({
     method: 'POST',
     path: '/api/studies',
+    operationId: 'createStudy',
     tag: 'Studies',
     summary: 'Create a study',
     description:
@@ -46,6 +48,7 @@ export const studyRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}',
+    operationId: 'getStudy',
     tag: 'Studies',
     summary: 'Get a study',
     access: inStudy(),
@@ -56,6 +59,7 @@ export const studyRoutes = [
   route({
     method: 'PATCH',
     path: '/api/studies/{study_id}',
+    operationId: 'updateStudy',
     tag: 'Studies',
     summary: 'Change a study; `config` is merged',
     access: inStudy('researcher'),
@@ -68,6 +72,7 @@ export const studyRoutes = [
   route({
     method: 'DELETE',
     path: '/api/studies/{study_id}',
+    operationId: 'deleteStudy',
     tag: 'Studies',
     summary: 'Delete a study without participants',
     access: roles('admin'),

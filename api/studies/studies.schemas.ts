@@ -12,23 +12,26 @@ import {
   oneOf,
   partial,
   text,
+  named,
+  record,
+  input,
 } from '../http/common.schemas.js';
 
-export const StudyStatus = oneOf('draft', 'active', 'paused', 'completed', 'archived');
-const IntegrationMode = oneOf('standalone', 'datacapture');
+export const StudyStatus = named('StudyStatus', oneOf('draft', 'active', 'paused', 'completed', 'archived'));
+const IntegrationMode = named('IntegrationMode', oneOf('standalone', 'datacapture'));
 /** As earlier clients call the capture system. */
 const GivenIntegrationMode = {
   ...oneOf('standalone', 'datacapture', 'redcap'),
   description: '`redcap` is taken for `datacapture`',
 };
-const ConsentMode = oneOf('none', 'external', 'econsent');
+const ConsentMode = named('ConsentMode', oneOf('none', 'external', 'econsent'));
 const config = {
   ...Json,
   description:
     'enrollment_date_policy, scheduling_mode (legacy, the default, or edc), notifications, portal_results (what participants see of their results: none, the default, or summary), public_name (what participants call the study: a text, or texts by language; default study_name), contact ({name, email, phone}: whom participants may ask), signatures (`reauthenticate`: signing asks for password or code again, default true in production) and further settings; PATCH merges (RFC 7396)',
 };
 
-export const Study = Type.Object({
+export const Study = record('Study', {
   id: Uuid,
   study_code: Type.String(),
   study_name: Type.String(),
@@ -45,9 +48,9 @@ export const Study = Type.Object({
   updated_at: Instant,
 });
 /** As a change of it is answered. */
-export const ChangedStudy = Type.Object({ ...Study.properties, ...earlierOverrides });
+export const ChangedStudy = record('StudyChanged', { ...Study.properties, ...earlierOverrides });
 
-export const NewStudy = body({
+export const NewStudy = input('StudyCreate', {
   study_code: Code,
   study_name: text(300, 1),
   description: Type.Optional(nullable(text(10_000))),
@@ -60,10 +63,10 @@ export const NewStudy = body({
   consent_mode: Type.Optional(ConsentMode),
   config: Type.Optional(Type.Unsafe<Record<string, unknown>>(config)),
 });
-export const StudyChange = partial(NewStudy);
+export const StudyChange = named('StudyPatch', partial(NewStudy));
 
-export const SiteStatus = oneOf('active', 'inactive');
-export const Site = Type.Object({
+export const SiteStatus = named('SiteStatus', oneOf('active', 'inactive'));
+export const Site = record('Site', {
   id: Uuid,
   study_id: Uuid,
   site_code: Type.String(),
@@ -74,11 +77,11 @@ export const Site = Type.Object({
   updated_at: Instant,
 });
 /** As a change of it is answered. */
-export const ChangedSite = Type.Object({ ...Site.properties, ...earlierOverrides });
-export const NewSite = body({
+export const ChangedSite = record('SiteChanged', { ...Site.properties, ...earlierOverrides });
+export const NewSite = input('SiteCreate', {
   site_code: Code,
   name: Type.Optional(nullable(text(300))),
   timezone: Type.Optional(nullable(TimeZone)),
   status: Type.Optional(SiteStatus),
 });
-export const SiteChange = partial(NewSite);
+export const SiteChange = named('SitePatch', partial(NewSite));

@@ -22,6 +22,7 @@ export const templateRoutes = [
   route({
     ...read,
     path: '/api/templates',
+    operationId: 'listTemplates',
     summary: 'List study templates',
     description: 'Those that come with the service, and those saved from studies that the caller sees.',
     query: Type.Object({
@@ -40,6 +41,7 @@ export const templateRoutes = [
   route({
     ...read,
     path: '/api/templates/categories',
+    operationId: 'listTemplateCategories',
     summary: 'List template categories',
     query: Paged,
     responses: { 200: listOf(Category) },
@@ -48,6 +50,7 @@ export const templateRoutes = [
   route({
     ...read,
     path: one,
+    operationId: 'getTemplate',
     summary: 'Get a study template',
     responses: { 200: response(Template, { etag: true }) },
     handle: async ({ tx, params }) => tagged(await template(tx, params.template_id)),
@@ -55,6 +58,7 @@ export const templateRoutes = [
   route({
     ...read,
     path: `${one}/preview`,
+    operationId: 'previewTemplate',
     summary: 'Preview what a template creates',
     responses: { 200: TemplatePreview },
     handle: async ({ tx, params }) => previewTemplate(await template(tx, params.template_id)),
@@ -62,6 +66,7 @@ export const templateRoutes = [
   route({
     method: 'POST',
     path: `${one}/apply`,
+    operationId: 'applyTemplate',
     tag,
     summary: 'Create a study from a template',
     access: outsideStudy(inStudy('researcher')),
@@ -77,6 +82,7 @@ export const templateRoutes = [
   route({
     method: 'POST',
     path: '/api/studies/{study_id}/template',
+    operationId: 'saveTemplate',
     tag,
     summary: 'Save a study’s design as a template',
     access: staff.configure,
@@ -91,6 +97,7 @@ export const templateRoutes = [
   route({
     method: 'DELETE',
     path: one,
+    operationId: 'deleteTemplate',
     tag,
     summary: 'Delete a saved template',
     access: outsideStudy(staff.configure),

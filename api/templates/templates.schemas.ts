@@ -1,5 +1,19 @@
 import { taskNames } from '../../workflows/domain/assessment/tasks.js';
-import { Code, Instant, Json, Language, Type, Uuid, body, nullable, oneOf, text } from '../http/common.schemas.js';
+import {
+  Code,
+  Instant,
+  Json,
+  Language,
+  Type,
+  Uuid,
+  body,
+  nullable,
+  oneOf,
+  text,
+  named,
+  record,
+  input,
+} from '../http/common.schemas.js';
 
 const Slug = Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 100 });
 const Day = Type.Integer({ minimum: -36_500, maximum: 36_500 });
@@ -18,77 +32,83 @@ const planned = {
   datacapture_event: Event,
   sort_order: Type.Integer(),
 };
-const Module = Type.Object(
-  {
-    task: oneOf(...taskNames),
-    name: Type.Optional(text(300, 1)),
-    settings: Type.Optional(Json),
-    required: Type.Optional(Type.Boolean()),
-    estimated_minutes: Type.Optional(Type.Number({ minimum: 0, maximum: 1_000 })),
-  },
-  closed,
+const Module = named(
+  'TemplateModule',
+  Type.Object(
+    {
+      task: oneOf(...taskNames),
+      name: Type.Optional(text(300, 1)),
+      settings: Type.Optional(Json),
+      required: Type.Optional(Type.Boolean()),
+      estimated_minutes: Type.Optional(Type.Number({ minimum: 0, maximum: 1_000 })),
+    },
+    closed,
+  ),
 );
 
 /** The design itself: what a study is made of, without ids; batteries are named by their codes. */
-export const Design = Type.Object(
-  {
-    languages: Type.Array(Language, { description: 'of the texts for participants' }),
-    study: Type.Object(
-      {
-        description: Type.Optional(nullable(text(10_000))),
-        timezone: Type.Optional(Type.String()),
-        consent_mode: oneOf('none', 'external', 'econsent'),
-        config: Json,
-      },
-      closed,
-    ),
-    batteries: Type.Array(
-      Type.Object(
+export const Design = named(
+  'StudyDesign',
+  Type.Object(
+    {
+      languages: Type.Array(Language, { description: 'of the texts for participants' }),
+      study: Type.Object(
         {
-          code: Code,
-          name: text(300, 1),
           description: Type.Optional(nullable(text(10_000))),
-          modules: Type.Array(Module, { maxItems: 100 }),
+          timezone: Type.Optional(Type.String()),
+          consent_mode: oneOf('none', 'external', 'econsent'),
+          config: Json,
         },
         closed,
       ),
-    ),
-    visit_windows: Type.Array(Type.Object({ code: Code, ...planned }, closed)),
-    event_definitions: Type.Array(
-      Type.Object(
-        {
-          event_oid: text(200, 1),
-          ...planned,
-          repeating: nullable(
-            Type.Object(
-              {
-                count: Type.Integer({ minimum: 1, maximum: 366 }),
-                every_days: Type.Integer({ minimum: 1, maximum: 3_650 }),
-              },
-              closed,
+      batteries: Type.Array(
+        Type.Object(
+          {
+            code: Code,
+            name: text(300, 1),
+            description: Type.Optional(nullable(text(10_000))),
+            modules: Type.Array(Module, { maxItems: 100 }),
+          },
+          closed,
+        ),
+      ),
+      visit_windows: Type.Array(Type.Object({ code: Code, ...planned }, closed)),
+      event_definitions: Type.Array(
+        Type.Object(
+          {
+            event_oid: text(200, 1),
+            ...planned,
+            repeating: nullable(
+              Type.Object(
+                {
+                  count: Type.Integer({ minimum: 1, maximum: 366 }),
+                  every_days: Type.Integer({ minimum: 1, maximum: 3_650 }),
+                },
+                closed,
+              ),
             ),
-          ),
-        },
-        closed,
+          },
+          closed,
+        ),
       ),
-    ),
-    capture: nullable(
-      Type.Object(
-        {
-          enrollment_instrument: nullable(text(200)),
-          enrollment_event: nullable(text(200)),
-          participant_field_mapping: Type.Record(Type.String(), Type.String()),
-          event_battery_mapping: Type.Record(
-            Type.String(),
-            Type.Object({ battery: Battery, target_day: Day, window_before: Days, window_after: Days }, closed),
-          ),
-          data_field_mapping: Json,
-        },
-        closed,
+      capture: nullable(
+        Type.Object(
+          {
+            enrollment_instrument: nullable(text(200)),
+            enrollment_event: nullable(text(200)),
+            participant_field_mapping: Type.Record(Type.String(), Type.String()),
+            event_battery_mapping: Type.Record(
+              Type.String(),
+              Type.Object({ battery: Battery, target_day: Day, window_before: Days, window_after: Days }, closed),
+            ),
+            data_field_mapping: Json,
+          },
+          closed,
+        ),
       ),
-    ),
-  },
-  closed,
+    },
+    closed,
+  ),
 );
 
 const about = { id: Slug, name: text(300, 1), category: Slug, description: text(10_000) };
@@ -96,7 +116,7 @@ const about = { id: Slug, name: text(300, 1), category: Slug, description: text(
 export const TemplateFile = Type.Object({ ...about, ...Design.properties }, closed);
 
 const source = { source: oneOf('built_in', 'study'), study_id: nullable(Uuid) };
-export const TemplateSummary = Type.Object({
+export const TemplateSummary = record('TemplateSummary', {
   ...about,
   languages: Type.Array(Type.String()),
   ...source,
@@ -104,11 +124,15 @@ export const TemplateSummary = Type.Object({
   visit_windows: Type.Integer(),
   duration_days: Type.Integer({ description: 'from the first to the last target day' }),
 });
-export const Template = Type.Object({ ...about, ...Design.properties, ...source });
-export const Category = Type.Object({ category: Type.String(), name: Type.String(), templates: Type.Integer() });
+export const Template = record('Template', { ...about, ...Design.properties, ...source });
+export const Category = record('TemplateCategory', {
+  category: Type.String(),
+  name: Type.String(),
+  templates: Type.Integer(),
+});
 
 /** Everything that applying the template would create, with every default filled in. */
-export const TemplatePreview = Type.Object({
+export const TemplatePreview = record('TemplatePreview', {
   template_id: Type.String(),
   study: Json,
   batteries: Type.Array(Json),
@@ -125,7 +149,7 @@ export const ApplyQuery = Type.Object({
   study_name: Type.Optional({ ...text(300, 1), description: 'default: the template’s name' }),
 });
 /** Interface, "Template application result". */
-export const TemplateApplied = Type.Object({
+export const TemplateApplied = record('TemplateApplied', {
   study_id: Uuid,
   study_code: Type.String(),
   study_name: Type.String(),
@@ -133,10 +157,10 @@ export const TemplateApplied = Type.Object({
   batteries_created: Type.Integer(),
   visit_windows_created: Type.Integer(),
 });
-export const SaveTemplate = body({
+export const SaveTemplate = input('TemplateSave', {
   template_id: Slug,
   name: text(300, 1),
   category: Type.Optional(Slug),
   description: Type.Optional(text(10_000)),
 });
-export const TemplateSaved = Type.Object({ ...Template.properties, created_at: Instant });
+export const TemplateSaved = record('TemplateSaved', { ...Template.properties, created_at: Instant });

@@ -3,13 +3,25 @@ import { timelineKinds } from '../../db/timeline/timeline.queries.js';
 import { inStudy, portal, outsideStudy } from '../http/access.js';
 import { rangeEndExclusive, rangeStart } from '../http/conventions/time-range.js';
 import { reply, route, response } from '../http/route.js';
-import { Instant, Json, Type, before, listOf, nullable, oneOf, paging, since } from '../http/common.schemas.js';
+import {
+  Instant,
+  Json,
+  Type,
+  before,
+  listOf,
+  nullable,
+  oneOf,
+  paging,
+  since,
+  record,
+  named,
+} from '../http/common.schemas.js';
 import { timeline, wholeTimeline } from './timeline.service.js';
 import { PAGE_POLICY, timelinePage } from './page.js';
 import { timelineSvg } from './picture.js';
 import { portalKinds, portalTimeline } from './portal.js';
 
-const Item = Type.Object({
+const Item = record('TimelineItem', {
   at: Instant,
   kind: oneOf(...timelineKinds),
   title: Type.String(),
@@ -19,9 +31,12 @@ const Item = Type.Object({
     temporal: nullable(Type.String({ description: 'in the Temporal Web UI, where a workflow stands behind it' })),
   }),
 });
-const OwnItem = Type.Object(
-  { at: Instant, kind: oneOf(...portalKinds), title: Type.String(), data: Json },
-  { additionalProperties: false },
+const OwnItem = named(
+  'PortalTimelineItem',
+  Type.Object(
+    { at: Instant, kind: oneOf(...portalKinds), title: Type.String(), data: Json },
+    { additionalProperties: false },
+  ),
 );
 
 const narrowing = { from: Type.Optional(since), to: Type.Optional(before) };
@@ -51,6 +66,7 @@ export const timelineRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/participants/{participant_id}/timeline',
+    operationId: 'getTimeline',
     tag: 'Timeline',
     summary: 'Get a participant’s timeline',
     access: inStudy(),
@@ -88,6 +104,7 @@ export const timelineRoutes = [
   route({
     method: 'GET',
     path: '/api/portal/timeline',
+    operationId: 'getOwnTimeline',
     tag: 'Portal',
     summary: 'Get the own timeline',
     access: outsideStudy(portal),

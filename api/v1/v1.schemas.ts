@@ -12,6 +12,9 @@ import {
   oneOf,
   paging,
   text,
+  named,
+  record,
+  input,
 } from '../http/common.schemas.js';
 import type { TSchema } from '../http/common.schemas.js';
 import { VisitWindow } from '../scheduling/schedules.schemas.js';
@@ -27,52 +30,61 @@ export const v1Paging = {
   ),
 };
 export const v1List = <S extends TSchema>(item: S) =>
-  Type.Object({
-    items: Type.Array(item),
-    total: Type.Integer(),
-    next_cursor: nullable(Type.String({ description: 'null: this is the last page' })),
-  });
+  Type.Object(
+    {
+      items: Type.Array(item),
+      total: Type.Integer(),
+      next_cursor: nullable(Type.String({ description: 'null: this is the last page' })),
+    },
+    { $id: `V1${String((item as { $id?: string }).$id).replace(/^V1/, '')}Page` },
+  );
 
 /** Nothing that says who a person is. */
-export const V1Participant = Type.Object(
-  {
-    id: Uuid,
-    study_id: Uuid,
-    participant_code: Type.String(),
-    external_id: nullable(Type.String()),
-    site_id: nullable(Uuid),
-    site_code: nullable(Type.String()),
-    preferred_language: nullable(Type.String()),
-    status: oneOf('enrolled', 'withdrawn'),
-    enrollment_date: nullable(IsoDate),
-    timezone: nullable(Type.String()),
-    arm: nullable(Type.String()),
-    withdrawn_at: nullable(Instant),
-    created_at: Instant,
-    updated_at: Instant,
-  },
-  { additionalProperties: false },
+export const V1Participant = named(
+  'V1Participant',
+  Type.Object(
+    {
+      id: Uuid,
+      study_id: Uuid,
+      participant_code: Type.String(),
+      external_id: nullable(Type.String()),
+      site_id: nullable(Uuid),
+      site_code: nullable(Type.String()),
+      preferred_language: nullable(Type.String()),
+      status: oneOf('enrolled', 'withdrawn'),
+      enrollment_date: nullable(IsoDate),
+      timezone: nullable(Type.String()),
+      arm: nullable(Type.String()),
+      withdrawn_at: nullable(Instant),
+      created_at: Instant,
+      updated_at: Instant,
+    },
+    { additionalProperties: false },
+  ),
 );
-export const V1Anchor = Type.Object(
-  {
-    participant_id: Uuid,
-    participant_code: Type.String(),
-    enrollment_date: nullable(IsoDate),
-    enrollment_datetime: nullable(Instant),
-    precision: Type.String(),
-    partial_value: nullable(Type.String()),
-    timezone: nullable(Type.String()),
-    status: oneOf('unset', 'provisional', 'finalized'),
-    source_type: nullable(Type.String()),
-    source_ref: nullable(Json),
-    is_override: Type.Boolean(),
-    override_reason: nullable(Type.String()),
-    version: Type.Integer(),
-    current_schedule_version_id: nullable(Uuid),
-    created_at: Instant,
-    updated_at: Instant,
-  },
-  { additionalProperties: false },
+export const V1Anchor = named(
+  'V1Anchor',
+  Type.Object(
+    {
+      participant_id: Uuid,
+      participant_code: Type.String(),
+      enrollment_date: nullable(IsoDate),
+      enrollment_datetime: nullable(Instant),
+      precision: Type.String(),
+      partial_value: nullable(Type.String()),
+      timezone: nullable(Type.String()),
+      status: oneOf('unset', 'provisional', 'finalized'),
+      source_type: nullable(Type.String()),
+      source_ref: nullable(Json),
+      is_override: Type.Boolean(),
+      override_reason: nullable(Type.String()),
+      version: Type.Integer(),
+      current_schedule_version_id: nullable(Uuid),
+      created_at: Instant,
+      updated_at: Instant,
+    },
+    { additionalProperties: false },
+  ),
 );
 const versionFields = {
   id: Uuid,
@@ -87,53 +99,59 @@ const versionFields = {
   visits_generated: Type.Integer(),
   generated_at: Instant,
 };
-export const V1Schedule = Type.Object(
-  {
-    ...versionFields,
-    visits: Type.Array(
-      Type.Object(
-        {
-          id: Uuid,
-          visit_key: Uuid,
-          name: Type.String(),
-          target_date: IsoDate,
-          window_open: IsoDate,
-          window_close: IsoDate,
-          battery_id: nullable(Type.Integer()),
-          status: Type.String(),
-          completed_at: nullable(Instant),
-          carried: Type.Boolean({
-            description: 'completed under an earlier version, scheduled by hand, or not of a window',
-          }),
-        },
-        { additionalProperties: false },
+export const V1Schedule = named(
+  'V1Schedule',
+  Type.Object(
+    {
+      ...versionFields,
+      visits: Type.Array(
+        Type.Object(
+          {
+            id: Uuid,
+            visit_key: Uuid,
+            name: Type.String(),
+            target_date: IsoDate,
+            window_open: IsoDate,
+            window_close: IsoDate,
+            battery_id: nullable(Type.Integer()),
+            status: Type.String(),
+            completed_at: nullable(Instant),
+            carried: Type.Boolean({
+              description: 'completed under an earlier version, scheduled by hand, or not of a window',
+            }),
+          },
+          { additionalProperties: false },
+        ),
       ),
-    ),
-  },
-  { additionalProperties: false },
+    },
+    { additionalProperties: false },
+  ),
 );
-export const V1Session = Type.Object(
-  {
-    id: Uuid,
-    participant_id: Uuid,
-    participant_code: Type.String(),
-    visit_id: nullable(Uuid),
-    battery_id: nullable(Type.Integer()),
-    battery_version: nullable(Type.Integer()),
-    language: nullable(Type.String()),
-    status: oneOf('active', 'completed', 'expired', 'abandoned'),
-    source: oneOf('online', 'offline'),
-    started_at: Instant,
-    completed_at: nullable(Instant),
-    timezone: nullable(Type.String()),
-    sync_status: nullable(Type.String()),
-    task_summaries: Json,
-    summary_sources: Json,
-    trial_count: Type.Integer(),
-    created_at: Instant,
-    updated_at: Instant,
-  },
-  { additionalProperties: false },
+export const V1Session = named(
+  'V1Session',
+  Type.Object(
+    {
+      id: Uuid,
+      participant_id: Uuid,
+      participant_code: Type.String(),
+      visit_id: nullable(Uuid),
+      battery_id: nullable(Type.Integer()),
+      battery_version: nullable(Type.Integer()),
+      language: nullable(Type.String()),
+      status: oneOf('active', 'completed', 'expired', 'abandoned'),
+      source: oneOf('online', 'offline'),
+      started_at: Instant,
+      completed_at: nullable(Instant),
+      timezone: nullable(Type.String()),
+      sync_status: nullable(Type.String()),
+      task_summaries: Json,
+      summary_sources: Json,
+      trial_count: Type.Integer(),
+      created_at: Instant,
+      updated_at: Instant,
+    },
+    { additionalProperties: false },
+  ),
 );
 
 const Rows = Type.Array(Json);
@@ -152,8 +170,8 @@ const head = {
     ),
   ),
 };
-export const Snapshot = Type.Object({ ...head, taken_at: Instant, schedules: Rows });
-export const StudyExport = Type.Object({
+export const Snapshot = record('StudySnapshot', { ...head, taken_at: Instant, schedules: Rows });
+export const StudyExport = record('StudyHistory', {
   ...head,
   exported_at: Instant,
   anchor_history: Rows,
@@ -164,7 +182,7 @@ export const StudyExport = Type.Object({
 const { position: _position, ...moduleFields } = NewModule.properties;
 /** The record as it is read bears the code that the path has. */
 const SameCode = Type.Optional(Type.String({ maxLength: 200, description: 'as in the path' }));
-export const WantedBattery = body({
+export const WantedBattery = input('BatteryPut', {
   code: SameCode,
   name: text(300, 1),
   description: Type.Optional(nullable(text(10_000))),
@@ -172,7 +190,7 @@ export const WantedBattery = body({
   publish: Type.Optional(Type.Boolean({ description: 'publish what then stands there' })),
 });
 const Days = Type.Integer({ minimum: 0, maximum: 3_650 });
-export const WantedWindow = body({
+export const WantedWindow = input('VisitWindowPut', {
   code: SameCode,
   name: text(300, 1),
   target_day: Type.Integer({ minimum: -36_500, maximum: 36_500 }),
@@ -192,5 +210,9 @@ const authored = {
   }),
 };
 /** With `dry_run` the record is what stands there now; null: nothing yet. */
-export const AuthoredBattery = Type.Object({ ...authored, battery: nullable(Battery) });
-export const AuthoredWindow = Type.Object({ ...authored, visit_window: nullable(VisitWindow), ...earlierOverrides });
+export const AuthoredBattery = record('BatteryAuthored', { ...authored, battery: nullable(Battery) });
+export const AuthoredWindow = record('VisitWindowAuthored', {
+  ...authored,
+  visit_window: nullable(VisitWindow),
+  ...earlierOverrides,
+});

@@ -36,6 +36,7 @@ export const batteryRoutes = [
   route({
     method: 'GET',
     path: '/api/tasks',
+    operationId: 'listTasks',
     tag: 'Batteries',
     summary: 'List cognitive tasks with their settings',
     access: signedIn,
@@ -57,6 +58,7 @@ export const batteryRoutes = [
   route({
     method: 'GET',
     path: '/api/batteries',
+    operationId: 'listBatteries',
     tag: 'Batteries',
     summary: 'List batteries',
     access: inStudy(),
@@ -80,6 +82,7 @@ export const batteryRoutes = [
   route({
     method: 'POST',
     path: '/api/batteries',
+    operationId: 'createBattery',
     tag: 'Batteries',
     summary: 'Create a battery as a draft',
     access: staff.configure,
@@ -93,6 +96,7 @@ export const batteryRoutes = [
   route({
     method: 'GET',
     path: '/api/batteries/{battery_id}',
+    operationId: 'getBattery',
     tag: 'Batteries',
     summary: 'Get a battery',
     access: inStudy(),
@@ -103,6 +107,7 @@ export const batteryRoutes = [
   route({
     method: 'PATCH',
     path: '/api/batteries/{battery_id}',
+    operationId: 'updateBattery',
     tag: 'Batteries',
     summary: 'Change, publish or retire a battery',
     description: versions,
@@ -116,6 +121,7 @@ export const batteryRoutes = [
   route({
     method: 'DELETE',
     path: '/api/batteries/{battery_id}',
+    operationId: 'deleteBattery',
     tag: 'Batteries',
     summary: 'Delete an unused battery',
     access: staff.configure,
@@ -129,6 +135,7 @@ export const batteryRoutes = [
   route({
     method: 'GET',
     path: '/api/batteries/{battery_id}/versions',
+    operationId: 'listBatteryVersions',
     tag: 'Batteries',
     summary: 'List versions of a battery, newest first',
     access: inStudy(),
@@ -140,6 +147,7 @@ export const batteryRoutes = [
   route({
     method: 'GET',
     path: '/api/batteries/{battery_id}/compile',
+    operationId: 'compileBattery',
     tag: 'Batteries',
     summary: 'Compile a battery for a client',
     access: staffOrParticipant(inStudy()),
@@ -157,6 +165,7 @@ export const batteryRoutes = [
   route({
     method: 'POST',
     path: '/api/batteries/{battery_id}/duplicate',
+    operationId: 'duplicateBattery',
     tag: 'Batteries',
     summary: 'Duplicate a battery as a draft',
     access: staff.configure,
@@ -169,6 +178,7 @@ export const batteryRoutes = [
   route({
     method: 'POST',
     path: '/api/batteries/{battery_id}/modules',
+    operationId: 'addBatteryModule',
     tag: 'Batteries',
     summary: 'Add a module',
     description: versions,
@@ -182,6 +192,7 @@ export const batteryRoutes = [
   route({
     method: 'PUT',
     path: '/api/batteries/{battery_id}/modules',
+    operationId: 'reorderBatteryModules',
     tag: 'Batteries',
     summary: 'Reorder the modules',
     description: `All modules, each once. ${versions}`,
@@ -195,6 +206,7 @@ export const batteryRoutes = [
   route({
     method: 'PATCH',
     path: '/api/batteries/{battery_id}/modules/{module_id}',
+    operationId: 'updateBatteryModule',
     tag: 'Batteries',
     summary: 'Change a module',
     description: `\`settings\` are merged. ${versions}`,
@@ -214,6 +226,7 @@ export const batteryRoutes = [
   route({
     method: 'DELETE',
     path: '/api/batteries/{battery_id}/modules/{module_id}',
+    operationId: 'deleteBatteryModule',
     tag: 'Batteries',
     summary: 'Remove a module',
     description: versions,

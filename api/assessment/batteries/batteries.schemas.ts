@@ -11,13 +11,16 @@ import {
   oneOf,
   partial,
   text,
+  named,
+  record,
+  input,
 } from '../../http/common.schemas.js';
 
-export const BatteryStatus = oneOf('draft', 'published', 'retired');
-const Task = oneOf(...taskNames);
+export const BatteryStatus = named('BatteryStatus', oneOf('draft', 'published', 'retired'));
+const Task = named('Task', oneOf(...taskNames));
 const Minutes = Type.Number({ minimum: 0, maximum: 1_000 });
 
-export const Module = Type.Object({
+export const Module = record('Module', {
   id: Uuid,
   position: Type.Integer(),
   task: Task,
@@ -26,12 +29,12 @@ export const Module = Type.Object({
   required: Type.Boolean(),
   estimated_minutes: Type.Number(),
 });
-export const ModuleOfBattery = Type.Object({
+export const ModuleOfBattery = record('ModuleOfBattery', {
   ...Module.properties,
   battery_id: Type.Integer(),
   version: Type.Integer(),
 });
-export const Battery = Type.Object({
+export const Battery = record('Battery', {
   id: Type.Integer(),
   study_id: Uuid,
   code: Type.String(),
@@ -44,7 +47,7 @@ export const Battery = Type.Object({
   created_at: Instant,
   updated_at: Instant,
 });
-export const BatteryVersion = Type.Object({
+export const BatteryVersion = record('BatteryVersion', {
   battery_id: Type.Integer(),
   version: Type.Integer(),
   status: oneOf('draft', 'published'),
@@ -59,7 +62,7 @@ export const BatteryVersion = Type.Object({
  * `settings` are laid over the task's defaults. Modules stand at their `position`, those without one where there is
  * room; one that is added without comes last.
  */
-export const NewModule = body({
+export const NewModule = input('ModuleCreate', {
   task: Task,
   name: Type.Optional(text(300, 1)),
   settings: Type.Optional(Json),
@@ -67,7 +70,7 @@ export const NewModule = body({
   estimated_minutes: Type.Optional(Minutes),
   position: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
 });
-export const ModuleChange = body({
+export const ModuleChange = input('ModulePatch', {
   name: Type.Optional(text(300, 1)),
   settings: Type.Optional(Json),
   required: Type.Optional(Type.Boolean()),
@@ -76,21 +79,25 @@ export const ModuleChange = body({
 const modules = Type.Array(NewModule, { maxItems: 100 });
 const fields = { code: Code, name: text(300, 1), description: Type.Optional(nullable(text(10_000))) };
 /** The study comes from `study_id` here or from the context. */
-export const NewBattery = body({
+export const NewBattery = input('BatteryCreate', {
   ...fields,
   study_id: Type.Optional(Uuid),
   modules: Type.Optional(modules),
   status: Type.Optional(oneOf('draft', 'published')),
 });
-export const BatteryChange = partial(body({ ...fields, modules, status: BatteryStatus }));
-export const ModuleOrder = body({ module_ids: Type.Array(Uuid, { maxItems: 100 }) });
-export const Duplicate = body({ study_id: Uuid, code: Type.Optional(Code), name: Type.Optional(text(300, 1)) });
+export const BatteryChange = named('BatteryPatch', partial(body({ ...fields, modules, status: BatteryStatus })));
+export const ModuleOrder = input('ModuleOrder', { module_ids: Type.Array(Uuid, { maxItems: 100 }) });
+export const Duplicate = input('BatteryDuplicate', {
+  study_id: Uuid,
+  code: Type.Optional(Code),
+  name: Type.Optional(text(300, 1)),
+});
 
 export const CompileQuery = Type.Object({
   version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
   language: Type.Optional(Language),
 });
-export const Compiled = Type.Object({
+export const Compiled = record('CompiledBattery', {
   battery_id: Type.Integer(),
   version: Type.Integer(),
   checksum: Type.String({ description: 'SHA-256, hex, of the canonical JSON (RFC 8785) of the rest' }),
@@ -98,7 +105,7 @@ export const Compiled = Type.Object({
   modules: Type.Array(Module),
   estimated_minutes: Type.Number(),
 });
-export const TaskInfo = Type.Object({
+export const TaskInfo = record('TaskInfo', {
   task: Task,
   title: Type.String(),
   settings_schema: Json,

@@ -29,6 +29,7 @@ export const syncRoutes = [
   route({
     method: 'GET',
     path: '/api/sync/status',
+    operationId: 'getSyncStatus',
     tag: 'Offline sync',
     summary: 'Check that the service is reachable',
     access: anyone,
@@ -38,6 +39,7 @@ export const syncRoutes = [
   route({
     method: 'POST',
     path: '/api/sync/sessions',
+    operationId: 'syncSession',
     tag: 'Offline sync',
     summary: 'Sync one offline session',
     description: items,
@@ -57,6 +59,7 @@ export const syncRoutes = [
   route({
     method: 'POST',
     path: '/api/sync/responses',
+    operationId: 'syncResponse',
     tag: 'Offline sync',
     summary: 'Sync one offline response',
     description: items,
@@ -76,6 +79,7 @@ export const syncRoutes = [
   route({
     method: 'POST',
     path: '/api/sync/bulk',
+    operationId: 'syncBulk',
     tag: 'Offline sync',
     summary: 'Sync many offline items',
     access: evenWithdrawn(sessionCallers),
@@ -95,6 +99,7 @@ export const syncRoutes = [
   route({
     method: 'POST',
     path: '/api/sync/check-conflicts',
+    operationId: 'checkSyncConflicts',
     tag: 'Offline sync',
     summary: 'Check a sync for conflicts',
     description:
@@ -109,6 +114,7 @@ export const syncRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/sync-conflicts',
+    operationId: 'listSyncConflicts',
     tag: 'Offline sync',
     summary: 'List sync conflicts of a study',
     access: inStudy(),
@@ -134,6 +140,7 @@ export const syncRoutes = [
   route({
     method: 'GET',
     path: '/api/studies/{study_id}/sync-conflicts/{conflict_id}',
+    operationId: 'getSyncConflict',
     tag: 'Offline sync',
     summary: 'Get a sync conflict',
     access: inStudy(),
@@ -144,6 +151,7 @@ export const syncRoutes = [
   route({
     method: 'POST',
     path: '/api/studies/{study_id}/sync-conflicts/{conflict_id}/resolve',
+    operationId: 'resolveSyncConflict',
     tag: 'Offline sync',
     summary: 'Resolve a sync conflict',
     access: staff.participants,

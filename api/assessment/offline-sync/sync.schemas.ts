@@ -10,6 +10,9 @@ import {
   nullable,
   oneOf,
   text,
+  input,
+  named,
+  record,
 } from '../../http/common.schemas.js';
 import { RawTrial, TaskName, TaskSummary, SessionWarning } from '../sessions/sessions.schemas.js';
 
@@ -20,7 +23,7 @@ const notContent = {
 };
 
 /** What a device says of a session. `syncStatus` and `syncAttempts` are not content. */
-export const SessionItem = body({
+export const SessionItem = input('OfflineSession', {
   id: LocalId,
   participantId: Type.String({ minLength: 1, maxLength: 64, description: 'id or code' }),
   studyId: Uuid,
@@ -35,7 +38,7 @@ export const SessionItem = body({
   timezone: Type.Optional(nullable(TimeZone)),
   deviceId: Type.Optional(nullable(LocalId)),
 });
-export const ResponseItem = body({
+export const ResponseItem = input('OfflineResponse', {
   id: LocalId,
   sessionId: Type.String({ minLength: 1, maxLength: 200, description: 'local or server id' }),
   deviceId: Type.Optional(
@@ -61,7 +64,7 @@ export const AnySession = shown(SessionItem);
 export const AnyResponse = shown(ResponseItem);
 // Of many, not even that it is an object: one bad item does not stop the others.
 const Items = (item: unknown) => Type.Optional(Type.Array(Type.Unsafe<unknown>({ 'x-item': item })));
-export const Bulk = body({ sessions: Items(SessionItem), responses: Items(ResponseItem) });
+export const Bulk = input('SyncBulk', { sessions: Items(SessionItem), responses: Items(ResponseItem) });
 export const deviceClock = Type.Object({
   'x-device-time': Type.Optional(
     Type.String({
@@ -71,15 +74,18 @@ export const deviceClock = Type.Object({
   ),
 });
 
-export const ConflictType = oneOf(
-  'duplicate_session',
-  'duplicate_response',
-  'visit_already_completed',
-  'participant_withdrawn',
-  'battery_version_mismatch',
+export const ConflictType = named(
+  'SyncConflictType',
+  oneOf(
+    'duplicate_session',
+    'duplicate_response',
+    'visit_already_completed',
+    'participant_withdrawn',
+    'battery_version_mismatch',
+  ),
 );
-export const Resolution = oneOf('server_wins', 'both_kept');
-export const ItemResult = Type.Object({
+export const Resolution = named('SyncResolution', oneOf('server_wins', 'both_kept'));
+export const ItemResult = record('SyncItemResult', {
   kind: oneOf('session', 'response'),
   local_id: nullable(Type.String()),
   server_id: nullable(Type.String()),
@@ -91,29 +97,33 @@ export const ItemResult = Type.Object({
   warnings: Type.Optional(Type.Array(SessionWarning)),
   quality_flags: Type.Optional(Type.Array(SessionWarning)),
 });
-export const BulkResult = Type.Object({
+export const BulkResult = record('SyncBulkResult', {
   results: Type.Array(ItemResult),
   created: Type.Integer(),
   duplicates: Type.Integer(),
   conflicts: Type.Integer(),
   rejected: Type.Integer(),
 });
-export const SyncStatus = Type.Object({ status: oneOf('ok'), server_time: Instant, max_items: Type.Integer() });
-const Found = Type.Object({
+export const SyncStatus = record('SyncServerStatus', {
+  status: oneOf('ok'),
+  server_time: Instant,
+  max_items: Type.Integer(),
+});
+const Found = record('SyncConflictFound', {
   conflict_type: ConflictType,
   local_id: Type.String(),
   server_id: nullable(Type.String()),
   resolution: Resolution,
   message: Type.String(),
 });
-export const ConflictReport = Type.Object({
+export const ConflictReport = record('SyncConflictReport', {
   has_conflicts: Type.Boolean(),
   session_conflicts: Type.Array(Found),
   response_conflicts: Type.Array(Found),
   rejected: Type.Array(ItemResult),
 });
 
-export const Conflict = Type.Object({
+export const Conflict = record('SyncConflict', {
   id: Uuid,
   study_id: Uuid,
   participant_id: Uuid,
@@ -133,4 +143,4 @@ export const Conflict = Type.Object({
   resolved_at: nullable(Instant),
   detected_at: Instant,
 });
-export const Resolve = body({ keep: oneOf('server', 'local', 'both'), reason: Reason });
+export const Resolve = input('SyncConflictResolve', { keep: oneOf('server', 'local', 'both'), reason: Reason });

@@ -36,6 +36,7 @@ export const sessionRoutes = [
   route({
     method: 'POST',
     path: '/api/session/start',
+    operationId: 'startSession',
     tag: 'Sessions',
     summary: 'Start an assessment session',
     access: sessionCallers,
@@ -56,6 +57,7 @@ export const sessionRoutes = [
   route({
     method: 'POST',
     path: '/api/session/end',
+    operationId: 'endSession',
     tag: 'Sessions',
     summary: 'End a session and complete its visit',
     access: anyone,
@@ -72,6 +74,7 @@ export const sessionRoutes = [
   route({
     method: 'GET',
     path: '/api/session/state',
+    operationId: 'getSessionState',
     tag: 'Sessions',
     summary: 'Get what has been received of a session',
     access: anyone,
@@ -93,6 +96,7 @@ export const sessionRoutes = [
   route({
     method: 'POST',
     path: '/api/submit',
+    operationId: 'submitResults',
     tag: 'Sessions',
     summary: 'Submit task summaries and raw trials',
     access: anyone,
@@ -109,6 +113,7 @@ export const sessionRoutes = [
   route({
     method: 'GET',
     path: '/api/sessions',
+    operationId: 'listSessions',
     tag: 'Sessions',
     summary: 'List sessions',
     access: inStudy(),
@@ -151,6 +156,7 @@ export const sessionRoutes = [
   route({
     method: 'GET',
     path: '/api/sessions/{session_id}',
+    operationId: 'getSession',
     tag: 'Sessions',
     summary: 'Get a session with its task results',
     description: named,
@@ -163,6 +169,7 @@ export const sessionRoutes = [
   route({
     method: 'GET',
     path: '/api/sessions/{session_id}/trials',
+    operationId: 'streamTrials',
     tag: 'Sessions',
     summary: 'Stream the raw trials of a session',
     access: inStudy(),

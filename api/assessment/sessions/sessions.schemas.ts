@@ -9,18 +9,26 @@ import {
   nullable,
   oneOf,
   text,
+  record,
+  named,
+  input,
 } from '../../http/common.schemas.js';
 
-const Remark = Type.Object({ code: Type.String(), task: Type.String(), message: Type.String(), count: Type.Integer() });
-export const SessionWarning = Type.Object({
+const Remark = record('QualityRemark', {
+  code: Type.String(),
+  task: Type.String(),
+  message: Type.String(),
+  count: Type.Integer(),
+});
+export const SessionWarning = record('SessionWarning', {
   code: Type.String(),
   message: Type.String(),
   visit_ids: Type.Optional(Type.Array(Uuid, { description: 'of SEVERAL_OPEN_VISITS: each may be named as the visit' })),
 });
 const Summary = Type.Record(Type.String(), Type.Number());
 /** The client's summary counts; where it gave none, the one that its trials give. */
-export const SummarySource = oneOf('client', 'computed');
-export const SessionStatus = oneOf('active', 'completed', 'expired', 'abandoned');
+export const SummarySource = named('SummarySource', oneOf('client', 'computed'));
+export const SessionStatus = named('SessionStatus', oneOf('active', 'completed', 'expired', 'abandoned'));
 const Sync = nullable(oneOf('pending', 'synced', 'failed'));
 
 const session = {
@@ -55,8 +63,8 @@ const session = {
   created_at: Instant,
   updated_at: Instant,
 };
-export const Session = Type.Object(session);
-export const SessionDetails = Type.Object({
+export const Session = named('AssessmentSession', Type.Object(session));
+export const SessionDetails = record('AssessmentSessionDetails', {
   ...session,
   tasks: Type.Array(
     Type.Object(
@@ -81,7 +89,7 @@ export const SessionDetails = Type.Object({
 
 const IdOrCode = text(64, 1);
 /** `participant_id` and `site_id` may be the id or the code; a code needs the study: `study_id` here or the context. */
-export const Start = body({
+export const Start = input('SessionStart', {
   participant_id: IdOrCode,
   site_id: Type.Optional(nullable(IdOrCode)),
   language: Type.Optional(Language),
@@ -91,7 +99,7 @@ export const Start = body({
   timezone: Type.Optional(TimeZone),
   device_id: Type.Optional(text(200, 1)),
 });
-export const Started = Type.Object({
+export const Started = record('SessionStarted', {
   sessionId: Uuid,
   expiresAt: Instant,
   visitId: nullable(Uuid),
@@ -108,7 +116,7 @@ const Metrics = Type.Unsafe<Record<string, number | null>>({
   propertyNames: { minLength: 1, maxLength: 100 },
   additionalProperties: { type: ['number', 'null'], description: 'null: not measured' },
 });
-export const RawTrial = body({
+export const RawTrial = input('RawTrial', {
   task: TaskKey,
   trial_index: Type.Integer({ minimum: 0, maximum: 2_147_483_647 }),
   rt: nullable(Type.Number({ minimum: 0, maximum: 86_400_000, description: 'milliseconds; null: no reaction' })),
@@ -127,16 +135,19 @@ export const RawTrial = body({
     }),
   ),
 });
-export const TaskSummaries = Type.Unsafe<Record<string, Record<string, number | null>>>({
-  type: 'object',
-  maxProperties: 200,
-  propertyNames: TaskKey,
-  additionalProperties: Metrics,
-});
+export const TaskSummaries = named(
+  'TaskSummaries',
+  Type.Unsafe<Record<string, Record<string, number | null>>>({
+    type: 'object',
+    maxProperties: 200,
+    propertyNames: TaskKey,
+    additionalProperties: Metrics,
+  }),
+);
 export const TaskSummary = Metrics;
 export const TaskName = TaskKey;
 /** At most 50,000 trials (413). */
-export const Submission = body({
+export const Submission = input('Submission', {
   session_id: Type.String({ minLength: 1, maxLength: 100 }),
   module_id: Type.Optional({
     ...Uuid,
@@ -146,7 +157,7 @@ export const Submission = body({
   task_summaries: TaskSummaries,
   raw_trials: Type.Optional(Type.Array(RawTrial)),
 });
-export const Submitted = Type.Object({
+export const Submitted = record('SubmissionResult', {
   session_id: Uuid,
   status: oneOf('accepted', 'duplicate'),
   tasks: Type.Integer(),
@@ -157,7 +168,7 @@ export const Submitted = Type.Object({
   warnings: Type.Array(Remark),
   quality_flags: Type.Array(Remark),
 });
-export const SessionState = Type.Object({
+export const SessionState = record('SessionState', {
   session_id: Uuid,
   status: SessionStatus,
   expires_at: nullable(Instant),
@@ -175,14 +186,14 @@ export const SessionState = Type.Object({
     }),
   ),
 });
-export const End = body({ session_id: Type.String({ minLength: 1, maxLength: 100 }) });
-export const Ended = Type.Object({
+export const End = input('SessionEnd', { session_id: Type.String({ minLength: 1, maxLength: 100 }) });
+export const Ended = record('SessionEnded', {
   session_id: Uuid,
   status: oneOf('completed'),
   completed_at: Instant,
   visit_id: nullable(Uuid),
 });
-export const Trial = Type.Object({
+export const Trial = record('Trial', {
   task: Type.String(),
   trial_index: Type.Integer(),
   rt: nullable(Type.Number()),

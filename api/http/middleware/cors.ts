@@ -1,5 +1,5 @@
 import type { Context, Next } from 'koa';
-import { headerNames } from '../openapi/document.js';
+import { headerNames } from '../openapi/parameters.js';
 import type { Route } from '../route.js';
 
 const EXPOSED =

@@ -47,14 +47,12 @@ function hasYearInUtc(value: string): boolean {
 
 function build(allErrors: boolean): Ajv2020 {
   // JSON has numbers that are none here (1e999): they are no number to any schema.
-  // A schema with an $id may be checked on its own and as a part of another: it must not be added under that id twice.
   const ajv = new Ajv2020({
     allErrors,
     useDefaults: true,
     removeAdditional: false,
     strict: false,
     strictNumbers: true,
-    addUsedSchema: false,
     // Faults know the schema that they break: the nearest name of its fields is told.
     verbose: true,
   });
@@ -118,10 +116,18 @@ function validators(allErrors: boolean): (schema: TSchema) => ValidateFunction {
   const compiled = new WeakMap<TSchema, ValidateFunction>();
   return (schema) => {
     let validate = compiled.get(schema);
-    if (!validate) compiled.set(schema, (validate = ajv.compile(schema)));
+    if (!validate) compiled.set(schema, (validate = ajv.compile(withoutNames(schema) as TSchema)));
     return validate;
   };
 }
+/** A copy without the names of the contract: to Ajv an $id is an address, which nothing else may have. */
+function withoutNames(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNames);
+  if (typeof value !== 'object' || value === null) return value;
+  const kept = Object.entries(value).filter(([key]) => !NAMES.includes(key));
+  return Object.fromEntries(kept.map(([key, item]) => [key, withoutNames(item)]));
+}
+const NAMES = ['$id', 'x-of', 'x-shown'];
 const validator = validators(true);
 /** Ends at the first fault: a large body may have a fault in each of its parts. */
 const firstFault = validators(false);

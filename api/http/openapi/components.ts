@@ -1,0 +1,87 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { TSchema } from 'typebox';
+
+export type Json = Record<string, unknown>;
+type Section = 'schemas' | 'parameters' | 'headers' | 'responses';
+
+/** Words of ours about how a value is read: they say nothing to others. */
+const OURS = ['$id', 'x-instant', 'x-of', 'x-shown', 'x-parameter'];
+/** What is said of a schema where it is used, and is no part of its definition. */
+const ANNOTATIONS = ['description', 'default', 'deprecated', 'x-extension', 'examples'];
+const ANY_KEY = '^.*$';
+
+/** What stands once in the document and is referred to from everywhere else. */
+export class Components {
+  private readonly sections: Record<Section, Record<string, unknown>> = {
+    schemas: {},
+    parameters: {},
+    headers: {},
+    responses: {},
+  };
+
+  /** A schema as others read it: what has a name becomes a reference to it. */
+  schema(schema: TSchema): Json {
+    return this.shown(schema) as Json;
+  }
+
+  /** A reference to what is called so, which is defined by that. @throws Error where something else has the name */
+  refer(section: Section, name: string, content: unknown): Json {
+    const known = this.sections[section][name];
+    if (known !== undefined && !isDeepStrictEqual(known, content)) throw new Error(`two ${section} are called ${name}`);
+    this.sections[section][name] ??= content;
+    return { $ref: `#/components/${section}/${name}` };
+  }
+
+  /** All of them, by name. */
+  all(): Record<Section, Json> {
+    const sorted = (section: Section) =>
+      Object.fromEntries(Object.entries(this.sections[section]).sort(([a], [b]) => (a < b ? -1 : 1)));
+    return {
+      schemas: sorted('schemas'),
+      parameters: sorted('parameters'),
+      headers: sorted('headers'),
+      responses: sorted('responses'),
+    };
+  }
+
+  private shown(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.shown(item));
+    if (typeof value !== 'object' || value === null) return value;
+    const { $id: name, 'x-of': definition, 'x-shown': instead } = value as Json;
+    if (definition !== undefined) return this.inRole(value as Json, definition);
+    const content = this.plain((instead ?? value) as Json);
+    return typeof name === 'string' ? this.refer('schemas', name, content) : content;
+  }
+
+  /** A definition in a role of its own (`about`, `nullable`, `extension`): with other words, or null as well. */
+  private inRole(derived: Json, definition: unknown): Json {
+    const reference = this.shown(definition) as Json;
+    const said = Object.fromEntries(
+      ANNOTATIONS.filter((key) => key in derived && derived[key] !== (definition as Json)[key]).map((key) => [
+        key,
+        derived[key],
+      ]),
+    );
+    const orNull = Array.isArray(derived.type) && derived.type.includes('null');
+    return orNull ? { anyOf: [reference, { type: 'null' }], ...said } : { ...reference, ...said };
+  }
+
+  /** Without what only we read, and in those words of JSON Schema that programs which generate clients know. */
+  private plain(schema: Json): Json {
+    const result: Json = {};
+    for (const [key, item] of Object.entries(schema)) {
+      if (OURS.includes(key) || item === undefined) continue;
+      if (key === 'properties')
+        result.properties = Object.fromEntries(
+          Object.entries(item as Json).map(([name, property]) => [name, this.shown(property)]),
+        );
+      else if (key === 'patternProperties' && Object.keys(item as Json).join() === ANY_KEY)
+        result.additionalProperties = this.shown((item as Json)[ANY_KEY]);
+      else if (key === 'exclusiveMinimum' && typeof item === 'number') {
+        result.minimum = item;
+        result.description = [schema.description, `more than ${item}`].filter(Boolean).join('; ');
+      } else if (!(key === 'description' && 'description' in result)) result[key] = this.shown(item);
+    }
+    return result;
+  }
+}
