@@ -75,6 +75,7 @@ export const folders: Record<string, string> = {
 
   scripts: 'one verb each: start, test, build, verify, record, restore',
   'scripts/backup': 'base backups and what a restore reads',
+  'scripts/contract': 'what of the contract breaks callers of the last release',
   'scripts/demo': 'the demo, step by step',
   'scripts/dependencies': 'why each package is here, and whether it is used',
   'scripts/examples': 'programs to copy from',
