@@ -18,7 +18,11 @@ export const since = {
   description: 'at or after this instant; a date: from its beginning (UTC)',
   'x-parameter': 'Since',
 };
-export const before = { ...Moment, description: 'before this instant; a date: to its end (UTC)', 'x-parameter': 'Before' };
+export const before = {
+  ...Moment,
+  description: 'before this instant; a date: to its end (UTC)',
+  'x-parameter': 'Before',
+};
 /** An IANA zone that this runtime knows. */
 export const TimeZone = Type.String({ format: 'time-zone', maxLength: 50, 'x-time-zone': true });
 export const Email = Type.String({ format: 'email', maxLength: 320 });

@@ -96,6 +96,7 @@ export const folders: Record<string, string> = {
   'test/capture': 'triggers, sync, pushes, outages',
   'test/capture-simulator': 'the simulated capture system',
   'test/capture/pycap': 'the simulator as a Python client of capture systems sees it',
+  'test/clients': 'clients that are generated from the contract go through the ten steps of docs/api.md',
   'test/contract': 'random calls by the contract alone, and what they need',
   'test/contract/client': 'a client generated from the contract runs the quick-start',
   'test/contract/schemathesis': 'what schemathesis is told beside the contract',

@@ -27,9 +27,7 @@ export function parameters(route: Route, components: Components): Json[] {
 
 /** The headers that a request to the route may have, by its contract. */
 export const headerNames = (route: Route): string[] =>
-  parametersOf(route, new Components()).flatMap(({ parameter }) =>
-    parameter.in === 'header' ? [parameter.name] : [],
-  );
+  parametersOf(route, new Components()).flatMap(({ parameter }) => (parameter.in === 'header' ? [parameter.name] : []));
 
 function parametersOf(route: Route, components: Components): Named[] {
   return [

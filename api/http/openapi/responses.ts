@@ -28,19 +28,36 @@ function standardErrors(route: Route): number[] {
 
 /** Every status of a route from 400 on, in ascending order. */
 export const errorStatuses = (route: Route): number[] =>
-  [...new Set([...Object.keys(route.responses).map(Number).filter((status) => status >= 400), ...standardErrors(route)])].sort(
-    (a, b) => a - b,
-  );
+  [
+    ...new Set([
+      ...Object.keys(route.responses)
+        .map(Number)
+        .filter((status) => status >= 400),
+      ...standardErrors(route),
+    ]),
+  ].sort((a, b) => a - b);
 
 const integer = { type: 'integer' };
 const string = { type: 'string' };
 /** Headers of answers, each with the name under which the document has it once. */
 const HEADERS: Record<string, { component: string; header: Json }> = {
-  'X-Request-ID': { component: 'RequestId', header: { description: 'the request, as logs and errors name it', schema: string } },
+  'X-Request-ID': {
+    component: 'RequestId',
+    header: { description: 'the request, as logs and errors name it', schema: string },
+  },
   'X-Correlation-ID': { component: 'CorrelationId', header: { description: 'as the caller gave it', schema: string } },
-  'X-RateLimit-Limit': { component: 'RateLimit', header: { description: 'how many requests count at most', schema: integer } },
-  'X-RateLimit-Remaining': { component: 'RateRemaining', header: { description: 'how many are left', schema: integer } },
-  'X-RateLimit-Reset': { component: 'RateReset', header: { description: 'when they begin anew, in unix seconds', schema: integer } },
+  'X-RateLimit-Limit': {
+    component: 'RateLimit',
+    header: { description: 'how many requests count at most', schema: integer },
+  },
+  'X-RateLimit-Remaining': {
+    component: 'RateRemaining',
+    header: { description: 'how many are left', schema: integer },
+  },
+  'X-RateLimit-Reset': {
+    component: 'RateReset',
+    header: { description: 'when they begin anew, in unix seconds', schema: integer },
+  },
   'Retry-After': { component: 'RetryAfter', header: { description: 'in so many seconds', schema: integer } },
   ETag: { component: 'ETag', header: { description: 'for If-Match and If-None-Match', schema: string } },
 };
@@ -90,7 +107,9 @@ function errorResponse(status: number, route: Route, components: Components): Js
   };
   const name = ERRORS[status]?.[0];
   // A record that has a version answers a conflict with the tag of now.
-  return schema || name === undefined ? content : components.refer('responses', tagged ? 'ConflictOfVersion' : name, content);
+  return schema || name === undefined
+    ? content
+    : components.refer('responses', tagged ? 'ConflictOfVersion' : name, content);
 }
 
 const NAMES: Record<number, string> = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'Done; no body' };
@@ -130,7 +149,8 @@ function content(
   const files =
     status === 200 || status === 206
       ? mediaTypes.map(
-          (type) => [type, { schema: /^text\/|svg|json/.test(type) ? string : { type: 'string', format: 'binary' } }] as const,
+          (type) =>
+            [type, { schema: /^text\/|svg|json/.test(type) ? string : { type: 'string', format: 'binary' } }] as const,
         )
       : [];
   if (!schema && files.length === 0) return {};

@@ -12,7 +12,8 @@ const list = (words: readonly string[]): string =>
 function who({ token, roles, study, note, scope }: Access): string {
   const more = note ? `; ${note}` : '';
   if (token === false) return `Who may: anyone, without a token${more}.`;
-  if (token === 'portal' || token === 'anyPortalUser') return `Who may: participants and caregivers, by a portal token${more}.`;
+  if (token === 'portal' || token === 'anyPortalUser')
+    return `Who may: participants and caregivers, by a portal token${more}.`;
   const where = study ? ', in their studies' : '';
   const by = scope ? `, by a token with \`${scope}\`` : token === 'setup' ? ', also by the mfa token of a login' : '';
   const also = token === 'either' ? '; the participant itself and its caregivers' : '';
