@@ -3,7 +3,6 @@ import {
   IsoDate,
   Type,
   Uuid,
-  body,
   claimed,
   extension,
   nullable,
@@ -12,6 +11,7 @@ import {
   record,
   named,
   input,
+  extended,
 } from '../http/common.schemas.js';
 import { Signature } from '../identity/reauthentication.schemas.js';
 import { VersionSummary } from '../scheduling/schedule-versions.schemas.js';
@@ -22,7 +22,7 @@ const Named = record('AnchorFinding', {
   rule: Type.Optional(Type.String()),
 });
 const Ref = nullable(Type.Record(Type.String(), Type.Unknown()));
-const AnchorStatus = named('AnchorStatus', oneOf('unset', 'provisional', 'finalized'));
+export const AnchorStatus = named('AnchorStatus', oneOf('unset', 'provisional', 'finalized'));
 
 /** Interface, "Anchor response". `partial_value` says `2024-02` or `2024` where the precision is partial. */
 export const Anchor = record('AnchorDate', {
@@ -55,8 +55,7 @@ const result = oneOf(
   'changed',
   'finalized',
 );
-export const AnchorWithEvaluation = record('AnchorDateEvaluated', {
-  ...Anchor.properties,
+export const AnchorWithEvaluation = extended('AnchorDateEvaluated', Anchor, {
   evaluation: Type.Object({
     result,
     source_type: nullable(Type.String()),
@@ -146,6 +145,7 @@ export const OverrideDenied = record('OverrideDenied', {
   anchor: Anchor,
 });
 
+export const OverrideStatus = named('OverrideStatus', oneOf('pending', 'approved', 'denied'));
 export const OverrideRequest = record('OverrideRequest', {
   id: Uuid,
   override_request_id: Uuid,
@@ -159,7 +159,7 @@ export const OverrideRequest = record('OverrideRequest', {
   requested_by_id: nullable(Uuid),
   requested_at: Instant,
   expires_at: Instant,
-  status: oneOf('pending', 'approved', 'denied'),
+  status: OverrideStatus,
   decided_by_id: nullable(Uuid),
   decided_at: nullable(Instant),
   decision_reason: nullable(Type.String()),

@@ -65,7 +65,7 @@ export const decisionRoutes = [
     description:
       'Changes nothing. `differences` names what is not as it was: `decision`, `trace`, or `snapshot` where the stored one is not the one that the audit chain has sealed.',
     responses: {
-      200: Type.Object({
+      200: record('AnchorDecisionRederived', {
         same: Type.Boolean(),
         decision: nullable(Taken),
         differences: Type.Array(oneOf('decision', 'trace', 'snapshot')),

@@ -4,8 +4,20 @@ import type { OverrideDecision } from '../../workflows/contract.js';
 import { inStudy, withNote, auditedRefusals } from '../http/access.js';
 import { Problem } from '../http/errors.js';
 import { route } from '../http/route.js';
-import { OverrideApplied, OverrideDenied, OverrideRequest } from './anchor.schemas.js';
-import { Instant, Paged, Type, Uuid, body, listOf, nullable, oneOf, paging, text } from '../http/common.schemas.js';
+import { OverrideApplied, OverrideDenied, OverrideRequest, OverrideStatus } from './anchor.schemas.js';
+import {
+  Instant,
+  Paged,
+  Type,
+  Uuid,
+  listOf,
+  nullable,
+  oneOf,
+  paging,
+  text,
+  input,
+  record,
+} from '../http/common.schemas.js';
 import { Reauthentication, asksAgain, signing } from '../identity/reauthentication.schemas.js';
 import { currentAnchor, updateAnchor, commandSender } from './anchors.service.js';
 import { authorizeDecision } from './approval-authorizations.service.js';
@@ -26,7 +38,7 @@ const decide = (decision: 'approve' | 'deny') =>
     access: auditedRefusals(approver, 'override_decision_refused'),
     description: `Who asked cannot decide (403 SELF_APPROVAL); what is no longer pending is 409. A denial needs a reason. A refused decision is an audit record. ${asksAgain}`,
     headers: Reauthentication,
-    body: body({
+    body: input(decision === 'approve' ? 'OverrideApprove' : 'OverrideDeny', {
       reason: Type.Optional(nullable(text(2000))),
       ...signing,
       ...(decision === 'approve' && { preview_hash: Type.Optional(text(64)) }),
@@ -104,7 +116,7 @@ export const overrideRoutes = [
     summary: 'List pending override requests of a study, oldest first',
     access: inStudy(),
     transaction: 'read',
-    query: Type.Object({ ...paging, status: Type.Optional(oneOf('pending', 'approved', 'denied')) }),
+    query: Type.Object({ ...paging, status: Type.Optional(OverrideStatus) }),
     responses: { 200: listOf(OverrideRequest) },
     handle: ({ tx, params, query }) =>
       listRequests(tx, {
@@ -124,14 +136,18 @@ export const overrideRoutes = [
     transaction: 'change',
     description: `Good for five minutes, once, and for exactly this decision: the signal \`overrideDecision\` bears the same \`decision\`, \`reason\` and \`preview_hash\`, \`actor_user_id\` and \`authorization\`. ${asksAgain}`,
     headers: Reauthentication,
-    body: body({
+    body: input('DecisionAuthorizationCreate', {
       decision: oneOf('approve', 'deny'),
       reason: Type.Optional(nullable(text(2000))),
       ...signing,
       preview_hash: Type.Optional(text(64)),
     }),
     responses: {
-      200: Type.Object({ authorization: Type.String(), approver_user_id: Uuid, expires_at: Instant }),
+      200: record('DecisionAuthorization', {
+        authorization: Type.String(),
+        approver_user_id: Uuid,
+        expires_at: Instant,
+      }),
       400: undefined,
       401: undefined,
       409: undefined,
@@ -157,7 +173,7 @@ export const overrideRoutes = [
     query: Type.Object({
       ...paging,
       study_id: Type.Optional(Uuid),
-      status: Type.Optional(oneOf('pending', 'approved', 'denied')),
+      status: Type.Optional(OverrideStatus),
     }),
     responses: { 200: listOf(OverrideRequest) },
     handle: ({ tx, studyId, query }) =>

@@ -4,7 +4,6 @@ import {
   Reason,
   Type,
   Uuid,
-  body,
   nullable,
   oneOf,
   text,

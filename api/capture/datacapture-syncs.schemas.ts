@@ -1,4 +1,15 @@
-import { Instant, Type, Uuid, listOf, nullable, oneOf, paging, record } from '../http/common.schemas.js';
+import {
+  Instant,
+  Type,
+  Uuid,
+  listOf,
+  nullable,
+  oneOf,
+  paging,
+  record,
+  Remark,
+  extended,
+} from '../http/common.schemas.js';
 
 const count = (description: string) => Type.Integer({ description });
 const Progress = record('CaptureSyncProgress', {
@@ -22,7 +33,7 @@ export const Sync = record('CaptureSync', {
   requested_by_id: nullable(Uuid),
   changed_since: nullable(Instant),
   progress: Progress,
-  error: nullable(Type.Object({ code: Type.String(), message: Type.String() })),
+  error: nullable(Remark),
   started_at: Instant,
   finished_at: nullable(Instant),
 });
@@ -30,9 +41,9 @@ const Issue = record('CaptureSyncIssue', {
   record: Type.String(),
   outcome: nullable(Type.String()),
   participant_id: nullable(Uuid),
-  issues: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
+  issues: Type.Array(Remark),
 });
-export const SyncReport = record('CaptureSyncReport', { ...Sync.properties, issues: listOf(Issue) });
+export const SyncReport = extended('CaptureSyncReport', Sync, { issues: listOf(Issue) });
 export const Syncs = listOf(Sync);
 export const SyncPage = Type.Object(paging);
 export const SyncStarted = record('CaptureSyncStarted', { status: oneOf('started'), sync_id: Uuid });

@@ -1,16 +1,4 @@
-import {
-  Instant,
-  Json,
-  Type,
-  Uuid,
-  body,
-  nullable,
-  oneOf,
-  text,
-  named,
-  input,
-  record,
-} from '../http/common.schemas.js';
+import { Instant, Json, Type, Uuid, nullable, oneOf, text, named, input, record } from '../http/common.schemas.js';
 
 const name = Type.String({ minLength: 1, maxLength: 200 });
 const batteryId = Type.Integer({ minimum: 1, maximum: 2_147_483_647 });

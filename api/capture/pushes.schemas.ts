@@ -2,7 +2,6 @@ import {
   Instant,
   Type,
   Uuid,
-  body,
   listOf,
   nullable,
   oneOf,
@@ -10,6 +9,7 @@ import {
   sorting,
   record,
   input,
+  named,
 } from '../http/common.schemas.js';
 
 const errorTypes = [
@@ -22,9 +22,11 @@ const errorTypes = [
   'configuration',
   'internal',
 ] as const;
-const ErrorType = nullable(oneOf(...errorTypes));
+const PushErrorType = named('PushErrorType', oneOf(...errorTypes));
+const ErrorType = nullable(PushErrorType);
 
-const warnings = Type.Array(Type.Object({ code: Type.String(), field: Type.String(), message: Type.String() }), {
+const PushWarning = record('PushWarning', { code: Type.String(), field: Type.String(), message: Type.String() });
+const warnings = Type.Array(PushWarning, {
   description: 'what was sent all the same: OUT_OF_RANGE (a value outside of the range that the field suggests)',
 });
 
@@ -65,7 +67,7 @@ export const Attempts = record('PushList', {
   items: Type.Array(Attempt),
   total: Type.Integer(),
   push: Type.Unsafe<Record<string, unknown> | null>({
-    anyOf: [Type.Object(push), { type: 'null' }],
+    anyOf: [record('PushState', push), { type: 'null' }],
     description: 'null: nothing was to be pushed',
   }),
 });
@@ -73,7 +75,7 @@ export const AttemptQuery = Type.Object({ ...paging, sort: sorting('at') });
 export const PushStarted = record('PushStarted', { status: oneOf('started'), session_id: Uuid });
 
 export const PushFailures = listOf(
-  Type.Object({
+  record('PushFailure', {
     ...push,
     participant_code: Type.String(),
     visit_id: nullable(Uuid),
@@ -98,5 +100,5 @@ export const FailureQuery = Type.Object({
   ...paging,
   sort: sorting('failed_at'),
   final: Type.Optional(Type.Boolean()),
-  error_type: Type.Optional(oneOf(...errorTypes)),
+  error_type: Type.Optional(PushErrorType),
 });

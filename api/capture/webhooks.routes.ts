@@ -3,9 +3,10 @@ import { listUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
 import { anyone, inStudy, roles, outsideStudy } from '../http/access.js';
 import { problem, problemOf } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import { accepted, route, rawBody } from '../http/route.js';
+import { accepted, route, rawForm } from '../http/route.js';
 import {
   TriggerAccepted,
+  TriggerForm,
   TriggerQuery,
   UnmatchedQuery,
   UnmatchedTriggers,
@@ -32,7 +33,7 @@ const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det')
       'The event is stored before the answer; it is processed afterwards. An unknown project, or a webhook that is off: accepted, nothing done.',
     access: anyone,
     rateLimit: 'none',
-    body: rawBody('application/x-www-form-urlencoded', 'multipart/form-data'),
+    body: rawForm(TriggerForm, 'application/x-www-form-urlencoded', 'multipart/form-data'),
     query: TriggerQuery,
     responses: { 200: TriggerAccepted, 400: undefined, 401: undefined, 403: undefined, 429: undefined, 503: undefined },
     handle: async ({ raw, headers, query, context, services }) => ({

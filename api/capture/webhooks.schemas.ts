@@ -1,7 +1,20 @@
-import { Instant, Type, Uuid, listOf, nullable, oneOf, paging, sorting, record } from '../http/common.schemas.js';
+import {
+  Instant,
+  Type,
+  Uuid,
+  listOf,
+  nullable,
+  oneOf,
+  paging,
+  sorting,
+  record,
+  Remark,
+  named,
+} from '../http/common.schemas.js';
 
 export const webhookStatuses = ['received', 'processing', 'processed', 'duplicate', 'failed'] as const;
 
+const WebhookStatus = named('WebhookStatus', oneOf(...webhookStatuses));
 /** A trigger as the service keeps it (decisions, section 6). */
 export const WebhookEvent = record('WebhookEvent', {
   id: Uuid,
@@ -10,14 +23,14 @@ export const WebhookEvent = record('WebhookEvent', {
   record: Type.String({ description: 'the record id, text of any kind' }),
   instrument: Type.String(),
   event_name: nullable(Type.String()),
-  status: oneOf(...webhookStatuses),
+  status: WebhookStatus,
   outcome: nullable(Type.String({ description: 'created, updated, unchanged, ignored, override_required' })),
   error: nullable(
     Type.String({ description: 'why it failed, `CODE: words`; of a processed one, why its date was not taken' }),
   ),
   duplicate_of_id: nullable(Uuid),
   participant_id: nullable(Uuid),
-  warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() }), {
+  warnings: Type.Array(Remark, {
     description: 'what is worth telling of a trigger that was processed all the same, e.g. UNKNOWN_SITE',
   }),
   attempt: Type.Integer({ description: 'how often it was retried by hand' }),
@@ -28,7 +41,7 @@ export const WebhookEvents = listOf(WebhookEvent);
 
 export const WebhookEventQuery = Type.Object({
   ...paging,
-  status: Type.Optional(oneOf(...webhookStatuses)),
+  status: Type.Optional(WebhookStatus),
   record: Type.Optional(Type.String({ maxLength: 500, description: 'exactly this record' })),
 });
 
@@ -41,10 +54,39 @@ export const TriggerAccepted = record('TriggerAccepted', { status: oneOf('accept
 
 export const UnmatchedQuery = Type.Object({ ...paging, sort: sorting('last_at', 'count') });
 export const UnmatchedTriggers = listOf(
-  Type.Object({
+  record('UnmatchedTrigger', {
     project_id: Type.String(),
     count: Type.Integer({ minimum: 1 }),
     first_at: Instant,
     last_at: Instant,
   }),
+);
+
+/**
+ * The form of a trigger, as the document shows it: its fields are read after the signature over the raw bytes was
+ * checked.
+ */
+const alias = Type.Optional(Type.String());
+export const TriggerForm = named(
+  'TriggerForm',
+  Type.Object(
+    {
+      project_id: Type.String(),
+      record: Type.String(),
+      instrument: Type.String(),
+      datacapture_event_name: alias,
+      datacapture_data_access_group: alias,
+      datacapture_repeat_instance: alias,
+      datacapture_repeat_instrument: alias,
+      redcap_event_name: alias,
+      redcap_data_access_group: alias,
+      redcap_repeat_instance: alias,
+      redcap_repeat_instrument: alias,
+    },
+    {
+      patternProperties: { _complete$: Type.String({ description: 'state of the instrument: 0, 1 or 2' }) },
+      additionalProperties: Type.String(),
+      description: 'fields with the prefix `datacapture_` or `redcap_`, and `<instrument>_complete`',
+    },
+  ),
 );

@@ -12,6 +12,7 @@ import {
   NewEventSubscription,
   RotatedSecret,
   deliveryStatuses,
+  SubscriptionStatus,
 } from './events.schemas.js';
 import {
   changeSubscription,
@@ -36,7 +37,7 @@ export const eventSubscriptionRoutes = [
     summary: 'List the study’s event subscriptions',
     access: read,
     transaction: 'read',
-    query: Type.Object({ ...paging, sort: sorting('created_at'), status: Type.Optional(oneOf('active', 'disabled')) }),
+    query: Type.Object({ ...paging, sort: sorting('created_at'), status: Type.Optional(SubscriptionStatus) }),
     responses: { 200: listOf(EventSubscription) },
     handle: ({ tx, params, query }) =>
       listSubscriptions(tx, params.study_id, {

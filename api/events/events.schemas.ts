@@ -1,3 +1,4 @@
+import { AnchorStatus } from '../anchor/anchor.schemas.js';
 import {
   Instant,
   IsoDate,
@@ -12,6 +13,7 @@ import {
   named,
   record,
   input,
+  extended,
 } from '../http/common.schemas.js';
 import type { TSchema } from '../http/common.schemas.js';
 
@@ -47,7 +49,7 @@ const common = {
   history_id: Uuid,
   anchor_version: Type.Integer(),
   enrollment_date: nullable(IsoDate),
-  status: oneOf('unset', 'provisional', 'finalized'),
+  status: AnchorStatus,
   source_type: Type.String(),
   source_ref: nullable(Json),
   actor: Actor,
@@ -112,6 +114,7 @@ export const eventCatalogue: Record<EventType, { when: string; data: TSchema }> 
   },
 };
 
+export const SubscriptionStatus = named('SubscriptionStatus', oneOf('active', 'disabled'));
 const fields = {
   url: Type.String({ format: 'uri', pattern: '^https?://', maxLength: 2000 }),
   events: Type.Array(EventType, { minItems: 1, uniqueItems: true }),
@@ -126,7 +129,7 @@ const fields = {
 export const NewEventSubscription = named('EventSubscriptionCreate', body(fields));
 export const EventSubscriptionChange = input('EventSubscriptionPatch', {
   ...partial(NewEventSubscription).properties,
-  status: Type.Optional(oneOf('active', 'disabled')),
+  status: Type.Optional(SubscriptionStatus),
 });
 
 const shown = {
@@ -136,7 +139,7 @@ const shown = {
   description: nullable(Type.String()),
   events: Type.Array(Type.String()),
   ordered: Type.Boolean(),
-  status: oneOf('active', 'disabled'),
+  status: SubscriptionStatus,
   disabled_reason: nullable(Type.String()),
   disabled_at: nullable(Instant),
   previous_secret_until: nullable({
@@ -148,21 +151,21 @@ const shown = {
 };
 export const EventSubscription = named('EventSubscription', Type.Object(shown));
 const secret = Type.String({ description: '`whsec_` and the base64 of 32 bytes; shown this once' });
-export const EventSubscriptionWithSecret = record('EventSubscriptionCreated', { ...shown, secret });
-export const ChangedEventSubscription = record('EventSubscriptionChanged', {
-  ...shown,
+export const EventSubscriptionWithSecret = extended('EventSubscriptionCreated', EventSubscription, { secret });
+export const ChangedEventSubscription = extended('EventSubscriptionChanged', EventSubscription, {
   secret: Type.Optional({ ...secret, description: 'the new secret, where the url changed; shown this once' }),
 });
 export const RotatedSecret = record('EventSubscriptionSecret', { id: Uuid, secret, previous_secret_until: Instant });
 
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const;
+export const DeliveryStatus = named('DeliveryStatus', oneOf(...deliveryStatuses));
 export const EventDelivery = record('EventDelivery', {
   id: Uuid,
   study_id: Uuid,
   subscription_id: Uuid,
   event_id: Uuid,
   event_type: Type.String(),
-  status: oneOf(...deliveryStatuses),
+  status: DeliveryStatus,
   attempts: Type.Integer(),
   response_status: nullable(Type.Integer()),
   last_error: nullable(Type.String()),

@@ -1,18 +1,6 @@
 import { datasetNames } from '../../db/exports/datasets.js';
 import { exportFormats } from '../../db/exports/write.js';
-import {
-  Instant,
-  IsoDate,
-  Type,
-  Uuid,
-  body,
-  nullable,
-  oneOf,
-  text,
-  named,
-  input,
-  record,
-} from '../http/common.schemas.js';
+import { Instant, IsoDate, Type, Uuid, nullable, oneOf, text, named, input, record } from '../http/common.schemas.js';
 
 export const DatasetName = named('DatasetName', oneOf(...datasetNames));
 export const NewExport = input('ExportCreate', {

@@ -1,7 +1,6 @@
-import { Code, IsoDate, Json, Type, Uuid, nullable, text, record } from '../http/common.schemas.js';
+import { Code, IsoDate, Json, Type, Uuid, nullable, text, record, Remark, Rows } from '../http/common.schemas.js';
 import { FORMAT } from '../../db/exports/full-study/document.js';
 
-const Rows = Type.Array(Json);
 /** Rows stand in it as they do in their tables; what a table does not take, the database refuses. */
 export const StudyDocument = record('StudyDocument', {
   format: Type.Unsafe<typeof FORMAT>({ type: 'string', enum: [FORMAT] }),
@@ -34,5 +33,5 @@ export const StudyLoaded = record('StudyImported', {
   study_name: Type.String(),
   rows: Type.Record(Type.String(), Type.Integer()),
   content_sha256: Type.String(),
-  warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
+  warnings: Type.Array(Remark),
 });

@@ -99,6 +99,10 @@ export const record = <P extends TProperties>(name: string, properties: P): TObj
 export const input = <P extends TProperties>(name: string, properties: P): TObject<P> =>
   Type.Object(properties, { additionalProperties: false, $id: name });
 
+/** A record that says more than another one: in the contract all of that one and these fields. */
+export const extended = <B extends TProperties, P extends TProperties>(name: string, base: TObject<B>, more: P) =>
+  Type.Object({ ...base.properties, ...more }, { $id: name, 'x-shown': { allOf: [base, Type.Object(more)] } });
+
 /** All fields of a body as optional, for PATCH. An empty PATCH changes nothing and is fine. */
 export const partial = <P extends TProperties>(object: TObject<P>) =>
   Type.Partial(object, { additionalProperties: false });
@@ -163,6 +167,10 @@ export const pageName = (item: TSchema): { $id?: string } => {
   return $id === undefined ? {} : { $id: `${$id}Page` };
 };
 
+/** Something that deserves to be told and refuses nothing. */
+export const Remark = record('Remark', { code: Type.String(), message: Type.String() });
+/** Rows as they stand in their tables. */
+export const Rows = named('Rows', Type.Array(Json));
 export const Fault = record('Fault', {
   path: Type.Optional(Type.String()),
   row: Type.Optional(Type.Integer()),

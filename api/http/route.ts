@@ -5,7 +5,7 @@ import type { AuditTrail } from '../../db/audit/audit.js';
 import type { Statement } from '../../db/client/one-trip.js';
 import type { SessionRow } from '../../db/assessment/sessions.queries.js';
 import type { Dependencies } from '../dependencies.js';
-import { body } from './common.schemas.js';
+import { input } from './common.schemas.js';
 import type { Access, CallerOf, TokenKind } from './access.js';
 import type { PerItemFields } from './body/json.js';
 import type { Tx } from '../../db/client/database.js';
@@ -209,7 +209,7 @@ export const isUuidParam = (name: string): boolean =>
   (name === 'id' || name.endsWith('_id')) && !PLAIN_IDS.includes(name);
 
 /** What a POST that takes no fields may send: nothing, or an object without any. */
-const NoFields = body({});
+const NoFields = input('NoFields', {});
 const JSON_BODY = new RequestBody('json');
 /** How a route's body is read; undefined: it has none. */
 export function requestBody({ body: given, method }: Route): RequestBody | undefined {

@@ -5,7 +5,6 @@ import {
   Email,
   Paged,
   Type,
-  body,
   listOf,
   nullable,
   pageOf,
@@ -15,6 +14,7 @@ import {
   oneOf,
   named,
   record,
+  input,
 } from '../http/common.schemas.js';
 import { Invite, Password, PasswordChanged, RevokeTokens, User } from './users.schemas.js';
 import {
@@ -51,7 +51,7 @@ export const accountRoutes = [
     idempotencyKey: false,
     description:
       'Answered alike whether there is such an account or not. The link is in the mail alone, good once, for PASSWORD_RESET_MINUTES.',
-    body: body({ email: Email }),
+    body: input('PasswordForgotten', { email: Email }),
     responses: { 202: Queued, 503: undefined },
     handle: async ({ services, body: given, context }) => {
       await forgotPassword(services, given.email, context);
@@ -68,7 +68,7 @@ export const accountRoutes = [
     idempotencyKey: false,
     description:
       'Of a forgotten password or an invitation. Ends all logins and every other such link; a second factor stays. Tokens of /api/v1 go on unless `revoke_api_tokens` ends them; where there are or were some they are listed (200), else the answer is 204. A link that was used, has expired or is not known is 401 INVALID_LINK.',
-    body: body({ token: text(200, 1), new_password: Password, revoke_api_tokens: RevokeTokens }),
+    body: input('PasswordReset', { token: text(200, 1), new_password: Password, revoke_api_tokens: RevokeTokens }),
     responses: { 200: PasswordChanged, 204: undefined, 401: undefined, 503: undefined },
     handle: async ({ services, body: given, context }) => withTokens(await resetPassword(services, given, context)),
   }),

@@ -1,5 +1,5 @@
 import { scopes } from '../http/access.js';
-import { Instant, Type, Uuid, body, nullable, oneOf, text, named, input } from '../http/common.schemas.js';
+import { Instant, Type, Uuid, nullable, oneOf, text, named, input } from '../http/common.schemas.js';
 import { proof } from './reauthentication.schemas.js';
 export const Scope = named('TokenScope', oneOf(...scopes));
 

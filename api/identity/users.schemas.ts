@@ -1,7 +1,7 @@
 import { allRoles } from '../http/access.js';
 import type { Role } from '../http/access.js';
 import { proof } from './reauthentication.schemas.js';
-import { Email, Instant, Type, Uuid, body, oneOf, text, named, record, input } from '../http/common.schemas.js';
+import { Email, Instant, Type, Uuid, oneOf, text, named, record, input, about } from '../http/common.schemas.js';
 import { ApiToken } from './api-tokens.schemas.js';
 
 export const RoleName = named('Role', Type.Unsafe<Role>({ type: 'string', enum: [...allRoles] }));
@@ -75,22 +75,32 @@ const signedIn = { user: UserBrief, tokens: Tokens };
 export const LoggedIn = named('LoggedIn', Type.Object(signedIn));
 const MfaToken = Type.String({ description: 'good for this one step, for some minutes' });
 /** The password was right: tokens, or what is asked for before there are any. */
-export const LoginAnswer = named(
-  'LoginAnswer',
-  Type.Union([
+export const LoginAnswer = Type.Union(
+  [
     LoggedIn,
-    Type.Object(
-      { mfa_required: Type.Literal(true), mfa_token: MfaToken },
-      { additionalProperties: false, description: 'a code is asked for: POST /api/auth/mfa/login' },
-    ),
-    Type.Object(
-      { mfa_setup_required: Type.Literal(true), mfa_token: MfaToken },
+    Type.Object({ mfa_required: Type.Literal(true), mfa_token: MfaToken }, { additionalProperties: false }),
+    Type.Object({ mfa_setup_required: Type.Literal(true), mfa_token: MfaToken }, { additionalProperties: false }),
+  ],
+  {
+    $id: 'LoginAnswer',
+    // Nothing but which fields are there tells the three apart, which few generators can.
+    'x-shown': Type.Object(
       {
-        additionalProperties: false,
-        description: 'the role must have a second factor: setup and verify take this token as bearer',
+        user: Type.Optional(UserBrief),
+        tokens: Type.Optional(Tokens),
+        mfa_required: Type.Optional(
+          about(Type.Literal(true), 'a code is asked for: POST /api/auth/mfa/login with `mfa_token`'),
+        ),
+        mfa_setup_required: Type.Optional(
+          about(Type.Literal(true), 'the role must have a second factor: setup and verify take `mfa_token` as bearer'),
+        ),
+        mfa_token: Type.Optional(MfaToken),
+      },
+      {
+        description: '`user` and `tokens`; or `mfa_required` and `mfa_token`; or `mfa_setup_required` and `mfa_token`',
       },
     ),
-  ]),
+  },
 );
 
 const Code = Type.String({ pattern: '^[0-9]{6}$', description: 'six digits' });

@@ -1,4 +1,4 @@
-import { Instant, Type, Uuid, nullable, oneOf, record } from '../http/common.schemas.js';
+import { Instant, Type, Uuid, nullable, oneOf, record, Remark } from '../http/common.schemas.js';
 
 const flag = (fallback: boolean, description: string) =>
   Type.Optional(Type.Boolean({ default: fallback, description }));
@@ -55,7 +55,7 @@ export const ImportResult = record('ParticipantImportResult', {
   ),
   updated_participants: Type.Array(Type.Object({ ...Brief, fields: Type.Array(Type.String()) })),
   created_sites: Type.Array(Type.String()),
-  warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
+  warnings: Type.Array(Remark),
   file: Type.Record(Type.String(), Type.String(), {
     description: 'what was found out about it: encoding, separator, sheet',
   }),

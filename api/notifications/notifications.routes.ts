@@ -1,7 +1,7 @@
 import { listNotifications } from '../../db/notifications/notifications.queries.js';
 import { anyone, withNote, portal, signedIn, staff, staffOrParticipant, outsideStudy } from '../http/access.js';
 import { accepted, noContent, reply, route, tagged, response, rawBody } from '../http/route.js';
-import { Type, Uuid, listOf, paging, sorting, text } from '../http/common.schemas.js';
+import { Type, Uuid, listOf, paging, sorting, text, record } from '../http/common.schemas.js';
 import {
   Channel,
   DeliveryReport,
@@ -156,7 +156,7 @@ export const notificationRoutes = [
     tag,
     summary: 'Get the public key for web push (applicationServerKey)',
     access: anyone,
-    responses: { 200: Type.Object({ public_key: Type.String() }), 404: undefined },
+    responses: { 200: record('WebPushKey', { public_key: Type.String() }), 404: undefined },
     handle: async ({ services }) => webPushKey(services),
   }),
   route({

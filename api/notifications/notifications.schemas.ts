@@ -6,7 +6,6 @@ import {
   Language,
   Type,
   Uuid,
-  body,
   nullable,
   oneOf,
   text,

@@ -1,6 +1,6 @@
 import { anyone } from '../http/access.js';
 import { route, reply } from '../http/route.js';
-import { Type, nullable, oneOf, record } from '../http/common.schemas.js';
+import { Type, nullable, oneOf, record, extended } from '../http/common.schemas.js';
 import { checkAll, checkDatabase, checkRedis } from './health.service.js';
 import { version } from '../http/version.js';
 
@@ -14,8 +14,7 @@ const Dependency = record('DependencyStatus', {
   latency_ms: Type.Optional(nullable(Type.Number())),
   detail: Type.Optional(Type.String()),
 });
-const WorkerDependency = record('WorkerStatus', {
-  ...Dependency.properties,
+const WorkerDependency = extended('WorkerStatus', Dependency, {
   known: Type.Optional(Type.Integer({ description: 'worker processes' })),
   silent: Type.Optional(Type.Integer({ description: 'those of them that show no sign of life' })),
 });

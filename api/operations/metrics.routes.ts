@@ -98,7 +98,7 @@ export const metricsRoutes = [
     operationId: 'resetMetrics',
     summary: 'Reset metrics',
     description: ofOne,
-    responses: { 200: Type.Object({ status: oneOf('reset'), since: Instant }) },
+    responses: { 200: record('MetricsReset', { status: oneOf('reset'), since: Instant }) },
     handle: async ({ services, actor, context }) => {
       await inScope(services.database, [], async ({ audit }) =>
         audit.record({

@@ -3,12 +3,11 @@ import { attachment } from '../http/conventions/file-names.js';
 import { exportedParts } from '../../db/participants/erasure.queries.js';
 import { inStudy } from '../http/access.js';
 import { reply, route } from '../http/route.js';
-import { Instant, Reason, Type, body, text } from '../http/common.schemas.js';
+import { Instant, Reason, Type, text, input, record, Json, Rows } from '../http/common.schemas.js';
 import { Participant } from './participants.schemas.js';
 import { dataExport, eraseParticipant } from './erasure.service.js';
 
 const count = Type.Integer({ minimum: 0 });
-const rows = Type.Array(Type.Object({}, { additionalProperties: true }));
 
 export const erasureRoutes = [
   route({
@@ -23,13 +22,13 @@ export const erasureRoutes = [
       'Removes email, phone, date_of_birth, form items that identify (by their usual names, by the capture system’s mapping, and those in `form_items`; also where decisions quote them), device ids, links, waiting messages, the care of caregivers (and what identifies one who then cares for nobody), and files of exports in the background that name the participant. Who takes part is withdrawn. ' +
       'Dates, results and audit stay, under the participant’s code or, with `replace_code`, a pseudonym. external_id stays, so that the capture system’s record is not enrolled anew; what that sends later is not kept. It cannot be undone; a second time is 409 PARTICIPANT_ERASED. So is a change that gives email, phone, date_of_birth, ' +
       'another participant_code, or items of a form; other facts are still taken.',
-    body: body({
+    body: input('ParticipantErase', {
       reason: Reason,
       replace_code: Type.Optional(Type.Boolean()),
       form_items: Type.Optional(Type.Array(text(200, 1), { maxItems: 200 })),
     }),
     responses: {
-      200: Type.Object({
+      200: record('ParticipantErased', {
         participant: Participant,
         erased_at: Instant,
         erased: Type.Object({
@@ -55,10 +54,10 @@ export const erasureRoutes = [
     transaction: 'change',
     description: 'Each export is an audit record.',
     responses: {
-      200: Type.Object({
+      200: record('ParticipantDataExport', {
         exported_at: Instant,
-        participant: Type.Object({}, { additionalProperties: true }),
-        ...Object.fromEntries(exportedParts.filter((part) => part !== 'participant').map((part) => [part, rows])),
+        participant: Json,
+        ...Object.fromEntries(exportedParts.filter((part) => part !== 'participant').map((part) => [part, Rows])),
       }),
     },
     handle: async ({ tx, audit, actor, context, params }) =>

@@ -8,7 +8,6 @@ import {
   TimeZone,
   Type,
   Uuid,
-  body,
   nullable,
   oneOf,
   partial,

@@ -4,7 +4,6 @@ import {
   Language,
   Type,
   Uuid,
-  body,
   nullable,
   oneOf,
   partial,

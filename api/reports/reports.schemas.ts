@@ -1,3 +1,4 @@
+import { ParticipantStatus } from '../participants/participants.schemas.js';
 import { Anchor } from '../anchor/anchor.schemas.js';
 import {
   Instant,
@@ -13,17 +14,18 @@ import {
   record,
 } from '../http/common.schemas.js';
 import { VisitStatus } from '../scheduling/schedules.schemas.js';
-import { SummarySource } from '../assessment/sessions/sessions.schemas.js';
+import { SessionSource, SummarySource } from '../assessment/sessions/sessions.schemas.js';
 
 export const reportFilters = {
   from: Type.Optional({
     ...IsoDate,
     description:
       'first day: of participants by enrollment_date, of sessions by their start (UTC), of visits by target_date',
+    'x-parameter': 'FirstDay',
   }),
-  to: Type.Optional({ ...IsoDate, description: 'last day, inclusive' }),
-  site_code: Type.Optional({ ...text(64, 1), description: 'participants of this site' }),
-  arm: Type.Optional({ ...text(100, 1), description: 'participants of this arm' }),
+  to: Type.Optional({ ...IsoDate, description: 'last day, inclusive', 'x-parameter': 'LastDay' }),
+  site_code: Type.Optional({ ...text(64, 1), description: 'participants of this site', 'x-parameter': 'SiteCode' }),
+  arm: Type.Optional({ ...text(100, 1), description: 'participants of this arm', 'x-parameter': 'Arm' }),
 };
 export const ReportQuery = Type.Object(reportFilters);
 export const SitesReportQuery = Type.Object({ ...reportFilters, ...paging });
@@ -34,7 +36,7 @@ export const PersonReportQuery = Type.Object({ from: reportFilters.from, to: rep
 /** What every report bears: when it was made, and what narrowed it. */
 const head = {
   generated_at: Instant,
-  filters: Type.Object({
+  filters: record('ReportFilters', {
     from: nullable(IsoDate),
     to: nullable(IsoDate),
     site_code: nullable(Type.String()),
@@ -134,7 +136,7 @@ const ReportedSession = record('ReportedSession', {
   battery_version: nullable(Type.Integer()),
   language: nullable(Type.String()),
   status: Type.String(),
-  source: oneOf('online', 'offline'),
+  source: SessionSource,
   started_at: Instant,
   completed_at: nullable(Instant),
   task_summaries: Type.Record(Type.String(), Json),
@@ -150,7 +152,7 @@ export const ParticipantReport = record('ParticipantReport', {
     external_id: nullable(Type.String()),
     site_code: nullable(Type.String()),
     arm: nullable(Type.String()),
-    status: oneOf('enrolled', 'withdrawn'),
+    status: ParticipantStatus,
     preferred_language: nullable(Type.String()),
     enrollment_date: nullable(IsoDate),
     withdrawn_at: nullable(Instant),

@@ -11,6 +11,7 @@ import {
   named,
   record,
   input,
+  extended,
 } from '../http/common.schemas.js';
 import type { Static } from '../http/common.schemas.js';
 import { VisitStatus } from './schedules.schemas.js';
@@ -45,10 +46,7 @@ export const EventDefinition = record('EventDefinition', {
   updated_at: Instant,
 });
 /** As a change of it is answered. */
-export const ChangedEventDefinition = record('EventDefinitionChanged', {
-  ...EventDefinition.properties,
-  ...earlierOverrides,
-});
+export const ChangedEventDefinition = extended('EventDefinitionChanged', EventDefinition, earlierOverrides);
 export const NewEventDefinition = input('EventDefinitionCreate', {
   event_oid: text(200, 1),
   name: text(300, 1),
@@ -69,8 +67,10 @@ const NamedHoliday = input('HolidayCreate', { date: IsoDate, name: Type.Optional
 // broken.
 const Holiday = Type.Unsafe<Static<typeof NamedHoliday> | string>({
   ...NamedHoliday,
+  $id: 'HolidayGiven',
   type: ['object', 'string'],
   format: 'date',
+  'x-shown': { oneOf: [NamedHoliday, IsoDate] },
 });
 const weekend = {
   maxItems: 6,
@@ -90,10 +90,7 @@ export const HolidayCalendar = record('HolidayCalendar', {
   updated_at: Instant,
 });
 /** As a change of it is answered. */
-export const ChangedHolidayCalendar = record('HolidayCalendarChanged', {
-  ...HolidayCalendar.properties,
-  ...earlierOverrides,
-});
+export const ChangedHolidayCalendar = extended('HolidayCalendarChanged', HolidayCalendar, earlierOverrides);
 const calendarFields = {
   name: text(200, 1),
   is_default: Type.Optional(Type.Boolean()),

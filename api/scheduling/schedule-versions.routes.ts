@@ -1,7 +1,7 @@
 import { listVersions } from '../../db/scheduling/schedule-versions.queries.js';
 import { inStudy } from '../http/access.js';
 import { route, tagged, response } from '../http/route.js';
-import { IsoDate, Type, Uuid, nullable, oneOf, record } from '../http/common.schemas.js';
+import { IsoDate, Type, Uuid, nullable, oneOf, record, extended } from '../http/common.schemas.js';
 import { versionDiff, versionWithVisits } from './schedule-versions.service.js';
 import { scheduleAsOf } from './as-of.service.js';
 import { AsOf } from '../participants/as-of.schemas.js';
@@ -19,12 +19,16 @@ const Visit = record('ScheduleVersionVisit', {
   status: Type.String(),
   carried: Type.Boolean(),
 });
-const VersionWithVisits = record('ScheduleVersion', {
-  ...VersionSummary.properties,
+const VersionWithVisits = extended('ScheduleVersion', VersionSummary, {
   participant_id: Uuid,
   study_id: Uuid,
   superseded_by_id: nullable(Uuid),
   scheduling_settings: Type.Record(Type.String(), Type.Unknown()),
+  visits: Type.Array(Visit),
+});
+const Schedule = record('Schedule', {
+  participant_id: Uuid,
+  schedule_version: nullable(VersionSummary),
   visits: Type.Array(Visit),
 });
 const Diff = record('ScheduleVersionDiff', {
@@ -54,7 +58,7 @@ export const scheduleVersionRoutes = [
     query: AsOf,
     responses: {
       400: undefined,
-      200: Type.Object({ participant_id: Uuid, schedule_version: nullable(VersionSummary), visits: Type.Array(Visit) }),
+      200: Schedule,
     },
     handle: ({ tx, params, query }) => scheduleAsOf(tx, params.participant_id, query.as_of),
   }),

@@ -14,6 +14,7 @@ import {
   record,
   input,
   named,
+  extended,
 } from '../http/common.schemas.js';
 
 const Day = Type.Integer({ minimum: -36_500, maximum: 36_500, description: 'days from the anchor date' });
@@ -37,7 +38,7 @@ export const VisitWindow = record('VisitWindow', {
   updated_at: Instant,
 });
 /** As a change of it is answered. */
-export const ChangedVisitWindow = record('VisitWindowChanged', { ...VisitWindow.properties, ...earlierOverrides });
+export const ChangedVisitWindow = extended('VisitWindowChanged', VisitWindow, earlierOverrides);
 const windowFields = {
   code: Code,
   name: text(300, 1),

@@ -1,17 +1,5 @@
 import { BehaviourInput } from '../../workflows/domain/simulation/behaviour.js';
-import {
-  Instant,
-  IsoDate,
-  Json,
-  Type,
-  Uuid,
-  body,
-  nullable,
-  oneOf,
-  input,
-  named,
-  record,
-} from '../http/common.schemas.js';
+import { Instant, IsoDate, Json, Type, Uuid, nullable, oneOf, input, named, record } from '../http/common.schemas.js';
 
 const counts = {
   participants: Type.Integer({ minimum: 1, maximum: 5_000 }),

@@ -46,6 +46,11 @@ const DryRun = record('PolicyDryRun', {
 });
 /** As saving it is answered. */
 const SavedPolicy = record('PolicySaved', { ...Policy.properties, ...earlierOverrides });
+/** What setting it is answered: with `dry_run=true` what would change. */
+const PolicySet = Type.Unsafe<Static<typeof SavedPolicy> | Static<typeof DryRun>>({
+  $id: 'PolicySet',
+  anyOf: [SavedPolicy, DryRun],
+});
 const Reanchoring = record('Reanchoring', {
   change_id: Type.String(),
   status: oneOf('pending', 'running', 'completed', 'failed'),
@@ -87,7 +92,7 @@ export const policyRoutes = [
     query: Type.Object({ dry_run: Type.Optional(Type.Boolean({ default: false })) }),
     body: PolicyInput,
     responses: {
-      200: Type.Unsafe<Static<typeof SavedPolicy> | Static<typeof DryRun>>({ anyOf: [SavedPolicy, DryRun] }),
+      200: PolicySet,
     },
     handle: async ({ tx, audit, actor, context, params, query, body }) => {
       const policy = acceptPolicy(body);

@@ -6,7 +6,6 @@ import {
   TimeZone,
   Type,
   Uuid,
-  body,
   earlierOverrides,
   nullable,
   oneOf,
@@ -15,6 +14,7 @@ import {
   named,
   record,
   input,
+  extended,
 } from '../http/common.schemas.js';
 
 export const StudyStatus = named('StudyStatus', oneOf('draft', 'active', 'paused', 'completed', 'archived'));
@@ -48,7 +48,7 @@ export const Study = record('Study', {
   updated_at: Instant,
 });
 /** As a change of it is answered. */
-export const ChangedStudy = record('StudyChanged', { ...Study.properties, ...earlierOverrides });
+export const ChangedStudy = extended('StudyChanged', Study, earlierOverrides);
 
 export const NewStudy = input('StudyCreate', {
   study_code: Code,
@@ -77,7 +77,7 @@ export const Site = record('Site', {
   updated_at: Instant,
 });
 /** As a change of it is answered. */
-export const ChangedSite = record('SiteChanged', { ...Site.properties, ...earlierOverrides });
+export const ChangedSite = extended('SiteChanged', Site, earlierOverrides);
 export const NewSite = input('SiteCreate', {
   site_code: Code,
   name: Type.Optional(nullable(text(300))),

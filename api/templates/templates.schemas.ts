@@ -6,13 +6,13 @@ import {
   Language,
   Type,
   Uuid,
-  body,
   nullable,
   oneOf,
   text,
   named,
   record,
   input,
+  extended,
 } from '../http/common.schemas.js';
 
 const Slug = Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 100 });
@@ -163,4 +163,4 @@ export const SaveTemplate = input('TemplateSave', {
   category: Type.Optional(Slug),
   description: Type.Optional(text(10_000)),
 });
-export const TemplateSaved = record('TemplateSaved', { ...Template.properties, created_at: Instant });
+export const TemplateSaved = extended('TemplateSaved', Template, { created_at: Instant });

@@ -1,3 +1,6 @@
+import { AnchorStatus } from '../anchor/anchor.schemas.js';
+import { SessionSource, SessionStatus } from '../assessment/sessions/sessions.schemas.js';
+import { ParticipantStatus } from '../participants/participants.schemas.js';
 import { Battery, NewModule } from '../assessment/batteries/batteries.schemas.js';
 import {
   Code,
@@ -15,6 +18,7 @@ import {
   named,
   record,
   input,
+  Rows,
 } from '../http/common.schemas.js';
 import type { TSchema } from '../http/common.schemas.js';
 import { VisitWindow } from '../scheduling/schedules.schemas.js';
@@ -51,7 +55,7 @@ export const V1Participant = named(
       site_id: nullable(Uuid),
       site_code: nullable(Type.String()),
       preferred_language: nullable(Type.String()),
-      status: oneOf('enrolled', 'withdrawn'),
+      status: ParticipantStatus,
       enrollment_date: nullable(IsoDate),
       timezone: nullable(Type.String()),
       arm: nullable(Type.String()),
@@ -73,7 +77,7 @@ export const V1Anchor = named(
       precision: Type.String(),
       partial_value: nullable(Type.String()),
       timezone: nullable(Type.String()),
-      status: oneOf('unset', 'provisional', 'finalized'),
+      status: AnchorStatus,
       source_type: nullable(Type.String()),
       source_ref: nullable(Json),
       is_override: Type.Boolean(),
@@ -138,8 +142,8 @@ export const V1Session = named(
       battery_id: nullable(Type.Integer()),
       battery_version: nullable(Type.Integer()),
       language: nullable(Type.String()),
-      status: oneOf('active', 'completed', 'expired', 'abandoned'),
-      source: oneOf('online', 'offline'),
+      status: SessionStatus,
+      source: SessionSource,
       started_at: Instant,
       completed_at: nullable(Instant),
       timezone: nullable(Type.String()),
@@ -154,7 +158,6 @@ export const V1Session = named(
   ),
 );
 
-const Rows = Type.Array(Json);
 const head = {
   format: Type.Integer(),
   study: Json,

@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'chai';
+import { document } from '../support/contract.js';
 import { Stage } from '../anchor/stage.js';
 import { makeWorld } from '../contract/world.js';
 import type { World } from '../contract/world.js';
-import { root } from '../support/environment.js';
 import { Http } from '../support/http.js';
 
 interface Parameter {
@@ -16,7 +14,7 @@ interface Operation {
   security?: Record<string, unknown>[];
   parameters?: Parameter[];
 }
-const { paths } = JSON.parse(readFileSync(join(root, 'docs', 'openapi.json'), 'utf8')) as {
+const { paths } = document as unknown as {
   paths: Record<string, Record<string, Operation>>;
 };
 

@@ -6,6 +6,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { deprecation } from '../../api/http/conventions/deprecation.js';
 import { startApi } from '../support/api-process.js';
+import { whole } from '../support/contract.js';
 import { Http, admin } from '../support/http.js';
 
 /** An answer as it comes over the wire: nothing is decompressed. */
@@ -118,9 +119,7 @@ describe('What client and service agree on', () => {
           .to.include('Authorization')
           .and.include('Idempotency-Key');
         // Whatever the contract has for a header of a request may be sent by such a page.
-        const document = (await nobody.get('/openapi.json')).body as unknown as {
-          paths: Record<string, Record<string, { parameters?: { name: string; in: string }[] }>>;
-        };
+        const document = whole((await nobody.get('/openapi.json')).body);
         const contract = Object.values(document.paths)
           .flatMap((path) => Object.values(path).flatMap(({ parameters = [] }) => parameters))
           .flatMap(({ name, in: where }) => (where === 'header' ? [name.toLowerCase()] : []));

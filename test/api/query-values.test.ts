@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { root } from '../support/environment.js';
+import { document } from '../support/contract.js';
 import { admin, newStudy } from '../support/http.js';
 import type { Http } from '../support/http.js';
 
@@ -17,7 +15,7 @@ interface Operation {
   security?: Record<string, unknown>[];
   parameters?: { name: string; in: string; schema: Schema }[];
 }
-const { paths } = JSON.parse(readFileSync(join(root, 'docs', 'openapi.json'), 'utf8')) as {
+const { paths } = document as unknown as {
   paths: Record<string, { get?: Operation }>;
 };
 

@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'chai';
+import { document } from '../support/contract.js';
 import { Instant, IsoDate, Moment, Type } from '../../api/http/common.schemas.js';
 import { faultsIn } from '../../api/http/validation/validation.js';
-import { root } from '../support/environment.js';
 import { admin, newParticipant, newStudy, unique } from '../support/http.js';
 import type { Http } from '../support/http.js';
 import { imported } from '../data/stage.js';
@@ -15,7 +13,7 @@ interface Schema {
 interface Operation {
   parameters?: { name: string; in: string; schema: Schema }[];
 }
-const { paths } = JSON.parse(readFileSync(join(root, 'docs', 'openapi.json'), 'utf8')) as {
+const { paths } = document as unknown as {
   paths: Record<string, { get?: Operation }>;
 };
 

@@ -14,6 +14,7 @@ import {
   named,
   record,
   input,
+  extended,
 } from '../../http/common.schemas.js';
 
 export const BatteryStatus = named('BatteryStatus', oneOf('draft', 'published', 'retired'));
@@ -29,8 +30,7 @@ export const Module = record('Module', {
   required: Type.Boolean(),
   estimated_minutes: Type.Number(),
 });
-export const ModuleOfBattery = record('ModuleOfBattery', {
-  ...Module.properties,
+export const ModuleOfBattery = extended('ModuleOfBattery', Module, {
   battery_id: Type.Integer(),
   version: Type.Integer(),
 });

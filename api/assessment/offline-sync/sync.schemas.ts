@@ -6,7 +6,6 @@ import {
   TimeZone,
   Type,
   Uuid,
-  body,
   nullable,
   oneOf,
   text,
@@ -58,12 +57,12 @@ export const ResponseItem = input('OfflineResponse', {
   ...notContent,
 });
 
-const shown = (schema: unknown) => Type.Unsafe<Record<string, unknown>>({ type: 'object', 'x-item': schema });
+const shown = (schema: unknown) => Type.Unsafe<Record<string, unknown>>({ type: 'object', 'x-shown': schema });
 /** Items are checked one by one: a bad one is answered as `rejected` and stops none of the others. */
 export const AnySession = shown(SessionItem);
 export const AnyResponse = shown(ResponseItem);
 // Of many, not even that it is an object: one bad item does not stop the others.
-const Items = (item: unknown) => Type.Optional(Type.Array(Type.Unsafe<unknown>({ 'x-item': item })));
+const Items = (item: unknown) => Type.Optional(Type.Array(Type.Unsafe<unknown>({ 'x-shown': item })));
 export const Bulk = input('SyncBulk', { sessions: Items(SessionItem), responses: Items(ResponseItem) });
 export const deviceClock = Type.Object({
   'x-device-time': Type.Optional(

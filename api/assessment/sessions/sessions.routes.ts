@@ -3,7 +3,7 @@ import { listSessions } from '../../../db/assessment/sessions.queries.js';
 import { arrivedTasks, tasksOfSession } from '../../../db/assessment/submissions.queries.js';
 import { anyone, inStudy } from '../../http/access.js';
 import { created, route, tagged, response, largeJson } from '../../http/route.js';
-import { IsoDate, Type, Uuid, listOf, oneOf, paging, sorting, text } from '../../http/common.schemas.js';
+import { IsoDate, Type, Uuid, listOf, oneOf, paging, sorting, text, record } from '../../http/common.schemas.js';
 import {
   End,
   Ended,
@@ -183,7 +183,7 @@ export const sessionRoutes = [
       format: Type.Optional(oneOf('json', 'ndjson')),
     }),
     responses: {
-      200: response(Type.Object({ session_id: Uuid, total: Type.Integer(), items: Type.Array(Trial) }), {
+      200: response(record('SessionTrials', { session_id: Uuid, total: Type.Integer(), items: Type.Array(Trial) }), {
         mediaTypes: ['application/x-ndjson'],
       }),
     },

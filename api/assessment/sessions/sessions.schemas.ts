@@ -5,16 +5,17 @@ import {
   TimeZone,
   Type,
   Uuid,
-  body,
   nullable,
   oneOf,
   text,
   record,
   named,
   input,
+  Remark,
+  extended,
 } from '../../http/common.schemas.js';
 
-const Remark = record('QualityRemark', {
+const TaskRemark = record('TaskRemark', {
   code: Type.String(),
   task: Type.String(),
   message: Type.String(),
@@ -29,7 +30,8 @@ const Summary = Type.Record(Type.String(), Type.Number());
 /** The client's summary counts; where it gave none, the one that its trials give. */
 export const SummarySource = named('SummarySource', oneOf('client', 'computed'));
 export const SessionStatus = named('SessionStatus', oneOf('active', 'completed', 'expired', 'abandoned'));
-const Sync = nullable(oneOf('pending', 'synced', 'failed'));
+export const SessionSource = named('SessionSource', oneOf('online', 'offline'));
+const Sync = nullable(named('SyncState', oneOf('pending', 'synced', 'failed')));
 
 const session = {
   id: nullable(Uuid),
@@ -42,13 +44,13 @@ const session = {
   battery_version: nullable(Type.Integer()),
   language: nullable(Type.String()),
   status: SessionStatus,
-  source: oneOf('online', 'offline'),
+  source: SessionSource,
   local_id: nullable(Type.String()),
   device_id: nullable(Type.String()),
   clock_skew_ms: nullable(
     Type.Integer({ description: 'how far the device’s clock was ahead when it sent the session' }),
   ),
-  quality_flags: Type.Array(Type.Object({ code: Type.String(), message: Type.String() }), {
+  quality_flags: Type.Array(Remark, {
     description: 'times that are not plausible: kept as they were sent',
   }),
   started_at: Instant,
@@ -64,8 +66,7 @@ const session = {
   updated_at: Instant,
 };
 export const Session = named('AssessmentSession', Type.Object(session));
-export const SessionDetails = record('AssessmentSessionDetails', {
-  ...session,
+export const SessionDetails = extended('AssessmentSessionDetails', Session, {
   tasks: Type.Array(
     Type.Object(
       {
@@ -76,8 +77,8 @@ export const SessionDetails = record('AssessmentSessionDetails', {
         summary_source: SummarySource,
         computed_summary: Summary,
         summary_difference: Summary,
-        quality_flags: Type.Array(Remark),
-        warnings: Type.Array(Remark),
+        quality_flags: Type.Array(TaskRemark),
+        warnings: Type.Array(TaskRemark),
         trial_count: Type.Integer(),
         content_hash: Type.String(),
         submitted_at: Instant,
@@ -165,8 +166,8 @@ export const Submitted = record('SubmissionResult', {
   checksum: Type.String({
     description: 'SHA-256, hex, of the canonical JSON (RFC 8785) of {raw_trials, task_summaries} as sent',
   }),
-  warnings: Type.Array(Remark),
-  quality_flags: Type.Array(Remark),
+  warnings: Type.Array(TaskRemark),
+  quality_flags: Type.Array(TaskRemark),
 });
 export const SessionState = record('SessionState', {
   session_id: Uuid,

@@ -49,8 +49,8 @@ export class Components {
     if (typeof value !== 'object' || value === null) return value;
     const { $id: name, 'x-of': definition, 'x-shown': instead } = value as Json;
     if (definition !== undefined) return this.inRole(value as Json, definition);
-    const content = this.plain((instead ?? value) as Json);
-    return typeof name === 'string' ? this.refer('schemas', name, content) : content;
+    if (typeof name !== 'string') return instead === undefined ? this.plain(value as Json) : this.shown(instead);
+    return this.refer('schemas', name, this.plain((instead ?? value) as Json));
   }
 
   /** A definition in a role of its own (`about`, `nullable`, `extension`): with other words, or null as well. */

@@ -16,7 +16,7 @@ const description = `Runs longitudinal studies: participants, enrollment (anchor
 Errors are \`{detail, code, errors?, warnings?, request_id}\`. A body, query or header that does not fit its schema is 422; a rule that is broken 400; what the caller may not see 404; a conflict with what is stored 409.
 Study context: path, else \`X-Study-ID\`, else the query's \`study_id\`; \`X-Site-ID\` narrows to a site.
 \`Idempotency-Key\` on POST: the same key and body within 24 hours answers what was answered, another body is 409. \`ETag\` on single resources; \`If-Match\` on PATCH, PUT and DELETE (409 when stale).
-\`X-RateLimit-Reset\` is in unix seconds. \`x-permissions\` names the roles that may call an operation; \`scope: study\` means: in the studies (and sites) that they are assigned to. The role \`participant\` is the participant itself with its portal token.`;
+Every answer has \`X-Request-ID\` and \`X-Correlation-ID\`, and \`X-RateLimit-Limit\`, \`-Remaining\` and \`-Reset\` (unix seconds) where it is counted; the document names them with the errors. \`default\` is what any operation may answer: 401 and 403 where it asks for a token, 406, 408, 413, 415, 429, 500, 503. \`x-permissions\` names the roles that may call an operation; \`scope: study\` means: in the studies (and sites) that they are assigned to. The role \`participant\` is the participant itself with its portal token.`;
 
 /** The OpenAPI 3.1 document of `routes`; the same routes give the same document. */
 export function openapi(all: readonly Route[]): Json {
@@ -36,6 +36,8 @@ export function openapi(all: readonly Route[]): Json {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
+    // Of most operations; the others name their own.
+    security: [{ bearer: [] }],
     tags: Object.entries(tagDescriptions)
       .filter(([name]) => used.delete(name))
       .map(([name, about]) => ({ name, description: about }))
@@ -48,15 +50,16 @@ export function openapi(all: readonly Route[]): Json {
 }
 
 function operation(route: Route, components: Components): Json {
+  const given = parameters(route, components);
   return {
     operationId: route.operationId,
     tags: [route.tag],
     summary: route.summary,
     description: told(route),
     ...(route.deprecated && { deprecated: true }),
-    security: security(route.access),
+    ...(route.access.token !== true && { security: security(route.access) }),
     'x-permissions': permissions(route.access),
-    parameters: parameters(route, components),
+    ...(given.length > 0 && { parameters: given }),
     ...bodyOf(route, components),
     responses: responses(route, components),
   };

@@ -9,7 +9,7 @@ import { answersUnchanged, forParticipant, takesTag } from './kinds.js';
 interface Parameter extends Json {
   name: string;
   in: 'path' | 'query' | 'header';
-  required: boolean;
+  required?: true;
   schema: Json;
 }
 /** A parameter, and the name under which the document has it once. */
@@ -70,7 +70,7 @@ const pascal = (name: string): string =>
     .join('');
 
 const header = (name: string, schema: Json, description: string): Named => ({
-  parameter: { name, in: 'header', required: false, description, schema },
+  parameter: { name, in: 'header', description, schema },
   component: pascal(name),
 });
 const STUDY = header('X-Study-ID', UUID, 'the study, where the path names none');
@@ -89,7 +89,7 @@ const ABOUT =
 const ABOUT_PARTICIPANT: Named[] = [
   header('X-Participant-ID', UUID, ABOUT),
   {
-    parameter: { name: 'participant_id', in: 'query', required: false, schema: UUID, description: ABOUT },
+    parameter: { name: 'participant_id', in: 'query', schema: UUID, description: ABOUT },
     component: 'ForParticipantId',
   },
 ];
@@ -128,7 +128,7 @@ function declared(of: TSchema | undefined, where: 'query' | 'header', components
     const parameter: Parameter = {
       name,
       in: where,
-      required: required.includes(name),
+      ...(required.includes(name) && { required: true as const }),
       ...(about !== undefined && { description: about }),
       schema: AS_TEXT[`${where} ${String(schema.format)}`] ?? schema,
     };

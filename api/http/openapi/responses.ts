@@ -1,41 +1,33 @@
 import type { TSchema } from 'typebox';
 import { ErrorBody } from '../common.schemas.js';
-import { answersJsonOnly } from '../conventions/negotiation.js';
 import { registered } from '../errors.js';
 import { knowsItsQuery, requestBody, responseOptions, responseSchema, takesKey } from '../route.js';
 import type { Route } from '../route.js';
 import type { Components, Json } from './components.js';
 import { answersUnchanged, forParticipant, sendsTag, takesTag } from './kinds.js';
 
-/** What the frame itself may answer to this kind of route, beside what the route declares. */
+/** What the frame itself may answer to this kind of route, beside what the route declares and what any may answer. */
 function standardErrors(route: Route): number[] {
   const { access } = route;
   const kind = requestBody(route)?.kind;
   return [
-    ...(access.token ? [401, 403] : []),
     // X-Study-ID, X-Site-ID and X-Participant-ID may be no ids, or name what the caller does not see.
     ...(access.token && access.token !== 'anyPortalUser' ? [404, 422] : route.path.includes('{') ? [404] : []),
-    ...(kind === 'bytes' ? [408, 413, 415] : kind ? [400, 408, 413, 415, 422] : []),
-    ...(answersJsonOnly(route) ? [406] : []),
+    ...(kind !== undefined && kind !== 'bytes' ? [400, 422] : []),
     ...(knowsItsQuery(route) || route.query || route.headers ? [422] : []),
     ...((access.token && access.studyContext !== 'none') || forParticipant(route) ? [400] : []),
     ...(takesKey(route) || takesTag(route) || (route.method !== 'GET' && route.transaction === 'change') ? [409] : []),
-    ...(route.rateLimit === 'none' ? [] : [429]),
-    ...(route.transaction || access.token ? [503] : []),
-    500,
   ];
 }
+/** What any operation may answer, whatever it does; 401 and 403 where it asks for a token. `default` of the document. */
+export const ANYWHERE = [401, 403, 406, 408, 413, 415, 429, 500, 503];
 
-/** Every status of a route from 400 on, in ascending order. */
-export const errorStatuses = (route: Route): number[] =>
-  [
-    ...new Set([
-      ...Object.keys(route.responses)
-        .map(Number)
-        .filter((status) => status >= 400),
-      ...standardErrors(route),
-    ]),
-  ].sort((a, b) => a - b);
+/** Every status from 400 on that says something of the route itself, in ascending order. */
+export const errorStatuses = (route: Route): number[] => {
+  const declared = Object.keys(route.responses).map(Number);
+  const errors = [...declared.filter((status) => status >= 400), ...standardErrors(route)];
+  return [...new Set(errors)].sort((a, b) => a - b);
+};
 
 const integer = { type: 'integer' };
 const string = { type: 'string' };
@@ -77,44 +69,66 @@ const ERRORS: Record<number, [name: string, about: string]> = {
   401: ['Unauthorized', 'No valid access token'],
   403: ['Forbidden', 'Not allowed'],
   404: ['NotFound', 'Not there, or not visible to the caller'],
-  406: ['NotAcceptable', 'Accept does not name what this answers'],
-  408: ['RequestTimeout', 'Too slow'],
   409: ['Conflict', 'Conflict with what is stored'],
-  413: ['ContentTooLarge', 'Too large'],
-  415: ['UnsupportedMediaType', 'Wrong content type'],
   416: ['RangeNotSatisfiable', 'No such part of the file'],
-  422: ['UnprocessableContent', 'Does not fit the schema'],
-  429: ['TooManyRequests', 'Too many requests: try again after Retry-After'],
-  500: ['InternalServerError', 'A fault of the service'],
-  503: ['ServiceUnavailable', 'A dependency is down: try again after Retry-After'],
+  422: ['Unprocessable', 'Does not fit the schema'],
+  429: ['TooManyRequests', 'Too many requests: again after Retry-After'],
+  503: ['ServiceUnavailable', 'A dependency is down: again after Retry-After'],
 };
-const about = (status: number): string => ERRORS[status]?.[1] ?? 'Error';
-const sentence = (status: number): string => {
-  const codes = registered()
-    .filter((entry) => entry.status === status)
-    .map(({ code }) => code);
-  return `${about(status)}. Codes: ${codes.join(', ') || 'see detail'}`;
+const OTHERS: Record<number, string> = {
+  401: 'no valid access token',
+  403: 'not allowed',
+  406: 'Accept does not name what this answers',
+  408: 'too slow',
+  413: 'too large',
+  415: 'wrong content type',
+  429: 'too many requests: again after Retry-After',
+  500: 'a fault of the service',
+  503: 'a dependency is down: again after Retry-After',
 };
+function codesOf(status: number): string {
+  const codes = registered().filter((entry) => entry.status === status);
+  return codes.map(({ code }) => code).join(', ') || 'see detail';
+}
+const problems = (names: readonly string[], description: string, schema: TSchema, components: Components): Json => ({
+  description,
+  headers: headers(names, components),
+  content: { 'application/json': { schema: components.schema(schema) } },
+});
 
 function errorResponse(status: number, route: Route, components: Components): Json {
+  const [name, about] = ERRORS[status] ?? [];
   const schema = responseSchema(route.responses[status]);
-  const tagged = status === 409 && takesTag(route);
-  const names = [...USUAL, ...(status === 429 || status === 503 ? ['Retry-After'] : []), ...(tagged ? ['ETag'] : [])];
-  const content = {
-    description: sentence(status),
-    headers: headers(names, components),
-    content: { 'application/json': { schema: components.schema(schema ?? ErrorBody) } },
-  };
-  const name = ERRORS[status]?.[0];
+  // An error of another shape is this operation's alone.
+  if (schema || name === undefined)
+    return problems(USUAL, about ?? OTHERS[status] ?? 'Error', schema ?? ErrorBody, components);
   // A record that has a version answers a conflict with the tag of now.
-  return schema || name === undefined
-    ? content
-    : components.refer('responses', tagged ? 'ConflictOfVersion' : name, content);
+  const tagged = status === 409 && takesTag(route);
+  const content = problems(
+    [...USUAL, ...(tagged ? ['ETag'] : []), ...(status === 429 || status === 503 ? ['Retry-After'] : [])],
+    `${about}. Codes: ${codesOf(status)}`,
+    ErrorBody,
+    components,
+  );
+  return components.refer('responses', tagged ? 'Stale' : name, content);
 }
+const anyOther = (components: Components): Json =>
+  components.refer(
+    'responses',
+    'Failure',
+    problems(
+      [...USUAL, 'Retry-After'],
+      `Any other error: ${ANYWHERE.map((status) => `${status} ${OTHERS[status]} (${codesOf(status)})`).join('; ')}`,
+      ErrorBody,
+      components,
+    ),
+  );
 
 const NAMES: Record<number, string> = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'Done; no body' };
 
-/** Every answer of an operation, by status; those that many give alike are references. */
+/**
+ * Every answer of an operation, by status. A success does not repeat the headers that every answer has; the document
+ * says so once. Answers that many operations give alike are references. */
 export function responses(route: Route, components: Components): Json {
   const result: Record<string, Json> = {};
   for (const [status, given] of Object.entries(route.responses)) {
@@ -122,7 +136,7 @@ export function responses(route: Route, components: Components): Json {
     const tag = sendsTag(route, Number(status)) ? ['ETag'] : [];
     const answer = {
       description: NAMES[Number(status)] ?? 'Answer',
-      headers: headers([...USUAL, ...tag], components),
+      ...(tag.length > 0 && { headers: headers(tag, components) }),
       ...content(responseOptions(given).mediaTypes, Number(status), responseSchema(given), components),
     };
     result[status] = status === '204' && tag.length === 0 ? components.refer('responses', 'NoContent', answer) : answer;
@@ -133,7 +147,7 @@ export function responses(route: Route, components: Components): Json {
       headers: headers([...USUAL, 'ETag'], components),
     });
   for (const status of errorStatuses(route)) result[status] = errorResponse(status, route, components);
-  return Object.fromEntries(Object.entries(result).sort(([a], [b]) => Number(a) - Number(b)));
+  return { ...result, default: anyOther(components) };
 }
 
 /**

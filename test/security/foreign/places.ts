@@ -19,7 +19,6 @@ export interface Schema {
   anyOf?: Schema[];
   oneOf?: Schema[];
   allOf?: Schema[];
-  'x-item'?: Schema;
 }
 interface Parameter {
   name: string;
@@ -48,16 +47,6 @@ export interface Place {
   kind: string;
 }
 
-export const resolved = (schema: Schema): Schema =>
-  schema.$ref
-    ? resolved(
-        schema.$ref
-          .slice(2)
-          .split('/')
-          .reduce<unknown>((part, key) => (part as Record<string, unknown>)[key], document) as Schema,
-      )
-    : schema;
-
 type Raw = (typeof document.paths)[string][string] & { parameters?: unknown[] };
 
 export const operations: Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -71,7 +60,7 @@ export const operations: Operation[] = Object.entries(document.paths).flatMap(([
       roles: permissions.roles,
       scope: permissions.scope,
       tokenScope: permissions.token_scope,
-      parameters: (raw.parameters ?? []).map((one) => resolved(one as Schema) as unknown as Parameter),
+      parameters: (raw.parameters ?? []) as unknown as Parameter[],
       body: (content['application/json'] as { schema: Schema } | undefined)?.schema,
       takesFile: content['multipart/form-data'] !== undefined,
     };
@@ -174,22 +163,18 @@ export function placesOf(operation: Operation, known: Ids): { places: Place[]; u
     else if (kind !== null) places.push({ operation, at, steps, kind });
   };
   for (const parameter of operation.parameters) {
-    const { name } = parameter;
-    const schema = resolved(parameter.schema);
+    const { name, schema } = parameter;
     // Every parameter of a path finds something.
     if (parameter.in === 'path' || NATURAL.includes(name) || looksLikeId(name, schema))
       take(parameter.in, [name], name);
   }
-  const walk = (given: Schema, steps: string[]): void => {
-    const schema = resolved(given);
+  const walk = (schema: Schema, steps: string[]): void => {
     for (const part of [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])]) walk(part, steps);
-    for (const [name, part] of Object.entries(schema.properties ?? {})) {
-      const member = resolved(part);
+    for (const [name, member] of Object.entries(schema.properties ?? {})) {
       if (looksLikeId(name, member)) take('body', [...steps, name, ...(member.items ? ['[]'] : [])], name);
       else walk(member, [...steps, name]);
     }
     if (schema.items) walk(schema.items, [...steps, '[]']);
-    if (schema['x-item']) walk(schema['x-item'], steps);
   };
   if (operation.body) walk(operation.body, []);
   return { places: [...new Map(places.map((place) => [place.at + place.steps.join('.'), place])).values()], unknown };

@@ -1,6 +1,5 @@
 import { unique } from '../../support/http.js';
 import type { Answer, Http, Loose } from '../../support/http.js';
-import { resolved } from './places.js';
 import type { Operation, Place, Schema } from './places.js';
 import type { Ids } from './studies.js';
 
@@ -34,11 +33,14 @@ const BESIDE: Readonly<Record<string, Record<string, unknown>>> = {
 const SUMMARY = { score: 1 };
 
 /** The least that fits a schema, with `leaf` at the place of `steps`. Required ids are the caller's own. */
-function sample(given: Schema, own: (name: string) => unknown, steps: readonly string[] = [], leaf?: unknown): unknown {
-  const schema = resolved(given);
+function sample(
+  schema: Schema,
+  own: (name: string) => unknown,
+  steps: readonly string[] = [],
+  leaf?: unknown,
+): unknown {
   const [step, ...rest] = steps;
   if (step === undefined && leaf !== undefined) return leaf;
-  if (schema['x-item']) return sample(schema['x-item'], own, steps, leaf);
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices && !schema.properties)
     return sample(choices.find((one) => step === undefined || canHave(one, step)) ?? choices[0]!, own, steps, leaf);
@@ -55,7 +57,7 @@ function sample(given: Schema, own: (name: string) => unknown, steps: readonly s
         ...(step === undefined ? [] : [step]),
       ]);
       const made = [...parts].map((name) => {
-        const part = resolved(properties[name] ?? { type: 'string' });
+        const part = properties[name] ?? { type: 'string' };
         if (name === step) return [name, sample(part, own, rest, leaf)];
         // A name that a device gives to its item: another one each time.
         if (name === 'id') return [name, unique('item')];
@@ -85,10 +87,8 @@ function sample(given: Schema, own: (name: string) => unknown, steps: readonly s
     }
   }
 }
-const canHave = (given: Schema, step: string): boolean => {
-  const schema = resolved(given);
-  return step === '[]' ? schema.items !== undefined : schema.properties?.[step] !== undefined;
-};
+const canHave = (schema: Schema, step: string): boolean =>
+  step === '[]' ? schema.items !== undefined : schema.properties?.[step] !== undefined;
 
 /** A file of one new participant. */
 const file = () => ({

@@ -2,7 +2,9 @@ import Type from 'typebox';
 import type { Static } from 'typebox';
 
 /** Roles of staff (interface, "Roles"). */
-export const Role = Type.Enum(['admin', 'researcher', 'coordinator', 'investigator', 'data_manager']);
+const roles = ['admin', 'researcher', 'coordinator', 'investigator', 'data_manager'] as const;
+/** `$id`: its name in the contract, which shows it with its type. */
+export const Role = Type.Enum([...roles], { $id: 'Role', 'x-shown': { type: 'string', enum: roles } });
 export type RoleName = Static<typeof Role>;
 
 const closed = { additionalProperties: false };
@@ -39,7 +41,7 @@ export const PolicySource = Type.Object(
       Type.Object({ expression, description: Type.Optional(Type.String({ maxLength: 2000 })) }, closed),
     ),
   },
-  closed,
+  { ...closed, $id: 'PolicySource' },
 );
 
 const CustomRule = Type.Object(
@@ -50,7 +52,7 @@ const CustomRule = Type.Object(
     error_message: Type.String({ maxLength: 1000 }),
     severity: oneOf('error', 'warning'),
   },
-  closed,
+  { ...closed, $id: 'PolicyRule' },
 );
 
 /** The anchor policy in full, as it is stored and returned (interface, "Anchor policy"). */
@@ -66,7 +68,7 @@ export const Policy = Type.Object(
         require_baseline_visit: Type.Boolean(),
         custom_rule: Type.Optional(expression),
       },
-      closed,
+      { ...closed, $id: 'PolicyPrerequisites' },
     ),
     permissions: Type.Object(
       {
@@ -77,7 +79,7 @@ export const Policy = Type.Object(
         override_requires_approval: Type.Boolean(),
         override_approver_roles: Type.Optional(Type.Array(Role, { uniqueItems: true })),
       },
-      closed,
+      { ...closed, $id: 'PolicyPermissions' },
     ),
     re_anchoring: Type.Object(
       {
@@ -88,7 +90,7 @@ export const Policy = Type.Object(
         max_shift_days: Type.Integer({ minimum: 0, maximum: 36500, description: '0: any shift' }),
         completed_visit_handling: oneOf('preserve_original', 'recalculate_reporting', 'flag_for_review'),
       },
-      closed,
+      { ...closed, $id: 'PolicyReAnchoring' },
     ),
     multi_consent: Type.Object(
       {
@@ -96,7 +98,7 @@ export const Policy = Type.Object(
         specific_consent_version_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
         reconsent_updates_anchor: Type.Boolean(),
       },
-      closed,
+      { ...closed, $id: 'PolicyMultiConsent' },
     ),
     time_precision: Type.Object(
       {
@@ -104,7 +106,7 @@ export const Policy = Type.Object(
         timezone_policy: oneOf('site_local', 'study_timezone', 'utc'),
         study_timezone: Type.Optional(Type.String({ minLength: 1, maxLength: 50 })),
       },
-      closed,
+      { ...closed, $id: 'PolicyTimePrecision' },
     ),
     validation: Type.Object(
       {
@@ -114,7 +116,7 @@ export const Policy = Type.Object(
         max_days_from_consent: Type.Optional(Type.Integer({ minimum: 0, maximum: 36500 })),
         custom_rules: Type.Optional(Type.Array(CustomRule, { maxItems: 50 })),
       },
-      closed,
+      { ...closed, $id: 'PolicyValidation' },
     ),
     custom_anchor_definition: Type.Optional(
       Type.Object(
@@ -123,7 +125,7 @@ export const Policy = Type.Object(
           description: Type.Optional(Type.String({ maxLength: 2000 })),
           semantic_type: Type.Optional(Type.String({ maxLength: 200 })),
         },
-        closed,
+        { ...closed, $id: 'PolicyAnchorDefinition' },
       ),
     ),
     schedule_on_provisional: Type.Boolean(),
@@ -174,11 +176,12 @@ const Input = Type.Object(
     schedule_on_provisional: Type.Optional(Type.Boolean()),
     override_approval_timeout_hours: Type.Optional(Policy.properties.override_approval_timeout_hours),
   },
-  { ...closed, $id: 'EnrollmentDatePolicyInput' },
+  closed,
 );
 export type PolicyInput = Static<typeof Input>;
 
 interface Parts {
+  $id?: string;
   type?: string;
   enum?: unknown[];
   items?: Type.TSchema;
@@ -188,10 +191,13 @@ interface Parts {
 /** The schema with null allowed for every field that may be left out. */
 function nullsAsAbsent(schema: Type.TSchema): Type.TSchema {
   const { items, properties, required = [] } = schema as Parts;
-  if (items) return { ...schema, items: nullsAsAbsent(items) };
+  if (!items && !properties) return schema;
+  // It is another schema now, and does not have the name of the one that it was made of.
+  const { $id: _name, ...rest } = schema as Type.TSchema & Parts;
+  if (items) return { ...rest, items: nullsAsAbsent(items) };
   if (!properties) return schema;
   return {
-    ...schema,
+    ...rest,
     properties: Object.fromEntries(
       Object.entries(properties).map(([name, property]) => {
         const inner = nullsAsAbsent(property);
@@ -202,16 +208,16 @@ function nullsAsAbsent(schema: Type.TSchema): Type.TSchema {
 }
 
 function orNull(schema: Type.TSchema): Type.TSchema {
-  const { type, enum: words } = schema as Parts;
+  const { type, enum: words, $id: _name, ...rest } = schema as Type.TSchema & Parts;
   return Type.Unsafe<unknown>({
-    ...schema,
+    ...rest,
     ...(type !== undefined && { type: [type, 'null'] }),
     ...(words && { enum: [...words, null] }),
   });
 }
 
 /** What a caller may send; null for a field says the same as leaving it out (`withoutNulls`). */
-export const PolicyInput = nullsAsAbsent(Input) as typeof Input;
+export const PolicyInput = { ...nullsAsAbsent(Input), $id: 'EnrollmentDatePolicyInput' } as unknown as typeof Input;
 
 /** The value without the fields that are null. */
 export function withoutNulls(value: unknown): unknown {
