@@ -116,11 +116,13 @@ class ContractComparison {
   private responses({ before, now, at }: Operation): void {
     const present = record(now.responses);
     for (const [status, given] of Object.entries(record(before.responses))) {
-      if (!(status in present)) {
+      // An error that is not named is the one that any operation may answer.
+      const answer = present[status] ?? (Number(status) >= 400 ? present.default : undefined);
+      if (answer === undefined) {
         this.broken('status-removed', `${at} ${status}`, 'is not answered any more');
         continue;
       }
-      const [was, is] = [record(this.base.resolve(given)), record(this.next.resolve(present[status]))];
+      const [was, is] = [record(this.base.resolve(given)), record(this.next.resolve(answer))];
       const headers = new Set(Object.keys(record(is.headers)).map((name) => name.toLowerCase()));
       for (const name of Object.keys(record(was.headers)))
         if (!headers.has(name.toLowerCase()))

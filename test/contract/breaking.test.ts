@@ -185,6 +185,17 @@ const breaking: [string, Json, Json, string][] = [
   ],
 ];
 
+const failing = (status: string | number, schema: unknown) => api({ responses: { [status]: json(schema) } });
+breaking.push(
+  ['a status other than an error is no default', answering(text), failing('default', text), `status-removed ${AT} 200`],
+  [
+    'the default error is another',
+    failing(404, object({ a: text })),
+    failing('default', object({})),
+    `answer-field-removed ${AT} 404.a`,
+  ],
+);
+
 /** What breaks nobody, and the same said otherwise. */
 const harmless: [string, Json, Json][] = [
   ['a new operation', { paths: {} }, api({})],
@@ -199,6 +210,7 @@ const harmless: [string, Json, Json][] = [
   ['an answer that is never null any more', answering({ type: ['string', 'null'] }), answering(text)],
   ['another way in', api({ security: [{ bearer: [] }] }), api({ security: [{ bearer: [] }, { cookie: [] }] })],
   ['a new status', api({}), answering(text)],
+  ['an error by default', failing(404, object({ a: text })), failing('default', object({ a: text }))],
   [
     'another name of a parameter in the path',
     api({}),

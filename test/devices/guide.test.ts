@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { registered } from '../../api/http/errors.js';
+import { ANYWHERE } from '../../api/http/openapi/responses.js';
 import { document } from '../support/contract.js';
 import { root } from '../support/environment.js';
 
@@ -20,9 +21,11 @@ describe('docs/devices.md', () => {
       ),
     );
     expect(routes.length).to.be.greaterThan(10);
-    const statuses = new Set(
-      routes.flatMap(([, methods]) => Object.values(methods).flatMap(({ responses }) => Object.keys(responses))),
+    const named = routes.flatMap(([, methods]) =>
+      Object.values(methods).flatMap(({ responses }) => Object.keys(responses)),
     );
+    expect(named).to.include('default');
+    const statuses = new Set([...named.filter((status) => status !== 'default'), ...ANYWHERE.map(String)]);
     const told = new Set(
       [...section('Every status').matchAll(/^\| ([\d, ]+) \|/gm)].flatMap(([, numbers]) => numbers!.split(', ')),
     );
