@@ -51,7 +51,9 @@ function ofTypes({ type }: Json, result: Json): Json {
       anyOf: others.map((one) => ({ type: one, ...rules, ...itemsOf(one, rules) })),
     };
   }
-  return { type: others[0], ...result, ...itemsOf(others[0]!, result), ...nullable };
+  // A number without a format is one of half the digits to some generators.
+  const digits = others[0] === 'number' ? { format: 'double' } : {};
+  return { type: others[0], ...digits, ...result, ...itemsOf(others[0]!, result), ...nullable };
 }
 /** An array must say what its items are. */
 const itemsOf = (type: string, rules: Json): Json => (type === 'array' && !('items' in rules) ? { items: {} } : {});
