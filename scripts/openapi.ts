@@ -1,5 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { openapi } from '../api/http/openapi/document.js';
+import { withErrorsTable } from '../api/http/openapi/errors-table.js';
 import { permissionsTable } from '../api/http/openapi/permissions.js';
 import { described, permitted } from '../api/routes.js';
 import { dependenciesText } from './dependencies/document.js';
@@ -7,7 +8,7 @@ import { mapText } from './map/document.js';
 
 /**
  * Writes docs/openapi.json, or the file that is named: the contract as the routes declare it; beside it who may call
- * what, the map of the code and its packages.
+ * what, the table of errors, the map of the code and its packages.
  */
 const file = process.argv[2] ?? 'docs/openapi.json';
 mkdirSync(file.includes('/') ? file.slice(0, file.lastIndexOf('/')) : '.', { recursive: true });
@@ -15,6 +16,7 @@ writeFileSync(file, `${JSON.stringify(openapi(described), null, 2)}\n`);
 console.log(`${described.length} operations written to ${file}.`);
 if (file === 'docs/openapi.json') {
   writeFileSync('docs/PERMISSIONS.md', permissionsTable(permitted));
+  writeFileSync('docs/api.md', withErrorsTable(readFileSync('docs/api.md', 'utf8')));
   writeFileSync('docs/MAP.md', mapText(process.cwd()));
   writeFileSync('docs/DEPENDENCIES.md', dependenciesText(process.cwd()));
 }

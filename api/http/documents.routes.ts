@@ -4,8 +4,10 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { anyone } from './access.js';
-import { problem } from './errors.js';
+import { brokenRule, problem } from './errors.js';
+import { Type } from './common.schemas.js';
 import { openapi } from './openapi/document.js';
+import { version30 } from './openapi/version-3-0.js';
 import { reply, route } from './route.js';
 import type { Route } from './route.js';
 import type { Dependencies } from '../dependencies.js';
@@ -40,9 +42,15 @@ const files: Record<string, string> = {
   '/redoc/redoc.standalone.js': join(redoc, 'redoc.standalone.js'),
 };
 
+/** The versions of OpenAPI that the contract is told in. */
+const VIEWS = new Map<string, (document: Record<string, unknown>) => Record<string, unknown>>([
+  ['3.1', (document) => document],
+  ['3.0', version30],
+]);
+
 /** The contract and its pages (interface, "Contract discovery"): 404 when ENABLE_API_DOCS is false. */
 export function documentRoutes(described: readonly Route[]): Route[] {
-  let document: string | undefined;
+  const documents = new Map<string, string>();
   const page = (path: string, summary: string, content: () => string | Promise<string | Buffer>, type: string) =>
     route({
       method: 'GET',
@@ -58,17 +66,33 @@ export function documentRoutes(described: readonly Route[]): Route[] {
         return reply(200, await content(), {
           'Content-Type': type,
           'Content-Security-Policy': POLICY,
-          'Cache-Control': type.startsWith('text/html') || path === '/openapi.json' ? 'no-cache' : 'max-age=3600',
+          'Cache-Control': type.startsWith('text/html') ? 'no-cache' : 'max-age=3600',
         });
       },
     });
   return [
-    page(
-      '/openapi.json',
-      'The OpenAPI 3.1 document',
-      () => (document ??= JSON.stringify(openapi(described))),
-      'application/json; charset=utf-8',
-    ),
+    route({
+      method: 'GET',
+      path: '/openapi.json',
+      hidden: true,
+      tag: 'Contract',
+      summary: 'The OpenAPI document: 3.1, or 3.0 by ?version=3.0',
+      access: anyone,
+      rateLimit: 'none',
+      query: Type.Object({ version: Type.Optional(Type.String()) }),
+      responses: { 200: undefined },
+      handle: ({ services, query: { version = '3.1' } }) => {
+        requireEnabled(services);
+        const view = VIEWS.get(version);
+        if (!view) throw brokenRule('version', 'UNKNOWN_VERSION', `must be ${[...VIEWS.keys()].join(' or ')}`);
+        if (!documents.has(version)) documents.set(version, JSON.stringify(view(openapi(described))));
+        return reply(200, documents.get(version), {
+          'Content-Type': 'application/json; charset=utf-8',
+          'Content-Security-Policy': POLICY,
+          'Cache-Control': 'no-cache',
+        });
+      },
+    }),
     page('/docs', 'Interactive documentation', () => swaggerPage, 'text/html; charset=utf-8'),
     page('/docs/start.js', 'Starts the documentation', () => swaggerStart, TYPES.js!),
     page('/redoc', 'Reference documentation', () => redocPage, 'text/html; charset=utf-8'),

@@ -115,7 +115,7 @@ export const reasons: Record<string, Reason> = {
   'openapi-fetch': { why: 'the client that the contract test generates: its calls' },
   'openapi-typescript': {
     why: 'the client that the contract test generates: its types',
-    by: 'test/contract/client.test.ts',
+    by: 'test/clients/typescript.test.ts',
   },
   'dependency-cruiser': {
     why: 'the direction of features and circles of imports, with types counted',

@@ -1,0 +1,20 @@
+import { registered } from '../errors.js';
+
+const BEGIN = '<!-- errors: written by npm run openapi -->';
+const END = '<!-- errors: end -->';
+
+/** Every registered code with its status and sentence, in the order of the statuses. */
+function errorsTable(): string {
+  const rows = registered()
+    .sort((a, b) => a.status - b.status || (a.code < b.code ? -1 : 1))
+    .map(({ code, status, detail }) => `| ${status} | \`${code}\` | ${detail.replaceAll('|', '\\|')} |`);
+  return ['| status | code | meaning |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** docs/api.md with the present table of errors between its marks. @throws Error where the marks are gone */
+export function withErrorsTable(page: string): string {
+  const [before, rest] = page.split(BEGIN);
+  const after = rest?.split(END)[1];
+  if (after === undefined) throw new Error(`docs/api.md has no place for the errors: ${BEGIN} … ${END}`);
+  return `${before}${BEGIN}\n\n${errorsTable()}\n\n${END}${after}`;
+}

@@ -1,0 +1,51 @@
+import type { Break, Rule } from './fits.js';
+
+/** A break that was decided on, with its reason; `at` matches its place. The list is empty again with the next release. */
+export interface Allowed {
+  rule: Rule;
+  at: RegExp;
+  reason: string;
+}
+
+export const allowed: readonly Allowed[] = [
+  {
+    rule: 'header-removed',
+    at: / X-(Request-ID|Correlation-ID|RateLimit-(Limit|Remaining|Reset))$/,
+    reason: 'they come with every answer as before: the document says so once, instead of at each status',
+  },
+  {
+    rule: 'operation-id-changed',
+    at: /^/,
+    reason: 'names as one would type them, once; test/contract/operation-ids.test.ts freezes them',
+  },
+  {
+    rule: 'request-narrowed',
+    at: / (query (from|to)|header x-device-time)$/,
+    reason: 'a pattern that says what the formats said, which no generator could read in a parameter',
+  },
+  ...(['request-narrowed', 'request-field-required'] as const).map((rule) => ({
+    rule,
+    at: /^POST \/api\/sync\/(bulk|check-conflicts|sessions|responses) body/,
+    reason: 'the shape of an item is told by name; one that does not fit it is answered as rejected, as before',
+  })),
+  {
+    rule: 'request-narrowed',
+    at: /^POST \/api\/webhooks\/(datacapture|redcap)\/det body$/,
+    reason: 'the form of a trigger was told as a text; its fields have names',
+  },
+  {
+    rule: 'answer-field-optional',
+    at: /^POST \/api\/auth\/login 200\.(tokens|user)$/,
+    reason: 'the three answers of a login are one object, as generators can read it; what comes is the same',
+  },
+];
+
+/** The breaks that nobody has decided on, and the decisions that no break needs. */
+export function undecided(
+  breaks: readonly Break[],
+  list: readonly Allowed[] = allowed,
+): { breaks: Break[]; unused: Allowed[] } {
+  const meant = (one: Break) => list.find(({ rule, at }) => rule === one.rule && at.test(one.at));
+  const used = new Set(breaks.map(meant));
+  return { breaks: breaks.filter((one) => !meant(one)), unused: list.filter((one) => !used.has(one)) };
+}

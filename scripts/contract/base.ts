@@ -1,0 +1,39 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { isObject } from './alternatives.js';
+import type { Json } from './alternatives.js';
+
+const FILE = join('docs', 'contract', 'base.json.gz');
+/** What says nothing of what is taken and answered. */
+const WORDS = new Set(['description', 'summary', 'example', 'examples', 'tags', 'externalDocs', 'servers', 'title']);
+/** Whose keys are names and no keywords. */
+const NAMED = new Set([
+  'properties',
+  'patternProperties',
+  'paths',
+  'webhooks',
+  'responses',
+  'headers',
+  'content',
+  'schemas',
+]);
+
+/** The contract of the last release, as it was kept. */
+export const readBase = (root: string): Json =>
+  JSON.parse(gunzipSync(readFileSync(join(root, FILE))).toString('utf8')) as Json;
+
+/** Keeps a contract as that of the last release, without its words. */
+export function writeBase(root: string, document: Json): void {
+  writeFileSync(join(root, FILE), gzipSync(JSON.stringify(withoutWords(document, false)), { level: 9 }));
+}
+
+function withoutWords(value: unknown, named: boolean): unknown {
+  if (Array.isArray(value)) return value.map((item) => withoutWords(item, false));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => named || !(WORDS.has(key) || key.startsWith('x-')))
+      .map(([key, item]) => [key, withoutWords(item, !named && NAMED.has(key))]),
+  );
+}

@@ -1,0 +1,57 @@
+import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Where a device keeps what it has not delivered yet. In a browser the same on IndexedDB. */
+export interface Store {
+  put(key: string, value: unknown): Promise<void>;
+  get<T>(key: string): Promise<T | undefined>;
+  /** In the order of their names. */
+  keys(prefix: string): Promise<string[]>;
+  remove(key: string): Promise<void>;
+}
+
+/**
+ * A folder with a file for each key. A value is on the disk when `put` returns, and is never half there: power may go
+ * at any time. Keys are file names.
+ */
+export class FolderStore implements Store {
+  constructor(private readonly folder: string) {}
+
+  async put(key: string, value: unknown): Promise<void> {
+    await mkdir(this.folder, { recursive: true, mode: 0o700 });
+    const beside = this.file(`${key}.new`);
+    const file = await open(beside, 'w', 0o600);
+    try {
+      await file.writeFile(JSON.stringify(value));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(beside, this.file(key));
+  }
+
+  async get<T>(key: string): Promise<T | undefined> {
+    try {
+      return JSON.parse(await readFile(this.file(key), 'utf8')) as T;
+    } catch (fault) {
+      if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw fault;
+    }
+  }
+
+  async keys(prefix: string): Promise<string[]> {
+    await mkdir(this.folder, { recursive: true, mode: 0o700 });
+    return (await readdir(this.folder))
+      .filter((name) => name.startsWith(prefix) && name.endsWith('.json'))
+      .map((name) => name.slice(0, -'.json'.length))
+      .sort();
+  }
+
+  async remove(key: string): Promise<void> {
+    await rm(this.file(key), { force: true });
+  }
+
+  private file(key: string): string {
+    return join(this.folder, `${key}.json`);
+  }
+}
