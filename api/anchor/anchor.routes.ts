@@ -248,6 +248,8 @@ export const anchorRoutes = [
     operationId: 'listAnchorHistory',
     tag: 'Anchor date',
     summary: 'List the anchor date history, newest first',
+    description:
+      'Every change of the date: from what to what, by whom, why, and from which source. Entries never change.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Type.Array(HistoryEntry) },

@@ -12,6 +12,7 @@ import {
   named,
   input,
   extended,
+  Json,
 } from '../http/common.schemas.js';
 import { Signature } from '../identity/reauthentication.schemas.js';
 import { VersionSummary } from '../scheduling/schedule-versions.schemas.js';
@@ -21,7 +22,8 @@ const Named = record('AnchorFinding', {
   message: Type.String(),
   rule: Type.Optional(Type.String()),
 });
-const Ref = nullable(Type.Record(Type.String(), Type.Unknown()));
+const Ref = nullable(Json);
+export const ActorType = named('ActorType', oneOf('user', 'system', 'participant', 'workflow'));
 export const AnchorStatus = named('AnchorStatus', oneOf('unset', 'provisional', 'finalized'));
 
 /** Interface, "Anchor response". `partial_value` says `2024-02` or `2024` where the precision is partial. */
@@ -45,15 +47,9 @@ export const Anchor = record('AnchorDate', {
   created_at: Instant,
   updated_at: Instant,
 });
-const result = oneOf(
-  'none',
-  'validation_failed',
-  'override_required',
-  'unchanged',
-  'proposed',
-  'set',
-  'changed',
-  'finalized',
+const result = named(
+  'EvaluationResult',
+  oneOf('none', 'validation_failed', 'override_required', 'unchanged', 'proposed', 'set', 'changed', 'finalized'),
 );
 export const AnchorWithEvaluation = extended('AnchorDateEvaluated', Anchor, {
   evaluation: Type.Object({
@@ -99,7 +95,7 @@ export const HistoryEntry = record('AnchorHistoryEntry', {
   previous_enrollment_date: nullable(IsoDate),
   change_delta_days: nullable(Type.Integer()),
   actor_user_id: nullable(Uuid),
-  actor_type: oneOf('user', 'system', 'participant', 'workflow'),
+  actor_type: ActorType,
   reason: nullable(Type.String()),
   request_id: extension(nullable(Type.String()), 'the request that made the entry'),
   schedule_version_created_id: extension(nullable(Uuid), 'the schedule version that the entry made'),

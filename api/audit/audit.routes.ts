@@ -42,6 +42,8 @@ export const auditRoutes = [
     path: '/api/audit',
     operationId: 'listAuditRecords',
     summary: 'List audit records, newest first',
+    description:
+      'Answers who did what, when and to which record, of the studies that the caller sees. The filters narrow it; the records themselves never change.',
     transaction: 'read',
     query: Type.Object({
       ...paging,
@@ -86,6 +88,8 @@ export const auditRoutes = [
     path: '/api/audit/verify',
     operationId: 'verifyAudit',
     summary: 'Verify audit chains against their checkpoints',
+    description:
+      'Calculates every hash again and compares it with the checkpoints. `valid` is false where something was changed; `first_bad_id` names the first record that does not hold. Large logs take long: start a verification in the background instead.',
     query: ofStudy,
     responses: { 200: Verdict },
     handle: ({ services, studyId }) => verify(services, studyId),
@@ -113,6 +117,8 @@ export const auditRoutes = [
     path: '/api/audit-verifications/{verification_id}',
     operationId: 'getAuditVerification',
     summary: 'Get the progress and result of an audit verification',
+    description:
+      'Says how far the verification is and, once it is completed, whether the chains hold, or the first record that does not. 404 where there is no such verification.',
     transaction: 'read',
     responses: { 200: response(Verification, { etag: true }) },
     handle: async ({ tx, params }) => tagged(await verification(tx, params.verification_id)),
@@ -123,6 +129,8 @@ export const auditRoutes = [
     path: '/api/audit/checkpoints',
     operationId: 'listAuditCheckpoints',
     summary: 'List signed audit checkpoints, newest first',
+    description:
+      'Each signs the head of a chain at an instant. Keep them outside of the service: what is changed later does not fit them.',
     transaction: 'read',
     query: Type.Object({ ...paging, study_id: Type.Optional(Uuid) }),
     responses: { 200: listOf(Checkpoint) },
@@ -150,6 +158,8 @@ export const auditRoutes = [
     path: '/api/audit/checkpoints/{id}/consistency',
     operationId: 'getCheckpointConsistencyProof',
     summary: 'Get a consistency proof between two checkpoints',
+    description:
+      'Proves that the later of two checkpoints continues the earlier one (`from`): nothing before it was changed. 400 where the two are of different chains.',
     transaction: 'read',
     query: Type.Object({ from: Uuid }),
     responses: { 200: ConsistencyProof, 400: undefined },
@@ -177,6 +187,8 @@ export const auditRoutes = [
     operationId: 'getAuditPublicKey',
     tag: 'Audit',
     summary: 'Get the public key of the checkpoints',
+    description:
+      'The Ed25519 key that signs checkpoints, with its id; `format=pem` as a file. Compare it with one that you had before. 503 where no key is set.',
     access: anyone,
     query: Type.Object({ format: Type.Optional(oneOf('json', 'pem')) }),
     responses: { 200: response(PublicKey, { mediaTypes: ['application/x-pem-file'] }), 503: undefined },

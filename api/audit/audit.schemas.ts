@@ -10,6 +10,8 @@ import {
   record,
   input,
   named,
+  WorkStatus,
+  about,
 } from '../http/common.schemas.js';
 
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
@@ -36,7 +38,7 @@ export const NewAuditRecord = input('ComplianceAction', {
   resource_type: text(60, 1),
   resource_id: text(200, 1),
   reason: Reason,
-  metadata: Type.Optional({ ...Json, description: 'what belongs to it, up to 10,000 characters of JSON' }),
+  metadata: Type.Optional(about(Json, 'what belongs to it, up to 10,000 characters of JSON')),
 });
 
 export const Verdict = record('AuditVerdict', {
@@ -55,7 +57,7 @@ export const Verification = named(
     {
       verification_id: Uuid,
       study_id: nullable(Uuid),
-      status: oneOf('pending', 'running', 'completed', 'failed'),
+      status: WorkStatus,
       progress: Type.Object({
         rows_verified: Type.Integer(),
         rows_total: Type.Integer(),

@@ -1,3 +1,4 @@
+import { FORMER_PATH } from '../http/conventions/deprecation.js';
 import { listSyncs } from '../../db/capture/datacapture-syncs.queries.js';
 import { inStudy } from '../http/access.js';
 import { accepted, route } from '../http/route.js';
@@ -9,6 +10,7 @@ const start = (path: '/api/datacapture/sync/{study_id}' | '/api/redcap/sync/{stu
     method: 'POST',
     path,
     operationId: path === '/api/datacapture/sync/{study_id}' ? 'startCaptureSync' : 'startRedcapSync',
+    ...(path === '/api/redcap/sync/{study_id}' && { deprecated: FORMER_PATH }),
     tag: 'Capture system',
     summary:
       path === '/api/datacapture/sync/{study_id}'
@@ -48,6 +50,7 @@ export const datacaptureSyncRoutes = [
     operationId: 'listCaptureSyncs',
     tag: 'Capture system',
     summary: 'List syncs and polls of a study, newest first',
+    description: 'Runs that read the capture system, by hand or by themselves, with what they read and changed.',
     access: inStudy(),
     transaction: 'read',
     query: schema.SyncPage,

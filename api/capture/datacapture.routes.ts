@@ -1,3 +1,4 @@
+import { FORMER_PATH } from '../http/conventions/deprecation.js';
 import { inStudy } from '../http/access.js';
 import { etagOf } from '../http/conventions/etag.js';
 import { reply, route, response } from '../http/route.js';
@@ -53,14 +54,19 @@ const OPERATIONS = {
 const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
   const operations = OPERATIONS[prefix];
   const tag = 'Capture system';
-  const former = prefix === '/api/redcap' ? ' (former path)' : '';
+  const isFormer = prefix === '/api/redcap';
+  const former = isFormer ? ' (former path)' : '';
+  const deprecated = isFormer ? { deprecated: FORMER_PATH } : {};
   return [
     route({
       method: 'GET',
       path: `${prefix}/config/{study_id}`,
       operationId: operations.get,
+      ...deprecated,
       tag,
       summary: `Get the capture-system configuration${former}`,
+      description:
+        'How the study and its capture system are connected and mapped. Token and secret are never returned. 404 CONFIG_NOT_FOUND where there is none.',
       access: reader,
       transaction: 'read',
       responses: { 200: response(schema.Config, { etag: true }) },
@@ -73,6 +79,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       method: 'PATCH',
       path: `${prefix}/config/{study_id}`,
       operationId: operations.save,
+      ...deprecated,
       tag,
       summary: `Create or change the capture-system configuration${former}`,
       description:
@@ -95,8 +102,11 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       method: 'GET',
       path: `${prefix}/config/{study_id}/event-mapping`,
       operationId: operations.mapping,
+      ...deprecated,
       tag,
       summary: `Get the event mapping${former}`,
+      description:
+        'Which event of the capture system stands for which battery and days, and the instrument of enrollment. 404 CONFIG_NOT_FOUND where the study has no configuration.',
       access: reader,
       transaction: 'read',
       responses: { 200: response(schema.EventMapping, { etag: true }) },
@@ -110,8 +120,11 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       method: 'PUT',
       path: `${prefix}/config/{study_id}/event-mapping`,
       operationId: operations.replace,
+      ...deprecated,
       tag,
       summary: `Replace the event mapping${former}`,
+      description:
+        'The mapping is replaced as a whole. What the capture system does not know is named in `warnings`; `?strict=true` refuses it with 400 UNKNOWN_NAMES.',
       access: configurer,
       query: schema.StrictQuery,
       body: schema.EventMappingPut,
@@ -133,6 +146,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       method: 'POST',
       path: `${prefix}/config/{study_id}/test-connection`,
       operationId: operations.test,
+      ...deprecated,
       tag,
       summary: `Test the connection${former}`,
       description: 'Stores the project id and the result: `sync_status` becomes `active` or `error`.',
@@ -152,8 +166,11 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       method: 'GET',
       path: `${prefix}/config/{study_id}/instruments`,
       operationId: operations.instruments,
+      ...deprecated,
       tag,
       summary: `List the capture system's instruments${former}`,
+      description:
+        'Asks the capture system for its instruments, by name and label. 404 CONFIG_NOT_FOUND where the study has no configuration.',
       access: reader,
       responses: { 200: schema.Instruments },
       handle: async ({ params, services }) => {
@@ -168,8 +185,10 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       method: 'GET',
       path: `${prefix}/config/{study_id}/events`,
       operationId: operations.events,
+      ...deprecated,
       tag,
       summary: `List the capture system's events${former}`,
+      description: 'Asks the capture system for its events. 404 CONFIG_NOT_FOUND where the study has no configuration.',
       access: reader,
       responses: { 200: schema.CaptureEvents },
       handle: async ({ params, services }) => {
@@ -181,8 +200,10 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       method: 'GET',
       path: `${prefix}/status/{study_id}`,
       operationId: operations.status,
+      ...deprecated,
       tag,
       summary: `Get the capture-system integration status${former}`,
+      description: 'Whether the connection works, the last sync, and what waits to be pushed.',
       access: reader,
       transaction: 'read',
       responses: { 200: schema.CaptureStatus },
@@ -198,6 +219,7 @@ const syncEventsAt = (
     method: 'POST',
     path,
     operationId: path.includes('/redcap/') ? 'syncRedcapEvents' : 'syncCaptureEvents',
+    ...(path.includes('/redcap/') && { deprecated: FORMER_PATH }),
     tag: 'Capture system',
     summary: `Create visit windows from the capture system's events${path.includes('/redcap/') ? ' (former path)' : ''}`,
     description:

@@ -38,7 +38,7 @@ const push = {
   session_id: Uuid,
   study_id: Uuid,
   participant_id: Uuid,
-  status: oneOf('pending', 'waiting', 'synced', 'failed', 'skipped'),
+  status: named('PushPhase', oneOf('pending', 'waiting', 'synced', 'failed', 'skipped')),
   requested_at: Instant,
   attempts: Type.Integer({ description: 'those that have ended, of all times that it was asked for' }),
   error_type: ErrorType,

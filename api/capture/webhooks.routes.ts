@@ -1,3 +1,4 @@
+import { FORMER_PATH } from '../http/conventions/deprecation.js';
 import { findWebhookEvent, listWebhookEvents, retryWebhookEvent } from '../../db/capture/webhook-events.queries.js';
 import { listUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
 import { anyone, inStudy, roles, outsideStudy } from '../http/access.js';
@@ -21,6 +22,7 @@ const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det')
     method: 'POST',
     path,
     operationId: path === '/api/webhooks/datacapture/det' ? 'receiveTrigger' : 'receiveRedcapTrigger',
+    ...(path === '/api/webhooks/redcap/det' && { deprecated: FORMER_PATH }),
     tag: 'Capture system',
     summary:
       path === '/api/webhooks/datacapture/det'
@@ -66,6 +68,7 @@ export const webhookRoutes = [
     operationId: 'listWebhookEvents',
     tag: 'Capture system',
     summary: 'List received triggers, newest first',
+    description: 'Triggers of the capture system, with what became of each. A failed one can be retried.',
     access: inStudy(),
     transaction: 'read',
     query: WebhookEventQuery,
@@ -86,6 +89,8 @@ export const webhookRoutes = [
     operationId: 'retryTrigger',
     tag: 'Capture system',
     summary: 'Retry a failed trigger',
+    description:
+      'The trigger is processed once more, as if it had come now. One that has not failed is 409 NOT_FAILED.',
     access: inStudy('researcher', 'data_manager'),
     transaction: 'change',
     responses: { 202: WebhookEvent },

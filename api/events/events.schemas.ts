@@ -1,4 +1,4 @@
-import { AnchorStatus } from '../anchor/anchor.schemas.js';
+import { ActorType, AnchorStatus } from '../anchor/anchor.schemas.js';
 import {
   Instant,
   IsoDate,
@@ -43,7 +43,7 @@ export const Event = record('Event', {
 
 const Actor = record('EventActor', {
   user_id: nullable(Uuid),
-  type: oneOf('user', 'system', 'participant', 'workflow'),
+  type: ActorType,
 });
 const common = {
   history_id: Uuid,

@@ -58,6 +58,8 @@ export const exportRoutes = [
     operationId: 'getExport',
     tag,
     summary: 'Get the progress of a background export',
+    description:
+      '`status` is pending, running, completed or failed; a completed one has the size and the digest of its file until it expires.',
     access: exporters,
     transaction: 'read',
     responses: { 200: response(ExportStatus, { etag: true }) },

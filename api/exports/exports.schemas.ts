@@ -1,6 +1,18 @@
 import { datasetNames } from '../../db/exports/datasets.js';
 import { exportFormats } from '../../db/exports/write.js';
-import { Instant, IsoDate, Type, Uuid, nullable, oneOf, text, named, input, record } from '../http/common.schemas.js';
+import {
+  Instant,
+  IsoDate,
+  Type,
+  Uuid,
+  nullable,
+  oneOf,
+  text,
+  named,
+  input,
+  record,
+  Rows,
+} from '../http/common.schemas.js';
 
 export const DatasetName = named('DatasetName', oneOf(...datasetNames));
 export const NewExport = input('ExportCreate', {
@@ -31,7 +43,7 @@ export const ExportRows = record('ExportRows', {
   dataset: DatasetName,
   study_code: Type.String(),
   exported_at: Instant,
-  rows: Type.Array(Type.Record(Type.String(), Type.Unknown())),
+  rows: Rows,
 });
 export const ExportAccepted = record('ExportAccepted', { export_id: Uuid, status_url: Type.String() });
 export const ExportStatus = record('Export', {

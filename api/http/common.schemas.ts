@@ -34,20 +34,9 @@ export const Code = Type.String({
   maxLength: 64,
   pattern: '^(?!\\s)[^\\u0000-\\u001f\\u007f-\\u009f]*(?<!\\s)$',
 });
-/** Of a record that names persons: what a full import says of them, nobody here has seen. */
-export const claimed = {
-  imported: Type.Boolean({ description: 'it came with a full import' }),
-  imported_by: nullable(Uuid),
-  original_users: nullable(
-    Type.Record(Type.String(), Type.String(), { description: 'whom the imported document names, field by field' }),
-  ),
-};
 export const text = (maxLength: number, minLength = 0) => Type.String({ minLength, maxLength });
 /** Why somebody does what the record keeps for good: blanks are no reason. */
 export const Reason = Type.String({ minLength: 1, maxLength: 2_000, pattern: '\\S' });
-/** Any JSON object. */
-export const Json = Type.Record(Type.String(), Type.Unknown());
-
 /**
  * The schema under a name of its own: in the contract it stands once, under `components.schemas`, and everything else
  * refers to it. Each name is given once (api/http/openapi/components.ts refuses another schema under it).
@@ -69,6 +58,19 @@ function derived<S extends TSchema>(schema: S): S {
   return ($id === undefined ? schema : { ...rest, 'x-of': schema }) as S;
 }
 
+/** Any JSON object. */
+export const Json = named('JsonObject', Type.Record(Type.String(), Type.Unknown()));
+/** Texts by name. */
+export const TextMap = named('TextMap', Type.Record(Type.String(), Type.String()));
+/** Numbers by name. */
+export const NumberMap = named('NumberMap', Type.Record(Type.String(), Type.Number()));
+
+/** Of a record that names persons: what a full import says of them, nobody here has seen. */
+export const claimed = {
+  imported: Type.Boolean({ description: 'it came with a full import' }),
+  imported_by: nullable(Uuid),
+  original_users: nullable(about(TextMap, 'whom the imported document names, field by field')),
+};
 /** One of some words. */
 export const oneOf = <const T extends readonly string[]>(...values: T) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values] });
@@ -169,6 +171,8 @@ export const pageName = (item: TSchema): { $id?: string } => {
 
 /** Something that deserves to be told and refuses nothing. */
 export const Remark = record('Remark', { code: Type.String(), message: Type.String() });
+/** How far work in the background is. */
+export const WorkStatus = named('WorkStatus', oneOf('pending', 'running', 'completed', 'failed'));
 /** Rows as they stand in their tables. */
 export const Rows = named('Rows', Type.Array(Json));
 export const Fault = record('Fault', {

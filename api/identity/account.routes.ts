@@ -78,6 +78,8 @@ export const accountRoutes = [
     operationId: 'listLogins',
     tag,
     summary: 'List the current user’s logins',
+    description:
+      'Each login is a device that holds a refresh token: since when, from where, and which one the request belongs to.',
     access: outsideStudy(signedIn),
     transaction: 'read',
     query: Paged,
@@ -140,6 +142,8 @@ export const accountRoutes = [
     operationId: 'resendInvitation',
     tag: 'Users',
     summary: 'Resend an invitation',
+    description:
+      'Mails a new link to the account. One that is not active is 409 CONFLICT, too many links in a row are 429 QUOTA_EXCEEDED.',
     access: outsideStudy(roles('admin')),
     transaction: 'change',
     responses: { 202: Queued },

@@ -66,6 +66,7 @@ export const authRoutes = [
     operationId: 'getCurrentUser',
     tag: 'Authentication',
     summary: 'Get the current user',
+    description: 'The account of the access token: role, studies, sites, and whether a second factor is set up.',
     access: outsideStudy(signedIn),
     transaction: 'read',
     responses: { 200: User },

@@ -26,6 +26,8 @@ export const mfaRoutes = [
     operationId: 'getMfaStatus',
     tag: 'Authentication',
     summary: 'Get the second-factor status of the current user',
+    description:
+      'Says whether a second factor is set up, whether the role must have one, and how many recovery codes are left.',
     access: outsideStudy(signedIn),
     transaction: 'read',
     responses: { 200: MfaStatus },

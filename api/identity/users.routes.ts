@@ -12,6 +12,7 @@ export const userRoutes = [
     operationId: 'listUsers',
     tag: 'Users',
     summary: 'List users',
+    description: 'Accounts with role, studies and sites; `role`, `status` and `search` narrow it.',
     access: outsideStudy(roles('admin')),
     transaction: 'read',
     query: Type.Object({

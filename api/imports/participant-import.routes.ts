@@ -137,6 +137,7 @@ export const participantImportRoutes = [
     operationId: 'listParticipantImports',
     tag,
     summary: 'List participant imports, newest first',
+    description: 'Files that were imported, with how far each is and what became of its rows.',
     access: staff.read,
     transaction: 'read',
     query: Type.Object(paging),

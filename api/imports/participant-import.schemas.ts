@@ -1,4 +1,4 @@
-import { Instant, Type, Uuid, nullable, oneOf, record, Remark } from '../http/common.schemas.js';
+import { Instant, Type, Uuid, nullable, oneOf, record, Remark, TextMap, about } from '../http/common.schemas.js';
 
 const flag = (fallback: boolean, description: string) =>
   Type.Optional(Type.Boolean({ default: fallback, description }));
@@ -46,19 +46,24 @@ export const ImportResult = record('ParticipantImportResult', {
   error_count: Type.Integer({ description: 'rows that failed' }),
   updated_count: Type.Integer(),
   errors: Type.Array(
-    Type.Object({ row: Type.Integer(), ...RowFault, others: Type.Optional(Type.Array(Type.Object(RowFault))) }),
+    record('ImportRowFault', {
+      row: Type.Integer(),
+      ...RowFault,
+      others: Type.Optional(Type.Array(record('ImportFieldFault', RowFault))),
+    }),
     { description: 'one a row: its first fault, the others within it' },
   ),
-  imported_participants: Type.Array(Type.Object(Brief)),
+  imported_participants: Type.Array(record('ImportedParticipant', Brief)),
   skipped_participants: Type.Array(
-    Type.Object({ ...Brief, reason: oneOf('DUPLICATE_PARTICIPANT_CODE', 'DUPLICATE_IN_FILE', 'UNCHANGED') }),
+    record('SkippedParticipant', {
+      ...Brief,
+      reason: oneOf('DUPLICATE_PARTICIPANT_CODE', 'DUPLICATE_IN_FILE', 'UNCHANGED'),
+    }),
   ),
-  updated_participants: Type.Array(Type.Object({ ...Brief, fields: Type.Array(Type.String()) })),
+  updated_participants: Type.Array(record('UpdatedParticipant', { ...Brief, fields: Type.Array(Type.String()) })),
   created_sites: Type.Array(Type.String()),
   warnings: Type.Array(Remark),
-  file: Type.Record(Type.String(), Type.String(), {
-    description: 'what was found out about it: encoding, separator, sheet',
-  }),
+  file: about(TextMap, 'what was found out about it: encoding, separator, sheet'),
 });
 export const TemplateQuery = Type.Object({ format: Type.Optional(oneOf('csv', 'xlsx')) });
 export const ImportStatus = record('ParticipantImport', {

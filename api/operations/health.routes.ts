@@ -38,6 +38,8 @@ const basic = (path: '/api/health' | '/api/metrics/health') =>
     operationId: path === '/api/health' ? 'getLiveness' : 'getMetricsLiveness',
     tag: 'Health',
     summary: 'Liveness',
+    description:
+      'Answers as long as the process runs; it asks nothing else. Whether the service can work says `/api/health/detailed`.',
     access: anyone,
     rateLimit: 'none',
     responses: { 200: Basic },
@@ -56,6 +58,7 @@ export const healthRoutes = [
     operationId: 'getDatabaseHealth',
     tag: 'Health',
     summary: 'Database health',
+    description: 'Asks the database and says how long it took. 503 where it does not answer.',
     access: anyone,
     rateLimit: 'none',
     responses: { 200: One, 503: One },
@@ -70,6 +73,8 @@ export const healthRoutes = [
     operationId: 'getRedisHealth',
     tag: 'Health',
     summary: 'Redis health',
+    description:
+      'Asks Redis and says how long it took; `not_configured` where the service runs without it. 503 where it does not answer.',
     access: anyone,
     rateLimit: 'none',
     responses: { 200: One, 503: One },

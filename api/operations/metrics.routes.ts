@@ -119,6 +119,7 @@ export const metricsRoutes = [
     operationId: 'getPrometheusMetrics',
     tag: 'Metrics',
     summary: 'Get metrics in the Prometheus text format',
+    description: 'Counts and times of this process as text, for a scraper.',
     access: { ...anyone, note: 'METRICS_TOKEN, or an admin’s access token, as bearer' },
     rateLimit: 'none',
     responses: {

@@ -47,13 +47,16 @@ export const EligibilityStatus = named('EligibilityStatus', oneOf('pending', 'el
 const criterion = (answer: 'met' | 'present') =>
   Type.Record(
     Type.String(),
-    Type.Object(
-      {
-        [answer]: Type.Optional(nullable(Type.Boolean())),
-        value: Type.Optional(Type.Unknown()),
-        notes: Type.Optional(nullable(text(5000))),
-      },
-      { additionalProperties: false },
+    named(
+      answer === 'met' ? 'InclusionCriterion' : 'ExclusionCriterion',
+      Type.Object(
+        {
+          [answer]: Type.Optional(nullable(Type.Boolean())),
+          value: Type.Optional(Type.Unknown()),
+          notes: Type.Optional(nullable(text(5000))),
+        },
+        { additionalProperties: false },
+      ),
     ),
   );
 const assessed = {

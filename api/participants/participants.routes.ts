@@ -81,6 +81,7 @@ export const participantRoutes = [
     operationId: 'getParticipant',
     tag: 'Participants',
     summary: 'Get a participant',
+    description: 'A participant by its id. 404 where it is not there or out of reach.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Participant },

@@ -83,6 +83,7 @@ export const portalRoutes = [
     path: '/api/portal/me',
     operationId: 'getPortalParticipant',
     summary: 'Get the participant of the portal token',
+    description: 'The participant that the token speaks for, and the caregiver where one calls for it.',
     responses: { 200: PortalParticipant },
     handle: ({ actor: { id, study_id, participant_code, preferred_language, status } }) => ({
       id,
@@ -123,6 +124,8 @@ export const portalRoutes = [
     path: '/api/portal/overview',
     operationId: 'getPortalOverview',
     summary: 'Get the portal overview',
+    description:
+      'The study and whom to ask, on which channels the participant can be reached, and whether its results were passed on.',
     responses: { 200: PortalOverview },
     handle: ({ tx, actor }) => overview(tx, actor),
   }),
@@ -132,6 +135,7 @@ export const portalRoutes = [
     path: '/api/portal/data-status',
     operationId: 'getOwnDataStatus',
     summary: 'Get the delivery status of results',
+    description: 'Says whether results of the participant could not be handed to the capture system, without details.',
     responses: { 200: DataStatus },
     handle: async ({ tx, actor }) => ({ has_failed_sync: await hasFailedSync(tx, actor.id) }),
   }),

@@ -13,6 +13,7 @@ import {
   named,
   input,
   record,
+  NumberMap,
 } from '../http/common.schemas.js';
 
 export const MagicLink = named(
@@ -169,7 +170,7 @@ export const PortalResult = named(
         Type.Object({
           task: Type.String(),
           title: Type.Optional(Type.String({ description: 'of the module, where it has one' })),
-          metrics: Type.Record(Type.String(), Type.Number()),
+          metrics: NumberMap,
           summary_source: SummarySource,
           metric_titles: Type.Optional(
             Type.Record(Type.String(), Type.String(), {

@@ -63,6 +63,7 @@ export const reportRoutes = [
     path: '/api/reports/summary',
     operationId: 'getReportsSummary',
     summary: 'Report a summary across accessible studies',
+    description: 'Counts of studies, participants, sessions and visits in all studies that the caller sees.',
     responses: { 200: TotalsReport, 400: undefined },
     prefetch: ({ query, studyId }) => [study.totals({ study: studyId ?? null, ...query })],
     handle: ({ prefetched: [rows], query, studyId }) => {

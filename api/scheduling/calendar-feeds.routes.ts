@@ -69,6 +69,7 @@ export const calendarFeedRoutes = [
     operationId: 'revokeOwnCalendarFeed',
     transaction: 'change',
     summary: 'Revoke the own calendar feed',
+    description: 'The address of the caller’s own feed stops working at once. 404 where there is none.',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context }) => {
       await revokeOwnFeed({ tx, audit, actor, context });
@@ -81,6 +82,8 @@ export const calendarFeedRoutes = [
     operationId: 'listCalendarFeeds',
     tag: 'Portal',
     summary: 'List the calendar feeds of a participant and its caregivers',
+    description:
+      'The feeds of the participant and of its caregivers, each with its secret address: whoever has that sees the visits.',
     access: staff.participants,
     transaction: 'read',
     query: Paged,
@@ -117,6 +120,8 @@ export const calendarFeedRoutes = [
     operationId: 'revokeCalendarFeed',
     tag: 'Portal',
     summary: 'Revoke a calendar feed of a participant',
+    description:
+      'The address stops working at once; calendars that subscribed to it show no visits any more. 404 where there is no such feed.',
     access: staff.participants,
     transaction: 'change',
     responses: { 204: undefined },

@@ -1,7 +1,7 @@
 import { listVersions } from '../../db/scheduling/schedule-versions.queries.js';
 import { inStudy } from '../http/access.js';
 import { route, tagged, response } from '../http/route.js';
-import { IsoDate, Type, Uuid, nullable, oneOf, record, extended } from '../http/common.schemas.js';
+import { IsoDate, Type, Uuid, nullable, oneOf, record, extended, Json } from '../http/common.schemas.js';
 import { versionDiff, versionWithVisits } from './schedule-versions.service.js';
 import { scheduleAsOf } from './as-of.service.js';
 import { AsOf } from '../participants/as-of.schemas.js';
@@ -23,7 +23,7 @@ const VersionWithVisits = extended('ScheduleVersion', VersionSummary, {
   participant_id: Uuid,
   study_id: Uuid,
   superseded_by_id: nullable(Uuid),
-  scheduling_settings: Type.Record(Type.String(), Type.Unknown()),
+  scheduling_settings: Json,
   visits: Type.Array(Visit),
 });
 const Schedule = record('Schedule', {
@@ -68,6 +68,7 @@ export const scheduleVersionRoutes = [
     operationId: 'listScheduleVersions',
     tag: 'Schedules',
     summary: 'List schedule versions',
+    description: 'Each version with the date that it was made from, newest last; one at most is current.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Type.Array(VersionSummary) },
@@ -92,6 +93,8 @@ export const scheduleVersionRoutes = [
     operationId: 'compareScheduleVersions',
     tag: 'Schedules',
     summary: 'Compare two schedule versions',
+    description:
+      'Each visit of the two versions: moved, unchanged, added or removed. 404 where one of them is not there.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Diff },

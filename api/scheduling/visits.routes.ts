@@ -30,6 +30,7 @@ export const visitRoutes = [
     operationId: 'listVisitWindows',
     tag: 'Schedules',
     summary: 'List visit windows',
+    description: 'The planned visits of a study, each with its target day and its days before and after.',
     access: inStudy(),
     transaction: 'read',
     query: Type.Object({
@@ -63,6 +64,7 @@ export const visitRoutes = [
     operationId: 'getVisitWindow',
     tag: 'Schedules',
     summary: 'Get a visit window',
+    description: 'A visit window by its id. 404 where it is not there.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: VisitWindow },
@@ -163,6 +165,8 @@ export const visitRoutes = [
     operationId: 'getVisit',
     tag: 'Visits',
     summary: 'Get a visit',
+    description:
+      'A visit with its window, its status and what it was moved by. 404 where it is not there or out of reach.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Visit },

@@ -1,5 +1,18 @@
 import { BehaviourInput } from '../../workflows/domain/simulation/behaviour.js';
-import { Instant, IsoDate, Json, Type, Uuid, nullable, oneOf, input, named, record } from '../http/common.schemas.js';
+import {
+  Instant,
+  IsoDate,
+  Json,
+  Type,
+  Uuid,
+  nullable,
+  input,
+  named,
+  record,
+  WorkStatus,
+  TextMap,
+  about,
+} from '../http/common.schemas.js';
 
 const counts = {
   participants: Type.Integer({ minimum: 1, maximum: 5_000 }),
@@ -23,11 +36,10 @@ export const NewSimulation = input('SimulationCreate', {
   behaviour: Type.Optional(BehaviourInput),
 });
 
-const SimulationStatus = named('SimulationStatus', oneOf('pending', 'running', 'completed', 'failed'));
 const fields = {
   simulation_id: Uuid,
   study_id: Uuid,
-  status: SimulationStatus,
+  status: WorkStatus,
   progress: Type.Number({ description: '0 to 1' }),
   ...counts,
   seed: Type.Integer(),
@@ -42,15 +54,16 @@ const fields = {
 export const SimulationSummary = named('SimulationSummary', Type.Object(fields));
 export const Simulation = record('Simulation', {
   ...fields,
-  result: nullable({
-    ...Json,
-    description:
+  result: nullable(
+    about(
+      Json,
       'totals, adherence, missed_windows, visits_per_day, load_by_weekday, enrolment, anchors, reanchorings, clashes, time, checks',
-  }),
-  plots: Type.Record(Type.String(), Type.String(), { description: 'the plots’ paths by name, once it is completed' }),
+    ),
+  ),
+  plots: about(TextMap, 'the plots’ paths by name, once it is completed'),
 });
 export const SimulationAccepted = record('SimulationAccepted', {
   simulation_id: Uuid,
-  status: SimulationStatus,
+  status: WorkStatus,
   status_url: Type.String(),
 });

@@ -10,9 +10,9 @@ import {
   earlierOverrides,
   listOf,
   nullable,
-  oneOf,
   pageOf,
   record,
+  WorkStatus,
 } from '../http/common.schemas.js';
 import type { Static } from '../http/common.schemas.js';
 import { withEarlierOverrides } from './earlier-overrides.service.js';
@@ -53,7 +53,7 @@ const PolicySet = Type.Unsafe<Static<typeof SavedPolicy> | Static<typeof DryRun>
 });
 const Reanchoring = record('Reanchoring', {
   change_id: Type.String(),
-  status: oneOf('pending', 'running', 'completed', 'failed'),
+  status: WorkStatus,
   seen: Type.Integer(),
   total: Type.Integer(),
   moved: Type.Integer(),
@@ -74,6 +74,7 @@ export const policyRoutes = [
     operationId: 'getEnrollmentPolicy',
     tag: 'Anchor policy',
     summary: 'Get the current enrollment policy',
+    description: 'The policy by which enrollment dates are decided now, with every default filled in.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: response(Policy, { etag: true }) },
@@ -120,6 +121,8 @@ export const policyRoutes = [
     operationId: 'listPolicyVersions',
     tag: 'Anchor policy',
     summary: 'List versions of the enrollment policy, newest first',
+    description:
+      'Each version that was ever in force, with who set it and when. A decision names the version that it was made by.',
     access: inStudy(),
     transaction: 'read',
     query: Paged,
@@ -132,6 +135,7 @@ export const policyRoutes = [
     operationId: 'getPolicyVersion',
     tag: 'Anchor policy',
     summary: 'Get a version of the enrollment policy',
+    description: 'A version of the policy by its number. 404 where there is no such version.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: PolicyVersion },

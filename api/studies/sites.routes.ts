@@ -13,6 +13,7 @@ export const siteRoutes = [
     operationId: 'listSites',
     tag: 'Sites',
     summary: 'List the study’s sites',
+    description: 'The sites of the study that the caller sees.',
     access: inStudy(),
     transaction: 'read',
     query: Type.Object({
@@ -36,6 +37,7 @@ export const siteRoutes = [
     operationId: 'createSite',
     tag: 'Sites',
     summary: 'Add a site',
+    description: 'Adds a site with its time zone. A site_code that the study has already is 409 SITE_CODE_TAKEN.',
     access: inStudy('researcher'),
     transaction: 'change',
     body: NewSite,
@@ -49,6 +51,7 @@ export const siteRoutes = [
     operationId: 'getSite',
     tag: 'Sites',
     summary: 'Get a site',
+    description: 'A site by its id. 404 where it is not there or out of reach.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Site },
@@ -60,6 +63,8 @@ export const siteRoutes = [
     operationId: 'updateSite',
     tag: 'Sites',
     summary: 'Change a site',
+    description:
+      'Only the fields that are given change. Another time zone plans the visits of its participants again in the background. A site_code that the study has already is 409 SITE_CODE_TAKEN.',
     access: inStudy('researcher'),
     transaction: 'change',
     body: SiteChange,

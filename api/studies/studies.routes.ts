@@ -12,6 +12,7 @@ export const studyRoutes = [
     operationId: 'listStudies',
     tag: 'Studies',
     summary: 'List studies',
+    description: 'The studies that the caller is assigned to; an admin sees all. `status` and `search` narrow it.',
     access: inStudy(),
     transaction: 'read',
     query: Type.Object({
@@ -51,6 +52,7 @@ export const studyRoutes = [
     operationId: 'getStudy',
     tag: 'Studies',
     summary: 'Get a study',
+    description: 'A study with its configuration. 404 where it is not there or out of reach.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Study },
@@ -62,6 +64,8 @@ export const studyRoutes = [
     operationId: 'updateStudy',
     tag: 'Studies',
     summary: 'Change a study; `config` is merged',
+    description:
+      'Only the fields that are given change; `config` is merged (RFC 7396). What schedules depend on is planned again in the background. A study_code that is taken is 409 STUDY_CODE_TAKEN.',
     access: inStudy('researcher'),
     transaction: 'change',
     body: StudyChange,

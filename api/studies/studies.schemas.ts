@@ -15,6 +15,7 @@ import {
   record,
   input,
   extended,
+  about,
 } from '../http/common.schemas.js';
 
 export const StudyStatus = named('StudyStatus', oneOf('draft', 'active', 'paused', 'completed', 'archived'));
@@ -25,11 +26,10 @@ const GivenIntegrationMode = {
   description: '`redcap` is taken for `datacapture`',
 };
 const ConsentMode = named('ConsentMode', oneOf('none', 'external', 'econsent'));
-const config = {
-  ...Json,
-  description:
-    'enrollment_date_policy, scheduling_mode (legacy, the default, or edc), notifications, portal_results (what participants see of their results: none, the default, or summary), public_name (what participants call the study: a text, or texts by language; default study_name), contact ({name, email, phone}: whom participants may ask), signatures (`reauthenticate`: signing asks for password or code again, default true in production) and further settings; PATCH merges (RFC 7396)',
-};
+const config = about(
+  Json,
+  'enrollment_date_policy, scheduling_mode (legacy, the default, or edc), notifications, portal_results (what participants see of their results: none, the default, or summary), public_name (what participants call the study: a text, or texts by language; default study_name), contact ({name, email, phone}: whom participants may ask), signatures (`reauthenticate`: signing asks for password or code again, default true in production) and further settings; PATCH merges (RFC 7396)',
+);
 
 export const Study = record('Study', {
   id: Uuid,

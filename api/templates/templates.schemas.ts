@@ -13,6 +13,7 @@ import {
   record,
   input,
   extended,
+  TextMap,
 } from '../http/common.schemas.js';
 
 const Slug = Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 100 });
@@ -92,18 +93,21 @@ export const Design = named(
         ),
       ),
       capture: nullable(
-        Type.Object(
-          {
-            enrollment_instrument: nullable(text(200)),
-            enrollment_event: nullable(text(200)),
-            participant_field_mapping: Type.Record(Type.String(), Type.String()),
-            event_battery_mapping: Type.Record(
-              Type.String(),
-              Type.Object({ battery: Battery, target_day: Day, window_before: Days, window_after: Days }, closed),
-            ),
-            data_field_mapping: Json,
-          },
-          closed,
+        named(
+          'TemplateCapture',
+          Type.Object(
+            {
+              enrollment_instrument: nullable(text(200)),
+              enrollment_event: nullable(text(200)),
+              participant_field_mapping: TextMap,
+              event_battery_mapping: Type.Record(
+                Type.String(),
+                Type.Object({ battery: Battery, target_day: Day, window_before: Days, window_after: Days }, closed),
+              ),
+              data_field_mapping: Json,
+            },
+            closed,
+          ),
         ),
       ),
     },

@@ -19,6 +19,7 @@ import {
   record,
   input,
   Rows,
+  about,
 } from '../http/common.schemas.js';
 import type { TSchema } from '../http/common.schemas.js';
 import { VisitWindow } from '../scheduling/schedules.schemas.js';
@@ -167,9 +168,9 @@ const head = {
   visits: Rows,
   sessions: Rows,
   audit_head: nullable(
-    Type.Object(
-      { chain: Type.String(), seq: Type.Integer(), hash: Type.String() },
-      { description: 'the last record of the study’s audit chain at that instant' },
+    about(
+      record('AuditHead', { chain: Type.String(), seq: Type.Integer(), hash: Type.String() }),
+      'the last record of the study’s audit chain at that instant',
     ),
   ),
 };
@@ -208,7 +209,7 @@ export const WantedWindow = input('VisitWindowPut', {
 const authored = {
   action: oneOf('created', 'updated', 'unchanged'),
   dry_run: Type.Boolean(),
-  changes: Type.Array(Type.Object({ path: Type.String(), from: Type.Unknown(), to: Type.Unknown() }), {
+  changes: Type.Array(record('AuthoredChange', { path: Type.String(), from: Type.Unknown(), to: Type.Unknown() }), {
     description: 'what differs from what stood there',
   }),
 };

@@ -39,6 +39,7 @@ export const batteryRoutes = [
     operationId: 'listTasks',
     tag: 'Batteries',
     summary: 'List cognitive tasks with their settings',
+    description: 'Every cognitive task with the settings that a battery may give it and the metrics that it yields.',
     access: signedIn,
     query: Paged,
     responses: { 200: listOf(TaskInfo) },
@@ -61,6 +62,8 @@ export const batteryRoutes = [
     operationId: 'listBatteries',
     tag: 'Batteries',
     summary: 'List batteries',
+    description:
+      'The batteries of the studies that the caller sees, drafts and retired ones included; `status` narrows it.',
     access: inStudy(),
     transaction: 'read',
     query: Type.Object({
@@ -99,6 +102,7 @@ export const batteryRoutes = [
     operationId: 'getBattery',
     tag: 'Batteries',
     summary: 'Get a battery',
+    description: 'A battery with its modules in order. 404 where it is not there or out of reach.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Battery },
@@ -124,6 +128,8 @@ export const batteryRoutes = [
     operationId: 'deleteBattery',
     tag: 'Batteries',
     summary: 'Delete an unused battery',
+    description:
+      'Deletes a battery that nothing uses, with its versions. One that windows, visits, sessions or the mapping use is 409 BATTERY_IN_USE: retire it instead.',
     access: staff.configure,
     transaction: 'change',
     responses: { 204: undefined },
@@ -138,6 +144,8 @@ export const batteryRoutes = [
     operationId: 'listBatteryVersions',
     tag: 'Batteries',
     summary: 'List versions of a battery, newest first',
+    description:
+      'Each publication keeps a version that no later change touches; sessions name the version that they were held with.',
     access: inStudy(),
     transaction: 'read',
     query: Paged,
@@ -168,6 +176,8 @@ export const batteryRoutes = [
     operationId: 'duplicateBattery',
     tag: 'Batteries',
     summary: 'Duplicate a battery as a draft',
+    description:
+      'Makes a draft with the same modules, in this or another study that the caller configures. A code that the study has already is 409 BATTERY_CODE_TAKEN.',
     access: staff.configure,
     transaction: 'change',
     body: Duplicate,

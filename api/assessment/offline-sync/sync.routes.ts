@@ -32,6 +32,7 @@ export const syncRoutes = [
     operationId: 'getSyncStatus',
     tag: 'Offline sync',
     summary: 'Check that the service is reachable',
+    description: 'For a device that was off line: the service answers, its clock, and how many items it takes at once.',
     access: anyone,
     responses: { 200: SyncStatus },
     handle: () => ({ status: 'ok', server_time: nowIso(), max_items: MAX_SYNC_ITEMS }),
@@ -117,6 +118,8 @@ export const syncRoutes = [
     operationId: 'listSyncConflicts',
     tag: 'Offline sync',
     summary: 'List sync conflicts of a study',
+    description:
+      'What devices sent that does not agree with what the service has; both are kept until somebody decides.',
     access: inStudy(),
     transaction: 'read',
     query: Type.Object({
@@ -143,6 +146,7 @@ export const syncRoutes = [
     operationId: 'getSyncConflict',
     tag: 'Offline sync',
     summary: 'Get a sync conflict',
+    description: 'What the device sent and what the service has, side by side. 404 where there is no such conflict.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Conflict },

@@ -13,6 +13,7 @@ import {
   input,
   Remark,
   extended,
+  NumberMap,
 } from '../../http/common.schemas.js';
 
 const TaskRemark = record('TaskRemark', {
@@ -26,7 +27,6 @@ export const SessionWarning = record('SessionWarning', {
   message: Type.String(),
   visit_ids: Type.Optional(Type.Array(Uuid, { description: 'of SEVERAL_OPEN_VISITS: each may be named as the visit' })),
 });
-const Summary = Type.Record(Type.String(), Type.Number());
 /** The client's summary counts; where it gave none, the one that its trials give. */
 export const SummarySource = named('SummarySource', oneOf('client', 'computed'));
 export const SessionStatus = named('SessionStatus', oneOf('active', 'completed', 'expired', 'abandoned'));
@@ -59,7 +59,7 @@ const session = {
   timezone: nullable(Type.String()),
   sync_status: Sync,
   synced_at: nullable(Instant),
-  task_summaries: Type.Record(Type.String(), Summary),
+  task_summaries: Type.Record(Type.String(), NumberMap),
   summary_sources: Type.Record(Type.String(), SummarySource),
   trial_count: Type.Integer(),
   created_at: Instant,
@@ -68,22 +68,25 @@ const session = {
 export const Session = named('AssessmentSession', Type.Object(session));
 export const SessionDetails = extended('AssessmentSessionDetails', Session, {
   tasks: Type.Array(
-    Type.Object(
-      {
-        task: Type.String(),
-        local_id: nullable(Type.String()),
-        module_id: nullable(Uuid),
-        summary: Summary,
-        summary_source: SummarySource,
-        computed_summary: Summary,
-        summary_difference: Summary,
-        quality_flags: Type.Array(TaskRemark),
-        warnings: Type.Array(TaskRemark),
-        trial_count: Type.Integer(),
-        content_hash: Type.String(),
-        submitted_at: Instant,
-      },
-      { description: 'the client’s summary, the one that the raw trials give, and the client’s values less ours' },
+    named(
+      'SessionTask',
+      Type.Object(
+        {
+          task: Type.String(),
+          local_id: nullable(Type.String()),
+          module_id: nullable(Uuid),
+          summary: NumberMap,
+          summary_source: SummarySource,
+          computed_summary: NumberMap,
+          summary_difference: NumberMap,
+          quality_flags: Type.Array(TaskRemark),
+          warnings: Type.Array(TaskRemark),
+          trial_count: Type.Integer(),
+          content_hash: Type.String(),
+          submitted_at: Instant,
+        },
+        { description: 'the client’s summary, the one that the raw trials give, and the client’s values less ours' },
+      ),
     ),
   ),
 });

@@ -1,5 +1,8 @@
 import type { Route } from '../route.js';
 
+/** Of the routes under /api/redcap: each stands under /api/datacapture as well. */
+export const FORMER_PATH = { since: '2026-11-26' } as const;
+
 /**
  * The headers of a route that goes away: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and where to read of it. Days
  * are UTC.

@@ -62,13 +62,13 @@ export class Components {
         derived[key],
       ]),
     );
-    const orNull = Array.isArray(derived.type) && derived.type.includes('null');
-    return orNull ? { anyOf: [reference, { type: 'null' }], ...said } : { ...reference, ...said };
+    return mayBeNull(derived) ? { anyOf: [reference, { type: 'null' }], ...said } : { ...reference, ...said };
   }
 
   /** Without what only we read, and in those words of JSON Schema that programs which generate clients know. */
   private plain(schema: Json): Json {
     const result: Json = {};
+    if (Array.isArray(schema.enum) && mayBeNull(schema)) return this.wordsOrNull(schema);
     for (const [key, item] of Object.entries(schema)) {
       if (OURS.includes(key) || item === undefined) continue;
       if (key === 'properties')
@@ -84,4 +84,14 @@ export class Components {
     }
     return result;
   }
+
+  /** Words or null, apart: as one list they become words of two kinds in many languages. */
+  private wordsOrNull({ description, ...schema }: Json): Json {
+    const words = (schema.enum as unknown[]).filter((word) => word !== null);
+    const plain = this.plain({ ...schema, ...(schema.type !== undefined && { type: 'string' }), enum: words });
+    return { anyOf: [plain, { type: 'null' }], ...(description !== undefined && { description }) };
+  }
 }
+
+const mayBeNull = ({ type, enum: words }: Json): boolean =>
+  Array.isArray(type) ? type.includes('null') : Array.isArray(words) && words.includes(null);

@@ -1,12 +1,14 @@
 import type { Access } from '../access.js';
+import { responseSchema } from '../route.js';
 import type { Route } from '../route.js';
 
 /** What an operation does, who may call it, what it changes and how it refuses, in words. */
 export function told(route: Route): string {
-  return [route.description ?? `${route.summary}.`, who(route.access)].join('\n\n');
+  const parts = [route.description ?? `${route.summary}.`, [who(route.access), change(route), refusals(route)]];
+  return parts.map((part) => [part].flat().filter(Boolean).join(' ')).join('\n\n');
 }
 
-const list = (words: readonly string[]): string =>
+const list = (words: readonly (string | number)[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)!}`;
 
 function who({ token, roles, study, note, scope }: Access): string {
@@ -18,4 +20,17 @@ function who({ token, roles, study, note, scope }: Access): string {
   const by = scope ? `, by a token with \`${scope}\`` : token === 'setup' ? ', also by the mfa token of a login' : '';
   const also = token === 'either' ? '; the participant itself and its caregivers' : '';
   return `Who may: ${list(roles)}${where}${by}${also}${more}.`;
+}
+
+const change = ({ method, transaction }: Route): string =>
+  method !== 'GET' && transaction === 'change'
+    ? 'The change and its audit record are stored together or not at all.'
+    : '';
+
+/** The errors that the route declares, beside those that any operation of its kind may answer. */
+function refusals({ responses }: Route): string {
+  const own = Object.keys(responses)
+    .map(Number)
+    .filter((status) => status >= 400 && !responseSchema(responses[status]));
+  return own.length > 0 ? `Errors of its own: ${list(own)}.` : '';
 }

@@ -13,33 +13,38 @@ const expression = Type.String({
   maxLength: 4000,
   description: 'CEL expression: names and functions at /docs/expressions',
 });
-const oneOf = <Values extends string[]>(...values: [...Values]) => Type.Enum<Values>(values);
+/** One of some words, under its name in the contract. */
+const oneOf = <Values extends string[]>($id: string, ...values: [...Values]) => Type.Enum<Values>(values, { $id });
+const SourceType = oneOf(
+  'PolicySourceType',
+  'consent_workflow',
+  'eligibility_workflow',
+  'randomization',
+  'form_item',
+  'computed_rule',
+  'manual_entry',
+);
+const PartialDates = oneOf('PartialDateHandling', 'reject', 'first_of_month', 'last_of_month', 'middle_of_month');
+const FormMapping = Type.Object(
+  {
+    form_oid: Type.String({ minLength: 1, maxLength: 200 }),
+    item_oid: Type.String({ minLength: 1, maxLength: 200 }),
+    partial_date_handling: PartialDates,
+  },
+  { ...closed, $id: 'PolicyFormMapping' },
+);
+const ComputedRule = Type.Object(
+  { expression, description: Type.Optional(Type.String({ maxLength: 2000 })) },
+  { ...closed, $id: 'PolicyComputedRule' },
+);
 
 export const PolicySource = Type.Object(
   {
-    type: oneOf(
-      'consent_workflow',
-      'eligibility_workflow',
-      'randomization',
-      'form_item',
-      'computed_rule',
-      'manual_entry',
-    ),
+    type: SourceType,
     priority: Type.Integer({ minimum: 0, maximum: 1000, description: 'lower wins' }),
     is_active: Type.Boolean(),
-    form_mapping: Type.Optional(
-      Type.Object(
-        {
-          form_oid: Type.String({ minLength: 1, maxLength: 200 }),
-          item_oid: Type.String({ minLength: 1, maxLength: 200 }),
-          partial_date_handling: oneOf('reject', 'first_of_month', 'last_of_month', 'middle_of_month'),
-        },
-        closed,
-      ),
-    ),
-    computed_rule: Type.Optional(
-      Type.Object({ expression, description: Type.Optional(Type.String({ maxLength: 2000 })) }, closed),
-    ),
+    form_mapping: Type.Optional(FormMapping),
+    computed_rule: Type.Optional(ComputedRule),
   },
   { ...closed, $id: 'PolicySource' },
 );
@@ -50,7 +55,7 @@ const CustomRule = Type.Object(
     name: Type.String({ maxLength: 200 }),
     expression,
     error_message: Type.String({ maxLength: 1000 }),
-    severity: oneOf('error', 'warning'),
+    severity: oneOf('RuleSeverity', 'error', 'warning'),
   },
   { ...closed, $id: 'PolicyRule' },
 );
@@ -58,7 +63,15 @@ const CustomRule = Type.Object(
 /** The anchor policy in full, as it is stored and returned (interface, "Anchor policy"). */
 export const Policy = Type.Object(
   {
-    anchor_type: oneOf('enrollment', 'consent', 'eligibility', 'randomization', 'baseline_visit', 'custom'),
+    anchor_type: oneOf(
+      'AnchorType',
+      'enrollment',
+      'consent',
+      'eligibility',
+      'randomization',
+      'baseline_visit',
+      'custom',
+    ),
     sources: Type.Array(PolicySource, { maxItems: 50 }),
     prerequisites: Type.Object(
       {
@@ -88,13 +101,18 @@ export const Policy = Type.Object(
         allow_after_signature: Type.Boolean(),
         allow_after_lock: Type.Boolean(),
         max_shift_days: Type.Integer({ minimum: 0, maximum: 36500, description: '0: any shift' }),
-        completed_visit_handling: oneOf('preserve_original', 'recalculate_reporting', 'flag_for_review'),
+        completed_visit_handling: oneOf(
+          'CompletedVisitHandling',
+          'preserve_original',
+          'recalculate_reporting',
+          'flag_for_review',
+        ),
       },
       { ...closed, $id: 'PolicyReAnchoring' },
     ),
     multi_consent: Type.Object(
       {
-        anchor_consent: oneOf('first', 'latest', 'specific_version'),
+        anchor_consent: oneOf('AnchorConsent', 'first', 'latest', 'specific_version'),
         specific_consent_version_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
         reconsent_updates_anchor: Type.Boolean(),
       },
@@ -102,8 +120,8 @@ export const Policy = Type.Object(
     ),
     time_precision: Type.Object(
       {
-        precision: oneOf('date', 'datetime'),
-        timezone_policy: oneOf('site_local', 'study_timezone', 'utc'),
+        precision: oneOf('AnchorPrecision', 'date', 'datetime'),
+        timezone_policy: oneOf('TimezonePolicy', 'site_local', 'study_timezone', 'utc'),
         study_timezone: Type.Optional(Type.String({ minLength: 1, maxLength: 50 })),
       },
       { ...closed, $id: 'PolicyTimePrecision' },
@@ -136,8 +154,11 @@ export const Policy = Type.Object(
 export type Policy = Static<typeof Policy>;
 export type PolicySource = Static<typeof PolicySource>;
 
+/** What a caller may send has the name of what is kept, and `Input`. */
+const inputOf = (schema: Type.TSchema) => ({ ...closed, $id: `${(schema as Parts).$id ?? ''}Input` });
 /** Any part of it; what is left out has its default. */
-const someOf = (section: Type.TObject) => Type.Optional(Type.Partial(section, closed));
+const someOf = (section: Type.TObject) => Type.Optional(Type.Partial(section, inputOf(section)));
+const definition = Policy.properties.custom_anchor_definition;
 const Input = Type.Object(
   {
     anchor_type: Type.Optional(Policy.properties.anchor_type),
@@ -150,18 +171,13 @@ const Input = Type.Object(
             is_active: Type.Optional(Type.Boolean()),
             form_mapping: Type.Optional(
               Type.Object(
-                {
-                  form_oid: Type.String({ minLength: 1, maxLength: 200 }),
-                  item_oid: Type.String({ minLength: 1, maxLength: 200 }),
-                  partial_date_handling: Type.Optional(
-                    oneOf('reject', 'first_of_month', 'last_of_month', 'middle_of_month'),
-                  ),
-                },
-                closed,
+                { ...FormMapping.properties, partial_date_handling: Type.Optional(PartialDates) },
+                inputOf(FormMapping),
               ),
             ),
+            computed_rule: Type.Optional(Type.Object(ComputedRule.properties, inputOf(ComputedRule))),
           },
-          closed,
+          inputOf(PolicySource),
         ),
         { maxItems: 50 },
       ),
@@ -172,11 +188,11 @@ const Input = Type.Object(
     multi_consent: someOf(Policy.properties.multi_consent),
     time_precision: someOf(Policy.properties.time_precision),
     validation: someOf(Policy.properties.validation),
-    custom_anchor_definition: Policy.properties.custom_anchor_definition,
+    custom_anchor_definition: Type.Optional(Type.Object(definition.properties, inputOf(definition))),
     schedule_on_provisional: Type.Optional(Type.Boolean()),
     override_approval_timeout_hours: Type.Optional(Policy.properties.override_approval_timeout_hours),
   },
-  closed,
+  inputOf(Policy),
 );
 export type PolicyInput = Static<typeof Input>;
 
@@ -191,13 +207,10 @@ interface Parts {
 /** The schema with null allowed for every field that may be left out. */
 function nullsAsAbsent(schema: Type.TSchema): Type.TSchema {
   const { items, properties, required = [] } = schema as Parts;
-  if (!items && !properties) return schema;
-  // It is another schema now, and does not have the name of the one that it was made of.
-  const { $id: _name, ...rest } = schema as Type.TSchema & Parts;
-  if (items) return { ...rest, items: nullsAsAbsent(items) };
+  if (items) return { ...schema, items: nullsAsAbsent(items) };
   if (!properties) return schema;
   return {
-    ...rest,
+    ...schema,
     properties: Object.fromEntries(
       Object.entries(properties).map(([name, property]) => {
         const inner = nullsAsAbsent(property);
@@ -208,16 +221,18 @@ function nullsAsAbsent(schema: Type.TSchema): Type.TSchema {
 }
 
 function orNull(schema: Type.TSchema): Type.TSchema {
-  const { type, enum: words, $id: _name, ...rest } = schema as Type.TSchema & Parts;
+  const { type, enum: words, $id: name, ...rest } = schema as Type.TSchema & Parts;
   return Type.Unsafe<unknown>({
     ...rest,
+    // Its definition, to which the contract refers.
+    ...(name !== undefined && { 'x-of': schema }),
     ...(type !== undefined && { type: [type, 'null'] }),
     ...(words && { enum: [...words, null] }),
   });
 }
 
 /** What a caller may send; null for a field says the same as leaving it out (`withoutNulls`). */
-export const PolicyInput = { ...nullsAsAbsent(Input), $id: 'EnrollmentDatePolicyInput' } as unknown as typeof Input;
+export const PolicyInput = nullsAsAbsent(Input) as typeof Input;
 
 /** The value without the fields that are null. */
 export function withoutNulls(value: unknown): unknown {
