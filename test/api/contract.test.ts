@@ -66,6 +66,7 @@ describe('The contract', () => {
         expect(url).to.match(/^\/[^/]/);
         const file = await http.get(url);
         expect(file.status, url).to.equal(200);
+        expect(file.text, url).not.to.contain('cdn.redoc');
         if (url.endsWith('.js')) expect(file.headers.get('content-type')).to.equal('text/javascript; charset=utf-8');
       }
       expect(page.text, 'no script in the page').not.to.match(/<script(?![^>]*src=)/);

@@ -7,6 +7,7 @@ import { ANYWHERE } from '../../api/http/openapi/responses.js';
 import { root } from './environment.js';
 
 export interface Operation {
+  operationId: string;
   responses: Record<string, { content?: Record<string, { schema: object }> }>;
   requestBody?: { content: Record<string, object> };
   security: Record<string, unknown>[];

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { holdAgainstContract } from './contract.js';
+import { collect } from './examples.js';
 import { service } from './service.js';
 
 /** What tests read of an answer without saying more of it. */
@@ -58,6 +59,7 @@ export class Http {
     const contentType = response.headers.get('content-type') ?? '';
     const parsed: unknown = contentType.startsWith('application/json') && text !== '' ? JSON.parse(text) : undefined;
     holdAgainstContract(method, new URL(path, this.base).pathname, response.status, contentType, parsed);
+    collect(method, path, response.status, body, parsed);
     return { status: response.status, headers: response.headers, body: parsed as T, text };
   }
 

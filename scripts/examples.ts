@@ -1,0 +1,29 @@
+import { mkdtempSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { format } from 'prettier';
+import type { Example } from '../test/support/examples.js';
+
+/**
+ * `npm run examples [-- FILES OF TESTS]`: runs tests (all, where none is named) and keeps in docs/examples.json a request
+ * and an answer of each operation that they call. An operation that they do not call keeps the one that it has.
+ */
+const FILE = 'docs/examples.json';
+const folder = mkdtempSync(join(tmpdir(), 'examples-'));
+const run = spawnSync(process.execPath, ['scripts/test.mjs', ...process.argv.slice(2)], {
+  stdio: 'inherit',
+  env: { ...process.env, EXAMPLES_DIR: folder },
+});
+const found = readdirSync(folder).flatMap((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Example[]);
+const known = JSON.parse(readFileSync(FILE, 'utf8')) as Record<string, Omit<Example, 'operationId'>>;
+const size = (value: unknown): number => JSON.stringify(value).length;
+const fresh = new Map<string, Omit<Example, 'operationId'>>();
+for (const { operationId, ...example } of found) {
+  const other = fresh.get(operationId);
+  if (!other || size(other) < size(example)) fresh.set(operationId, example);
+}
+const all = Object.fromEntries([...Object.entries(known), ...fresh].sort(([a], [b]) => (a < b ? -1 : 1)));
+writeFileSync(FILE, await format(JSON.stringify(all), { parser: 'json', printWidth: 120 }));
+console.log(`${fresh.size} examples are new; ${Object.keys(all).length} in ${FILE}.`);
+process.exit(run.status ?? 1);

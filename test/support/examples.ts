@@ -1,0 +1,62 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { document, templateOf } from './contract.js';
+
+/** A call as it was made and answered; the operations of the contract each have one. */
+export interface Example {
+  operationId: string;
+  request: { path: string; body?: unknown };
+  response: { status: number; body?: unknown };
+}
+
+/** Where examples are collected (`npm run examples`); without it nothing is. */
+const folder = process.env.EXAMPLES_DIR;
+const best = new Map<string, Example>();
+const LARGE = 2_500;
+
+/** What nobody else may have: shown by its length alone. */
+const SECRET =
+  /password|token|secret|authorization$|^code$|recovery_codes|otpauth|^url$|p256dh|^auth$|api_key|signature/i;
+const masked = (text: string): string => text.slice(0, 4) + text.slice(4).replaceAll(/[A-Za-z0-9]/g, 'x');
+
+/** A copy without secrets, and of each list the first two. */
+function shown(value: unknown, isSecret = false): unknown {
+  if (Array.isArray(value)) return value.slice(0, 2).map((item) => shown(item, isSecret));
+  if (typeof value === 'string') return isSecret ? masked(value) : value;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      shown(item, isSecret || (SECRET.test(key) && !/^(token_type|code)$/.test(key))),
+    ]),
+  );
+}
+
+/** The more an answer says, the better, up to what is read at one glance. */
+const worth = ({ response }: Example): number => {
+  const size = JSON.stringify(response.body ?? '').length;
+  return size <= LARGE ? size : -size;
+};
+
+/** Keeps a call that succeeded, if it is the best of its operation. */
+export function collect(method: string, url: string, status: number, given: unknown, answered: unknown): void {
+  if (folder === undefined || status < 200 || status >= 300) return;
+  const { pathname, search } = new URL(url, 'http://service');
+  const template = templateOf(pathname);
+  const operation = template && document.paths[template]![method.toLowerCase()];
+  if (!operation) return;
+  const example: Example = {
+    operationId: operation.operationId,
+    request: {
+      path: `${pathname}${search.replaceAll(/((?:token|signature|ticket)=)[^&]+/g, '$1xxxx')}`,
+      ...(given !== undefined && { body: shown(given) }),
+    },
+    response: { status, ...(answered !== undefined && { body: shown(answered) }) },
+  };
+  const known = best.get(example.operationId);
+  if (known && worth(known) >= worth(example)) return;
+  best.set(example.operationId, example);
+  // At once: a process of tests ends in many ways.
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, `${process.pid}.json`), JSON.stringify([...best.values()]));
+}
