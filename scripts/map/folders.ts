@@ -114,6 +114,7 @@ export const folders: Record<string, string> = {
   'test/contract/schemathesis': 'what schemathesis is told beside the contract',
   'test/data': 'imports and exports',
   'test/data/threads': 'threads that do not do what they were to do',
+  'test/contract/spectral': 'the rules of Spectral, and why some are off',
   'test/db': 'the schema and what it enforces',
   'test/devices': 'the reference client of a device, over connections that lose and repeat',
   'test/docs': 'commands and tables of docs/ as they are written',
