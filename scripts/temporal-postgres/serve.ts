@@ -5,6 +5,8 @@ import type { TemporalPlace } from './plan.js';
 
 export interface Served {
   address: string;
+  /** Its PostgreSQL, as the one who owns it. */
+  storeUrl: string;
   /** The server and the PostgreSQL behind it: each comes back when it dies. */
   server: Part;
   store: Part;
@@ -29,7 +31,7 @@ export async function serveTemporal({
   try {
     await store.start();
     await server.start();
-    return { address: `${at.host}:${plans.port}`, server, store, stop };
+    return { address: `${at.host}:${plans.port}`, storeUrl: plans.storeUrl, server, store, stop };
   } catch (fault) {
     await stop();
     throw fault;

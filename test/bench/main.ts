@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util';
 import { cleanUp } from '../support/service.js';
 import { anchorFigures } from './anchor.js';
+import { approvalFigures } from './approvals.js';
 import { auditFigures } from './audit.js';
 import { bulkSyncFigures } from './bulk-sync.js';
 import { compileFigures } from './compile.js';
@@ -69,9 +70,9 @@ const PURE = ['P9', 'DECIDE', 'PUSH'];
 const DUE = 60_000;
 /**
  * Only when it is asked for: it installs everything again; it makes a study of two million visits; it is a table of its
- * own.
+ * own; it is what a choice has cost.
  */
-const ON_DEMAND = ['START_COLD', 'GROWTH', 'PROCESSOR'];
+const ON_DEMAND = ['START_COLD', 'GROWTH', 'PROCESSOR', 'APPROVAL'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -139,6 +140,7 @@ try {
       if (wanted('P7')) tell(await reminderFigures(stage, rounds, Math.min(DUE, Number(values.rows))));
       if (wanted('EVENTS')) tell(await eventFigures(stage));
       if (wanted('PREVIEW')) tell(await previewFigures(stage, rounds));
+      if (wanted('APPROVAL')) tell(await approvalFigures(stage, rounds));
       if (wanted('REPORTS')) tell(await reportFigures(stage, rounds));
       if (wanted('PDF')) tell(await printingFigures(stage, rounds));
       if (wanted('P6')) tell(await studyChangeFigures(stage));

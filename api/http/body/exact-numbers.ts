@@ -19,6 +19,8 @@ function decimal(text: string): { digits: string; exponent: number } {
 
 /** Whether a number is the same when it is written again, or is one of ours written with more digits than needed. */
 export function isExact(text: string): boolean {
+  // Most are short, or as our programs write them.
+  if (text.length <= SAFE_DIGITS || String(Number(text)) === text) return true;
   const sent = decimal(text);
   if (sent.digits.length <= SAFE_DIGITS) return true;
   const same = (written: string): boolean => {
@@ -31,7 +33,8 @@ export function isExact(text: string): boolean {
 
 interface Level {
   array: boolean;
-  key: string | number;
+  /** The place in the list; in an object where the name of the field begins. */
+  at: number;
   /** The next string is a field's name. */
   naming: boolean;
 }
@@ -43,25 +46,26 @@ interface Level {
 export function inexactNumbers(source: string, endOfString: (source: string, from: number) => number): Place[] {
   const found: Place[] = [];
   const levels: Level[] = [];
+  const name = (from: number) => JSON.parse(source.slice(from, endOfString(source, from) + 1)) as string;
   for (let i = 0; i < source.length; i++) {
     const c = source[i]!;
     const level = levels.at(-1);
     if (c === '"') {
       const end = endOfString(source, i);
       if (level?.naming) {
-        level.key = JSON.parse(source.slice(i, end + 1)) as string;
+        level.at = i;
         level.naming = false;
       }
       i = end;
-    } else if (c === '{' || c === '[') levels.push({ array: c === '[', key: 0, naming: c === '{' });
+    } else if (c === '{' || c === '[') levels.push({ array: c === '[', at: 0, naming: c === '{' });
     else if (c === '}' || c === ']') levels.pop();
     else if (c === ',' && level) {
-      if (level.array) level.key = Number(level.key) + 1;
+      if (level.array) level.at += 1;
       else level.naming = true;
     } else if (c === '-' || (c >= '0' && c <= '9')) {
       NUMBER.lastIndex = i;
       const [text] = NUMBER.exec(source)!;
-      if (!isExact(text)) found.push(levels.map(({ key }) => key));
+      if (!isExact(text)) found.push(levels.map(({ array, at }) => (array ? at : name(at))));
       i += text.length - 1;
     }
   }

@@ -3,8 +3,17 @@ import { MANY_DIGITS, inexactNumbers } from './exact-numbers.js';
 import type { Place } from './exact-numbers.js';
 
 const MAX_DEPTH = 64;
-/** Values of a body that carries no raw data: each costs time to be read and checked, however short it is. */
-export const MAX_VALUES = 50_000;
+/** What a body may have: values altogether, fields in one object, objects and lists altogether. */
+export interface JsonLimits {
+  values: number;
+  fields: number;
+  parts: number;
+}
+const UNLIMITED: JsonLimits = { values: Infinity, fields: Infinity, parts: Infinity };
+/** Without raw data: each value costs time to be read and checked, however short it is. */
+export const PLAIN_LIMITS: JsonLimits = { ...UNLIMITED, values: 50_000 };
+/** With raw data: what has more is no measurement, and takes the parser long. */
+export const RAW_DATA_LIMITS: JsonLimits = { values: Infinity, fields: 10_000, parts: 1_000_000 };
 /** Half a character: UTF-8, and so the database, has no form for it. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -12,21 +21,25 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 /**
  * Parses a JSON body strictly.
  * @param perItem what of it is answered item by item: its lists of these names, or the body itself
- * @param most values that it may have
- * @throws 400 MALFORMED_JSON (also what is not UTF-8, or nested deeper than 64), 413 for too many values, 422 for text that no column can hold,
+ * @param limits of what it may have
+ * @throws 400 MALFORMED_JSON (also what is not UTF-8, or nested deeper than 64), 413 for too much of something, 422 for text that no column can hold,
  * or a number
  *   that is none here; of an item that has such a thing, `invalidTextIn` says so, and it is left to the handler
  */
-export function parseJson(bytes: Buffer, perItem?: PerItemFields, most = Infinity): unknown {
+export function parseJson(bytes: Buffer, perItem?: PerItemFields, limits = UNLIMITED): unknown {
   let source: string;
   try {
     source = utf8.decode(bytes);
   } catch (fault) {
     throw problem('MALFORMED_JSON', { detail: 'The body is not UTF-8.', cause: fault });
   }
-  const { deep, many, huge, precise } = outline(source, MAX_DEPTH, most);
+  const { deep, many, wide, huge, precise } = outline(source, MAX_DEPTH, limits);
   if (deep) throw problem('MALFORMED_JSON', { detail: `The body is nested deeper than ${MAX_DEPTH} levels.` });
-  if (many) throw problem('TOO_LARGE', { detail: `The body has more than ${most} values.` });
+  if (many) throw problem('TOO_LARGE', { detail: `The body has more than ${limits.values} values.` });
+  if (wide)
+    throw problem('TOO_LARGE', {
+      detail: `The body has an object of more than ${limits.fields} fields, or more than ${limits.parts} objects and lists.`,
+    });
   let value: unknown;
   try {
     value = JSON.parse(source);
@@ -99,16 +112,17 @@ const LONG_EXPONENT = /[eE]\+?\d{3}/y;
 
 /**
  * What is outside of strings, over which it leaps: whether its brackets are nested deeper than `depth`, down which a
- * parser would go by recursion, whether it has more than `most` values, whether a number may be too large to be one, and
- * whether one may have more digits than we keep.
+ * parser would go by recursion, whether it has more than `most` of something, whether a number may be too large to be one, and whether one may have more digits than we keep.
  */
 function outline(
   source: string,
   depth: number,
-  most: number,
-): { deep: boolean; many: boolean; huge: boolean; precise: boolean } {
+  most: JsonLimits,
+): { deep: boolean; many: boolean; wide: boolean; huge: boolean; precise: boolean } {
   let level = 0,
     values = 1,
+    parts = 0,
+    wide = false,
     huge = false,
     precise = false;
   // Between two of these signs stands one number at most, which is looked at where there is room for many digits.
@@ -116,6 +130,9 @@ function outline(
     if (to - from > HUGE_DIGITS) huge = true;
     if (!precise && to - from >= 16) precise = MANY_DIGITS.test(source.slice(from, to));
   };
+  // Of each level: whether it is an object, and how many fields it has had.
+  const isObject = new Uint8Array(depth + 1);
+  const fields = new Int32Array(depth + 1);
   // No number goes over these: it begins after the last of them.
   let last = 0;
   for (let i = 0; i < source.length; i++) {
@@ -128,16 +145,22 @@ function outline(
       look(last, i);
       last = i;
       if (c === 123 || c === 91) {
-        if (++level > depth) return { deep: true, many: false, huge, precise };
+        if (++level > depth) return { deep: true, many: false, wide: false, huge, precise };
+        isObject[level] = c === 123 ? 1 : 0;
+        fields[level] = 1;
+        parts++;
       } else if (c !== 44) level--;
-      if ((c === 44 || level > 1) && ++values > most) return { deep: false, many: true, huge, precise };
+      else if (isObject[level] === 1 && ++fields[level]! > most.fields) wide = true;
+      if ((c === 44 || level > 1) && ++values > most.values)
+        return { deep: false, many: true, wide: false, huge, precise };
+      if (wide || parts > most.parts) return { deep: false, many: false, wide: true, huge, precise };
     } else if ((c === 101 || c === 69) && !huge) {
       LONG_EXPONENT.lastIndex = i;
       huge = LONG_EXPONENT.test(source);
     }
   }
   look(last, source.length);
-  return { deep: false, many: false, huge, precise };
+  return { deep: false, many: false, wide: false, huge, precise };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { MAX_VALUES, parseJson } from '../body/json.js';
+import { PLAIN_LIMITS, RAW_DATA_LIMITS, parseJson } from '../body/json.js';
 import { requireFile } from '../body/upload.js';
 import { RequestBody, bodySchema, knowsItsQuery } from '../route.js';
 import type { Route } from '../route.js';
@@ -20,13 +20,13 @@ export function checkedQuery(route: Route, search: URLSearchParams): Record<stri
 export function validate(route: Route): RouteMiddleware {
   const schema = bodySchema(route);
   const special = route.body instanceof RequestBody ? route.body : undefined;
-  const maxValues = special ? Infinity : MAX_VALUES;
+  const limits = special ? RAW_DATA_LIMITS : PLAIN_LIMITS;
   return async (ctx, next) => {
     const { state } = ctx;
     state.query ??= checkedQuery(route, state.search);
     if (route.headers) check(route.headers, { ...ctx.headers }, 'headers');
     if (schema) {
-      state.body = parseJson(state.raw, special?.options.perItem, maxValues);
+      state.body = parseJson(state.raw, special?.options.perItem, limits);
       check(schema, state.body, 'body');
     }
     if (state.upload) requireFile(state.upload);
