@@ -44,6 +44,10 @@ export function listStudies(
   );
 }
 
+/** Codes and names of the studies in the transaction's scope, for a choice among them. */
+export const studiesToChoose = (tx: Tx): Promise<Pick<StudyRecord, 'id' | 'study_code' | 'study_name' | 'status'>[]> =>
+  tx('studies').orderBy('study_code').limit(1_000).select('id', 'study_code', 'study_name', 'status');
+
 export async function studyById(tx: Tx, id: string, lock = false): Promise<StudyRecord | undefined> {
   const found = tx('studies').where({ id });
   if (lock) void found.forUpdate();
