@@ -118,7 +118,7 @@ describe('the console’s import of participants', function () {
     expect(faulty.text).to.include('participant_code').and.not.to.include('value="import"');
   });
 
-  it('goes on when its user leaves, and is found again', async () => {
+  it('imports a long file beside the page, which may be left and found again', async () => {
     const study = await stage.study();
     const visitor = new Visitor(stage.run.api);
     await visitor.login(await emailOf(study, 'researcher'), goodPassword);

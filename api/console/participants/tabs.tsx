@@ -186,7 +186,7 @@ export function MessagesTab({ view, at, skip, zone }: Omit<Listed, 'total'> & { 
             cell: ({ explanation, reason }) =>
               explanation ? (
                 <details>
-                  <summary>{explanation.why}</summary>
+                  <summary>{messages.said(explanation.why)}</summary>
                   <span class="quiet">
                     {messages.rule}: {explanation.rule}
                   </span>
