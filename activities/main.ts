@@ -101,6 +101,7 @@ const labels = {
   publicUrl: settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`,
   registered: await registeredAttributes(connection, namespace, log),
   participantCodes: settings.TEMPORAL_PARTICIPANT_CODES,
+  console: settings.ENABLE_CONSOLE,
 };
 const worker = await Worker.create({
   interceptors: {

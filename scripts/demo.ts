@@ -1,12 +1,15 @@
 /**
  * `npm run demo`: the main job against the running service, step by step, each with the address where it can be seen.
  * Each run makes a study of its own. Exit code 1, with the step named, when anything is not as it must be.
+ * `-- --keep-open` leaves the override to a person, who decides it in the console.
  */
+import { parseArgs } from 'node:util';
 import { Connection } from '@temporalio/client';
 import { readSettings } from '../settings.js';
 import { enroll } from './demo/enroll.js';
-import { override } from './demo/override.js';
+import { approve, ask } from './demo/override.js';
 import { findService } from './demo/place.js';
+import type { Stage } from './demo/place.js';
 import { prepare } from './demo/prepare.js';
 import { prove } from './demo/proof.js';
 import { results } from './demo/results.js';
@@ -16,7 +19,7 @@ const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-async function demo(): Promise<void> {
+async function demo(keepsOpen: boolean): Promise<void> {
   const began = performance.now();
   const place = findService(readSettings());
   print(
@@ -28,9 +31,11 @@ async function demo(): Promise<void> {
     const connection = await connect(place.run.temporal);
     try {
       const enrolled = await enroll(telling, stage, capture, connection);
-      await override(telling, stage, enrolled);
+      const request = await ask(telling, stage, enrolled);
+      if (!keepsOpen) await approve(telling, stage, enrolled, request);
       await results(telling, stage, enrolled, capture);
-      print(`${await prove(telling, stage, enrolled)}\n`);
+      if (!keepsOpen) print(`${await prove(telling, stage, enrolled)}\n`);
+      print(inTheConsole(stage, enrolled.participantId, keepsOpen ? request : undefined));
     } finally {
       await connection.close();
     }
@@ -42,6 +47,18 @@ async function demo(): Promise<void> {
   );
 }
 
+/** Where the participant and, where it was left open, the approval are in the console. */
+function inTheConsole({ place: { run }, approver, study }: Stage, participantId: string, request?: string): string {
+  if (run.console === null) return 'The console is switched off (ENABLE_CONSOLE).\n';
+  const lines = [`The participant in the console: ${run.console}/participants/${participantId}`];
+  if (request !== undefined)
+    lines.push(
+      `The approval that waits:        ${run.console}/approvals/${request}`,
+      `Log in as ${approver.email}, password ${approver.password} (an account of study ${study.code} alone).`,
+    );
+  return `${lines.join('\n')}\n`;
+}
+
 async function connect(address: string): Promise<Connection> {
   try {
     return await Connection.connect({ address, connectTimeout: '5s' });
@@ -51,7 +68,8 @@ async function connect(address: string): Promise<Connection> {
 }
 
 try {
-  await demo();
+  const { values } = parseArgs({ options: { 'keep-open': { type: 'boolean', default: false } } });
+  await demo(values['keep-open']);
   process.exitCode = 0;
 } catch (fault) {
   // What a person can act on is one sentence; anything else shows where it broke.

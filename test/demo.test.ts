@@ -5,10 +5,14 @@ import { expect } from 'chai';
 import { root } from './support/environment.js';
 import { compiled } from './support/program.js';
 import { service, temporaryDataDir } from './support/service.js';
+import { Visitor, hiddenIn } from './console/stage.js';
 
 /** Runs the demo's program, as `npm run demo` does once everything is built. */
-async function demo(dataDir: string): Promise<{ code: number | null; output: string; faults: string }> {
-  const child = spawn(process.execPath, [compiled('scripts/demo')], {
+async function demo(
+  dataDir: string,
+  ...options: string[]
+): Promise<{ code: number | null; output: string; faults: string }> {
+  const child = spawn(process.execPath, [compiled('scripts/demo'), ...options], {
     cwd: root,
     env: { ...process.env, DATA_DIR: dataDir, ADMIN_PASSWORD: '' },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -47,11 +51,37 @@ describe('the demo', function () {
         .and.to.match(/nback_results_complete 2/)
         .and.to.include('breaker closed; 1 synced, 0 pending, 0 failed');
       expect(output).not.to.include('✗');
+      expect(output).to.match(new RegExp(`The participant in the console: ${run.console}/participants/[0-9a-f-]{36}`));
+      expect(output).not.to.include('The approval that waits');
       expect(output, 'no secret is printed')
         .not.to.include(run.admin_password ?? 'no password')
         .and.not.to.match(/eyJ[\w-]+\./);
     });
   }
+
+  it('leaves the approval to a person, who decides it in the console', async () => {
+    const run = await service();
+    const { code, output, faults } = await demo(run.data_dir, '--keep-open');
+    expect(code, `${output}\n${faults}`).to.equal(0);
+    const address = new RegExp(`${run.console}(/approvals/[0-9a-f-]{36})`).exec(
+      output.split('The approval that waits')[1]!,
+    );
+    const [, email, password] = /Log in as (\S+), password (\S+)/.exec(output)!;
+    const visitor = new Visitor(run.api);
+    expect((await visitor.login(email!, password!)).status).to.equal(303);
+    const page = `/console${address![1]}`;
+    const { text } = await visitor.get(page);
+    const decided = await visitor.post(page, page, {
+      decision: 'approve',
+      reason: 'checked against the source document',
+      preview_hash: hiddenIn(text, 'preview_hash'),
+    });
+    expect(decided.status).to.equal(303);
+    const participant = /console\/participants\/[0-9a-f-]{36}/.exec(output)![0];
+    expect((await visitor.get(`/${participant}`)).text)
+      .to.include('A-01/β')
+      .and.to.include('Overridden');
+  });
 
   it('says what to do where no service runs, and ends with 1', async () => {
     const empty = dirname(temporaryDataDir());

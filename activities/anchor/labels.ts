@@ -1,4 +1,5 @@
 import type { OperatorLabels } from '../../workflows/contract.js';
+import { consoleLinks } from '../../workflows/domain/util/console-links.js';
 import type { AnchorSnapshot } from './snapshot.js';
 
 /** What a deployment shows of participants to the operators of Temporal. */
@@ -8,17 +9,21 @@ export interface LabelOptions {
   registered: ReadonlySet<string>;
   /** Participant codes are pseudonyms; not every study wants them there. */
   participantCodes: boolean;
+  /** The staff console is switched on. */
+  console: boolean;
 }
 
 /** By what operators know the participant of a case. */
 export function labelsOf(
   { row }: AnchorSnapshot,
-  { publicUrl, registered, participantCodes }: LabelOptions,
+  { publicUrl, registered, participantCodes, console }: LabelOptions,
 ): OperatorLabels {
+  const page = consoleLinks(publicUrl, console)?.participant(row.participant_id);
   return {
     ...(registered.has('StudyCode') && { study_code: row.study_code }),
     ...(registered.has('ParticipantCode') && { participant_code: participantCodes ? row.participant_code : null }),
     ...(registered.has('WaitingFor') && { waiting_for: true as const }),
     timeline: `${publicUrl.replace(/\/+$/, '')}/api/studies/${row.study_id}/participants/${row.participant_id}/timeline?format=html`,
+    ...(page !== undefined && { console: page }),
   };
 }

@@ -5,6 +5,11 @@ import { approvalPages } from './approvals/approvals.routes.js';
 import { assetRoutes } from './assets/assets.js';
 import { consolePage } from './html/page.js';
 import { inboxRoutes } from './inbox/inbox.routes.js';
+import { enrollPages } from './participants/enroll.routes.js';
+import { importPages } from './participants/import.routes.js';
+import { participantListPages } from './participants/participants.routes.js';
+import { participantForms } from './participants/participant-forms.routes.js';
+import { participantPages } from './participants/participant.routes.js';
 import { loginRoutes } from './session/login.routes.js';
 import { passwordRoutes } from './session/password.routes.js';
 import { sessionRoutes } from './session/session.routes.js';
@@ -29,5 +34,10 @@ export const consoleRoutes: readonly Route[] = [
   ...sessionRoutes,
   ...inboxRoutes,
   ...approvalPages,
+  ...participantListPages,
+  ...enrollPages,
+  ...importPages,
+  ...participantPages,
+  ...participantForms,
   ...nothingAt,
 ];

@@ -1,20 +1,15 @@
 import { nowIso } from '../../db/client/clock.js';
 import { attachment } from '../http/conventions/file-names.js';
-import { createHash, randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
 import { importById, listImports } from '../../db/imports/imports.queries.js';
 import type { ImportRecord } from '../../db/imports/imports.queries.js';
 import { staff } from '../http/access.js';
 import { problem } from '../http/errors.js';
-import { readCsv } from './files/csv.js';
-import { ImportProgress } from './files/progress.js';
-import { csvTemplate, xlsxTemplate } from './files/template.js';
-import type { Sheet } from './files/sheet.js';
-import { readXlsx } from './files/xlsx.js';
+import { templateFile } from './files/template.js';
 import { reply, route, response, upload } from '../http/route.js';
 import { Type, listOf, paging } from '../http/common.schemas.js';
 import { ImportQuery, ImportResult, ImportStatus, TemplateQuery } from './participant-import.schemas.js';
-import { importParticipants } from './participant-import.service.js';
+import { importFile } from './participant-import.service.js';
 
 const path = '/api/studies/{study_id}/participants/import';
 /** Not below /participants, where a participant's id stands. */
@@ -33,12 +28,7 @@ const optionsOf = ({
   answer = 'result',
 }: Static<typeof ImportQuery>) => ({ skip_duplicates, create_missing_sites, dry_run, mode, answer });
 
-const importing = (
-  format: 'csv' | 'excel',
-  summary: string,
-  about: string,
-  open: (bytes: Buffer, signal: AbortSignal) => Promise<Sheet>,
-) =>
+const importing = (format: 'csv' | 'excel', summary: string, about: string) =>
   route({
     method: 'POST',
     path: `${path}/${format}`,
@@ -58,29 +48,13 @@ const importing = (
     },
     handle: async ({ tx, audit, actor, context, services, params, query, raw, signal }) => {
       const options = optionsOf(query);
-      const progress = new ImportProgress(
+      const answer = await importFile(
         services,
-        {
-          id: query.import_id?.toLowerCase() ?? randomUUID(),
-          study_id: params.study_id,
-          requested_by_id: actor.id,
-          format,
-          sha256: createHash('sha256').update(raw).digest('hex'),
-          dry_run: options.dry_run,
-          mode: options.mode,
-        },
-        query.import_id !== undefined,
-      );
-      const answer = await importParticipants(
         { tx, audit, actor, context },
         params.study_id,
-        () => open(raw, signal),
+        { format, bytes: raw, signal, import_id: query.import_id },
         options,
-        progress,
-      ).catch(async (fault: unknown) => {
-        await progress.failed();
-        throw fault;
-      });
+      );
       if (options.answer === 'result') return answer;
       return reply(200, answer, {
         'Content-Type': 'text/csv; charset=utf-8',
@@ -96,13 +70,11 @@ export const participantImportRoutes = [
     'csv',
     'Import participants from a CSV file',
     'UTF-8 (with or without a byte order mark), UTF-16 or windows-1252; comma, semicolon or tab. At most 200,000 lines, blank ones too.',
-    (bytes, signal) => readCsv(bytes, { gone: signal }),
   ),
   importing(
     'excel',
     'Import participants from a workbook (.xlsx)',
     'The first sheet. Dates become YYYY-MM-DD, numbers keep the leading zeros of their format. Workbooks with macros are not taken.',
-    (bytes, signal) => readXlsx(bytes, { gone: signal }),
   ),
   route({
     method: 'GET',
@@ -119,17 +91,7 @@ export const participantImportRoutes = [
       }),
     },
     description: '`format=xlsx`: a workbook whose site_code column offers the study’s sites.',
-    handle: async ({ tx, params, query }) => {
-      const [body, type, name] =
-        query.format === 'xlsx'
-          ? ([
-              await xlsxTemplate(tx, params.study_id),
-              'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-              'participants-template.xlsx',
-            ] as const)
-          : ([csvTemplate(), 'text/csv; charset=utf-8', 'participants-template.csv'] as const);
-      return reply(200, body, { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` });
-    },
+    handle: ({ tx, params, query }) => templateFile(tx, params.study_id, query.format),
   }),
   route({
     method: 'GET',

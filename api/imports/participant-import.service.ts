@@ -1,11 +1,16 @@
+import { createHash, randomUUID } from 'node:crypto';
 import { withKeepAlive } from '../../db/client/keep-alive.js';
 import { completeImport, importById, importedBefore } from '../../db/imports/imports.queries.js';
 import { rehearse } from '../../db/imports/participant-import.queries.js';
 import { FailedRows } from './files/failed-rows.js';
-import type { ImportProgress } from './files/progress.js';
+import { readCsv } from './files/csv.js';
+import { ImportProgress } from './files/progress.js';
 import { ImportLists } from './files/result.js';
+import type { ImportOverview } from './files/result.js';
 import { outlineOf, portionsOf } from './files/rows.js';
 import type { Sheet } from './files/sheet.js';
+import { readXlsx } from './files/xlsx.js';
+import type { Dependencies } from '../dependencies.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { JsonStream } from '../http/json-stream.js';
@@ -18,7 +23,8 @@ export interface ImportOptions {
   create_missing_sites: boolean;
   dry_run: boolean;
   mode: 'insert' | 'upsert';
-  answer: 'result' | 'failed_rows';
+  /** `overview`: counts and the first rows that failed, for a page. */
+  answer: 'result' | 'failed_rows' | 'overview';
 }
 
 /** Roles that may make sites: an import makes them for these only. */
@@ -44,7 +50,7 @@ export async function importParticipants(
   open: () => Promise<Sheet>,
   options: ImportOptions,
   progress: ImportProgress,
-): Promise<JsonStream | string> {
+): Promise<JsonStream | ImportOverview | string> {
   const { tx, audit, actor, context } = change;
   const { id, sha256 } = progress.made;
   if (await importById(tx, studyId, id))
@@ -113,5 +119,47 @@ export async function importParticipants(
       message: `The column ${column} is not known and was left out`,
     })),
   ];
-  return lists.answer({ dry_run: options.dry_run, total_rows: total, created_sites, warnings, file: sheet.notes });
+  const summary = { dry_run: options.dry_run, total_rows: total, created_sites, warnings, file: sheet.notes };
+  return options.answer === 'overview' ? lists.overview(summary) : lists.answer(summary);
 }
+
+/** A file as it was sent. */
+export interface SentFile {
+  format: 'csv' | 'excel';
+  bytes: Buffer;
+  /** Aborted when nobody waits any more. */
+  signal: AbortSignal;
+  /** By which its progress is asked for. */
+  import_id: string | undefined;
+}
+const readers = { csv: readCsv, excel: readXlsx };
+
+/** Imports a file and writes down how far it is. @throws as `importParticipants` */
+export async function importFile(
+  services: Pick<Dependencies, 'database' | 'log'>,
+  change: RequestScope,
+  studyId: string,
+  { format, bytes, signal, import_id }: SentFile,
+  options: ImportOptions,
+): Promise<JsonStream | ImportOverview | string> {
+  const progress = new ImportProgress(
+    services,
+    {
+      id: import_id?.toLowerCase() ?? randomUUID(),
+      study_id: studyId,
+      requested_by_id: change.actor.id,
+      format,
+      sha256: sha256Of(bytes),
+      dry_run: options.dry_run,
+      mode: options.mode,
+    },
+    import_id !== undefined,
+  );
+  const open = async () => readers[format](bytes, { gone: signal });
+  return importParticipants(change, studyId, open, options, progress).catch(async (fault: unknown) => {
+    await progress.failed();
+    throw fault;
+  });
+}
+
+export const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');

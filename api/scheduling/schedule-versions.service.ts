@@ -66,10 +66,16 @@ export async function versionDiff(
     versionWithVisits(tx, participantId, a),
     versionWithVisits(tx, participantId, b),
   ]);
-  const byKey = (version: Record<string, unknown>) =>
-    new Map((version.visits as Record<string, unknown>[]).map((v) => [v.visit_key, v]));
+  return { from: a, to: b, visits: movedBetween(before.visits as VisitOfVersion[], after.visits as VisitOfVersion[]) };
+}
+
+export type VisitOfVersion = Record<string, unknown>;
+
+/** What moved between the visits of two versions, by the visits' stable keys. */
+export function movedBetween(before: readonly VisitOfVersion[], after: readonly VisitOfVersion[]): Moved[] {
+  const byKey = (visits: readonly VisitOfVersion[]) => new Map(visits.map((visit) => [visit.visit_key, visit]));
   const [left, right] = [byKey(before), byKey(after)];
-  const visits = [...new Set([...left.keys(), ...right.keys()])].map((key): Moved => {
+  return [...new Set([...left.keys(), ...right.keys()])].map((key): Moved => {
     const [from, to] = [left.get(key), right.get(key)];
     const change = !from ? 'added' : !to ? 'removed' : from.target_date === to.target_date ? 'unchanged' : 'moved';
     return {
@@ -80,5 +86,4 @@ export async function versionDiff(
       to: to?.target_date ?? null,
     };
   });
-  return { from: a, to: b, visits };
 }

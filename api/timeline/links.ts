@@ -43,12 +43,19 @@ export function linksOf(
   settings: Pick<Settings, 'TEMPORAL_UI_URL' | 'TEMPORAL_NAMESPACE'>,
 ): Links {
   const workflow = workflowOf(row, of);
-  const ui = settings.TEMPORAL_UI_URL?.replace(/\/+$/, '');
   return {
     api: paths[row.kind](row, `/api/studies/${of.studyId}/participants/${of.participantId}`),
-    temporal:
-      workflow && ui
-        ? `${ui}/namespaces/${encodeURIComponent(settings.TEMPORAL_NAMESPACE)}/workflows/${encodeURIComponent(workflow)}`
-        : null,
+    temporal: workflow ? workflowAddress(workflow, settings) : null,
   };
+}
+
+/** A workflow in the Temporal Web UI; null: no such UI is known. */
+export function workflowAddress(
+  workflow: string,
+  settings: Pick<Settings, 'TEMPORAL_UI_URL' | 'TEMPORAL_NAMESPACE'>,
+): string | null {
+  const ui = settings.TEMPORAL_UI_URL?.replace(/\/+$/, '');
+  return ui
+    ? `${ui}/namespaces/${encodeURIComponent(settings.TEMPORAL_NAMESPACE)}/workflows/${encodeURIComponent(workflow)}`
+    : null;
 }

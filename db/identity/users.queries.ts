@@ -232,3 +232,12 @@ export async function revokeAllOf(tx: Tx, userId: string): Promise<void> {
   await tx('mfa_challenges').where({ user_id: userId }).delete();
   await tx('users').where({ id: userId }).increment('session_epoch', 1);
 }
+
+/** The names of users, by their ids. */
+export async function namesOfUsers(tx: Tx, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = (await tx('users')
+    .whereIn('id', [...new Set(ids)])
+    .select('id', 'name')) as { id: string; name: string }[];
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}

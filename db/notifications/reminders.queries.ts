@@ -222,6 +222,20 @@ export interface ExplainedReminder extends ReminderRow {
   delivery_status: string | null;
 }
 
+/** The visit reminders of a participant with what explains them, newest first. */
+export async function remindersOfParticipant(
+  tx: Tx,
+  participantId: string,
+  limit: number,
+): Promise<ExplainedReminder[]> {
+  return prepared<ExplainedReminder>(
+    tx,
+    `select n.reason, n.sent_at, n.last_error, n.attempt_at, n.fallback_of, n.delivery_status, ${FACTS}
+     where n.participant_id = $1 and n.kind in ('visit_reminder', 'visit_missed') order by n.due_at desc, n.id limit $2`,
+    [participantId, limit],
+  );
+}
+
 /** Every reminder that ever concerned a visit, whichever schedule version it stood in. */
 export async function remindersOfVisit(tx: Tx, visitId: string): Promise<ExplainedReminder[]> {
   return prepared<ExplainedReminder>(

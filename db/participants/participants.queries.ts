@@ -42,6 +42,10 @@ export interface ParticipantFilter extends Page {
   studyId?: string | undefined;
   status?: string | undefined;
   search?: string | undefined;
+  /** Found anywhere in code or external id alone. */
+  code?: string | undefined;
+  /** Found anywhere in the email address alone. */
+  email?: string | undefined;
   siteCode?: string | undefined;
 }
 
@@ -57,6 +61,11 @@ export function participantsPage(filter: ParticipantFilter): PageStatement {
   if (filter.status) conditions.push(`p.status = ${value(filter.status)}`);
   if (filter.siteCode)
     conditions.push(`p.site_id in (select id from sites where site_code = ${value(filter.siteCode)})`);
+  if (filter.code)
+    conditions.push(
+      `position(lower(${value(filter.code)}) in lower(concat_ws(chr(10), p.participant_code, p.external_id))) > 0`,
+    );
+  if (filter.email) conditions.push(`position(lower(${value(filter.email)}) in lower(p.email)) > 0`);
   if (filter.search)
     conditions.push(
       `position(lower(${value(filter.search)}) in lower(concat_ws(chr(10), p.participant_code, p.external_id, p.email))) > 0`,
@@ -69,6 +78,38 @@ export function participantsPage(filter: ParticipantFilter): PageStatement {
       left join sites s on s.id = p.site_id order by ${order}`,
     values,
   };
+}
+
+/** The same page within a transaction that is open. */
+export async function listParticipants(
+  tx: Tx,
+  filter: ParticipantFilter,
+): Promise<{ items: ParticipantRecord[]; total: number }> {
+  const { sql, values } = participantsPage(filter);
+  const rows = await query<ParticipantRecord & { total: number }>(tx, sql, values);
+  return { items: rows.filter(({ id }) => id !== null), total: Number(rows[0]!.total) };
+}
+
+/** Of participants: the next visit that is still to come or open, and when the last session began. */
+export async function whatIsNext(
+  tx: Tx,
+  ids: readonly string[],
+): Promise<Map<string, { id: string; visit: string | null; target_date: string | null; last_session: string | null }>> {
+  const rows = await query<{
+    id: string;
+    visit: string | null;
+    target_date: string | null;
+    last_session: string | null;
+  }>(
+    tx,
+    `select p.id, v.name as visit, v.target_date, (select max(a.started_at) from assessment_sessions a where a.participant_id = p.id) as last_session
+     from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
+     left join lateral (select name, target_date from scheduled_visits v where v.participant_id = p.id and v.status in ('scheduled', 'open') and p.status = 'enrolled'
+       and v.window_close >= (clock_timestamp() at time zone coalesce(t.timezone, s.timezone))::date order by v.target_date, v.id limit 1) v on true
+     where p.id = any($1::uuid[])`,
+    [[...ids]],
+  );
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 const withSite = (tx: Tx) => tx('participants as p').leftJoin('sites as s', 's.id', 'p.site_id');

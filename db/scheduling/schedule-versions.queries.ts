@@ -22,6 +22,25 @@ export async function listVersions(tx: Tx, participantId: string): Promise<unkno
     );
 }
 
+export interface VersionInFull {
+  id: string;
+  version_number: number;
+  is_current: boolean;
+  anchor_date_used: string;
+  status: string;
+  visits_generated: number;
+  generation_warnings: string[];
+  generated_at: string;
+  superseded_at: string | null;
+  supersede_reason: string | null;
+  scheduling_settings: { carried_visit_ids?: string[] };
+}
+
+/** The same with what their visits are found by. */
+export async function versionsInFull(tx: Tx, participantId: string): Promise<VersionInFull[]> {
+  return tx('schedule_versions').where({ participant_id: participantId }).orderBy('version_number').select('*');
+}
+
 /** One version in full; undefined where the participant has no such version. */
 export async function readVersion(
   tx: Tx,

@@ -50,6 +50,10 @@ export function listStudies(
  */
 export type StudyLock = 'change' | 'contents';
 
+/** Codes and names of the studies in the transaction's scope, for a choice among them. */
+export const studiesToChoose = (tx: Tx): Promise<Pick<StudyRecord, 'id' | 'study_code' | 'study_name' | 'status'>[]> =>
+  tx('studies').orderBy('study_code').limit(1_000).select('id', 'study_code', 'study_name', 'status');
+
 export async function studyById(tx: Tx, id: string, lock?: StudyLock): Promise<StudyRecord | undefined> {
   const found = tx('studies').where({ id });
   if (lock === 'change') void found.forNoKeyUpdate();

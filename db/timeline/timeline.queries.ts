@@ -42,6 +42,7 @@ export interface TimelineFilter {
   skip: number;
   limit: number;
   settledOnly?: boolean;
+  newestFirst?: boolean;
 }
 export interface TimelineSubject {
   id: string;
@@ -120,18 +121,22 @@ const SOURCES = `
   union all select coalesce(n.sent_at, case when n.status = 'pending' then n.due_at else greatest(n.due_at, n.created_at) end), 11, 0, 'reminder', n.status, n.id, jsonb_build_object('notification_kind', n.kind, 'channel', n.channel, 'status', n.status, 'due_at', n.due_at, 'sent_at', n.sent_at, 'visit_id', n.visit_id, 'visit_name', v.name, 'reason', n.reason), n.status = 'pending'
     from notifications n left join scheduled_visits v on v.id = n.visit_id where n.participant_id = $1 and n.user_id is null`;
 
-/** A participant's timeline, oldest first, and how many entries there are. */
+const ORDER = ['at', 'rank', 'seq', 'id'];
+
+/** A participant's timeline, oldest first where the filter does not say otherwise, and how many entries there are. */
 export async function listTimeline(
   tx: Tx,
   of: { id: string; zone: string },
   filter: TimelineFilter,
 ): Promise<{ items: TimelineRow[]; total: number }> {
+  const order = (of: string) =>
+    ORDER.map((column) => `${of}${column} ${filter.newestFirst ? 'desc' : 'asc'}`).join(', ');
   const rows = await prepared<TimelineRow & { total: number }>(
     tx,
     `with found as materialized (
        select * from (${SOURCES}) t where ($3::text[] is null or kind = any ($3)) and ($4::timestamptz is null or at >= $4) and ($5::timestamptz is null or at < $5) and (not $8::boolean or kind <> 'reminder' or what = 'sent'))
      select f.at, f.kind, f.what, f.id, f.data, f.planned, c.total from (select count(*) as total from found) c
-       left join lateral (select * from found order by at, rank, seq, id offset $6 limit $7) f on true order by f.at, f.rank, f.seq, f.id`,
+       left join lateral (select * from found order by ${order('')} offset $6 limit $7) f on true order by ${order('f.')}`,
     [
       of.id,
       of.zone,

@@ -12,18 +12,25 @@ import type { Tell, Telling } from './telling.js';
 
 const SHIFT_DAYS = 3;
 
-/** The third chapter: the date was wrong; it is changed with an approval, and the schedule follows. */
-export async function override(telling: Telling, stage: Stage, enrolled: Enrolled): Promise<void> {
+/** What both parts of the chapter work with. */
+function chapter(stage: Stage, enrolled: Enrolled) {
+  const at = addressesOf(stage, enrolled.participantId);
+  const handle = enrolled.client.workflow.getHandle(at.workflowId);
+  return {
+    at,
+    newDate: addDays(enrolled.enrollmentDate, SHIFT_DAYS),
+    decide: (decision: OverrideDecision) => handle.signal(overrideDecision, decision),
+  };
+}
+
+/** The third chapter: the date was wrong; another one is asked for and waits for its approval. @returns the request */
+export async function ask(telling: Telling, stage: Stage, enrolled: Enrolled): Promise<string> {
   const {
     coordinator,
     approver,
     place: { run, workflow },
   } = stage;
-  const at = addressesOf(stage, enrolled.participantId);
-  const newDate = addDays(enrolled.enrollmentDate, SHIFT_DAYS);
-  const handle = enrolled.client.workflow.getHandle(at.workflowId);
-  const decide = (decision: OverrideDecision) => handle.signal(overrideDecision, decision);
-
+  const { at, newDate, decide } = chapter(stage, enrolled);
   const requestId = await telling.step(
     `The coordinator asks for ${newDate} instead: it waits for an approval, with a preview`,
     async (tell) => {
@@ -52,6 +59,7 @@ export async function override(telling: Telling, stage: Stage, enrolled: Enrolle
       const anchor = await coordinator.get<Anchor>(at.anchor);
       demand(anchor.enrollment_date === enrolled.enrollmentDate, 'The date moved before it was approved.');
       tell('see', `${run.api}/api/studies/${stage.study.id}/approvals?status=pending`);
+      if (run.console !== null) tell('console', `${run.console}/approvals/${asked.override_request_id}`);
       tell('Temporal', workflow(at.workflowId));
       return asked.override_request_id;
     },
@@ -86,6 +94,17 @@ export async function override(telling: Telling, stage: Stage, enrolled: Enrolle
       tell('see', `${run.api}${path}`);
     },
   );
+  return requestId;
+}
+
+/** The date is approved, and the schedule follows. */
+export async function approve(telling: Telling, stage: Stage, enrolled: Enrolled, requestId: string): Promise<void> {
+  const {
+    coordinator,
+    approver,
+    place: { run, workflow },
+  } = stage;
+  const { at, newDate, decide } = chapter(stage, enrolled);
   await telling.step('The approver’s signal, sent by a Temporal client and not by the API, grants it', async (tell) => {
     const said = { decision: 'approve' as const, reason: 'Checked against the source document.' };
     const { authorization } = await approver.api.expect<{ authorization: string }>(

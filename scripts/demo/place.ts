@@ -39,7 +39,7 @@ export interface Stage {
   place: Place;
   admin: Api;
   coordinator: Api;
-  approver: { id: string; email: string; api: Api };
+  approver: { id: string; email: string; password: string; api: Api };
   study: { id: string; code: string; zone: string };
 }
 

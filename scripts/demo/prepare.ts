@@ -147,7 +147,7 @@ async function setUp(telling: Telling, place: Place, capture: CaptureSystem): Pr
       const { id, email, password } = await add('researcher');
       return {
         coordinator: await logIn(run.api, coordinator.email, coordinator.password),
-        approver: { id, email, api: await logIn(run.api, email, password) },
+        approver: { id, email, password, api: await logIn(run.api, email, password) },
       };
     },
   );

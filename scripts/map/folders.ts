@@ -47,6 +47,7 @@ export const folders: Record<string, string> = {
   'api/console/assets': 'styles and scripts of the console, served under their hashes',
   'api/console/html': 'the frame of a page, its components, and how a page or form becomes a route',
   'api/console/inbox': 'what waits for the user, over all studies',
+  'api/console/participants': 'participants: the list, the page of one, enrolling, the import',
   'api/console/session': 'login, second factor, password links, logout, preferences',
   'api/console/words': 'the console’s words, a file for each language',
   'api/exports/standards': 'a participant as FHIR R4 resources',

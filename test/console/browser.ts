@@ -97,6 +97,16 @@ export async function fill(page: Page, fields: Record<string, string>): Promise<
   }
 }
 
+/** Fills in a date, whatever order of its parts the browser's language has. */
+export const setDate = (page: Page, selector: string, value: string): Promise<void> =>
+  page.$eval(
+    selector,
+    (field, given) => {
+      (field as unknown as { value: string }).value = given;
+    },
+    value,
+  );
+
 /** Presses a button and waits for the page that answers. */
 export async function submit(page: Page, selector: string): Promise<void> {
   await Promise.all([page.waitForNavigation(), page.click(selector)]);

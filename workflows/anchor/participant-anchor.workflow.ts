@@ -270,7 +270,13 @@ function publishStatus(state: WaitingState, lastPublished: string): string {
       ...(state.pending_override
         ? [`override request ${state.pending_override.request_id}, expires ${state.pending_override.expires_at}`]
         : []),
-      ...(state.labels ? ['', `[timeline](${state.labels.timeline})`] : []),
+      ...(state.labels
+        ? [
+            '',
+            `[timeline](${state.labels.timeline})`,
+            ...(state.labels.console ? [`[console](${state.labels.console})`] : []),
+          ]
+        : []),
     ].join('\n'),
   );
   const { labels } = state;

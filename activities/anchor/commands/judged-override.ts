@@ -11,7 +11,7 @@ import type { CommandContext } from './command-context.js';
 import { rejectedByRules } from './outcome.js';
 import type { CommandOutcome, NeedsSchedule } from './outcome.js';
 import type { AnchorSnapshot } from '../snapshot.js';
-import { mayFollowConsent } from '../waiting.js';
+import { mayFollowConsent } from '../../../workflows/domain/anchor/waiting.js';
 
 /** An override as it would be carried out now. */
 export interface Judged {

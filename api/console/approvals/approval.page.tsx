@@ -1,10 +1,11 @@
 import { CalendarDate, Instant } from '../html/date.js';
-import { dateText, daysBetween } from '../html/dates.js';
+import { daysBetween } from '../html/dates.js';
 import { Field, Form, Notice } from '../html/form.js';
-import { Facts, Table } from '../html/table.js';
+import { Facts } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { seenOf } from './approvals.service.js';
-import type { ApprovalView, VisitChange } from './approvals.service.js';
+import type { ApprovalView } from './approvals.service.js';
+import { VisitChanges, Warning } from './impact.js';
 
 /** What became of a decision that was sent from the page, and what was typed for it. */
 export interface Decision {
@@ -45,7 +46,12 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
       {state !== 'pending' && <Outcome view={view} />}
       <Facts
         of={[
-          [words.approval.participant, <bdi>{approval.participant_code}</bdi>],
+          [
+            words.approval.participant,
+            <a href={`/console/participants/${approval.participant_id}`}>
+              <bdi>{approval.participant_code}</bdi>
+            </a>,
+          ],
           [words.approval.study, <bdi>{approval.study_code}</bdi>],
           [words.approval.site, approval.site_code ? <bdi>{approval.site_code}</bdi> : words.approval.noSite],
           [words.approval.askedBy, <Asked view={view} />],
@@ -79,34 +85,6 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
       {state === 'pending' && <Decide view={view} decision={decision} />}
     </article>
   );
-}
-
-/** A warning in words, with what the service says of it. */
-function Warning({ text }: { text: string }) {
-  const { words } = useUi();
-  const [code = '', detail] = text.split(/: (.*)/s);
-  const known = words.approval.warningsByCode[code];
-  const visits = /^(\d+) visits?$/.exec(detail ?? '')?.[1];
-  if (!known) return <>{text}</>;
-  return (
-    <>
-      {known}
-      {detail && <span class="quiet"> ({visits ? words.approval.visitsCaption(Number(visits)) : detail})</span>}
-    </>
-  );
-}
-
-const TARGET_NOW = /^its target would now be (\d{4}-\d{2}-\d{2})$/;
-
-/** What the preview notes of a visit. */
-function Notes({ of }: { of: readonly string[] }) {
-  const { words, language } = useUi();
-  const said = of.map((note) => {
-    const target = TARGET_NOW.exec(note)?.[1];
-    if (target) return words.approval.targetNow(dateText(language, target));
-    return words.approval.notesKnown[note] ?? note;
-  });
-  return <>{said.join('; ') || '–'}</>;
 }
 
 function Dates({ view: { approval } }: { view: ApprovalView }) {
@@ -178,34 +156,7 @@ function Visits({ view, isStale }: { view: ApprovalView; isStale: boolean }) {
       {!approval.regenerate_schedule && <p>{words.approval.noSchedule}</p>}
       {differs && !isStale && <Notice>{words.approval.sinceRequest}</Notice>}
       {removed.length > 0 && <p>{words.approval.removed(removed.join(', '))}</p>}
-      {visits.length === 0 ? (
-        <p>{words.approval.noVisits}</p>
-      ) : (
-        <Table<VisitChange>
-          caption={words.approval.visitsCaption(visits.length)}
-          rows={visits}
-          rowKey={({ visit_key, action }) => `${visit_key} ${action}`}
-          rowClass={({ changed }) => (changed ? 'changed' : undefined)}
-          columns={[
-            {
-              title: words.approval.visit,
-              head: true,
-              cell: ({ name, changed }) => (
-                <>
-                  <bdi>{name}</bdi> {changed && <mark>{words.approval.changed}</mark>}
-                </>
-              ),
-            },
-            {
-              title: words.approval.action,
-              cell: ({ action }) => <span class={`tag ${action}`}>{words.approval.actions[action] ?? action}</span>,
-            },
-            { title: words.approval.before, cell: ({ from }) => <CalendarDate value={from} /> },
-            { title: words.approval.after, cell: ({ to }) => <CalendarDate value={to} /> },
-            { title: words.approval.notes, cell: ({ notes }) => <Notes of={notes ?? []} /> },
-          ]}
-        />
-      )}
+      {visits.length === 0 ? <p>{words.approval.noVisits}</p> : <VisitChanges visits={visits} />}
     </section>
   );
 }

@@ -35,11 +35,12 @@ export function ProblemPage({
 /** What was typed into a form that was not sent. */
 export function Typed({ typed }: { typed: [string, string][] }) {
   const { words } = useUi();
-  if (typed.length === 0) return null;
+  const given = typed.filter(([, value]) => value !== '');
+  if (given.length === 0) return null;
   return (
     <div class="typed">
       <h2>{words.problems.typed}</h2>
-      {typed.map(([name, value]) => (
+      {given.map(([name, value]) => (
         <div class="field" key={name}>
           <label for={`typed-${name}`}>{name}</label>
           <textarea id={`typed-${name}`} rows={3} readonly>

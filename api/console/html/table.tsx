@@ -44,7 +44,8 @@ export function Table<Row>({
                 </th>
               ) : (
                 <td key={title} data-title={title} class={numeric ? 'numeric' : undefined}>
-                  {cell(row)}
+                  {/* On a phone a cell is its title beside this. */}
+                  <div>{cell(row)}</div>
                 </td>
               ),
             )}

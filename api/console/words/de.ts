@@ -1,7 +1,11 @@
+import { de as participant } from './participant.js';
+import { de as participants } from './participants.js';
 import type { Words } from './en.js';
 
 export const de: Words = {
   product: 'Research Assessment Platform',
+  participant,
+  participants,
   skip: 'Zum Inhalt springen',
   navigation: { label: 'Hauptmenü', inbox: 'Eingang', waiting: 'offen' },
   menu: {

@@ -1,3 +1,5 @@
+import { en as participant } from './participant.js';
+import { en as participants } from './participants.js';
 interface ProblemWords {
   title: string;
   what: string;
@@ -6,6 +8,8 @@ interface ProblemWords {
 /** The console's words. `Words` is their shape in every language. */
 export const en = {
   product: 'Research Assessment Platform',
+  participant,
+  participants,
   skip: 'Skip to content',
   navigation: { label: 'Main', inbox: 'Inbox', waiting: 'waiting' },
   menu: {

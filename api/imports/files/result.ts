@@ -19,16 +19,31 @@ export interface ImportSummary {
   file: Record<string, string>;
 }
 
+export interface FailedRow {
+  row: number;
+  field: string | null;
+  code: string;
+  message: string;
+}
+/** What a page shows of an import: counts, and the first rows that failed. */
+export interface ImportOverview extends ImportSummary, Omit<ImportCounts, 'total_rows'> {
+  first_errors: FailedRow[];
+}
+/** So many failed rows are shown; the file of failed rows has all of them. */
+const MOST_SHOWN = 100;
+
 /** What became of each row, in the file's order, gathered portion by portion. */
 export class ImportLists {
   private readonly errors = new JsonArrayWriter();
   private readonly imported = new JsonArrayWriter();
   private readonly skipped = new JsonArrayWriter();
   private readonly updated = new JsonArrayWriter();
+  private readonly firstErrors: FailedRow[] = [];
 
   /** @param plan of a portion, after it was written */
   add({ errors, fresh, skipped, changed }: ImportPlan): void {
     this.errors.add(inOrder(errors));
+    this.firstErrors.push(...inOrder(errors).slice(0, MOST_SHOWN - this.firstErrors.length));
     this.imported.add(fresh.map(brief));
     this.skipped.add(inOrder(skipped).map((row) => ({ ...brief(row), reason: row.reason })));
     this.updated.add(changed.map((row) => ({ ...brief(row), fields: row.changes })));
@@ -41,6 +56,10 @@ export class ImportLists {
       error_count: this.errors.length,
       updated_count: this.updated.length,
     };
+  }
+
+  overview(summary: ImportSummary): ImportOverview {
+    return { ...summary, ...this.counts(), first_errors: this.firstErrors };
   }
 
   /** The answer of the contract (ImportResult). */

@@ -1,4 +1,6 @@
 import { sitesOf } from '../../../db/capture/captured-participants.queries.js';
+import { reply } from '../../http/reply.js';
+import type { Reply } from '../../http/reply.js';
 import { templateColumns } from './columns.js';
 import type { Tx } from '../../../db/client/database.js';
 
@@ -32,4 +34,19 @@ export async function xlsxTemplate(tx: Tx, studyId: string): Promise<Buffer> {
     }
   }
   return Buffer.from(await workbook.xlsx.writeBuffer());
+}
+
+/** An empty file to fill in, as a download. */
+export async function templateFile(tx: Tx, studyId: string, format: 'csv' | 'xlsx' = 'csv'): Promise<Reply> {
+  const [body, type] =
+    format === 'xlsx'
+      ? ([
+          await xlsxTemplate(tx, studyId),
+          'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+        ] as const)
+      : ([csvTemplate(), 'text/csv; charset=utf-8'] as const);
+  return reply(200, body, {
+    'Content-Type': type,
+    'Content-Disposition': `attachment; filename="participants-template.${format}"`,
+  });
 }

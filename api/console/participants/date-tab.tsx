@@ -1,0 +1,296 @@
+import { seenOf } from '../approvals/approvals.service.js';
+import { VisitChanges, Warning } from '../approvals/impact.js';
+import type { Impact } from '../../../workflows/domain/anchor/preview.js';
+import { CalendarDate } from '../html/date.js';
+import { dateText } from '../html/dates.js';
+import { Field, Form, Notice } from '../html/form.js';
+import { Typed } from '../html/problem.js';
+import { Table } from '../html/table.js';
+import { useUi } from '../html/ui.js';
+import { personPath, zoneOf } from './participant.page.js';
+import type { DateView, Person } from './participant.service.js';
+import { Job, ZonedInstant } from './parts.js';
+import { WhyDate } from './why.js';
+
+/** What became of a form of this tab, and what was typed into it. */
+export interface DateForm {
+  action?: string;
+  values?: Record<string, string>;
+  /** Of the page that a form belongs to: a repeat of it is the same message. */
+  once: string;
+  done?: string | undefined;
+  refused?: string | undefined;
+  dateError?: string | undefined;
+  reasonError?: string | undefined;
+  /** What the override would do, before it is confirmed. */
+  preview?: Impact & { preview_hash: string };
+  stale?: boolean;
+}
+
+/** The enrollment date: what can be done, how it came about, and why. */
+export function DateTab({ person, view, form }: { person: Person; view: DateView; form: DateForm }) {
+  const { words } = useUi();
+  const { anchor } = words.participant;
+  const { row } = person;
+  const zone = zoneOf(person);
+  return (
+    <>
+      {form.done && anchor.done[form.done] && <Notice kind="good">{anchor.done[form.done]}</Notice>}
+      {form.refused && (
+        <Notice kind="alert" title={anchor.refused}>
+          {form.refused}
+        </Notice>
+      )}
+      {form.refused && !isShown(person, form.action) && (
+        <Typed
+          typed={[
+            [anchor.newDate, form.values?.date ?? ''],
+            [anchor.reason, form.values?.reason ?? ''],
+          ]}
+        />
+      )}
+      {form.preview ? (
+        <Preview person={person} form={form} preview={form.preview} />
+      ) : (
+        <>
+          {row.pending_override && (
+            <Notice title={anchor.pending}>
+              <a href={`/console/approvals/${row.pending_override.id}`}>{anchor.openApproval}</a>
+            </Notice>
+          )}
+          <Jobs person={person} form={form} />
+        </>
+      )}
+      <History person={person} view={view} />
+      {view.why && <WhyDate why={view.why} zone={zone} />}
+      {view.now && <WhyDate why={view.now} zone={zone} />}
+    </>
+  );
+}
+
+/** Whether the page still has the form: the date may have become final meanwhile. */
+function isShown({ row, may }: Person, action: string | undefined): boolean {
+  const isFinal = row.anchor.status === 'finalized';
+  if (action === 'set') return may.set && !isFinal;
+  if (action === 'cancel') return may.set && row.anchor.status === 'provisional';
+  return may.override && isFinal && !row.pending_override;
+}
+
+/** Hidden fields of each form: what it does, the anchor's version that was seen, and the page it is of. */
+function Sent({ person, form, action }: { person: Person; form: DateForm; action: string }) {
+  return (
+    <>
+      <input type="hidden" name="action" value={action} />
+      <input type="hidden" name="_version" value={String(person.row.anchor.version)} />
+      <input type="hidden" name="_once" value={form.once} />
+    </>
+  );
+}
+
+function Jobs({ person, form }: { person: Person; form: DateForm }) {
+  const { words, user } = useUi();
+  const { anchor } = words.participant;
+  const { row, may, policy } = person;
+  const status = row.anchor.status;
+  const at = `${personPath(person.record.id)}/date`;
+  const isOf = (action: string) => form.action === action;
+  const reason = (action: string, required: boolean) => (
+    <Field
+      name="reason"
+      label={anchor.reason}
+      hint={anchor.reasonHint}
+      required={required}
+      maxLength={2000}
+      {...(isOf(action) && { value: form.values?.reason, error: form.reasonError })}
+    />
+  );
+  const date = (action: string) => (
+    <Field
+      name="date"
+      type="date"
+      label={anchor.newDate}
+      hint={anchor.dateHint}
+      required
+      {...(isOf(action) && { value: form.values?.date, error: form.dateError })}
+    />
+  );
+  const free = !row.pending_override;
+  const mayEvaluate = user !== undefined && user.role !== 'data_manager';
+  return (
+    <div class="jobs">
+      {may.set && status !== 'finalized' && (
+        <Job title={anchor.set} open={isOf('set') || status === 'unset'}>
+          <p class="quiet">{anchor.setWhat}</p>
+          <Form action={at}>
+            <Sent person={person} form={form} action="set" />
+            {date('set')}
+            {reason('set', false)}
+            <button class="primary">{anchor.setButton}</button>
+          </Form>
+        </Job>
+      )}
+      {may.set && status === 'provisional' && (
+        <Job title={anchor.cancel} open={isOf('cancel')}>
+          <p class="quiet">{anchor.cancelWhat}</p>
+          <Form action={at}>
+            <Sent person={person} form={form} action="cancel" />
+            {reason('cancel', false)}
+            <button class="danger">{anchor.cancelButton}</button>
+          </Form>
+        </Job>
+      )}
+      {may.override && free && status === 'finalized' && (
+        <Job title={anchor.override} open={isOf('preview') || isOf('override')}>
+          <p class="quiet">
+            {anchor.overrideWhat} {policy.permissions.override_requires_approval && anchor.overrideWaits}
+          </p>
+          <Form action={at}>
+            <Sent person={person} form={form} action="preview" />
+            {form.action === 'override' ? date('override') : date('preview')}
+            {reason(form.action === 'override' ? 'override' : 'preview', policy.permissions.override_requires_reason)}
+            <label class="check">
+              <input
+                type="checkbox"
+                name="regenerate"
+                value="1"
+                checked={form.values?.regenerate === '1' || !form.values}
+              />{' '}
+              {anchor.regenerate}
+            </label>
+            <button class="primary">{anchor.previewButton}</button>
+          </Form>
+        </Job>
+      )}
+      {may.override && free && status === 'finalized' && (
+        <Job title={anchor.back} open={isOf('override_back')}>
+          <p class="quiet">{anchor.backWhat}</p>
+          <Form action={at}>
+            <Sent person={person} form={form} action="override_back" />
+            {reason('override_back', true)}
+            <button class="danger">{anchor.backButton}</button>
+          </Form>
+        </Job>
+      )}
+      {mayEvaluate && !person.waiting.closed && status !== 'finalized' && (
+        <Job title={anchor.evaluate} open={person.waiting.waiting_for.includes('evaluation')}>
+          <p class="quiet">{anchor.evaluateWhat}</p>
+          <Form action={`${personPath(person.record.id)}/evaluate`}>
+            <Sent person={person} form={form} action="evaluate" />
+            <button>{anchor.evaluateButton}</button>
+          </Form>
+        </Job>
+      )}
+    </div>
+  );
+}
+
+/** What an override would do, and the button that confirms it. */
+function Preview({
+  person,
+  form,
+  preview,
+}: {
+  person: Person;
+  form: DateForm;
+  preview: NonNullable<DateForm['preview']>;
+}) {
+  const { words, language } = useUi();
+  const { anchor } = words.participant;
+  const { values = {} } = form;
+  const waits = person.policy.permissions.override_requires_approval;
+  const path = personPath(person.record.id);
+  return (
+    <section class="card preview" aria-labelledby="preview-title">
+      <h2 id="preview-title">{anchor.previewTitle}</h2>
+      {form.stale && <Notice kind="alert">{anchor.stale}</Notice>}
+      <p class="dates">
+        <span>
+          <small>{words.approval.from}</small> <CalendarDate value={person.row.anchor.enrollment_date_value} />
+        </span>
+        <span>
+          <small>{words.approval.to}</small> <strong>{dateText(language, values.date!)}</strong>
+        </span>
+      </p>
+      {preview.warnings.length > 0 && (
+        <Notice title={words.approval.warnings}>
+          <ul class="plain">
+            {preview.warnings.map((text) => (
+              <li key={text}>
+                <Warning text={text} />
+              </li>
+            ))}
+          </ul>
+        </Notice>
+      )}
+      {values.regenerate !== '1' && <p>{words.approval.noSchedule}</p>}
+      {preview.visits.length === 0 ? <p>{words.approval.noVisits}</p> : <VisitChanges visits={preview.visits} />}
+      <Form action={`${path}/date`}>
+        <Sent person={person} form={form} action="override" />
+        {Object.entries(values).map(([name, value]) => (
+          <input type="hidden" key={name} name={name} value={value} />
+        ))}
+        <input type="hidden" name="preview_hash" value={preview.preview_hash} />
+        <input type="hidden" name="shown" value={seenOf(preview.visits)} />
+        <p class="buttons">
+          <button class="primary">{waits ? anchor.confirmAsk : anchor.confirmApply}</button>
+          <a class="button" href={`${path}?tab=date`}>
+            {anchor.differently}
+          </a>
+        </p>
+      </Form>
+    </section>
+  );
+}
+
+function History({ person, view }: { person: Person; view: DateView }) {
+  const { words } = useUi();
+  const { anchor } = words.participant;
+  const { history, why } = view;
+  const zone = zoneOf(person);
+  return (
+    <section>
+      <h2>{anchor.history}</h2>
+      {history.length === 0 ? (
+        <p class="quiet">{anchor.noHistory}</p>
+      ) : (
+        <>
+          <p class="quiet zone">{words.participant.zoneNamed(zone)}</p>
+          <Table
+            caption={anchor.historyCaption(history.length)}
+            rows={history}
+            rowKey={({ id }) => id}
+            rowClass={({ id }) => (id === why?.entry?.id ? 'chosen' : undefined)}
+            columns={[
+              { title: anchor.at, cell: ({ created_at }) => <ZonedInstant value={created_at} zone={zone} /> },
+              {
+                title: anchor.event,
+                head: true,
+                cell: ({ event_type }) => <>{anchor.events[event_type] ?? event_type}</>,
+              },
+              {
+                title: anchor.value,
+                cell: ({ enrollment_date_value, change_delta_days }) => (
+                  <>
+                    <CalendarDate value={enrollment_date_value} />{' '}
+                    {change_delta_days ? <span class="quiet">({words.approval.days(change_delta_days)})</span> : null}
+                  </>
+                ),
+              },
+              { title: anchor.by, cell: ({ actor, actor_type }) => <bdi>{actor ?? anchor.actors[actor_type]}</bdi> },
+              { title: anchor.reason, cell: ({ reason }) => <span dir="auto">{reason ?? '–'}</span> },
+              {
+                title: anchor.why,
+                cell: ({ id, has_decision }) =>
+                  has_decision ? (
+                    <a href={`${personPath(person.record.id)}?tab=date&entry=${id}#why`}>{anchor.whyLink}</a>
+                  ) : (
+                    <>–</>
+                  ),
+              },
+            ]}
+          />
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,68 @@
+import { h } from 'preact';
+import type { Tx } from '../../../db/client/database.js';
+import { listSites } from '../../../db/studies/sites.queries.js';
+import { studyById } from '../../../db/studies/studies.queries.js';
+import { staff } from '../../http/access.js';
+import { problem } from '../../http/errors.js';
+import { check } from '../../http/validation/validation.js';
+import { NewParticipant } from '../../participants/participants.schemas.js';
+import { enrollParticipant } from '../../participants/participants.service.js';
+import type { Fields } from '../../participants/participants.service.js';
+import { consoleForm, consolePage } from '../html/page.js';
+import { redirect } from '../html/render.js';
+import { EnrollPage } from './enroll.page.js';
+import type { EnrollView } from './enroll.page.js';
+import { personPath } from './participant.page.js';
+
+const path = '/console/studies/{study_id}/enroll';
+
+/** @throws 404 */
+async function load(tx: Tx, studyId: string): Promise<EnrollView> {
+  const study = await studyById(tx, studyId);
+  if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
+  const { items } = await listSites(tx, studyId, { skip: 0, limit: 500, sort: 'site_code' });
+  return { study, sites: items };
+}
+
+/** What was filled in; an empty field is none. */
+const filledIn = (form: URLSearchParams): Record<string, string> =>
+  Object.fromEntries(
+    Object.keys(NewParticipant.properties).flatMap((name) => {
+      const value = form.get(name)?.trim();
+      return value ? [[name, value] as const] : [];
+    }),
+  );
+
+export const enrollPages = [
+  consolePage({
+    path,
+    summary: 'Show the form by which a participant is enrolled',
+    access: staff.participants,
+    transaction: 'read',
+    view: async ({ tx, params, ui }) => {
+      const view = await load(tx, params.study_id.toLowerCase());
+      return { title: ui.words.participants.enroll, content: h(EnrollPage, { view }) };
+    },
+  }),
+  consoleForm({
+    path,
+    summary: 'Enroll a participant from the console',
+    access: staff.participants,
+    transaction: 'change',
+    submit: async ({ tx, audit, actor, context, params, form }) => {
+      const given = filledIn(form);
+      check(NewParticipant, given, 'body');
+      const enrolled = await enrollParticipant(
+        { tx, audit, actor, context },
+        params.study_id.toLowerCase(),
+        given as unknown as Fields & { participant_code: string },
+      );
+      return redirect(`${personPath(enrolled.id)}?tab=date&done=enrolled`);
+    },
+    again: async ({ read, params, form, fault, ui }) => {
+      const view = await read((tx) => load(tx, params.study_id.toLowerCase()));
+      const values = Object.fromEntries(form);
+      return { title: ui.words.participants.enroll, content: h(EnrollPage, { view, values, fault }) };
+    },
+  }),
+];

@@ -1,0 +1,147 @@
+import { mayConfirm } from '../../participants/eligibility.service.js';
+import { Field, Form, Notice } from '../html/form.js';
+import { Facts, Table } from '../html/table.js';
+import { useUi } from '../html/ui.js';
+import { personPath, zoneOf } from './participant.page.js';
+import type { FactsView } from './participant-tabs.service.js';
+import type { Person } from './participant.service.js';
+import { Job, ZonedInstant } from './parts.js';
+
+/** What became of a form of this tab, and what was typed into it. */
+export interface FactsForm {
+  of?: 'consent' | 'eligibility';
+  values?: Record<string, string>;
+  done?: string | undefined;
+  refused?: string | undefined;
+  dateError?: string | undefined;
+}
+
+/** Consents, eligibility and randomization: what the enrollment date is decided from. */
+export function FactsTab({ person, view, form }: { person: Person; view: FactsView; form: FactsForm }) {
+  const { words, user } = useUi();
+  const { facts } = words.participant;
+  const { row, record } = person;
+  const zone = zoneOf(person);
+  const mayRecord = user !== undefined && user.role !== 'data_manager' && record.status === 'enrolled';
+  const said = form.done === 'consent' ? facts.consentDone : form.done === 'eligibility' ? facts.recordDone : undefined;
+  return (
+    <>
+      {said && <Notice kind="good">{said}</Notice>}
+      {form.refused && (
+        <Notice kind="alert" title={words.participant.anchor.refused}>
+          {form.refused}
+        </Notice>
+      )}
+      <p class="quiet zone">{words.participant.zoneNamed(zone)}</p>
+      <h2>{facts.consents}</h2>
+      <Consents view={view} zone={zone} />
+      {mayRecord && <RecordConsent person={person} form={form} />}
+      <h2>{facts.eligibility}</h2>
+      <Eligibility view={view} zone={zone} />
+      {mayRecord && user && mayConfirm.includes(user.role) && (
+        <RecordEligibility person={person} view={view} form={form} />
+      )}
+      <h2>{facts.randomization}</h2>
+      {row.randomization ? (
+        <p>
+          <bdi>{facts.arm(row.randomization.arm)}</bdi>,{' '}
+          <ZonedInstant value={row.randomization.randomized_at} zone={zone} />
+        </p>
+      ) : (
+        <p class="quiet">{facts.notRandomized}</p>
+      )}
+    </>
+  );
+}
+
+function Consents({ view: { consents }, zone }: { view: FactsView; zone: string }) {
+  const { words } = useUi();
+  const { facts } = words.participant;
+  if (consents.length === 0) return <p class="quiet">{facts.noConsents}</p>;
+  return (
+    <Table
+      caption={facts.caption(consents.length)}
+      rows={consents}
+      rowKey={({ id }) => id}
+      columns={[
+        { title: facts.version, head: true, cell: ({ consent_version_id }) => <bdi>{consent_version_id ?? '–'}</bdi> },
+        {
+          title: facts.state,
+          cell: ({ status }) => <span class={`tag ${status}`}>{facts.states[status] ?? status}</span>,
+        },
+        { title: facts.signed, cell: ({ signed_at }) => <ZonedInstant value={signed_at} zone={zone} /> },
+        { title: facts.revoked, cell: ({ revoked_at }) => <ZonedInstant value={revoked_at} zone={zone} /> },
+        { title: facts.purpose, cell: ({ purpose }) => <span dir="auto">{purpose ?? '–'}</span> },
+      ]}
+    />
+  );
+}
+
+function RecordConsent({ person, form }: { person: Person; form: FactsForm }) {
+  const { words } = useUi();
+  const { facts, anchor } = words.participant;
+  const typed = form.of === 'consent' ? form.values : undefined;
+  const waits = person.waiting.waiting_for.includes('consent');
+  return (
+    <Job title={facts.recordConsent} open={waits || typed !== undefined}>
+      <Form action={`${personPath(person.record.id)}/consents`}>
+        <Field
+          name="consent_version_id"
+          label={facts.version}
+          hint={facts.versionHint}
+          value={typed?.consent_version_id}
+          maxLength={200}
+        />
+        <Field
+          name="signed_on"
+          type="date"
+          label={facts.signedOn}
+          hint={anchor.dateHint}
+          value={typed?.signed_on}
+          error={typed && form.dateError}
+          required
+        />
+        <button class="primary">{facts.consentButton}</button>
+      </Form>
+    </Job>
+  );
+}
+
+function Eligibility({ view: { eligibility }, zone }: { view: FactsView; zone: string }) {
+  const { words } = useUi();
+  const { facts } = words.participant;
+  if (!eligibility) return <p class="quiet">{facts.noEligibility}</p>;
+  const { status, confirmed_at, has_waiver, waiver_reason } = eligibility;
+  return (
+    <Facts
+      of={[
+        [facts.state, <span class={`tag ${status}`}>{facts.eligibilities[status] ?? status}</span>],
+        [facts.confirmed, <ZonedInstant value={confirmed_at} zone={zone} />],
+        ...(has_waiver ? [[facts.waiverReason, <span dir="auto">{waiver_reason ?? '–'}</span>] as const] : []),
+      ]}
+    />
+  );
+}
+
+function RecordEligibility({ person, view, form }: { person: Person; view: FactsView; form: FactsForm }) {
+  const { words } = useUi();
+  const { facts } = words.participant;
+  const typed = form.of === 'eligibility' ? form.values : undefined;
+  const chosen = typed?.status ?? view.eligibility?.status ?? 'eligible';
+  return (
+    <Job title={facts.record} open={person.waiting.waiting_for.includes('eligibility') || typed !== undefined}>
+      <Form action={`${personPath(person.record.id)}/eligibility`}>
+        <input type="hidden" name="_seen" value={String(view.eligibility?.updated_at ?? '')} />
+        <fieldset class="choice">
+          <legend>{facts.state}</legend>
+          {Object.entries(facts.eligibilities).map(([status, label]) => (
+            <label class="check" key={status}>
+              <input type="radio" name="status" value={status} checked={status === chosen} required /> {label}
+            </label>
+          ))}
+        </fieldset>
+        <button class="primary">{facts.recordButton}</button>
+      </Form>
+    </Job>
+  );
+}

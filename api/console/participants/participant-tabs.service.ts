@@ -1,0 +1,130 @@
+import { listAudit } from '../../../db/audit/audit.queries.js';
+import { listSessions } from '../../../db/assessment/sessions.queries.js';
+import type { SessionRecord } from '../../../db/assessment/sessions.queries.js';
+import { nowIso } from '../../../db/client/clock.js';
+import type { Tx } from '../../../db/client/database.js';
+import { namesOfUsers } from '../../../db/identity/users.queries.js';
+import { listNotifications } from '../../../db/notifications/notifications.queries.js';
+import type { NotificationRecord } from '../../../db/notifications/notifications.queries.js';
+import { remindersOfParticipant } from '../../../db/notifications/reminders.queries.js';
+import type { Consent, Eligibility } from '../../../db/models/records.js';
+import { listConsents } from '../../../db/participants/consents.queries.js';
+import { eligibilityOf } from '../../../db/participants/eligibility.queries.js';
+import { unscheduledVisits, versionVisits, versionsInFull } from '../../../db/scheduling/schedule-versions.queries.js';
+import type { VersionInFull } from '../../../db/scheduling/schedule-versions.queries.js';
+import { explain } from '../../../workflows/domain/notifications/explain.js';
+import type { Explanation } from '../../../workflows/domain/notifications/explain.js';
+import type { Actor } from '../../http/access.js';
+import { problem } from '../../http/errors.js';
+import { movedBetween } from '../../scheduling/schedule-versions.service.js';
+import type { Moved } from '../../scheduling/schedule-versions.service.js';
+
+/** How many rows a tab shows at a time. */
+export const TAB_PAGE = 50;
+
+export interface ScheduleView {
+  versions: VersionInFull[];
+  current: VersionInFull | undefined;
+  visits: Record<string, unknown>[];
+  difference?: { from: VersionInFull; to: VersionInFull; visits: Moved[] };
+}
+
+/** The current schedule, its versions; or what moved between two of them. @throws 404 no such version */
+export async function loadSchedule(
+  tx: Tx,
+  participantId: string,
+  compared: { from?: number | undefined; to?: number | undefined },
+): Promise<ScheduleView> {
+  const versions = await versionsInFull(tx, participantId);
+  const current = versions.find(({ is_current }) => is_current);
+  if (compared.from !== undefined && compared.to !== undefined) {
+    const numbered = (n: number) => {
+      const found = versions.find(({ version_number }) => version_number === n);
+      if (!found) throw problem('NOT_FOUND', { detail: 'There is no such schedule version.' });
+      return found;
+    };
+    const [from, to] = [numbered(compared.from), numbered(compared.to)];
+    const visits = movedBetween(await versionVisits(tx, from), await versionVisits(tx, to));
+    return { versions, current, visits: [], difference: { from, to, visits } };
+  }
+  const planned = current ? await versionVisits(tx, current) : [];
+  const unplanned = await unscheduledVisits(
+    tx,
+    participantId,
+    planned.map(({ id }) => id as string),
+  );
+  return { versions, current, visits: [...planned, ...unplanned] };
+}
+
+export interface FactsView {
+  consents: Consent[];
+  eligibility: Eligibility | undefined;
+}
+export async function loadFacts(tx: Tx, participantId: string): Promise<FactsView> {
+  const { items } = await listConsents(tx, participantId, { skip: 0, limit: TAB_PAGE, sort: '-created_at' });
+  return { consents: items, eligibility: await eligibilityOf(tx, participantId) };
+}
+
+export interface SessionsView {
+  items: SessionRecord[];
+  total: number;
+}
+export const loadSessions = (tx: Tx, participantId: string, skip: number): Promise<SessionsView> =>
+  listSessions(tx, { participantId, skip, limit: TAB_PAGE, sort: '-started_at' });
+
+export interface MessagesView {
+  items: (NotificationRecord & { explanation: Explanation | undefined; visit: string | undefined })[];
+  total: number;
+}
+/** The messages of a participant, each with why it was, will be or will not be sent. */
+export async function loadMessages(
+  tx: Tx,
+  actor: Actor,
+  participantId: string,
+  { skip, maxLatenessHours }: { skip: number; maxLatenessHours: number },
+): Promise<MessagesView> {
+  const { items, total } = await listNotifications(
+    tx,
+    { participantId, skip, limit: TAB_PAGE, sort: '-due_at' },
+    actor,
+  );
+  const reminders = items.length === 0 ? [] : await remindersOfParticipant(tx, participantId, skip + TAB_PAGE);
+  const byId = new Map(reminders.map((row) => [row.id, row]));
+  const now = nowIso();
+  return {
+    total,
+    items: items.map((item) => {
+      const row = byId.get(item.id);
+      return { ...item, visit: row?.visit?.name, explanation: row && explain(row, now, maxLatenessHours) };
+    }),
+  };
+}
+
+export interface AuditLine {
+  id: string;
+  created_at: string;
+  action: string;
+  user_id: string | null;
+  by: string | undefined;
+  request_id: string | null;
+}
+/** The audit records of a participant, with names. */
+export async function loadAudit(
+  tx: Tx,
+  of: { id: string; study_id: string },
+  skip: number,
+): Promise<{ items: AuditLine[]; total: number }> {
+  const { items, total } = await listAudit(tx, {
+    study_id: of.study_id,
+    resource_type: 'participant',
+    resource_id: of.id,
+    skip,
+    limit: TAB_PAGE,
+  });
+  const lines = items as AuditLine[];
+  const names = await namesOfUsers(
+    tx,
+    lines.flatMap(({ user_id }) => user_id ?? []),
+  );
+  return { total, items: lines.map((line) => ({ ...line, by: line.user_id ? names.get(line.user_id) : undefined })) };
+}

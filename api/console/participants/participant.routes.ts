@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { h } from 'preact';
+import type { ComponentChildren } from 'preact';
+import type { Tx } from '../../../db/client/database.js';
+import { participantAnchorId } from '../../../workflows/contract.js';
+import { timeline } from '../../timeline/timeline.service.js';
+import { workflowAddress } from '../../timeline/links.js';
+import type { Dependencies } from '../../dependencies.js';
+import type { Actor } from '../../http/access.js';
+import { inStudy } from '../../http/access.js';
+import { Type, oneOf } from '../../http/common.schemas.js';
+import { problem } from '../../http/errors.js';
+import { consolePage } from '../html/page.js';
+import type { View } from '../html/render.js';
+import { DateTab } from './date-tab.js';
+import { FactsTab } from './facts-tab.js';
+import { ParticipantPage, personPath, tabs, zoneOf } from './participant.page.js';
+import type { Tab } from './participant.page.js';
+import { loadDate, loadPerson } from './participant.service.js';
+import type { Person } from './participant.service.js';
+import {
+  TAB_PAGE,
+  loadAudit,
+  loadFacts,
+  loadMessages,
+  loadSchedule,
+  loadSessions,
+} from './participant-tabs.service.js';
+import { ScheduleTab } from './schedule-tab.js';
+import { AuditTab, MessagesTab, SessionsTab, TimelineTab } from './tabs.js';
+
+const number = Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 }));
+const Asked = Type.Object({
+  tab: Type.Optional(oneOf(...tabs)),
+  skip: number,
+  entry: Type.Optional(Type.String({ maxLength: 36 })),
+  from: number,
+  to: number,
+  done: Type.Optional(Type.String({ maxLength: 20 })),
+});
+type Query = Type.Static<typeof Asked>;
+
+interface TabRequest {
+  tx: Tx;
+  actor: Actor;
+  person: Person;
+  query: Query;
+  services: Dependencies;
+}
+
+/** Each tab is read by itself: a page asks for one. */
+const contents: Record<Tab, (request: TabRequest) => Promise<ComponentChildren>> = {
+  timeline: async ({ tx, services, ...of }) => {
+    const { items, total } = await timeline(tx, services, of.person.record.id, {
+      skip: of.query.skip ?? 0,
+      limit: TAB_PAGE,
+      newestFirst: true,
+    });
+    return h(TimelineTab, { items, total, ...placeOf(of) });
+  },
+  schedule: async ({ tx, person, query }) =>
+    h(ScheduleTab, {
+      view: await loadSchedule(tx, person.record.id, query),
+      id: person.record.id,
+      zone: zoneOf(person),
+    }),
+  date: async ({ tx, person, query }) =>
+    h(DateTab, {
+      person,
+      view: await loadDate(tx, person, query.entry),
+      form: { once: randomUUID(), done: query.done },
+    }),
+  facts: async ({ tx, person, query }) =>
+    h(FactsTab, { person, view: await loadFacts(tx, person.record.id), form: { done: query.done } }),
+  sessions: async ({ tx, ...of }) =>
+    h(SessionsTab, { view: await loadSessions(tx, of.person.record.id, of.query.skip ?? 0), ...placeOf(of) }),
+  messages: async ({ tx, actor, services, ...of }) =>
+    h(MessagesTab, {
+      view: await loadMessages(tx, actor, of.person.record.id, {
+        skip: of.query.skip ?? 0,
+        maxLatenessHours: services.settings.REMINDER_MAX_LATENESS_HOURS,
+      }),
+      ...placeOf(of),
+    }),
+  audit: async ({ tx, actor, ...of }) => {
+    // As GET /api/audit.
+    if (!actor.isAdmin) throw problem('FORBIDDEN');
+    return h(AuditTab, { ...(await loadAudit(tx, of.person.record, of.query.skip ?? 0)), ...placeOf(of) });
+  },
+};
+
+const placeOf = ({ person, query }: Pick<TabRequest, 'person' | 'query'>) => ({
+  at: `${personPath(person.record.id)}?tab=${query.tab ?? 'timeline'}`,
+  skip: query.skip ?? 0,
+  zone: zoneOf(person),
+});
+
+/** The page with one tab drawn. */
+export function personView(person: Person, tab: Tab, content: ComponentChildren, services: Dependencies): View {
+  const temporal = workflowAddress(participantAnchorId(person.record.id), services.settings);
+  return {
+    title: person.record.participant_code,
+    content: h(ParticipantPage, { person, tab, temporal: temporal ?? undefined, children: content }),
+  };
+}
+
+export const participantPages = [
+  consolePage({
+    path: '/console/participants/{participant_id}',
+    summary: 'Show a participant: what it waits for, and one tab',
+    access: inStudy(),
+    transaction: 'read',
+    query: Asked,
+    view: async ({ tx, actor, params, query, services }) => {
+      const tab = query.tab ?? 'timeline';
+      const person = await loadPerson(tx, actor, params.participant_id.toLowerCase());
+      const content = await contents[tab]({ tx, actor, person, query, services });
+      return personView(person, tab, content, services);
+    },
+  }),
+];

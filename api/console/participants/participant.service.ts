@@ -1,0 +1,97 @@
+import { namedHistory } from '../../../db/anchor/history.queries.js';
+import type { NamedHistoryEntry } from '../../../db/anchor/history.queries.js';
+import { readDecision } from '../../../db/anchor/decisions.queries.js';
+import type { Tx } from '../../../db/client/database.js';
+import { readFacts } from '../../../db/participants/facts.queries.js';
+import type { FactRow } from '../../../db/participants/facts.queries.js';
+import type { ParticipantRecord } from '../../../db/participants/participants.queries.js';
+import { factsOf, policyOf } from '../../../workflows/domain/anchor/facts.js';
+import type { Policy } from '../../../workflows/domain/anchor/policy-schema.js';
+import { awaited } from '../../../workflows/domain/anchor/waiting.js';
+import type { Awaited } from '../../../workflows/domain/anchor/waiting.js';
+import type { Facts, Trace } from '../../../workflows/domain/util/types.js';
+import type { Actor } from '../../http/access.js';
+import { problem } from '../../http/errors.js';
+import { getParticipantOrThrow } from '../../participants/participants.service.js';
+
+/** What a participant's anchor waits for, and since when. */
+export interface Waiting extends Awaited {
+  since: string;
+  /** The request that waits for an approval. */
+  request_id: string | undefined;
+}
+
+/** A participant with what its enrollment date is decided from. */
+export interface Person {
+  record: ParticipantRecord;
+  row: FactRow;
+  policy: Policy;
+  facts: Facts;
+  waiting: Waiting;
+  /** What the policy lets the caller do. */
+  may: { set: boolean; override: boolean };
+}
+
+/** What the workflow says that it waits for, from the database. */
+export function waitingOf(row: FactRow): { policy: Policy; facts: Facts; waiting: Waiting } {
+  const policy = policyOf(row.policy);
+  const facts = factsOf(row, policy);
+  const pending = row.pending_override;
+  const waiting = {
+    ...awaited(policy, facts, pending !== null),
+    since: pending?.requested_at ?? row.anchor.updated_at,
+    request_id: pending?.id,
+  };
+  return { policy, facts, waiting };
+}
+
+/** @throws 404 */
+export async function loadPerson(tx: Tx, actor: Actor, id: string): Promise<Person> {
+  const record = await getParticipantOrThrow(tx, id);
+  const [row] = await readFacts(tx, [record.id]);
+  if (!row) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  const { policy, facts, waiting } = waitingOf(row);
+  const takesPart = record.status === 'enrolled';
+  const within = (roles: readonly string[]) => takesPart && roles.includes(actor.role);
+  const { can_set, can_override } = policy.permissions;
+  return { record, row, policy, facts, waiting, may: { set: within(can_set), override: within(can_override) } };
+}
+
+/** Why a date is as it is: what was tried, what was checked, what was known. */
+export interface Why {
+  entry: NamedHistoryEntry | undefined;
+  policyVersion: number;
+  trace: Trace;
+  facts: Facts;
+}
+export interface DateView {
+  history: NamedHistoryEntry[];
+  /** Of the entry that is looked at. */
+  why: Why | undefined;
+  /** Of this moment, where the date is not final. */
+  now: Why | undefined;
+}
+/** A participant's history is read up to here. */
+const MOST_ENTRIES = 100;
+
+/** The history of the enrollment date, and the decision behind one of its entries. @throws 404 no such entry */
+export async function loadDate(tx: Tx, person: Person, entryId: string | undefined): Promise<DateView> {
+  const history = await namedHistory(tx, person.record.id, MOST_ENTRIES);
+  const entry = entryId ? history.find(({ id }) => id === entryId) : history.find(({ has_decision }) => has_decision);
+  if (entryId && !entry) throw problem('NOT_FOUND', { detail: 'There is no such entry.' });
+  const kept = entry && (await readDecision(tx, person.record.id, entry.id));
+  const { decision } = person.waiting;
+  return {
+    history,
+    why: kept && {
+      entry,
+      policyVersion: kept.policy_version,
+      trace: kept.trace as Trace,
+      facts: kept.facts as Facts,
+    },
+    now:
+      decision && person.facts.anchor.status !== 'finalized'
+        ? { entry: undefined, policyVersion: person.row.policy_version, trace: decision.trace, facts: person.facts }
+        : undefined,
+  };
+}

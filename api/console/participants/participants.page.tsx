@@ -1,0 +1,234 @@
+import { CalendarDate } from '../html/date.js';
+import { EmptyState } from '../html/empty-state.js';
+import { Form } from '../html/form.js';
+import { Table } from '../html/table.js';
+import { useUi } from '../html/ui.js';
+import { personPath } from './participant.page.js';
+import { DateWithStatus, Pages, useAwaited } from './parts.js';
+import { LIST_PAGE } from './participants.service.js';
+import type { Listed, Narrowed, ParticipantList } from './participants.service.js';
+
+const LIST = '/console/participants';
+
+/** The participants of all studies of the user. */
+export function ParticipantsPage({ list, narrowed }: { list: ParticipantList; narrowed: Narrowed }) {
+  const { words } = useUi();
+  const { participants } = words;
+  const { items, total, studies } = list;
+  const isNarrowed = Boolean(narrowed.code || narrowed.email || narrowed.study || narrowed.status);
+  const several = studies.length > 1;
+  return (
+    <>
+      <div class="title-row">
+        <h1>{participants.title}</h1>
+        <Begin studies={studies} chosen={narrowed.study} />
+      </div>
+      <Search studies={studies} narrowed={narrowed} />
+      {total === 0 ? (
+        isNarrowed ? (
+          <EmptyState title={participants.notFound}>
+            {participants.notFoundWhat} <a href={LIST}>{participants.clear}</a>
+          </EmptyState>
+        ) : (
+          <EmptyState title={participants.empty}>
+            {studies.length === 0 ? (
+              <>
+                {participants.noStudy} <a href="/console/studies">{participants.toStudies}</a>
+              </>
+            ) : (
+              participants.emptyWhat
+            )}
+          </EmptyState>
+        )
+      ) : (
+        <div class="list">
+          <Table<Listed>
+            caption={participants.caption(total)}
+            rows={items}
+            rowKey={({ record }) => record.id}
+            columns={[
+              {
+                title: participants.code,
+                head: true,
+                cell: ({ record, study_code }) => (
+                  <>
+                    <a href={personPath(record.id)}>
+                      <bdi>{record.participant_code}</bdi>
+                    </a>
+                    {several && (
+                      <>
+                        <br />
+                        <span class="quiet">{study_code}</span>
+                      </>
+                    )}
+                  </>
+                ),
+              },
+              { title: participants.site, cell: ({ record }) => <bdi>{record.site_code ?? '–'}</bdi> },
+              {
+                title: participants.status,
+                cell: ({ record }) => (
+                  <span class={`tag ${record.status}`}>{words.participant.statuses[record.status]}</span>
+                ),
+              },
+              {
+                title: participants.date,
+                cell: ({ record, anchor_status }) => (
+                  <DateWithStatus date={record.enrollment_date} status={anchor_status} />
+                ),
+              },
+              { title: participants.waits, cell: (row) => <Waits of={row} /> },
+              {
+                title: participants.next,
+                cell: ({ next }) =>
+                  next ? (
+                    <span>
+                      <CalendarDate value={next.target_date} /> <span class="quiet">{next.name}</span>
+                    </span>
+                  ) : (
+                    <>–</>
+                  ),
+              },
+              {
+                title: participants.last,
+                cell: ({ last_session }) => <CalendarDate value={last_session?.slice(0, 10)} />,
+              },
+            ]}
+          />
+        </div>
+      )}
+      {narrowed.email === undefined && (
+        <Pages at={addressOf(narrowed)} skip={narrowed.skip ?? 0} size={LIST_PAGE} total={total} />
+      )}
+    </>
+  );
+}
+
+const addressOf = ({ code, study, status }: Narrowed): string => {
+  const asked = Object.entries({ code, study, status }).flatMap(([name, value]) =>
+    value ? [[name, value] as [string, string]] : [],
+  );
+  return asked.length === 0 ? LIST : `${LIST}?${new URLSearchParams(asked).toString()}`;
+};
+
+function Waits({ of }: { of: Listed }) {
+  const what = useAwaited(of.waiting);
+  return <>{what ?? '–'}</>;
+}
+
+/** Enrolling and importing, in the study that is chosen or the only one. */
+function Begin({ studies, chosen }: { studies: ParticipantList['studies']; chosen: string | undefined }) {
+  const { words, user } = useUi();
+  const { participants } = words;
+  const mayEnroll = user?.role !== 'data_manager';
+  const only = studies.length === 1 ? studies[0]!.id : chosen;
+  if (studies.length === 0) return null;
+  if (only)
+    return (
+      <p class="buttons">
+        {mayEnroll && (
+          <a class="button" href={`/console/studies/${only}/enroll`}>
+            {participants.enroll}
+          </a>
+        )}
+        <a class="button" href={`/console/studies/${only}/import`}>
+          {participants.import}
+        </a>
+      </p>
+    );
+  return (
+    <details class="job">
+      <summary>{mayEnroll ? participants.enroll : participants.import}</summary>
+      <form method="get" action="/console/enroll">
+        <Studies studies={studies} name="study" id="field-begin" label={participants.chooseStudy} />
+        <p class="buttons">
+          {mayEnroll && (
+            <button class="primary" name="what" value="enroll">
+              {participants.enroll}
+            </button>
+          )}
+          <button name="what" value="import">
+            {participants.import}
+          </button>
+        </p>
+      </form>
+    </details>
+  );
+}
+
+function Studies({
+  studies,
+  name,
+  id,
+  label,
+  chosen,
+  all,
+}: {
+  studies: ParticipantList['studies'];
+  name: string;
+  id: string;
+  label: string;
+  chosen?: string | undefined;
+  all?: string;
+}) {
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select id={id} name={name}>
+        {all && <option value="">{all}</option>}
+        {studies.map((study) => (
+          <option key={study.id} value={study.id} selected={study.id === chosen}>
+            {study.study_code}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+/** Sent by POST: what is typed may be an email address, which no address of a page has. */
+function Search({ studies, narrowed }: { studies: ParticipantList['studies']; narrowed: Narrowed }) {
+  const { words } = useUi();
+  const { participants } = words;
+  return (
+    <Form action={LIST} class="inline">
+      <div class="field grow">
+        <label for="field-q">{participants.search}</label>
+        <input
+          id="field-q"
+          type="search"
+          name="q"
+          value={narrowed.email ?? narrowed.code}
+          maxlength={200}
+          aria-describedby="field-q-hint"
+          autocomplete="off"
+        />
+        <p class="hint" id="field-q-hint">
+          {participants.searchHint}
+        </p>
+      </div>
+      {studies.length > 1 && (
+        <Studies
+          studies={studies}
+          name="study"
+          id="field-study"
+          label={participants.study}
+          chosen={narrowed.study}
+          all={participants.allStudies}
+        />
+      )}
+      <div class="field">
+        <label for="field-status">{participants.status}</label>
+        <select id="field-status" name="status">
+          <option value="">{participants.anyStatus}</option>
+          {(['enrolled', 'withdrawn'] as const).map((status) => (
+            <option key={status} value={status} selected={status === narrowed.status}>
+              {words.participant.statuses[status]}
+            </option>
+          ))}
+        </select>
+      </div>
+      <button class="primary">{participants.find}</button>
+    </Form>
+  );
+}

@@ -1,0 +1,69 @@
+import type { Tx } from '../../../db/client/database.js';
+import { readFacts } from '../../../db/participants/facts.queries.js';
+import { listParticipants, whatIsNext } from '../../../db/participants/participants.queries.js';
+import type { ParticipantRecord } from '../../../db/participants/participants.queries.js';
+import { studiesToChoose } from '../../../db/studies/studies.queries.js';
+import { waitingOf } from './participant.service.js';
+import type { Waiting } from './participant.service.js';
+
+export const LIST_PAGE = 50;
+
+/** What the list is narrowed to. An email address comes by a form alone, never by an address of a page. */
+export interface Narrowed {
+  code?: string | undefined;
+  email?: string | undefined;
+  study?: string | undefined;
+  status?: string | undefined;
+  skip?: number | undefined;
+}
+export interface Listed {
+  record: ParticipantRecord;
+  study_code: string;
+  anchor_status: string;
+  is_override: boolean;
+  waiting: Waiting;
+  next: { name: string; target_date: string } | undefined;
+  last_session: string | null;
+}
+export interface ParticipantList {
+  items: Listed[];
+  total: number;
+  studies: Awaited<ReturnType<typeof studiesToChoose>>;
+}
+
+/** A page of participants with what each waits for, its next visit and its last session. */
+export async function loadParticipants(tx: Tx, of: Narrowed): Promise<ParticipantList> {
+  const studies = await studiesToChoose(tx);
+  const { items, total } = await listParticipants(tx, {
+    studyId: of.study || undefined,
+    status: of.status || undefined,
+    code: of.code || undefined,
+    email: of.email || undefined,
+    skip: of.skip ?? 0,
+    limit: LIST_PAGE,
+    sort: 'participant_code',
+  });
+  if (items.length === 0) return { items: [], total, studies };
+  const ids = items.map(({ id }) => id);
+  const rows = new Map((await readFacts(tx, ids)).map((row) => [row.participant_id, row]));
+  const next = await whatIsNext(tx, ids);
+  return {
+    studies,
+    total,
+    // One that went meanwhile is left out.
+    items: items.flatMap((record) => {
+      const row = rows.get(record.id);
+      const ahead = next.get(record.id);
+      if (!row || !ahead) return [];
+      return {
+        record,
+        study_code: row.study_code,
+        anchor_status: row.anchor.status,
+        is_override: row.anchor.is_override,
+        waiting: waitingOf(row).waiting,
+        next: ahead.visit && ahead.target_date ? { name: ahead.visit, target_date: ahead.target_date } : undefined,
+        last_session: ahead.last_session,
+      };
+    }),
+  };
+}

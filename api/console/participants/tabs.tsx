@@ -1,0 +1,229 @@
+import type { TimelineItem } from '../../timeline/timeline.service.js';
+import type { TimelineRow } from '../../../db/timeline/timeline.queries.js';
+import { EmptyState } from '../html/empty-state.js';
+import { Table } from '../html/table.js';
+import { useUi } from '../html/ui.js';
+import { entryTitle } from '../words/timeline.js';
+import { TAB_PAGE } from './participant-tabs.service.js';
+import type { AuditLine, MessagesView, SessionsView } from './participant-tabs.service.js';
+import { Pages, ZonedInstant } from './parts.js';
+
+interface Listed {
+  at: string;
+  skip: number;
+  total: number;
+  zone: string;
+}
+
+/** Names the zone of the times below. */
+export function ZoneNote({ zone }: { zone: string }) {
+  const { words } = useUi();
+  return <p class="quiet zone">{words.participant.zoneNamed(zone)}</p>;
+}
+
+export function TimelineTab({ items, at, skip, total, zone }: Listed & { items: TimelineItem[] }) {
+  const { words, language } = useUi();
+  const { timeline } = words.participant;
+  if (total === 0) return <EmptyState title={timeline.empty}>{timeline.emptyWhat}</EmptyState>;
+  const rowOf = ({ data, ...item }: TimelineItem): TimelineRow => ({
+    at: item.at,
+    kind: item.kind,
+    what: String(data.what),
+    id: String(data.id),
+    planned: data.planned === true,
+    data,
+  });
+  return (
+    <div class="timeline">
+      <ZoneNote zone={zone} />
+      <Table
+        caption={timeline.caption(total)}
+        rows={items}
+        rowKey={({ kind, data, at: when }) => `${kind} ${String(data.id)} ${String(data.what)} ${when}`}
+        rowClass={({ data }) => (data.planned ? 'planned' : undefined)}
+        columns={[
+          { title: timeline.at, cell: ({ at: when }) => <ZonedInstant value={when} zone={zone} /> },
+          {
+            title: timeline.what,
+            head: true,
+            cell: (item) => (
+              <>
+                <span class="tag">{timeline.kinds[item.kind] ?? item.kind}</span>{' '}
+                <span dir="auto">{entryTitle(language, rowOf(item))}</span>{' '}
+                {item.data.planned === true && item.kind !== 'reminder' && (
+                  <span class="quiet">({timeline.planned})</span>
+                )}
+              </>
+            ),
+          },
+        ]}
+      />
+      <Pages at={at} skip={skip} size={TAB_PAGE} total={total} />
+    </div>
+  );
+}
+
+export function SessionsTab({ view, at, skip, zone }: Omit<Listed, 'total'> & { view: SessionsView }) {
+  const { words, language } = useUi();
+  const { sessions } = words.participant;
+  if (view.total === 0) return <EmptyState title={sessions.empty}>{sessions.emptyWhat}</EmptyState>;
+  const number = new Intl.NumberFormat(language, { maximumFractionDigits: 3 });
+  return (
+    <>
+      <ZoneNote zone={zone} />
+      <Table
+        caption={sessions.caption(view.total)}
+        rows={view.items}
+        rowKey={({ id }) => id}
+        columns={[
+          {
+            title: sessions.started,
+            head: true,
+            cell: ({ started_at, source }) => (
+              <>
+                <ZonedInstant value={started_at} zone={zone} />{' '}
+                {source === 'offline' && <span class="tag">{sessions.offline}</span>}
+              </>
+            ),
+          },
+          {
+            title: sessions.state,
+            cell: ({ status, trial_count }) => (
+              <>
+                <span class={`tag ${status}`}>{sessions.states[status] ?? status}</span>{' '}
+                <span class="quiet">{sessions.trials(trial_count)}</span>
+              </>
+            ),
+          },
+          {
+            title: sessions.results,
+            cell: ({ task_summaries }) =>
+              Object.keys(task_summaries).length === 0 ? (
+                <>–</>
+              ) : (
+                <ul class="plain">
+                  {Object.entries(task_summaries).map(([task, values]) => (
+                    <li key={task}>
+                      <strong>{task.replaceAll('_', ' ')}</strong>{' '}
+                      {Object.entries(values)
+                        .map(([metric, value]) => `${metric.replaceAll('_', ' ')} ${number.format(value)}`)
+                        .join(', ')}
+                    </li>
+                  ))}
+                </ul>
+              ),
+          },
+          {
+            title: sessions.flags,
+            cell: ({ quality_flags }) =>
+              quality_flags.length === 0 ? (
+                <span class="quiet">{sessions.noFlags}</span>
+              ) : (
+                <ul class="plain">
+                  {quality_flags.map(({ code, message }) => (
+                    <li key={`${code} ${message}`}>
+                      <mark>{code.replaceAll('_', ' ').toLowerCase()}</mark> <span dir="auto">{message}</span>
+                    </li>
+                  ))}
+                </ul>
+              ),
+          },
+          {
+            title: sessions.capture,
+            cell: ({ sync_status }) =>
+              sync_status ? (
+                <span class={`tag ${sync_status}`}>{sessions.pushes[sync_status] ?? sync_status}</span>
+              ) : (
+                <>–</>
+              ),
+          },
+        ]}
+      />
+      <Pages at={at} skip={skip} size={TAB_PAGE} total={view.total} />
+    </>
+  );
+}
+
+export function MessagesTab({ view, at, skip, zone }: Omit<Listed, 'total'> & { view: MessagesView }) {
+  const { words } = useUi();
+  const { messages } = words.participant;
+  if (view.total === 0) return <EmptyState title={messages.empty}>{messages.emptyWhat}</EmptyState>;
+  return (
+    <>
+      <ZoneNote zone={zone} />
+      <Table
+        caption={messages.caption(view.total)}
+        rows={view.items}
+        rowKey={({ id }) => id}
+        columns={[
+          {
+            title: messages.due,
+            cell: ({ sent_at, due_at }) => <ZonedInstant value={sent_at ?? due_at} zone={zone} />,
+          },
+          {
+            title: messages.what,
+            head: true,
+            cell: ({ kind, channel, visit }) => (
+              <>
+                {messages.kinds[kind] ?? kind.replaceAll('_', ' ')}
+                {visit && (
+                  <>
+                    {' '}
+                    <bdi>{visit}</bdi>
+                  </>
+                )}
+                <br />
+                <span class="quiet">{messages.channels[channel]}</span>
+              </>
+            ),
+          },
+          {
+            title: messages.state,
+            cell: ({ status }) => <span class={`tag ${status}`}>{messages.states[status] ?? status}</span>,
+          },
+          {
+            title: messages.why,
+            cell: ({ explanation, reason }) =>
+              explanation ? (
+                <details>
+                  <summary>{messages.said(explanation.why)}</summary>
+                  <span class="quiet">
+                    {messages.rule}: {explanation.rule}
+                  </span>
+                </details>
+              ) : (
+                <>{reason?.replaceAll('_', ' ') ?? '–'}</>
+              ),
+          },
+        ]}
+      />
+      <Pages at={at} skip={skip} size={TAB_PAGE} total={view.total} />
+    </>
+  );
+}
+
+export function AuditTab({ items, at, skip, total, zone }: Listed & { items: AuditLine[] }) {
+  const { words } = useUi();
+  const { audit } = words.participant;
+  if (total === 0) return <EmptyState title={audit.empty} />;
+  return (
+    <>
+      <p>
+        <a href="/console/audit">{audit.all}</a>
+      </p>
+      <ZoneNote zone={zone} />
+      <Table
+        caption={audit.caption(total)}
+        rows={items}
+        rowKey={({ id }) => id}
+        columns={[
+          { title: audit.at, cell: ({ created_at }) => <ZonedInstant value={created_at} zone={zone} /> },
+          { title: audit.action, head: true, cell: ({ action }) => <>{action.replaceAll('_', ' ')}</> },
+          { title: audit.by, cell: ({ by, user_id }) => <bdi>{by ?? user_id ?? audit.nobody}</bdi> },
+          { title: audit.request, cell: ({ request_id }) => <code>{request_id?.slice(0, 8) ?? '–'}</code> },
+        ]}
+      />
+      <Pages at={at} skip={skip} size={TAB_PAGE} total={total} />
+    </>
+  );
+}

@@ -1,0 +1,126 @@
+import { expect } from 'chai';
+import { goodPassword, unique } from '../support/http.js';
+import { DAY, Stage } from '../anchor/stage.js';
+import type { AnchorStudy } from '../anchor/stage.js';
+import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
+import { Visitor, withApproval } from './stage.js';
+
+describe('the console’s list of participants', function () {
+  this.timeout(240_000);
+  let stage: Stage;
+  let browser: ConsoleBrowser;
+  let study: AnchorStudy;
+  let email: string;
+  before(async () => {
+    stage = await Stage.open();
+    browser = await ConsoleBrowser.start();
+    study = await stage.study(withApproval);
+    ({ email } = (await study.as('coordinator')) as Awaited<ReturnType<AnchorStudy['as']>> & { email: string });
+  });
+  after(async () => {
+    await browser?.close();
+    await stage.close();
+  });
+  const signedIn = async (by = email): Promise<Visitor> => {
+    const visitor = new Visitor(stage.run.api);
+    expect((await visitor.login(by, goodPassword)).status).to.equal(303);
+    return visitor;
+  };
+
+  it('begins with what to do first, and enrolls one', async () => {
+    const empty = await stage.study(withApproval);
+    await stage.admin.expect(201, 'POST', `/api/studies/${empty.id}/sites`, { site_code: 'GRZ', name: 'Graz' });
+    const by = (await empty.as('coordinator')) as unknown as { email: string };
+    const { page, faults } = await openConsole(browser, '/console/participants');
+    await signIn(page, by.email);
+    expect(await textOf(page, '.empty')).to.include('Enroll the first one');
+    expect(await axe(page)).to.deep.equal([]);
+    await submit(page, `a[href="/console/studies/${empty.id}/enroll"]`);
+    expect(await axe(page)).to.deep.equal([]);
+    const code = unique('P');
+    await fill(page, { participant_code: code, timezone: 'Mars/Base' });
+    await page.select('[name=site_code]', 'GRZ');
+    await submit(page, 'main button.primary');
+    expect(await textOf(page, '.field .error')).to.include('zone');
+    expect(
+      await page.$eval('[name=participant_code]', (field) => (field as unknown as { value: string }).value),
+    ).to.equal(code);
+    expect(await axe(page)).to.deep.equal([]);
+    await fill(page, { timezone: 'Europe/Vienna' });
+    await submit(page, 'main button.primary');
+    expect(await textOf(page, 'main'))
+      .to.include('The participant is enrolled')
+      .and.to.include(code);
+    await page.goto(`${browser.base}/console/studies/${empty.id}/enroll`);
+    await fill(page, { participant_code: code });
+    await submit(page, 'main button.primary');
+    expect(await textOf(page, '.field .error')).to.equal('This code is taken in the study.');
+    const { items } = await stage.admin.expect<{ items: { participant_code: string; site_code: string }[] }>(
+      200,
+      'GET',
+      `/api/studies/${empty.id}/participants`,
+    );
+    expect(items.map((one) => [one.participant_code, one.site_code])).to.deep.equal([[code, 'GRZ']]);
+    expect(faults).to.deep.equal([]);
+  });
+
+  it('shows what each waits for and what is next, and finds by code, external id and email', async () => {
+    const person = await study.person({
+      participant_code: unique('Søren'),
+      external_id: unique('rec'),
+      email: `${unique('who')}@example.org`,
+    });
+    await person.set(DAY);
+    await person.override('2024-03-17', await study.as('coordinator'));
+    const {
+      participant_code,
+      external_id,
+      email: address,
+    } = await stage.admin.expect<Record<string, string>>(200, 'GET', `/api/participants/${person.id}`);
+    const other = await study.person();
+    const { page } = await openConsole(browser, '/console/participants');
+    await signIn(page, email);
+    expect(await axe(page)).to.deep.equal([]);
+    for (const [asked, inAddress] of [
+      [participant_code!, true],
+      [external_id!, true],
+      [address!, false],
+    ] as const) {
+      await fill(page, { q: asked });
+      await submit(page, 'form.inline button.primary');
+      const said = await textOf(page, 'main table');
+      expect(said, asked).to.include(participant_code).and.to.include('an approval of the requested date');
+      expect(said).to.include('Final').and.to.include('10 Mar 2024');
+      expect(await page.$$(`a[href="/console/participants/${other.id}"]`)).to.have.length(0);
+      expect(page.url().includes('code='), asked).to.equal(inAddress);
+      expect(page.url()).not.to.include('example.org');
+    }
+    await fill(page, { q: unique('nobody') });
+    await submit(page, 'form.inline button.primary');
+    expect(await textOf(page, '.empty')).to.include('Nobody was found');
+    // The part of an address that is asked for by the page's own address finds nobody.
+    const visitor = await signedIn();
+    const { text } = await visitor.get(`/console/participants?code=${address!.split('@')[0]}`);
+    expect(text).to.include('Nobody was found');
+  });
+
+  it('has pages, and of other studies nothing', async () => {
+    const many = await stage.study(withApproval);
+    for (let i = 0; i < 52; i += 1)
+      await stage.admin.expect(201, 'POST', `/api/studies/${many.id}/participants`, {
+        participant_code: `N${String(i).padStart(2, '0')}`,
+      });
+    const by = (await many.as('researcher')) as unknown as { email: string };
+    const visitor = await signedIn(by.email);
+    const first = (await visitor.get('/console/participants')).text;
+    expect(first).to.include('52 participants').and.to.include('N49').and.not.to.include('>N50<');
+    expect(Buffer.byteLength(first)).to.be.lessThan(100_000);
+    expect((await visitor.get('/console/participants?skip=50')).text)
+      .to.include('N51')
+      .and.not.to.include('>N49<');
+    const manager = await signedIn(((await many.as('data_manager')) as unknown as { email: string }).email);
+    expect((await manager.get('/console/participants')).text).not.to.include('/enroll"');
+    expect((await manager.get(`/console/studies/${many.id}/enroll`)).status).to.equal(403);
+    expect((await visitor.get(`/console/studies/${study.id}/enroll`)).status).to.equal(404);
+  });
+});

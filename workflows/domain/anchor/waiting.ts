@@ -1,0 +1,53 @@
+import { epochOf, startOfDay } from '../util/dates.js';
+import type { Decision, Facts, Fault } from '../util/types.js';
+import { dateAhead, evaluate, isReopenedAndUnchanged } from './decide.js';
+import type { Policy } from './policy-schema.js';
+
+/** What a participant's anchor waits for, and what the sources say meanwhile. */
+export interface Awaited {
+  /** e.g. ["consent", "eligibility"], ["approval"], ["date"]; empty: nothing. */
+  waiting_for: string[];
+  /** The participant has left: nothing moves any more. */
+  closed: boolean;
+  rule_errors: Fault[];
+  date_ahead: { date: string; begins_at: string; wait_ms: number } | null;
+  /** What an evaluation gives now; not there where nothing but an override moves the date. */
+  decision?: Decision;
+}
+
+/** Says what an anchor waits for: the participant's workflow and the pages of the console tell the same. */
+export function awaited(policy: Policy, facts: Facts, hasPendingOverride: boolean): Awaited {
+  const { anchor } = facts;
+  const closed = facts.participant.status === 'withdrawn';
+  const waiting: string[] = [];
+  if (closed || (anchor.status === 'finalized' && !mayFollowConsent(policy))) {
+    if (!closed && hasPendingOverride) waiting.push('approval');
+    return { waiting_for: waiting, closed, rule_errors: [], date_ahead: null };
+  }
+  if (hasPendingOverride) waiting.push('approval');
+  const decision = evaluate(policy, facts);
+  const ahead = isReopenedAndUnchanged(policy, facts) ? null : awaitedDay(facts, decision);
+  if (ahead || (!decision.candidate && anchor.status !== 'finalized')) waiting.push('date');
+  if (anchor.status !== 'finalized')
+    waiting.push(...decision.trace.prerequisites.filter(({ met }) => !met).map(({ name }) => name));
+  if (waiting.length === 0 && anchor.reopened) waiting.push('evaluation');
+  return {
+    waiting_for: waiting,
+    closed,
+    rule_errors: [...decision.errors, ...decision.warnings].filter(({ code }) => code === 'RULE_ERROR'),
+    date_ahead: ahead,
+    decision,
+  };
+}
+
+/** A final date moves by itself only where a later consent moves it. */
+export const mayFollowConsent = ({ multi_consent }: Policy): boolean =>
+  multi_consent.anchor_consent === 'latest' && multi_consent.reconsent_updates_anchor;
+
+/** How long it is until the day of a source's date begins, by the database's clock alone. */
+function awaitedDay(facts: Facts, decision: Decision): Awaited['date_ahead'] {
+  const date = dateAhead(decision);
+  if (date === null) return null;
+  const begins_at = startOfDay(date, facts.zone);
+  return { date, begins_at, wait_ms: Math.max(epochOf(begins_at) - epochOf(facts.now), 1) };
+}
