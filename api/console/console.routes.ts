@@ -4,6 +4,7 @@ import type { Route } from '../http/route.js';
 import { approvalPages } from './approvals/approvals.routes.js';
 import { assetRoutes } from './assets/assets.js';
 import { consolePage } from './html/page.js';
+import { capturePages } from './capture/capture.routes.js';
 import { inboxRoutes } from './inbox/inbox.routes.js';
 import { loginRoutes } from './session/login.routes.js';
 import { passwordRoutes } from './session/password.routes.js';
@@ -29,5 +30,6 @@ export const consoleRoutes: readonly Route[] = [
   ...sessionRoutes,
   ...inboxRoutes,
   ...approvalPages,
+  ...capturePages,
   ...nothingAt,
 ];

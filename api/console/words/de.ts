@@ -1,3 +1,4 @@
+import { de as capture } from './capture.js';
 import type { Words } from './en.js';
 
 export const de: Words = {
@@ -193,4 +194,5 @@ export const de: Words = {
     proofNeeded: 'Diese Studie fragt erneut nach Ihrem Passwort oder einem Code.',
     toInbox: 'Zurück zum Eingang',
   },
+  capture,
 };

@@ -1,3 +1,4 @@
+import { en as capture } from './capture.js';
 interface ProblemWords {
   title: string;
   what: string;
@@ -184,6 +185,7 @@ export const en = {
     proofNeeded: 'This study asks for your password or a code again.',
     toInbox: 'Back to the inbox',
   },
+  capture,
 };
 
 export type Words = typeof en;
