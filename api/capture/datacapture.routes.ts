@@ -11,6 +11,7 @@ import {
   replaceEventMapping,
   requireConfig,
   saveConfig,
+  testConnection,
   versioned,
 } from './datacapture.service.js';
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
@@ -152,15 +153,8 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       description: 'Stores the project id and the result: `sync_status` becomes `active` or `error`.',
       access: configurer,
       responses: { 200: schema.Connected },
-      handle: async ({ params, actor, context, services }) => {
-        await readInScope(services.database, params.study_id, (tx) => requireConfig(tx, params.study_id));
-        const answer = await askCaptureOrRefuse(services, {
-          kind: 'test-connection',
-          study_id: params.study_id,
-          ...(await askingFor(services, 'test-connection', { studyId: params.study_id, actor, context })),
-        });
-        return answer.connection;
-      },
+      handle: ({ params, actor, context, services }) =>
+        testConnection(services, { studyId: params.study_id, actor, context }),
     }),
     route({
       method: 'GET',

@@ -18,11 +18,13 @@ import { Problem, problem, problemOf } from '../http/errors.js';
 import { contentTag } from '../http/conventions/etag.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import { seal } from '../secrets.js';
+import type { Actor } from '../http/access.js';
+import type { RequestContext } from '../http/request-context.js';
 import type { Dependencies } from '../dependencies.js';
 import { captureDefaults } from './capture-defaults.js';
 import { withPresentEvents } from './capture-events.js';
 import { changedOrigin } from './capture-origin.js';
-import { askCapture, askCaptureOrRefuse } from './capture-query.service.js';
+import { askCapture, askCaptureOrRefuse, askingFor } from './capture-query.service.js';
 import { mergeMappings } from './capture-mapping.service.js';
 import { requireOutgoingUrl } from '../http/outgoing-urls.js';
 import type { ConfigChangeRequest, Saving, ConfigWarning } from './config-change.js';
@@ -102,7 +104,7 @@ export async function saveConfig(
   });
   const toCheck = namesIn(change) || typeof change.project_id === 'string';
   if (!toCheck) return { created, row, warnings: notices };
-  const warnings = [...notices, ...(await checkNames(saving))];
+  const warnings = [...notices, ...(await checkMapping(saving.services, saving.studyId, secondsOfCheck(saving)))];
   // The check may have found events that were renamed in the capture system.
   const now = await readInScope(saving.services.database, saving.studyId, (tx) => requireConfig(tx, saving.studyId));
   return { created, row: now, warnings };
@@ -271,18 +273,15 @@ async function refuseUnknownNames(saving: Saving, change: ConfigChangeRequest): 
 }
 
 /**
- * What is odd about a saved mapping. A capture system that cannot be asked is a warning as well: the change is saved.
+ * What is odd about a study's saved mapping. A capture system that cannot be asked is a warning as well.
+ * @param seconds how long it may take
  */
-async function checkNames(saving: Saving): Promise<ConfigWarning[]> {
+export async function checkMapping(services: Dependencies, studyId: string, seconds: number): Promise<ConfigWarning[]> {
   const unchecked = (reason: string): ConfigWarning[] => [
     { code: 'MAPPING_NOT_CHECKED', message: `The names could not be compared with the capture system: ${reason}` },
   ];
   try {
-    const answer = await askCapture(
-      saving.services,
-      { kind: 'check-mapping', study_id: saving.studyId, proposed: {} },
-      secondsOfCheck(saving),
-    );
+    const answer = await askCapture(services, { kind: 'check-mapping', study_id: studyId, proposed: {} }, seconds);
     return answer.ok ? (answer.warnings ?? []) : unchecked(answer.message);
   } catch (failure) {
     if (failure instanceof Problem && failure.status === 503) return unchecked(failure.message);
@@ -340,4 +339,18 @@ export async function captureStatus(tx: Tx, studyId: string) {
     breaker: await breakerOf(tx, studyId),
     pushes: await pushCounts(tx, studyId),
   };
+}
+
+/** Asks whether the stored connection works, and notes the answer. @throws 404, 400 CONNECTION_FAILED in its words, 503 */
+export async function testConnection(
+  services: Dependencies,
+  { studyId, actor, context }: { studyId: string; actor: Actor; context: RequestContext },
+) {
+  await readInScope(services.database, studyId, (tx) => requireConfig(tx, studyId));
+  const answer = await askCaptureOrRefuse(services, {
+    kind: 'test-connection',
+    study_id: studyId,
+    ...(await askingFor(services, 'test-connection', { studyId, actor, context })),
+  });
+  return answer.connection;
 }

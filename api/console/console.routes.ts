@@ -4,6 +4,7 @@ import type { Route } from '../http/route.js';
 import { approvalPages } from './approvals/approvals.routes.js';
 import { assetRoutes } from './assets/assets.js';
 import { consolePage } from './html/page.js';
+import { capturePages } from './capture/capture.routes.js';
 import { inboxRoutes } from './inbox/inbox.routes.js';
 import { enrollPages } from './participants/enroll.routes.js';
 import { importPages } from './participants/import.routes.js';
@@ -39,5 +40,6 @@ export const consoleRoutes: readonly Route[] = [
   ...importPages,
   ...participantPages,
   ...participantForms,
+  ...capturePages,
   ...nothingAt,
 ];

@@ -1,3 +1,4 @@
+import type { Statement } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 export interface BreakerView {
@@ -29,10 +30,20 @@ const SHOWN = 'state, consecutive_failures, opened_at, next_attempt_at, last_err
 export async function breakerOf(tx: Tx, studyId: string): Promise<BreakerView> {
   const breaker = (await tx('datacapture_breakers').where({ study_id: studyId }).first(tx.raw(SHOWN))) as
     BreakerView | undefined;
-  return (
-    breaker ?? { state: 'closed', consecutive_failures: 0, opened_at: null, next_attempt_at: null, last_error: null }
-  );
+  return breaker ?? UNUSED_BREAKER;
 }
+export const UNUSED_BREAKER: BreakerView = {
+  state: 'closed',
+  consecutive_failures: 0,
+  opened_at: null,
+  next_attempt_at: null,
+  last_error: null,
+};
+/** The row that `breakerOf` shows, if there is one. */
+export const breakerStatement = (studyId: string): Statement => ({
+  sql: `select ${SHOWN} from datacapture_breakers where study_id = $1`,
+  values: [studyId],
+});
 
 export interface BreakerLimits {
   failures: number;

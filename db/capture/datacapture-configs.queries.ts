@@ -110,20 +110,24 @@ export async function noteConnection(tx: Tx, studyId: string, fault: string | nu
 }
 
 /** How many visits' results wait for the capture system, stand there, or failed to get there. */
-export async function pushCounts(
-  tx: Tx,
-  studyId: string,
-): Promise<{ pending: number; synced: number; failed: number }> {
-  const rows = await query<{ pending: number; synced: number; failed: number }>(
-    tx,
-    `select count(*) filter (where data_sync_status = 'pending') as pending,
-            count(*) filter (where data_sync_status = 'synced') as synced,
-            count(*) filter (where data_sync_status = 'failed') as failed
-       from scheduled_visits where study_id = $1 and data_sync_status is not null and ${OF_SITES}`,
-    [studyId],
-  );
+export async function pushCounts(tx: Tx, studyId: string): Promise<PushCounts> {
+  const rows = await query<PushCounts>(tx, PUSH_COUNTS, [studyId]);
   return rows[0]!;
 }
+export interface PushCounts {
+  pending: number;
+  synced: number;
+  failed: number;
+}
+const PUSH_COUNTS = `select count(*) filter (where data_sync_status = 'pending') as pending,
+            count(*) filter (where data_sync_status = 'synced') as synced,
+            count(*) filter (where data_sync_status = 'failed') as failed
+       from scheduled_visits where study_id = $1 and data_sync_status is not null and ${OF_SITES}`;
+export const pushCountsStatement = (studyId: string): Statement => ({
+  sql: PUSH_COUNTS,
+  values: [studyId],
+  anew: true,
+});
 
 export interface Rotation {
   rotated: number;

@@ -1,5 +1,6 @@
 import { putOutbox } from '../outbox/outbox.js';
 import { prepared } from '../client/prepared.js';
+import type { Statement } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 export type SyncKind = 'sync' | 'poll';
@@ -63,6 +64,12 @@ export async function findSync(tx: Tx, id: string, lock?: 'for no key update'): 
   ]);
   return row;
 }
+
+/** The last reading of a study that somebody asked for. */
+export const lastSyncStatement = (studyId: string): Statement => ({
+  sql: `select * from datacapture_syncs where study_id = $1 and kind = 'sync' order by started_at desc, id limit 1`,
+  values: [studyId],
+});
 
 export async function listSyncs(
   tx: Tx,

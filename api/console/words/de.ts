@@ -1,5 +1,6 @@
 import { de as participant } from './participant.js';
 import { de as participants } from './participants.js';
+import { de as capture } from './capture.js';
 import type { Words } from './en.js';
 
 export const de: Words = {
@@ -197,4 +198,5 @@ export const de: Words = {
     proofNeeded: 'Diese Studie fragt erneut nach Ihrem Passwort oder einem Code.',
     toInbox: 'Zurück zum Eingang',
   },
+  capture,
 };

@@ -1,5 +1,6 @@
 import { en as participant } from './participant.js';
 import { en as participants } from './participants.js';
+import { en as capture } from './capture.js';
 interface ProblemWords {
   title: string;
   what: string;
@@ -188,6 +189,7 @@ export const en = {
     proofNeeded: 'This study asks for your password or a code again.',
     toInbox: 'Back to the inbox',
   },
+  capture,
 };
 
 export type Words = typeof en;

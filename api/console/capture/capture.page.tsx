@@ -1,0 +1,219 @@
+import type { FailureRecord } from '../../../db/capture/pushes.queries.js';
+import { EmptyState } from '../html/empty-state.js';
+import { Instant } from '../html/date.js';
+import { Form, Notice } from '../html/form.js';
+import { Facts, Table } from '../html/table.js';
+import { useUi } from '../html/ui.js';
+import { PAGE, configurers } from './capture.service.js';
+import type { CaptureView } from './capture.service.js';
+import { SyncProgress } from './sync.page.js';
+
+/** What became of a form that the page has sent. */
+export interface Said {
+  tested?: boolean;
+  retried?: number;
+  testFailed?: string;
+  refused?: string;
+}
+
+/** How the exchange with a study's capture system is, and what can be done about it. */
+export function CapturePage({ view, said = {} }: { view: CaptureView; said?: Said }) {
+  const { words, user } = useUi();
+  const { capture } = words;
+  const { study, config } = view;
+  const configures = user?.role === 'admin' || configurers.some((role) => role === user?.role);
+  return (
+    <>
+      <p class="crumbs">
+        <a href={`/console/studies/${study.id}`}>{capture.toStudy}</a>
+      </p>
+      <h1>
+        <bdi>{capture.of(study.study_code)}</bdi>
+      </h1>
+      {said.testFailed !== undefined && (
+        <Notice kind="alert" title={capture.testFailed}>
+          {said.testFailed} {capture.testWhat}
+        </Notice>
+      )}
+      {said.refused !== undefined && <Notice kind="alert">{said.refused}</Notice>}
+      {said.tested && <Notice kind="good">{capture.tested}</Notice>}
+      {said.retried !== undefined && <Notice kind="good">{capture.retried(said.retried)}</Notice>}
+      {!config ? (
+        <EmptyState title={capture.none}>{capture.noneWhat}</EmptyState>
+      ) : (
+        <>
+          {!study.datacapture_enabled && <Notice>{capture.disabled}</Notice>}
+          <Status view={view} configures={configures} />
+          <Sync view={view} configures={configures} />
+          <Pushes view={view} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Status({ view: { study, config, breaker }, configures }: { view: CaptureView; configures: boolean }) {
+  const { capture } = useUi().words;
+  if (!config) return null;
+  const { sync_status: state } = config;
+  return (
+    <section>
+      <Facts
+        of={[
+          [
+            capture.state,
+            <span class={`tag ${{ active: 'approved', error: 'denied', pending: 'pending' }[state]}`}>
+              {capture.states[state]}
+            </span>,
+          ],
+          [capture.address, <bdi>{config.api_url}</bdi>],
+          [capture.project, config.project_id ? <bdi>{config.project_id}</bdi> : capture.noProject],
+          [capture.lastSync, config.last_sync_at ? <Instant value={config.last_sync_at} /> : capture.never],
+          [
+            capture.lastTrigger,
+            config.last_webhook_received ? <Instant value={config.last_webhook_received} /> : capture.never,
+          ],
+          [
+            capture.lastError,
+            <span dir="auto">{config.sync_error_message ?? breaker.last_error ?? capture.noError}</span>,
+          ],
+          [capture.breaker, <Breaker of={breaker} />],
+        ]}
+      />
+      {configures && (
+        <div class="buttons">
+          <Form action={`/console/capture/${study.id}/test`}>
+            <button>{capture.test}</button>
+          </Form>
+          <a class="button" href={`/console/capture/${study.id}/mapping?check=1`}>
+            {capture.mapping}
+          </a>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Breaker({ of: { state, consecutive_failures, next_attempt_at } }: { of: CaptureView['breaker'] }) {
+  const { capture } = useUi().words;
+  return (
+    <>
+      {capture.breakers[state]}
+      {consecutive_failures > 0 && <span class="quiet"> ({capture.breakerFailures(consecutive_failures)})</span>}
+      {state !== 'closed' && next_attempt_at && (
+        <>
+          {', '}
+          {capture.breakerNext} <Instant value={next_attempt_at} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Sync({ view: { study, sync }, configures }: { view: CaptureView; configures: boolean }) {
+  const { capture } = useUi().words;
+  return (
+    <section id="sync">
+      <h2>{capture.sync}</h2>
+      <p class="quiet">{capture.syncWhat}</p>
+      <SyncProgress studyId={study.id} sync={sync} />
+      {configures && (
+        <Form action={`/console/capture/${study.id}/sync`}>
+          <button class="primary">{capture.syncStart}</button>
+        </Form>
+      )}
+    </section>
+  );
+}
+
+function Pushes({ view: { study, pushes, failures, skip } }: { view: CaptureView }) {
+  const { capture } = useUi().words;
+  const here = `/console/capture/${study.id}`;
+  const states = (['synced', 'pending', 'failed'] as const).map((state) => ({ state, count: pushes[state] }));
+  return (
+    <section>
+      <h2>{capture.pushes}</h2>
+      <dl class="figures" aria-label={capture.pushesCaption}>
+        {states.map(({ state, count }) => (
+          <div key={state} class={count > 0 ? state : undefined}>
+            <dt>{capture.pushStates[state]}</dt>
+            <dd>{capture.visits(count)}</dd>
+          </div>
+        ))}
+      </dl>
+      <h2>{capture.failures}</h2>
+      {failures.total === 0 ? (
+        <p>{capture.noFailures}</p>
+      ) : (
+        <>
+          <p class="quiet">{capture.failuresWhat}</p>
+          <Form action={`${here}/retry`}>
+            <p>
+              <button class="primary">{capture.retryAll}</button>
+            </p>
+          </Form>
+          <Failures view={{ study, failures }} />
+          {failures.total > PAGE && (
+            <p class="pages">
+              {skip > 0 && <a href={`${here}?skip=${Math.max(0, skip - PAGE)}`}>{capture.less}</a>}
+              {skip + PAGE < failures.total && <a href={`${here}?skip=${skip + PAGE}`}>{capture.more}</a>}
+            </p>
+          )}
+        </>
+      )}
+    </section>
+  );
+}
+
+function Failures({ view: { study, failures } }: { view: Pick<CaptureView, 'study' | 'failures'> }) {
+  const { capture } = useUi().words;
+  return (
+    <Table<FailureRecord>
+      caption={capture.failuresCaption(failures.total)}
+      rows={failures.items}
+      rowKey={({ session_id }) => session_id}
+      columns={[
+        {
+          title: capture.participant,
+          head: true,
+          cell: ({ participant_id, participant_code }) => (
+            <a href={`/console/participants/${participant_id}`}>
+              <bdi>{participant_code}</bdi>
+            </a>
+          ),
+        },
+        { title: capture.event, cell: ({ datacapture_event }) => <bdi>{datacapture_event ?? '–'}</bdi> },
+        {
+          title: capture.reason,
+          cell: ({ error_type, message }) => (
+            <div>
+              {error_type && capture.reasons[error_type]}
+              {message && (
+                <p class="typed-text quiet" dir="auto">
+                  {message}
+                </p>
+              )}
+            </div>
+          ),
+        },
+        { title: capture.attempts, numeric: true, cell: ({ attempts }) => attempts },
+        { title: capture.failedAt, cell: ({ failed_at }) => <Instant value={failed_at} /> },
+        {
+          title: capture.again,
+          cell: ({ final, next_attempt_at }) => (final ? capture.final : <Instant value={next_attempt_at} />),
+        },
+        {
+          title: capture.action,
+          cell: ({ session_id, participant_code }) => (
+            <Form action={`/console/capture/${study.id}/retry`}>
+              <input type="hidden" name="session_id" value={session_id} />
+              <button class="small" aria-label={capture.retryOf(participant_code)}>
+                {capture.retry}
+              </button>
+            </Form>
+          ),
+        },
+      ]}
+    />
+  );
+}
