@@ -10,7 +10,13 @@ import { passwordRoutes } from './session/password.routes.js';
 import { sessionRoutes } from './session/session.routes.js';
 
 /** An address of the console at which there is nothing gets a page that says so. */
-const nothingAt = ['/console/{one}', '/console/{one}/{two}', '/console/{one}/{two}/{three}'].map((path) =>
+const nothingAt = [
+  '/console/{one}',
+  '/console/{one}/{two}',
+  '/console/{one}/{two}/{three}',
+  '/console/{one}/{two}/{three}/{four}',
+  '/console/{one}/{two}/{three}/{four}/{five}',
+].map((path) =>
   consolePage({
     path,
     summary: 'Say that there is no such page',

@@ -1,3 +1,4 @@
+import { refusals, rules } from './refusals.js';
 import type { Words } from './en.js';
 
 export const de: Words = {
@@ -84,6 +85,10 @@ export const de: Words = {
     byStatus: {
       403: { title: 'Nicht erlaubt', what: 'Ihre Rolle erlaubt das nicht.' },
       404: { title: 'Nicht gefunden', what: 'Unter dieser Adresse ist nichts, oder Sie dürfen es nicht sehen.' },
+      405: {
+        title: 'Hier nicht möglich',
+        what: 'Unter dieser Adresse steht eine Seite; was Sie gesendet haben, nimmt sie nicht an.',
+      },
       409: { title: 'Es hat sich geändert', what: 'Jemand hat dies inzwischen geändert. Öffnen Sie die Seite erneut.' },
       429: { title: 'Zu viele Anfragen', what: 'Warten Sie eine Minute und versuchen Sie es erneut.' },
       500: {
@@ -95,6 +100,9 @@ export const de: Words = {
         what: 'Ein Teil des Dienstes antwortet nicht. Versuchen Sie es gleich noch einmal.',
       },
     },
+    refusals: refusals.de,
+    rules: rules.de,
+    unknown: (code) => `Der Dienst hat dies abgelehnt: ${code}.`,
     byCode: {
       CSRF_REFUSED: {
         title: 'Es wurde nichts gespeichert',

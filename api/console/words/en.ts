@@ -1,3 +1,4 @@
+import { refusals, rules } from './refusals.js';
 interface ProblemWords {
   title: string;
   what: string;
@@ -88,11 +89,15 @@ export const en = {
     byStatus: {
       403: { title: 'Not allowed', what: 'Your role does not allow this.' },
       404: { title: 'Not found', what: 'There is nothing at this address, or you may not see it.' },
+      405: { title: 'Not possible here', what: 'This address shows a page; it does not take what was sent to it.' },
       409: { title: 'It has changed', what: 'Somebody changed this in the meantime. Open the page again.' },
       429: { title: 'Too many requests', what: 'Wait a minute, then try again.' },
       500: { title: 'Something went wrong', what: 'The error is recorded. Try again; if it stays, ask for help.' },
       503: { title: 'Not available right now', what: 'A part of the service does not answer. Try again in a moment.' },
     } as Record<number, ProblemWords>,
+    refusals: refusals.en,
+    rules: rules.en,
+    unknown: (code: string) => `The service refused this: ${code}.`,
     byCode: {
       CSRF_REFUSED: {
         title: 'Nothing was saved',
