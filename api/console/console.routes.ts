@@ -3,11 +3,14 @@ import { problem } from '../http/errors.js';
 import type { Route } from '../http/route.js';
 import { approvalPages } from './approvals/approvals.routes.js';
 import { assetRoutes } from './assets/assets.js';
+import { auditPages } from './audit/audit.routes.js';
 import { consolePage } from './html/page.js';
 import { inboxRoutes } from './inbox/inbox.routes.js';
+import { reportPages } from './reports/reports.routes.js';
 import { loginRoutes } from './session/login.routes.js';
 import { passwordRoutes } from './session/password.routes.js';
 import { sessionRoutes } from './session/session.routes.js';
+import { userPages } from './users/users.routes.js';
 
 /** An address of the console at which there is nothing gets a page that says so. */
 const nothingAt = [
@@ -35,5 +38,8 @@ export const consoleRoutes: readonly Route[] = [
   ...sessionRoutes,
   ...inboxRoutes,
   ...approvalPages,
+  ...auditPages,
+  ...reportPages,
+  ...userPages,
   ...nothingAt,
 ];

@@ -16,6 +16,9 @@ export interface NavigationEntry {
 /** The menu, in its order. A page adds itself here, in one line. */
 export const navigation: readonly NavigationEntry[] = [
   { path: '/console/inbox', label: (words) => words.navigation.inbox, count: inboxCount },
+  { path: '/console/audit', label: (words) => words.navigation.audit, roles: ['admin'] },
+  { path: '/console/reports', label: (words) => words.navigation.reports },
+  { path: '/console/users', label: (words) => words.navigation.users, roles: ['admin'] },
 ];
 
 /** The entries that a role sees. */

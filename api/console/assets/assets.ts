@@ -24,7 +24,12 @@ const packaged = (file: string): Buffer => readFileSync(createRequire(import.met
 
 /** What the pages load: nothing comes from elsewhere. */
 export const assets = {
-  style: asset('console', 'css', 'text/css; charset=utf-8', Buffer.concat([own('base.css'), own('parts.css')])),
+  style: asset(
+    'console',
+    'css',
+    'text/css; charset=utf-8',
+    Buffer.concat([own('base.css'), own('parts.css'), own('admin.css')]),
+  ),
   script: asset('console', 'js', SCRIPT, own('console.js')),
   icon: asset('icon', 'svg', 'image/svg+xml', own('icon.svg')),
   htmx: asset('htmx', 'js', SCRIPT, packaged('htmx.org/dist/htmx.min.js')),

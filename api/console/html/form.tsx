@@ -84,6 +84,41 @@ export function Field({ name, label, hint, error, multiline, maxLength, minLengt
   );
 }
 
+/** A labelled choice of one of several. */
+export function SelectField({
+  name,
+  label,
+  hint,
+  value = '',
+  options,
+}: {
+  name: string;
+  label: string;
+  hint?: string;
+  value?: string | undefined;
+  /** Values with what they are called. */
+  options: readonly (readonly [string, string])[];
+}) {
+  const id = `field-${name}`;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      <select id={id} name={name} {...(hint && { 'aria-describedby': `${id}-hint` })}>
+        {options.map(([one, called]) => (
+          <option key={one} value={one} selected={one === value}>
+            {called}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
 /** What a refusal says of one field, in the words of its rule where the page has them. */
 export function errorOf(fault: Problem | undefined, name: string, words?: Words): string | undefined {
   const entry = fault?.options.errors?.find(({ path }) => path === name || path === `body.${name}`);

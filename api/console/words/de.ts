@@ -1,10 +1,21 @@
+import { de as audit } from './audit.js';
+import { de as pager } from './pager.js';
+import { de as users } from './users.js';
+import { de as reports } from './reports.js';
 import { refusals, rules } from './refusals.js';
 import type { Words } from './en.js';
 
 export const de: Words = {
   product: 'Research Assessment Platform',
   skip: 'Zum Inhalt springen',
-  navigation: { label: 'Hauptmenü', inbox: 'Eingang', waiting: 'offen' },
+  navigation: {
+    label: 'Hauptmenü',
+    inbox: 'Eingang',
+    audit: 'Audit',
+    reports: 'Berichte',
+    users: 'Zugänge',
+    waiting: 'offen',
+  },
   menu: {
     settings: 'Einstellungen',
     theme: 'Darstellung',
@@ -201,4 +212,8 @@ export const de: Words = {
     proofNeeded: 'Diese Studie fragt erneut nach Ihrem Passwort oder einem Code.',
     toInbox: 'Zurück zum Eingang',
   },
+  audit,
+  pager,
+  reports,
+  users,
 };

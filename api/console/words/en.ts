@@ -1,3 +1,7 @@
+import { en as audit } from './audit.js';
+import { en as pager } from './pager.js';
+import { en as users } from './users.js';
+import { en as reports } from './reports.js';
 import { refusals, rules } from './refusals.js';
 interface ProblemWords {
   title: string;
@@ -8,7 +12,7 @@ interface ProblemWords {
 export const en = {
   product: 'Research Assessment Platform',
   skip: 'Skip to content',
-  navigation: { label: 'Main', inbox: 'Inbox', waiting: 'waiting' },
+  navigation: { label: 'Main', inbox: 'Inbox', audit: 'Audit', reports: 'Reports', users: 'Users', waiting: 'waiting' },
   menu: {
     settings: 'Settings',
     theme: 'Theme',
@@ -189,6 +193,10 @@ export const en = {
     proofNeeded: 'This study asks for your password or a code again.',
     toInbox: 'Back to the inbox',
   },
+  audit,
+  pager,
+  reports,
+  users,
 };
 
 export type Words = typeof en;
