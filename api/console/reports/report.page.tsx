@@ -168,6 +168,7 @@ function Part({ of: { head, rows }, title, speech }: { of: ReportTable; title: s
   return (
     <Table
       caption={title}
+      narrow={head.length <= 3}
       rows={rows.map((row, at) => ({ row, at }))}
       rowKey={({ at }) => String(at)}
       columns={head.map((name, at) => ({

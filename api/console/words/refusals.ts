@@ -101,7 +101,7 @@ export const refusals: Record<'en' | 'de', Record<string, string>> = {
     NOTIFICATION_SETTLED: 'Die Nachricht ist bereits gesendet oder abgebrochen.',
     NOTIFICATION_BEING_SENT: 'Die Nachricht wird gerade gesendet.',
     EMAIL_TAKEN: 'Eine andere Person mit Zugang hat diese E-Mail-Adresse.',
-    LAST_ADMIN: 'Dies ist der letzte aktive Admin: Rolle und Konto bleiben.',
+    LAST_ADMIN: 'Sonst hätte niemand mehr die Rolle Administration: Rolle und Konto bleiben.',
     FILE_UNREADABLE: 'Die Datei kann nicht gelesen werden. Nötig ist eine CSV- oder Excel-Datei.',
     HEADER_INVALID: 'Die erste Zeile der Datei benennt die Spalten nicht wie vorgesehen.',
     TOO_LARGE: 'Das ist zu groß.',

@@ -36,7 +36,7 @@ export const de: typeof en = {
   choose: 'Wählen Sie eine Studie.',
   caption: (n) => (n === 1 ? '1 Studie' : `${n} Studien`),
   none: 'Für Sie gibt es noch keine Studie',
-  noneWhat: 'Ein Admin ordnet Ihnen eine Studie zu oder legt die erste an.',
+  noneWhat: 'Die Administration ordnet Ihnen eine Studie zu oder legt die erste an.',
   study: 'Studie',
   name: 'Name',
   status: 'Status',
