@@ -1,6 +1,11 @@
 import type { AuditTrail } from '../../db/audit/audit.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
-import { insertVerification, verificationById } from '../../db/audit/audit-verifications.queries.js';
+import {
+  insertVerification,
+  latestVerifications,
+  verificationById,
+} from '../../db/audit/audit-verifications.queries.js';
+import type { VerificationRow } from '../../db/audit/audit-verifications.queries.js';
 import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
@@ -31,6 +36,14 @@ export async function orderVerification(
 export async function verification(tx: Tx, id: string) {
   const row = await verificationById(tx, id);
   if (!row) throw problem('NOT_FOUND', { detail: 'There is no such verification.' });
+  return shown(row);
+}
+
+/** The last verifications, newest first, as each is shown. */
+export const verifications = async (tx: Tx, limit: number) => (await latestVerifications(tx, limit)).map(shown);
+
+export type ShownVerification = ReturnType<typeof shown>;
+function shown(row: VerificationRow) {
   const { rows_verified, rows_total, chains_verified, chains_total } = row;
   return {
     verification_id: row.id,

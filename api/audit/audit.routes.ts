@@ -1,9 +1,6 @@
 import { nowIso } from '../../db/client/clock.js';
 import { attachment } from '../http/conventions/file-names.js';
-import { listAudit } from '../../db/audit/audit.queries.js';
-import { listCheckpoints } from '../../db/audit/audit-checkpoints.queries.js';
 import { anyone, roles, studyAsFilter } from '../http/access.js';
-import { rangeEnd, rangeStart } from '../http/conventions/time-range.js';
 import { publicUrl } from '../public-url.js';
 import { accepted, created, reply, route, tagged, response } from '../http/route.js';
 import {
@@ -20,11 +17,12 @@ import {
 } from './audit.schemas.js';
 import { Moment, Type, Uuid, listOf, oneOf, paging, since, text } from '../http/common.schemas.js';
 import {
+  auditRecords,
   checkpointNow,
+  checkpoints,
   consistencyProof,
   exportAudit,
   inclusionProof,
-  requireChain,
   signer,
   verify,
 } from './audit.service.js';
@@ -57,17 +55,8 @@ export const auditRoutes = [
       to: Type.Optional({ ...Moment, description: 'until this instant, inclusive; a date: until its end (UTC)' }),
     }),
     responses: { 200: listOf(AuditRecord) },
-    handle: async ({ tx, query, studyId }) => {
-      await requireChain(tx, studyId);
-      return listAudit(tx, {
-        ...query,
-        from: query.from && rangeStart(query.from),
-        to: query.to && rangeEnd(query.to),
-        study_id: studyId,
-        skip: query.skip ?? 0,
-        limit: query.limit ?? 50,
-      });
-    },
+    handle: ({ tx, query, studyId }) =>
+      auditRecords(tx, { ...query, study_id: studyId, skip: query.skip ?? 0, limit: query.limit ?? 50 }),
   }),
   route({
     ...admin,
@@ -134,10 +123,7 @@ export const auditRoutes = [
     transaction: 'read',
     query: Type.Object({ ...paging, study_id: Type.Optional(Uuid) }),
     responses: { 200: listOf(Checkpoint) },
-    handle: async ({ tx, query, studyId }) => {
-      await requireChain(tx, studyId);
-      return listCheckpoints(tx, { chain: studyId, skip: query.skip ?? 0, limit: query.limit ?? 50 });
-    },
+    handle: ({ tx, query, studyId }) => checkpoints(tx, studyId, { skip: query.skip ?? 0, limit: query.limit ?? 50 }),
   }),
   route({
     ...admin,

@@ -10,14 +10,21 @@ import { allChains, verifyChain } from '../../db/audit/audit-verify.js';
 import type { ChainReport, CheckpointTrust } from '../../db/audit/audit-verify.js';
 import { consistencyPath, inclusionPath } from '../../db/audit/merkle.js';
 import type { Leaves } from '../../db/audit/merkle.js';
-import { hasChain } from '../../db/audit/audit.queries.js';
-import { chainHashes, checkpointById, checkpointCovering } from '../../db/audit/audit-checkpoints.queries.js';
+import { hasChain, listAudit } from '../../db/audit/audit.queries.js';
+import type { AuditFilter } from '../../db/audit/audit.queries.js';
+import {
+  chainHashes,
+  checkpointById,
+  checkpointCovering,
+  listCheckpoints,
+} from '../../db/audit/audit-checkpoints.queries.js';
 import type { StoredCheckpoint } from '../../db/audit/audit-checkpoints.queries.js';
 import { inScope, readInScope, snapshotInScope, withFileLimits } from '../../db/client/transaction.js';
 import { checkpointFolder } from '../../settings.js';
 import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
+import { rangeEnd, rangeStart } from '../http/conventions/time-range.js';
 import type { Dependencies } from '../dependencies.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
@@ -41,6 +48,18 @@ async function outside(services: Dependencies, only: string | undefined): Promis
 export async function requireChain(tx: Tx, studyId: string | undefined): Promise<void> {
   if (studyId !== undefined && !(await hasChain(tx, studyId)))
     throw problem('NOT_FOUND', { detail: 'There is no such study.' });
+}
+
+/** Audit records that fit a filter, newest first. @throws 404 for a study that never was */
+export async function auditRecords(tx: Tx, { from, to, ...filter }: AuditFilter) {
+  await requireChain(tx, filter.study_id);
+  return listAudit(tx, { ...filter, from: from && rangeStart(from), to: to && rangeEnd(to) });
+}
+
+/** Checkpoints of a chain, or of all, newest first. @throws 404 for a study that never was */
+export async function checkpoints(tx: Tx, chain: string | undefined, at: { skip: number; limit: number }) {
+  await requireChain(tx, chain);
+  return listCheckpoints(tx, { chain, ...at });
 }
 
 /**

@@ -3,6 +3,7 @@ import { problem } from '../http/errors.js';
 import type { Route } from '../http/route.js';
 import { approvalPages } from './approvals/approvals.routes.js';
 import { assetRoutes } from './assets/assets.js';
+import { auditPages } from './audit/audit.routes.js';
 import { consolePage } from './html/page.js';
 import { capturePages } from './capture/capture.routes.js';
 import { inboxRoutes } from './inbox/inbox.routes.js';
@@ -11,12 +12,20 @@ import { importPages } from './participants/import.routes.js';
 import { participantListPages } from './participants/participants.routes.js';
 import { participantForms } from './participants/participant-forms.routes.js';
 import { participantPages } from './participants/participant.routes.js';
+import { reportPages } from './reports/reports.routes.js';
 import { loginRoutes } from './session/login.routes.js';
 import { passwordRoutes } from './session/password.routes.js';
 import { sessionRoutes } from './session/session.routes.js';
+import { userPages } from './users/users.routes.js';
 
 /** An address of the console at which there is nothing gets a page that says so. */
-const nothingAt = ['/console/{one}', '/console/{one}/{two}', '/console/{one}/{two}/{three}'].map((path) =>
+const nothingAt = [
+  '/console/{one}',
+  '/console/{one}/{two}',
+  '/console/{one}/{two}/{three}',
+  '/console/{one}/{two}/{three}/{four}',
+  '/console/{one}/{two}/{three}/{four}/{five}',
+].map((path) =>
   consolePage({
     path,
     summary: 'Say that there is no such page',
@@ -41,5 +50,8 @@ export const consoleRoutes: readonly Route[] = [
   ...participantPages,
   ...participantForms,
   ...capturePages,
+  ...auditPages,
+  ...reportPages,
+  ...userPages,
   ...nothingAt,
 ];

@@ -17,6 +17,9 @@ export interface NavigationEntry {
 export const navigation: readonly NavigationEntry[] = [
   { path: '/console/inbox', label: (words) => words.navigation.inbox, count: inboxCount },
   { path: '/console/participants', label: (words) => words.participants.title },
+  { path: '/console/audit', label: (words) => words.navigation.audit, roles: ['admin'] },
+  { path: '/console/reports', label: (words) => words.navigation.reports },
+  { path: '/console/users', label: (words) => words.navigation.users, roles: ['admin'] },
 ];
 
 /** The entries that a role sees. */

@@ -4,6 +4,7 @@ import type { RouterMiddleware } from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { Dependencies } from '../dependencies.js';
 import { problem } from './errors.js';
+import { answerFaults } from './middleware/answer-faults.js';
 import { refuseUnknownPath } from './middleware/begin.js';
 import { countRequest } from './middleware/rate-limit.js';
 import { pipeline } from './pipeline.js';
@@ -24,7 +25,7 @@ export function mountedRoutes(routes: readonly Route[], dependencies: Dependenci
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
     for (const route of ofPath) router.register(pattern, [route.method], middlewaresOf(route, dependencies));
     // The most specific path alone says which methods there are: /exports/csv is no export called csv.
-    router.register(pattern, METHODS, refuseMethod(ofPath, dependencies));
+    router.register(pattern, METHODS, otherMethods(ofPath, dependencies));
   }
   const mounted = new Map([...routers].map(([mount, router]) => [mount, router.routes() as unknown as Middleware]));
   return (ctx, next) => mounted.get(mountOf(ctx.path))?.(ctx, next) ?? next();
@@ -33,6 +34,13 @@ export function mountedRoutes(routes: readonly Route[], dependencies: Dependenci
 /** The library does not know what the state of a request is. */
 const middlewaresOf = (route: Route, dependencies: Dependencies) =>
   pipeline(route, dependencies) as unknown as RouterMiddleware[];
+
+/** What is answered to a method that a path does not have: of a page by a page. */
+function otherMethods(ofPath: readonly Route[], dependencies: Dependencies): RouterMiddleware[] {
+  const page = ofPath.find(({ onFault }) => onFault);
+  const refuse = refuseMethod(ofPath, dependencies);
+  return page ? [answerFaults(page, dependencies) as unknown as RouterMiddleware, refuse] : [refuse];
+}
 
 /** Where no route is found. */
 export const notFound = (dependencies: Dependencies) => (ctx: Context) => refuseUnknownPath(ctx, dependencies);

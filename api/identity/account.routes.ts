@@ -20,9 +20,11 @@ import { Invite, Password, PasswordChanged, RevokeTokens, User } from './users.s
 import {
   revokeAllLogins,
   revokeLogin,
+  endLoginsOf,
   forgotPassword,
   inviteAgain,
   inviteUser,
+  loginsOf,
   resetPassword,
 } from './account.service.js';
 import { withTokens } from './auth.service.js';
@@ -150,6 +152,35 @@ export const accountRoutes = [
     handle: async ({ tx, audit, actor, context, services, params }) => {
       await inviteAgain({ tx, audit, actor, context }, services.settings, params.id);
       return accepted({ status: 'queued' });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/users/{id}/sessions',
+    tag: 'Users',
+    summary: 'List a user’s logins',
+    access: outsideStudy(roles('admin')),
+    transaction: 'read',
+    query: Paged,
+    responses: { 200: listOf(Session) },
+    handle: async ({ tx, credential, params, query }) =>
+      pageOf(
+        (await loginsOf(tx, params.id)).map((session) => ({ ...session, current: session.id === credential?.sid })),
+        query,
+      ),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/users/{id}/logout-all',
+    tag: 'Users',
+    summary: 'End all logins of a user',
+    access: outsideStudy(roles('admin')),
+    transaction: 'change',
+    description: 'Nothing of them can be refreshed any more, and their access tokens end at once.',
+    responses: { 204: undefined },
+    handle: async ({ tx, audit, actor, context, params }) => {
+      await endLoginsOf({ tx, audit, actor, context }, params.id);
+      return noContent();
     },
   }),
 ];

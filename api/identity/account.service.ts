@@ -10,11 +10,13 @@ import {
   familyOf,
   revokeAllOf,
   revokeFamily,
+  sessionsOf,
   updateUser,
   userById,
   userSecretByEmail,
+  userSecretForUpdate,
 } from '../../db/identity/users.queries.js';
-import type { UserRow } from '../../db/identity/users.queries.js';
+import type { LoginSessionRow, UserRow } from '../../db/identity/users.queries.js';
 import { inScope } from '../../db/client/transaction.js';
 import type { Actor } from '../http/access.js';
 import { requireUncommon } from '../http/security/password-rule.js';
@@ -163,5 +165,24 @@ export async function revokeAllLogins({ tx, audit, actor, context }: Change): Pr
     action: 'logout_everywhere',
     resource_type: 'user',
     resource_id: actor.id,
+  });
+}
+
+/** The logins of a user that are open, for an admin. @throws 404 */
+export async function loginsOf(tx: Tx, userId: string): Promise<LoginSessionRow[]> {
+  if (!(await userById(tx, userId))) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
+  return sessionsOf(tx, userId);
+}
+
+/** An admin ends every login of a user: access tokens too, at once. @throws 404 */
+export async function endLoginsOf({ tx, audit, actor, context }: Change, userId: string): Promise<void> {
+  if (!(await userSecretForUpdate(tx, userId))) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
+  await revokeAllOf(tx, userId);
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: null,
+    action: 'logins_ended',
+    resource_type: 'user',
+    resource_id: userId,
   });
 }

@@ -73,23 +73,60 @@ const head = async (tx: Tx, studyId: string) => {
   return { study, audit: await auditHead(tx, studyId) };
 };
 
-const ofStudy = async (tx: Tx, question: ReportScope): Promise<Omit<StudyData, 'study'>> => ({
-  summary: await studySummary(tx, question),
-  enrollment: await enrollment(tx, question),
-  completion: await completion(tx, question),
-  adherence: await adherenceMap(tx, question),
-  sites: await sites(tx, question),
-  modules: await modules(tx, question),
-});
+/** The parts of a study's report, each kept until the study changes: document, page and plots are made of the same. */
+const partsOfStudy = {
+  summary: studySummary,
+  enrollment,
+  completion,
+  adherence: adherenceMap,
+  sites,
+  modules,
+} satisfies { [K in keyof Omit<StudyData, 'study'>]: (tx: Tx, question: ReportScope) => Promise<StudyData[K]> };
+type Parts = typeof partsOfStudy;
+type Question = ReportScope & { study: string };
+
+function partOf<K extends keyof Parts>(
+  services: Dependencies,
+  tx: Tx,
+  version: ReportVersion,
+  question: Question,
+  name: K,
+): Promise<StudyData[K]> {
+  const compute = partsOfStudy[name] as (tx: Tx, question: ReportScope) => Promise<StudyData[K]>;
+  return services.reports.answer(version, `part ${name}`, question, () => compute(tx, question));
+}
+
+/** What a study's report is made of. @param version of the study, read in this transaction */
+export async function studyParts(
+  services: Dependencies,
+  tx: Tx,
+  version: ReportVersion,
+  question: Question,
+): Promise<Omit<StudyData, 'study'>> {
+  const part = <K extends keyof Parts>(name: K) => partOf(services, tx, version, question, name);
+  return {
+    summary: await part('summary'),
+    enrollment: await part('enrollment'),
+    completion: await part('completion'),
+    adherence: await part('adherence'),
+    sites: await part('sites'),
+    modules: await part('modules'),
+  };
+}
+
+const versionNow = async (tx: Tx, studyId: string): Promise<ReportVersion> => {
+  const [[version]] = await together<[ReportVersion]>(tx, [versionOf(studyId)]);
+  return version!;
+};
 
 /** The PDF of a study. @throws 404, 400 FROM_AFTER_TO, 503 BROWSER_UNAVAILABLE */
 export function studyPdf(ordering: Ordering): Promise<Reply> {
   const question = { ...reportFilter(ordering.studyId, ordering.query), study: ordering.studyId };
   return printed(ordering, undefined, { type: 'study', id: ordering.studyId }, async (tx) => {
-    const [[version]] = await together<[ReportVersion]>(tx, [versionOf(ordering.studyId)]);
+    const version = await versionNow(tx, ordering.studyId);
     const { audit, ...data } = {
       ...(await head(tx, ordering.studyId)),
-      ...(await ordering.services.reports.answer(version!, 'document', question, () => ofStudy(tx, question))),
+      ...(await studyParts(ordering.services, tx, version, question)),
     };
     return { content: { kind: 'study', data }, audit, name: [data.study.study_code, 'summary'] };
   });
@@ -201,12 +238,14 @@ async function printed(
 export async function plot(ordering: Ordering, file: string, participantId: string | undefined): Promise<Reply> {
   const name = file.endsWith('.svg') ? file.slice(0, -4) : '';
   const { studyId, query, services } = ordering;
-  const question = reportFilter(studyId, query);
+  const question = { ...reportFilter(studyId, query), study: studyId };
+  const part = async <K extends keyof Parts>(tx: Tx, of: K) =>
+    partOf(services, tx, await versionNow(tx, studyId), question, of);
   const read: Record<string, Read<Plot>> = {
-    enrollment: async (tx) => ({ name: 'enrollment', data: await enrollment(tx, question) }),
-    completion: async (tx) => ({ name: 'completion', data: await completion(tx, question) }),
-    adherence: async (tx) => ({ name: 'adherence', data: await adherenceMap(tx, question) }),
-    metrics: async (tx) => ({ name: 'metrics', data: await modules(tx, question) }),
+    enrollment: async (tx) => ({ name: 'enrollment', data: await part(tx, 'enrollment') }),
+    completion: async (tx) => ({ name: 'completion', data: await part(tx, 'completion') }),
+    adherence: async (tx) => ({ name: 'adherence', data: await part(tx, 'adherence') }),
+    metrics: async (tx) => ({ name: 'metrics', data: await part(tx, 'modules') }),
     course: async (tx) => {
       const { from, to } = query;
       const { identity, metrics } = participantReport(await participantRows(tx, participantId!, { from, to }), {

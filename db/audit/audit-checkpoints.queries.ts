@@ -60,7 +60,7 @@ export async function insertCheckpoint(
 export async function listCheckpoints(
   tx: Tx,
   { chain, skip, limit }: { chain?: string | undefined; skip: number; limit: number },
-): Promise<{ items: unknown[]; total: number }> {
+): Promise<{ items: Omit<StoredCheckpoint, 'witness' | 'peaks'>[]; total: number }> {
   const of = tx('audit_checkpoints').modify((query) => {
     if (chain) void query.where({ chain });
   });

@@ -40,6 +40,13 @@ export async function insertVerification(tx: Tx, chain: string | null, userId: s
 export const verificationById = async (db: Database | Tx, id: string): Promise<VerificationRow | undefined> =>
   db<VerificationRow>('audit_verifications').where({ id }).first();
 
+/** The last verifications that were asked for, newest first. */
+export const latestVerifications = async (tx: Tx, limit: number): Promise<VerificationRow[]> =>
+  tx<VerificationRow>('audit_verifications')
+    .select('*')
+    .orderBy([{ column: 'created_at', order: 'desc' }, { column: 'id' }])
+    .limit(limit) as Promise<VerificationRow[]>;
+
 /** Writes how far it is; `false`: it is over already. */
 export async function noteVerification(tx: Tx, id: string, change: Partial<VerificationRow>): Promise<boolean> {
   const { state, result, ...rest } = change;

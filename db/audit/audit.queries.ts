@@ -28,8 +28,21 @@ export async function hasChain(tx: Tx, studyId: string): Promise<boolean> {
   return found!.there;
 }
 
+export interface ListedAuditRecord {
+  id: string;
+  study_id: string | null;
+  user_id: string | null;
+  action: string;
+  resource_type: string;
+  resource_id: string | null;
+  audit_metadata: Record<string, unknown>;
+  request_id: string | null;
+  created_at: string;
+  hash: string;
+}
+
 /** Audit records that fit a filter, newest first. Order within a chain is by seq, never by time alone. */
-export async function listAudit(tx: Tx, filter: AuditFilter): Promise<{ items: unknown[]; total: number }> {
+export async function listAudit(tx: Tx, filter: AuditFilter): Promise<{ items: ListedAuditRecord[]; total: number }> {
   const matching = () => {
     const query = tx('audit_log');
     for (const field of EQUAL) if (filter[field] !== undefined) void query.where(field, filter[field]);
@@ -38,7 +51,7 @@ export async function listAudit(tx: Tx, filter: AuditFilter): Promise<{ items: u
     return query;
   };
   // The time as it is hashed, with all of its digits: whoever has the record can compute its hash.
-  const items = await matching()
+  const items: ListedAuditRecord[] = await matching()
     .orderBy([
       { column: 'audit_log.created_at', order: 'desc' },
       { column: 'seq', order: 'desc' },

@@ -57,3 +57,32 @@ export async function siteInReach(tx: Tx, studyId: string, siteId: string | null
   );
   return rows[0]!.ok;
 }
+
+export interface StudyWithSites {
+  id: string;
+  study_code: string;
+  study_name: string;
+  sites: { id: string; site_code: string; name: string | null }[];
+}
+
+/** The studies in the transaction's scope by their codes, each with its sites. */
+export async function studiesWithSites(tx: Tx): Promise<StudyWithSites[]> {
+  const rows = (await tx('studies as s')
+    .leftJoin('sites as t', 't.study_id', 's.id')
+    .select('s.id', 's.study_code', 's.study_name', 't.id as site_id', 't.site_code', 't.name')
+    .orderBy(['s.study_code', 't.site_code'])) as {
+    id: string;
+    study_code: string;
+    study_name: string;
+    site_id: string | null;
+    site_code: string;
+    name: string | null;
+  }[];
+  const studies = new Map<string, StudyWithSites>();
+  for (const { id, study_code, study_name, site_id, site_code, name } of rows) {
+    const study = studies.get(id) ?? { id, study_code, study_name, sites: [] };
+    if (site_id !== null) study.sites.push({ id: site_id, site_code, name });
+    studies.set(id, study);
+  }
+  return [...studies.values()];
+}

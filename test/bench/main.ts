@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- P1 P2 P3 P6 START MEM …] [-- --rounds N] [-- --rows N] [-- --write]`: measures figures against
+ * `npm run bench [-- P1 P2 P3 P6 START MEM CONSOLE …] [-- --rounds N] [-- --rows N] [-- --write]`: measures figures against
  * bare programs on the same machine and the same servers, a line for each (docs/BENCHMARKS.md).
  */
 import { parseArgs } from 'node:util';
@@ -9,6 +9,7 @@ import { approvalFigures } from './approvals.js';
 import { auditFigures } from './audit.js';
 import { bulkSyncFigures } from './bulk-sync.js';
 import { compileFigures } from './compile.js';
+import { consoleFigures } from './console.js';
 import { exportFigures, importFigures, workbookFigures } from './data.js';
 import { decisionFigures, simulationFigures } from './deciding.js';
 import { writeDocument, writeSpent } from './document.js';
@@ -63,6 +64,7 @@ const USUAL = [
   'PREVIEW',
   'REPORTS',
   'PDF',
+  'CONSOLE',
 ];
 /** These need no service, or have one of their own. */
 const PURE = ['P9', 'DECIDE', 'PUSH'];
@@ -143,6 +145,7 @@ try {
       if (wanted('APPROVAL')) tell(await approvalFigures(stage, rounds));
       if (wanted('REPORTS')) tell(await reportFigures(stage, rounds));
       if (wanted('PDF')) tell(await printingFigures(stage, rounds));
+      if (wanted('CONSOLE')) tell(await consoleFigures(stage));
       if (wanted('P6')) tell(await studyChangeFigures(stage));
       if (wanted('PROCESSOR')) {
         const spent = await processorTimes(stage);

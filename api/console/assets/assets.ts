@@ -28,7 +28,7 @@ export const assets = {
     'console',
     'css',
     'text/css; charset=utf-8',
-    Buffer.concat([own('base.css'), own('parts.css'), own('participants.css'), own('studies.css')]),
+    Buffer.concat(['base', 'parts', 'participants', 'studies', 'admin'].map((part) => own(`${part}.css`))),
   ),
   script: asset('console', 'js', SCRIPT, own('console.js')),
   icon: asset('icon', 'svg', 'image/svg+xml', own('icon.svg')),

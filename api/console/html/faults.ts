@@ -42,7 +42,7 @@ export async function onPageFault(
   { fault, state, method, url, headers, services, body }: Fault,
   background: boolean,
 ): Promise<Reply> {
-  if (background) return noContent();
+  if (background && fault.status !== 405) return noContent();
   const { settings } = services;
   const isChange = method === 'POST';
   const form = isChange ? new URLSearchParams((await body()).toString('utf8')) : undefined;

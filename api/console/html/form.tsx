@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Problem } from '../../http/errors.js';
+import type { Words } from '../words/words.js';
+import { refusalOf } from './refusal.js';
 import { useUi } from './ui.js';
 
 /** A form of the console: with its token, and the page to come back to. */
@@ -82,9 +84,57 @@ export function Field({ name, label, hint, error, multiline, maxLength, minLengt
   );
 }
 
-/** What a refusal says of one field. */
-export const errorOf = (fault: Problem | undefined, name: string): string | undefined =>
-  fault?.options.errors?.find(({ path }) => path === name || path === `body.${name}`)?.message;
+/** A labelled choice of one of several. */
+export function SelectField({
+  name,
+  label,
+  hint,
+  value = '',
+  options,
+}: {
+  name: string;
+  label: string;
+  hint?: string;
+  value?: string | undefined;
+  /** Values with what they are called. */
+  options: readonly (readonly [string, string])[];
+}) {
+  const id = `field-${name}`;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      <select id={id} name={name} {...(hint && { 'aria-describedby': `${id}-hint` })}>
+        {options.map(([one, called]) => (
+          <option key={one} value={one} selected={one === value}>
+            {called}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+/** What a refusal says of one field, in the words of its rule where the page has them. */
+export function errorOf(fault: Problem | undefined, name: string, words?: Words): string | undefined {
+  const entry = fault?.options.errors?.find(({ path }) => path === name || path === `body.${name}`);
+  return entry && (words?.problems.rules[entry.code] ?? entry.message);
+}
+
+/** What was refused, in words, with what the service says of it where the words are not enough. */
+export function Refused({ fault }: { fault: Problem }) {
+  const { words } = useUi();
+  const { what, detail } = refusalOf(words, fault);
+  return (
+    <Notice kind="alert" title={what}>
+      {detail && <span lang="en">{detail}</span>}
+    </Notice>
+  );
+}
 
 /** A sentence that stands out. `alert`: something was refused. */
 export function Notice({

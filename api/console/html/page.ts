@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import { readAsCaller } from '../../../db/client/request.js';
 import type { Tx } from '../../../db/client/database.js';
+import type { Statement } from '../../../db/client/one-trip.js';
 import { authorizeUser, byConsole, signedIn } from '../../http/access.js';
 import type { Access, Actor } from '../../http/access.js';
 import type { Problem } from '../../http/errors.js';
@@ -61,6 +62,8 @@ export interface PageDefinition<P extends string, Q extends TSchema, K extends K
   W
 > {
   query?: Q;
+  /** As of `route`. */
+  prefetch?: (input: { params: PathParams<P> }) => readonly Statement[] | undefined;
   /** A part that the page itself asks for again and again: it does not make the login last. */
   background?: boolean;
   view: (input: PageInput<P, Q, K, W>) => View | Reply | Promise<View | Reply>;

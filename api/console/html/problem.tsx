@@ -1,4 +1,5 @@
 import type { Problem } from '../../http/errors.js';
+import { refusalOf } from './refusal.js';
 import { useUi } from './ui.js';
 
 /** What went wrong, in words, with a way on; and what was typed, so that nothing is lost. */
@@ -14,11 +15,16 @@ export function ProblemPage({
   back?: string;
 }) {
   const { words } = useUi();
-  const known = words.problems.byCode[fault.code] ?? words.problems.byStatus[fault.status];
+  const { title, what, detail } = refusalOf(words, fault);
   return (
     <section class="narrow">
-      <h1>{known?.title ?? words.problems.title}</h1>
-      <p>{known?.what ?? fault.message}</p>
+      <h1>{title}</h1>
+      <p>{what}</p>
+      {detail && (
+        <p class="quiet" lang="en">
+          {detail}
+        </p>
+      )}
       <Typed typed={typed} />
       <p>
         <a class="button" href={back}>

@@ -15,15 +15,18 @@ export function Table<Row>({
   rows,
   rowKey,
   rowClass,
+  narrow = false,
 }: {
   caption: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   rowKey: (row: Row) => string;
   rowClass?: (row: Row) => string | undefined;
+  /** It fits a phone as it is, and stays a table there. */
+  narrow?: boolean;
 }) {
   return (
-    <table class="cards">
+    <table class={narrow ? undefined : 'cards'}>
       <caption>{caption}</caption>
       <thead>
         <tr>

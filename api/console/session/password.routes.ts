@@ -7,15 +7,14 @@ import { forgotPassword, resetPassword } from '../../identity/account.service.js
 import { Password } from '../../identity/users.schemas.js';
 import { errorOf } from '../html/form.js';
 import { consoleForm, consolePage } from '../html/page.js';
+import { refusalOf } from '../html/refusal.js';
 import { redirect } from '../html/render.js';
 import type { Ui } from '../html/ui.js';
 import { ForgotPage, ResetPage } from './password.page.js';
 
 /** What a refusal says that is about no field. */
 const saidOf = ({ words }: Ui, fault: Problem): string =>
-  fault.code === 'INVALID_LINK'
-    ? words.password.invalid
-    : (words.problems.byCode[fault.code]?.what ?? words.problems.byStatus[fault.status]?.what ?? fault.message);
+  fault.code === 'INVALID_LINK' ? words.password.invalid : refusalOf(words, fault).what;
 
 /** The page of a mailed link, and what its form is sent to. */
 const byLink = (path: '/console/reset' | '/console/accept', summary: string, invitation: boolean) => {
@@ -43,7 +42,7 @@ const byLink = (path: '/console/reset' | '/console/accept', summary: string, inv
       },
       again: ({ ui, form, fault }) => {
         const differ = fault.options.errors?.some(({ code }) => code === 'PASSWORDS_DIFFER');
-        const passwordError = differ ? ui.words.password.differ : errorOf(fault, 'new_password');
+        const passwordError = differ ? ui.words.password.differ : errorOf(fault, 'new_password', ui.words);
         return {
           title: title(ui),
           content: h(ResetPage, {

@@ -1,6 +1,11 @@
 import { de as participant } from './participant.js';
 import { de as participants } from './participants.js';
 import { de as capture } from './capture.js';
+import { de as audit } from './audit.js';
+import { de as pager } from './pager.js';
+import { de as users } from './users.js';
+import { de as reports } from './reports.js';
+import { refusals, rules } from './refusals.js';
 import type { Words } from './en.js';
 
 export const de: Words = {
@@ -8,7 +13,14 @@ export const de: Words = {
   participant,
   participants,
   skip: 'Zum Inhalt springen',
-  navigation: { label: 'Hauptmenü', inbox: 'Eingang', waiting: 'offen' },
+  navigation: {
+    label: 'Hauptmenü',
+    inbox: 'Eingang',
+    audit: 'Audit',
+    reports: 'Berichte',
+    users: 'Zugänge',
+    waiting: 'offen',
+  },
   menu: {
     settings: 'Einstellungen',
     theme: 'Darstellung',
@@ -89,6 +101,10 @@ export const de: Words = {
     byStatus: {
       403: { title: 'Nicht erlaubt', what: 'Ihre Rolle erlaubt das nicht.' },
       404: { title: 'Nicht gefunden', what: 'Unter dieser Adresse ist nichts, oder Sie dürfen es nicht sehen.' },
+      405: {
+        title: 'Hier nicht möglich',
+        what: 'Unter dieser Adresse steht eine Seite; was Sie gesendet haben, nimmt sie nicht an.',
+      },
       409: { title: 'Es hat sich geändert', what: 'Jemand hat dies inzwischen geändert. Öffnen Sie die Seite erneut.' },
       429: { title: 'Zu viele Anfragen', what: 'Warten Sie eine Minute und versuchen Sie es erneut.' },
       500: {
@@ -100,6 +116,9 @@ export const de: Words = {
         what: 'Ein Teil des Dienstes antwortet nicht. Versuchen Sie es gleich noch einmal.',
       },
     },
+    refusals: refusals.de,
+    rules: rules.de,
+    unknown: (code) => `Der Dienst hat dies abgelehnt: ${code}.`,
     byCode: {
       CSRF_REFUSED: {
         title: 'Es wurde nichts gespeichert',
@@ -199,4 +218,8 @@ export const de: Words = {
     toInbox: 'Zurück zum Eingang',
   },
   capture,
+  audit,
+  pager,
+  reports,
+  users,
 };

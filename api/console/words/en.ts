@@ -1,6 +1,11 @@
 import { en as participant } from './participant.js';
 import { en as participants } from './participants.js';
 import { en as capture } from './capture.js';
+import { en as audit } from './audit.js';
+import { en as pager } from './pager.js';
+import { en as users } from './users.js';
+import { en as reports } from './reports.js';
+import { refusals, rules } from './refusals.js';
 interface ProblemWords {
   title: string;
   what: string;
@@ -12,7 +17,7 @@ export const en = {
   participant,
   participants,
   skip: 'Skip to content',
-  navigation: { label: 'Main', inbox: 'Inbox', waiting: 'waiting' },
+  navigation: { label: 'Main', inbox: 'Inbox', audit: 'Audit', reports: 'Reports', users: 'Users', waiting: 'waiting' },
   menu: {
     settings: 'Settings',
     theme: 'Theme',
@@ -93,11 +98,15 @@ export const en = {
     byStatus: {
       403: { title: 'Not allowed', what: 'Your role does not allow this.' },
       404: { title: 'Not found', what: 'There is nothing at this address, or you may not see it.' },
+      405: { title: 'Not possible here', what: 'This address shows a page; it does not take what was sent to it.' },
       409: { title: 'It has changed', what: 'Somebody changed this in the meantime. Open the page again.' },
       429: { title: 'Too many requests', what: 'Wait a minute, then try again.' },
       500: { title: 'Something went wrong', what: 'The error is recorded. Try again; if it stays, ask for help.' },
       503: { title: 'Not available right now', what: 'A part of the service does not answer. Try again in a moment.' },
     } as Record<number, ProblemWords>,
+    refusals: refusals.en,
+    rules: rules.en,
+    unknown: (code: string) => `The service refused this: ${code}.`,
     byCode: {
       CSRF_REFUSED: {
         title: 'Nothing was saved',
@@ -190,6 +199,10 @@ export const en = {
     toInbox: 'Back to the inbox',
   },
   capture,
+  audit,
+  pager,
+  reports,
+  users,
 };
 
 export type Words = typeof en;

@@ -1,6 +1,6 @@
 import type { Dependencies } from '../../dependencies.js';
 import type { Route } from '../route.js';
-import type { RouteContext, RouteMiddleware } from '../state.js';
+import type { RouteContext, RouteMiddleware, RouteState } from '../state.js';
 import { mediaType, readBytes, withUploadTimeout } from '../body/bytes.js';
 import { toProblem } from '../to-problem.js';
 import { serializeError } from './request-logger.js';
@@ -38,8 +38,9 @@ export function answerFaults({ onFault }: Route, services: Dependencies): RouteM
 const MAX_FORM_BYTES = 64 * 1024;
 
 async function formOf(ctx: RouteContext, { settings }: Pick<Dependencies, 'settings'>): Promise<Buffer> {
-  const { raw } = ctx.state;
-  if (raw.length > 0) return raw;
+  // Where no route has begun nothing was read.
+  const { raw } = ctx.state as Partial<RouteState>;
+  if (raw !== undefined && raw.length > 0) return raw;
   const length = Number(ctx.get('content-length'));
   if (mediaType(ctx.req) !== 'application/x-www-form-urlencoded' || !(length <= MAX_FORM_BYTES)) return Buffer.alloc(0);
   if (ctx.req.readableEnded || ctx.req.destroyed) return Buffer.alloc(0);

@@ -23,6 +23,9 @@ export function begin(route: Route, dependencies: Dependencies): RouteMiddleware
     state.route = route.path;
     state.bodyLimit = bodyLimit;
     state.search = new URLSearchParams(ctx.querystring);
+    // The form of a page sends each of its fields: one that was left empty asks for nothing.
+    if (route.onFault)
+      for (const [name] of [...state.search].filter(([, value]) => value === '')) state.search.delete(name, '');
     state.raw = NOTHING;
     state.opened = {};
     state.handled = false;

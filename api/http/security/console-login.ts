@@ -58,7 +58,6 @@ export function loginCookie(settings: Settings, { userId, role, sid, epoch, sinc
 export const clearedLogin = (settings: Settings): string => consoleCookie(settings, CONSOLE_COOKIE, '', 0);
 
 /** Whose login the request's cookie is, whatever route it is sent to. @throws 401 */
-/** @throws 401 */
 function loginOf(headers: IncomingHttpHeaders, settings: Settings): TokenClaims {
   const token = cookieOf(headers, CONSOLE_COOKIE);
   if (token === undefined || token === '') throw problem('UNAUTHENTICATED');
@@ -90,19 +89,32 @@ export function consolePrincipal(ctx: Context, settings: Settings, use: 'active'
 /** A new value for VISIT_COOKIE. */
 export const newVisit = (): string => randomBytes(18).toString('base64url');
 
-/** The token of a form: bound to the login, or to the visit of a browser without one. */
-export const formToken = (settings: Settings, boundTo: string): string =>
-  createHmac('sha256', jwtSecret(settings)).update(`console-form ${boundTo}`).digest('base64url');
+const TOKEN_BYTES = 32;
+const boundToken = (settings: Settings, boundTo: string): Buffer =>
+  createHmac('sha256', jwtSecret(settings)).update(`console-form ${boundTo}`).digest();
+const xor = (one: Buffer, other: Buffer): Buffer => Buffer.from(one.map((byte, at) => byte ^ other[at]!));
+
+/**
+ * The token of a form: bound to the login, or to the visit of a browser without one. It is masked anew each time, since
+ * the length of a compressed page would tell a secret that stands in each of them.
+ */
+export function formToken(settings: Settings, boundTo: string): string {
+  const mask = randomBytes(TOKEN_BYTES);
+  return Buffer.concat([mask, xor(boundToken(settings, boundTo), mask)]).toString('base64url');
+}
 
 /**
  * @param boundTo to any of which the token may be bound
  * @throws 403 CSRF_REFUSED when the token is missing or another one
  */
 export function requireFormToken(settings: Settings, boundTo: (string | undefined)[], token: string | null): void {
-  const given = Buffer.from(token ?? '');
-  const fits = boundTo.some((one) => {
-    const expected = Buffer.from(one === undefined ? '' : formToken(settings, one));
-    return one !== undefined && given.length === expected.length && timingSafeEqual(given, expected);
-  });
+  const given = Buffer.from(token ?? '', 'base64url');
+  const fits =
+    given.length === 2 * TOKEN_BYTES &&
+    boundTo.some(
+      (one) =>
+        one !== undefined &&
+        timingSafeEqual(xor(given.subarray(TOKEN_BYTES), given.subarray(0, TOKEN_BYTES)), boundToken(settings, one)),
+    );
   if (!fits) throw problem('CSRF_REFUSED', { detail: 'The form was not sent by this page.' });
 }

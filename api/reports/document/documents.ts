@@ -1,9 +1,10 @@
 import type { TaskReport } from '../../../db/reports/study.queries.js';
-import { chartOf, isEmpty } from './charts.js';
+import { chartOf } from './charts.js';
 import type { Imprint, ParticipantData, Plot, SessionData, StudyData, Task } from './data.js';
 import { document, facts, figure, table } from './page.js';
 import type { Section } from './page.js';
 import { escapeHtml } from './markup.js';
+import { studySections } from './study-sections.js';
 import { svgOf } from './svg.js';
 import { Locale } from './words.js';
 import type { ReportLanguage } from './words.js';
@@ -25,103 +26,23 @@ export async function renderPdf(task: Task): Promise<string> {
 const plotSvg = (plot: Plot, language: ReportLanguage): string => svgOf(chartOf(plot, new Locale(language)));
 const day = (speech: Locale, at: string | null): string => (at === null ? '–' : speech.date(at.slice(0, 10)));
 
-function study(
-  { study: head, summary, enrollment, completion, adherence, sites, modules }: StudyData,
-  imprint: Imprint,
-): Promise<string> {
+function study({ study: head, ...data }: StudyData, imprint: Imprint): Promise<string> {
   const speech = new Locale(imprint.language),
     { words: w } = speech;
-  // Where there is nothing to draw, the table below says so.
-  const plot = (of: Plot) => (isEmpty(of) ? '' : figure(svgOf(chartOf(of, speech))));
-  const tile = (value: string, name: string) => `<div><b>${escapeHtml(value)}</b>${escapeHtml(name)}</div>`;
-  const counted = (entries: [string, number][]) => table([w.status, w.n], entries, speech);
-  const { participants: p, sessions: s, visits: v, anchors: a } = summary;
-  const sections: Section[] = [
-    {
-      title: w.overview,
+  const sections = studySections({ study: head, ...data }, speech).map(
+    ({ title, tiles, plot, parts, notes }): Section => ({
+      title,
       html:
-        `<div class="figures">${tile(speech.count(p.total), w.participants)}${tile(speech.count(v.completed), w.visitsCompleted)}${tile(speech.count(s.completed), `${w.sessions}: ${w.completed}`)}${tile(speech.percent(summary.adherence.rate), w.adherenceRate)}</div>` +
-        `<h3>${w.participants}</h3>${counted([
-          [w.enrolled, p.enrolled],
-          [w.withdrawn, p.withdrawn],
-          [w.total, p.total],
-        ])}` +
-        `<h3>${w.visits}</h3>${counted([
-          [w.scheduled, v.scheduled],
-          [w.open, v.open],
-          [w.completed, v.completed],
-          [w.missed, v.missed],
-          [w.superseded, v.superseded],
-          [w.cancelled, v.cancelled],
-          [w.total, v.total],
-        ])}` +
-        `<h3>${w.sessions}</h3>${counted([
-          [w.completed, s.completed],
-          [w.expired, s.expired],
-          [`${w.active}, ${w.abandoned.toLowerCase()}`, s.total - s.completed - s.expired],
-          [w.total, s.total],
-        ])}` +
-        `<h3>${w.anchors}</h3>${counted([
-          [w.unset, a.unset],
-          [w.provisional, a.provisional],
-          [w.finalized, a.finalized],
-          [w.overridden, a.overridden],
-        ])}`,
-    },
-    {
-      title: w.enrollment,
-      html:
-        plot({ name: 'enrollment', data: enrollment }) +
-        table(
-          [w.month, w.enrolled, w.cumulative],
-          enrollment.by_month.map((m) => [m.month, m.enrolled, m.cumulative]),
-          speech,
-        ) +
-        (enrollment.without_date > 0 ? `<p>${w.withoutDate}: ${speech.count(enrollment.without_date)}</p>` : ''),
-    },
-    {
-      title: w.completion,
-      html:
-        plot({ name: 'completion', data: completion }) +
-        table(
-          [w.window, w.code, w.due, w.completed, w.inWindow, w.late, w.missed, w.rate],
-          completion.map((c) => [
-            c.code === null ? w.otherVisits : c.name,
-            c.code,
-            c.due,
-            c.completed,
-            c.in_window,
-            c.late,
-            c.missed,
-            speech.percent(c.rate),
-          ]),
-          speech,
-        ),
-    },
-    { title: w.adherence, html: plot({ name: 'adherence', data: adherence }) || table([], [], speech) },
-    {
-      title: w.sites,
-      html: table(
-        [w.site, w.participants, w.sessions, w.visitsCompleted, w.visitsMissed],
-        sites.map((x) => [x.site_code ?? w.noSite, x.participants, x.sessions, x.visits_completed, x.visits_missed]),
-        speech,
-      ),
-    },
-    {
-      title: w.metrics,
-      html:
-        (modules.length === 0 ? '' : plot({ name: 'metrics', data: modules })) +
-        table(
-          [w.task, w.metric, w.n, w.mean, w.sd, w.min, w.p25, w.median, w.p75, w.max],
-          metricRows(modules),
-          speech,
-        ) +
-        (modules.some(({ metrics: all }) => Object.values(all).some(({ excluded }) => excluded > 0))
-          ? `<p>${escapeHtml(w.excluded)}</p>`
-          : ''),
-    },
-    { title: w.method, html: `<p>${escapeHtml(w.methodText)}</p>` },
-  ];
+        (tiles
+          ? `<div class="figures">${tiles.map(([name, value]) => `<div><b>${escapeHtml(value)}</b>${escapeHtml(name)}</div>`).join('')}</div>`
+          : '') +
+        (plot ? figure(svgOf(chartOf(plot, speech))) : '') +
+        parts
+          .map((part) => (part.title ? `<h3>${part.title}</h3>` : '') + table(part.head, part.rows, speech))
+          .join('') +
+        notes.map((note) => `<p>${escapeHtml(note)}</p>`).join(''),
+    }),
+  );
   return document(
     {
       kind: w.studyReport,
@@ -139,24 +60,6 @@ function study(
     speech,
   );
 }
-
-const metricRows = (modules: readonly TaskReport[]) =>
-  modules.flatMap(({ task, metrics }) =>
-    Object.entries(metrics)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([metric, d]) => [
-        task,
-        metric,
-        d.excluded > 0 ? `${d.n} (+${d.excluded})` : d.n,
-        d.mean,
-        d.sd,
-        d.min,
-        d.p25,
-        d.median,
-        d.p75,
-        d.max,
-      ]),
-  );
 
 const band = (modules: readonly TaskReport[], task: string, metric: string, speech: Locale): string => {
   const found = modules.find((m) => m.task === task)?.metrics[metric];

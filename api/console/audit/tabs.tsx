@@ -1,0 +1,39 @@
+import { useUi } from '../html/ui.js';
+
+export const AUDIT = '/console/audit';
+const tabs = [
+  ['records', AUDIT],
+  ['verifications', `${AUDIT}/verifications`],
+  ['checkpoints', `${AUDIT}/checkpoints`],
+] as const;
+export type AuditTab = (typeof tabs)[number][0];
+
+/** The head of each page of the audit log, with the ways between them. */
+export function AuditHead({ tab }: { tab: AuditTab }) {
+  const { words } = useUi();
+  return (
+    <>
+      <h1>{words.audit.title}</h1>
+      <nav class="tabs" aria-label={words.audit.tabs.label}>
+        {tabs.map(([name, path]) => (
+          <a key={name} href={path} {...(name === tab && { 'aria-current': 'page' as const })}>
+            {words.audit.tabs[name]}
+          </a>
+        ))}
+      </nav>
+    </>
+  );
+}
+
+/** The name of a chain: the study's code; of a study that is gone, its id. */
+export function ChainName({
+  id,
+  studies,
+}: {
+  id: string | null;
+  studies: readonly { id: string; study_code: string }[];
+}) {
+  const { words } = useUi();
+  if (id === null || id === 'service') return <>{words.audit.serviceChain}</>;
+  return <bdi>{studies.find((study) => study.id === id)?.study_code ?? id}</bdi>;
+}

@@ -1,0 +1,183 @@
+import { nowMs } from '../../../db/client/clock.js';
+import type { ReportFilter } from '../../../db/reports/base.queries.js';
+import { chartOf } from '../../reports/document/charts.js';
+import type { Plot, StudyData } from '../../reports/document/data.js';
+import { studySections } from '../../reports/document/study-sections.js';
+import type { ReportTable, StudySection } from '../../reports/document/study-sections.js';
+import { Locale } from '../../reports/document/words.js';
+import type { Problem } from '../../http/errors.js';
+import { instantText } from '../html/dates.js';
+import { Field, Refused } from '../html/form.js';
+import { withQuery } from '../html/pager.js';
+import { Table } from '../html/table.js';
+import { useUi } from '../html/ui.js';
+
+export const REPORTS = '/console/reports';
+
+/** The report of a study: plots and tables of its PDF. */
+export function ReportPage({ data, asked, fault }: { data: StudyData; asked: ReportFilter; fault?: Problem }) {
+  const { words, language } = useUi();
+  const { reports } = words;
+  const speech = new Locale(language);
+  const sections = studySections(data, speech);
+  const { study } = data;
+  return (
+    <article class="report">
+      <p class="crumbs">
+        <a href={REPORTS}>{reports.back}</a>
+      </p>
+      <h1>
+        <bdi>{study.study_name}</bdi>{' '}
+        <span class="tag">
+          <bdi>{study.study_code}</bdi>
+        </span>
+      </h1>
+      {fault && <Refused fault={fault} />}
+      <p class="quiet">{reports.what(instantText(language, new Date(nowMs())))}</p>
+      <Filter study={study.id} asked={asked} />
+      <Download study={study.id} asked={asked} />
+      <nav class="contents" aria-label={reports.contents}>
+        {sections.map(({ title }, at) => (
+          <a key={title} href={`#section-${at}`}>
+            {title}
+          </a>
+        ))}
+      </nav>
+      {sections.map((section, at) => (
+        <Section key={section.title} of={section} at={at} study={study.id} asked={asked} speech={speech} />
+      ))}
+    </article>
+  );
+}
+
+function Filter({ study, asked }: { study: string; asked: ReportFilter }) {
+  const { words } = useUi();
+  const { reports } = words;
+  const at = `${REPORTS}/${study}`;
+  return (
+    <form method="get" action={at} class="filter" aria-label={reports.filter}>
+      <Field name="from" type="date" label={reports.from} value={asked.from} />
+      <Field name="to" type="date" label={reports.to} value={asked.to} />
+      <Field name="site_code" label={reports.site} value={asked.site_code} maxLength={64} />
+      <Field name="arm" label={reports.arm} value={asked.arm} maxLength={100} />
+      <p class="hint wide">{reports.fromHint}</p>
+      <p class="buttons">
+        <button class="primary">{reports.show}</button>
+        {Object.values(asked).some((value) => value !== undefined) && (
+          <a class="button" href={at}>
+            {reports.reset}
+          </a>
+        )}
+      </p>
+    </form>
+  );
+}
+
+/** The script waits for the file and says how it goes; without it the browser downloads it as any other. */
+function Download({ study, asked }: { study: string; asked: ReportFilter }) {
+  const { words } = useUi();
+  const { reports } = words;
+  const filters = Object.entries(asked).filter(([, value]) => value !== undefined);
+  return (
+    <form
+      method="get"
+      action={`${REPORTS}/${study}/pdf`}
+      class="download"
+      data-file={reports.downloading}
+      data-ready={reports.downloaded}
+      data-failed={reports.downloadFailed}
+    >
+      {filters.map(([name, value]) => (
+        <input key={name} type="hidden" name={name} value={value} />
+      ))}
+      <label for="field-page_size">{reports.size}</label>
+      <select id="field-page_size" name="page_size">
+        {Object.entries(reports.sizes).map(([size, called]) => (
+          <option key={size} value={size}>
+            {called}
+          </option>
+        ))}
+      </select>
+      <button>{reports.download}</button>
+      <span class="quiet">{reports.pdfWhat}</span>
+      <div class="work wide" aria-live="polite">
+        <p data-said />
+        <progress aria-label={reports.download} hidden />
+      </div>
+    </form>
+  );
+}
+
+function Section({
+  of: { title, tiles, plot, parts, notes },
+  at,
+  study,
+  asked,
+  speech,
+}: {
+  of: StudySection;
+  at: number;
+  study: string;
+  asked: ReportFilter;
+  speech: Locale;
+}) {
+  return (
+    <section id={`section-${at}`} class="report-section">
+      <h2>{title}</h2>
+      {tiles && (
+        <dl class="tiles">
+          {tiles.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {plot && <Drawn plot={plot} study={study} asked={asked} speech={speech} />}
+      <div class={parts.length > 1 ? 'side-by-side' : undefined}>
+        {parts.map((part, n) => (
+          <Part key={part.title ?? n} of={part} title={part.title ?? title} speech={speech} />
+        ))}
+      </div>
+      {notes.map((note) => (
+        <p key={note} class="quiet">
+          {note}
+        </p>
+      ))}
+    </section>
+  );
+}
+
+/** A plot as its PDF has it: a picture of its own, whose style the page's policy need not let in. */
+function Drawn({ plot, study, asked, speech }: { plot: Plot; study: string; asked: ReportFilter; speech: Locale }) {
+  const { title, description, width, height } = chartOf(plot, speech);
+  const src = withQuery(`${REPORTS}/${study}/plots/${plot.name}.svg`, { ...asked, language: speech.language });
+  return (
+    <div class="plot">
+      <img src={src} alt={`${title}. ${description}`} width={width} height={height} loading="lazy" />
+    </div>
+  );
+}
+
+function Part({ of: { head, rows }, title, speech }: { of: ReportTable; title: string; speech: Locale }) {
+  const { words } = useUi();
+  if (rows.length === 0) return <p class="quiet">{words.reports.nothing}</p>;
+  const shown = (value: string | number | null | undefined) =>
+    typeof value === 'number' ? speech.number(value) : (value ?? '–');
+  return (
+    <Table
+      caption={title}
+      narrow={head.length <= 3}
+      rows={rows.map((row, at) => ({ row, at }))}
+      rowKey={({ at }) => String(at)}
+      columns={head.map((name, at) => ({
+        title: name,
+        head: at === 0,
+        numeric:
+          at > 0 && rows.every((row) => typeof row[at] === 'number' || row[at] === null || /%$/.test(String(row[at]))),
+        cell: ({ row }: { row: ReportTable['rows'][number] }) => <bdi>{shown(row[at])}</bdi>,
+      }))}
+    />
+  );
+}

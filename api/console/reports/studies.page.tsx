@@ -1,0 +1,45 @@
+import type { StudyRecord } from '../../../db/studies/studies.queries.js';
+import { EmptyState } from '../html/empty-state.js';
+import { Pager, withQuery } from '../html/pager.js';
+import { Table } from '../html/table.js';
+import { useUi } from '../html/ui.js';
+import { REPORTS } from './report.page.js';
+
+export const STUDIES = 50;
+
+/** The studies whose reports the user may read. */
+export function ReportStudiesPage({ items, total, skip }: { items: StudyRecord[]; total: number; skip: number }) {
+  const { words } = useUi();
+  const { reports } = words;
+  if (total === 0)
+    return (
+      <>
+        <h1>{reports.title}</h1>
+        <EmptyState title={reports.none}>{reports.noneWhat}</EmptyState>
+      </>
+    );
+  return (
+    <>
+      <h1>{reports.title}</h1>
+      <p class="quiet">{reports.choose}</p>
+      <Table<StudyRecord>
+        caption={reports.caption(total)}
+        rows={items}
+        rowKey={({ id }) => id}
+        columns={[
+          {
+            title: reports.study,
+            head: true,
+            cell: ({ id, study_code }) => (
+              <a href={`${REPORTS}/${id}`}>
+                <bdi>{study_code}</bdi>
+              </a>
+            ),
+          },
+          { title: reports.name, cell: ({ study_name }) => <bdi>{study_name}</bdi> },
+        ]}
+      />
+      <Pager skip={skip} limit={STUDIES} total={total} href={(at) => withQuery(REPORTS, { skip: at })} />
+    </>
+  );
+}

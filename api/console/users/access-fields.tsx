@@ -1,0 +1,81 @@
+import type { StudyWithSites } from '../../../db/studies/sites.queries.js';
+import { allRoles } from '../../http/access.js';
+import type { Role } from '../../http/access.js';
+import { SelectField } from '../html/form.js';
+import { useUi } from '../html/ui.js';
+
+/** What a user is let into. */
+export interface Chosen {
+  role: string;
+  study_ids: readonly string[];
+  site_ids: readonly string[];
+}
+
+/**
+ * What a form chose. A site's box names its study too: sites of a study that is not chosen go with it, as they do where
+ * a study is taken away.
+ */
+export function chosenIn(form: URLSearchParams): { role: Role; study_ids: string[]; site_ids: string[] } {
+  const study_ids = form.getAll('study_ids');
+  const site_ids = form
+    .getAll('sites')
+    .map((one) => one.split('/'))
+    .flatMap(([study, site]) => (study !== undefined && site !== undefined && study_ids.includes(study) ? [site] : []));
+  // Whether it is one of them the service's own schema says.
+  return { role: (form.get('role') ?? '') as Role, study_ids, site_ids };
+}
+
+/** Role, studies and their sites, to choose. */
+export function AccessFields({ chosen, studies }: { chosen: Chosen; studies: readonly StudyWithSites[] }) {
+  const { words } = useUi();
+  const { users, roles } = words;
+  return (
+    <>
+      <SelectField
+        name="role"
+        label={users.role}
+        hint={users.adminSeesAll}
+        value={chosen.role}
+        options={allRoles.map((role) => [role, roles[role]] as const)}
+      />
+      <fieldset class="choice">
+        <legend>{users.studies}</legend>
+        <p class="hint">{studies.length === 0 ? users.noStudies : users.sitesWhat}</p>
+        <ul>
+          {studies.map((study) => (
+            <li key={study.id}>
+              <label class="check">
+                <input
+                  type="checkbox"
+                  name="study_ids"
+                  value={study.id}
+                  checked={chosen.study_ids.includes(study.id)}
+                />{' '}
+                <bdi>{study.study_code}</bdi>{' '}
+                <span class="quiet">
+                  <bdi>{study.study_name}</bdi>
+                </span>
+              </label>
+              {study.sites.length > 0 && <Sites of={study} chosen={chosen.site_ids} />}
+            </li>
+          ))}
+        </ul>
+      </fieldset>
+    </>
+  );
+}
+
+function Sites({ of: study, chosen }: { of: StudyWithSites; chosen: readonly string[] }) {
+  const { words } = useUi();
+  return (
+    <fieldset class="sites">
+      <legend class="spoken">{words.users.sites(study.study_code)}</legend>
+      {study.sites.map((site) => (
+        <label key={site.id} class="check">
+          <input type="checkbox" name="sites" value={`${study.id}/${site.id}`} checked={chosen.includes(site.id)} />{' '}
+          <bdi>{site.site_code}</bdi>
+        </label>
+      ))}
+    </fieldset>
+  );
+}

@@ -1,0 +1,85 @@
+import { withApproval } from '../../test/console/stage.js';
+import type { Subjects } from '../../test/console/pages.js';
+import { Stage } from '../../test/anchor/stage.js';
+import type { Person } from '../../test/anchor/stage.js';
+import { Http, goodPassword, login } from '../../test/support/http.js';
+import type { RunJson } from '../../test/support/service.js';
+
+const DAY_MS = 86_400_000;
+const day = (fromToday: number): string => new Date(Date.now() + fromToday * DAY_MS).toISOString().slice(0, 10);
+
+/** The visits of the study: when, and what they are called. */
+const WINDOWS: [number, string, string, number][] = [
+  [0, 'BL', 'Baseline', 3],
+  [30, 'M1', 'Month 1', 7],
+  [90, 'M3', 'Month 3', 10],
+  [180, 'M6', 'Month 6', 14],
+  [365, 'M12', 'Month 12', 21],
+];
+const SITES: [string, string, string][] = [
+  ['BER', 'Charité Berlin', 'Europe/Berlin'],
+  ['BOS', 'Boston General', 'America/New_York'],
+];
+const STAFF: [string, string, string][] = [
+  ['Dr. Miriam Okafor', 'miriam.okafor@example.org', 'researcher'],
+  ['Jonas Weber', 'jonas.weber@example.org', 'coordinator'],
+  ['Prof. Ana Lindqvist', 'ana.lindqvist@example.org', 'investigator'],
+  ['Sam Patel', 'sam.patel@example.org', 'data_manager'],
+];
+/** The days of enrollment, from today: some long ago, some of this week. */
+const ENROLLED = [-400, -370, -215, -183, -150, -95, -90, -61, -33, -30, -29, -14, -5, -1, 0];
+
+/** A study in the middle of its work: sites, staff, participants with visits behind and before them, an open request. */
+export async function busyStudy(run: RunJson): Promise<Subjects> {
+  const stage = await Stage.open(run);
+  const { admin } = stage;
+  try {
+    const study = await stage.study(withApproval, {
+      days: [],
+      fields: { study_code: 'MEMORY-24', study_name: 'Memory and ageing, two years' },
+    });
+    const sites: string[] = [];
+    for (const [site_code, name, timezone] of SITES)
+      sites.push((await admin.expect(201, 'POST', `/api/studies/${study.id}/sites`, { site_code, name, timezone })).id);
+    for (const [target, code, name, around] of WINDOWS)
+      await study.window(target, { code, name, window_before: around, window_after: around });
+    const staff: Http[] = [];
+    for (const [name, email, role] of STAFF) {
+      await admin.expect(201, 'POST', '/api/auth/register', {
+        name,
+        email,
+        role,
+        password: goodPassword,
+        study_ids: [study.id],
+      });
+      staff.push((await login(run.api, email, goodPassword)).http);
+    }
+    const coordinator = staff[1]!;
+    const people: Person[] = [];
+    for (const [at, enrolled] of ENROLLED.entries()) {
+      const person = await study.person({
+        participant_code: `MEM-${String(at + 1).padStart(4, '0')}`,
+        site_id: sites[at % sites.length],
+      });
+      people.push(person);
+      // The newest has no date yet.
+      if (at < ENROLLED.length - 1) await person.set(day(enrolled), coordinator);
+      for (const visit of await person.visits())
+        if (visit.window_open <= day(0) && (at + Number(visit.target_date.slice(-2))) % 4 !== 0)
+          await person.complete(visit.id);
+    }
+    const [first, second] = [people[5]!, people[8]!];
+    const asked = await first.override(day(-92), coordinator, { reason: 'The signed form says three days later.' });
+    await second.override(day(-35), coordinator, { reason: 'Typing error in the month.' });
+    await admin.expect(201, 'POST', '/api/audit/checkpoints', {});
+    await admin.expect(202, 'POST', '/api/audit-verifications', {});
+    return {
+      study: study.id,
+      participant: first.id,
+      user: coordinator.userId!,
+      approval: asked.body.override_request_id,
+    };
+  } finally {
+    await stage.close();
+  }
+}

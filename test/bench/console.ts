@@ -1,0 +1,143 @@
+import { Agent, request } from 'node:http';
+import { join } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
+import { pagesToShow } from '../console/pages.js';
+import { Visitor } from '../console/stage.js';
+import { startApi } from '../support/api-process.js';
+import { median, ofLimit } from './figure.js';
+import type { Figure } from './figure.js';
+import { reportedStudy } from './report-study.js';
+import { CountedWay } from './round-trips.js';
+import type { Stage } from './stage.js';
+
+const PARTICIPANTS = 10_000,
+  WINDOWS = 20,
+  SESSIONS_OF_A_HUNDRED = 20;
+const TIMES = 20,
+  WARM_UP = 3;
+const FIRST_BYTE_MS = 100,
+  PAGE_KB = 100,
+  ROUND_TRIPS = 5;
+const OVER = `with ${PARTICIPANTS.toLocaleString('en')} participants and ${(PARTICIPANTS * WINDOWS).toLocaleString('en')} visits`;
+
+interface Got {
+  status: number;
+  firstByteMs: number;
+  bytes: number;
+  text: string;
+}
+
+/**
+ * CONSOLE: each page that the menu leads to, and one of each kind of record: its first byte, what it weighs with all
+ * that it loads, as it is sent, and how often the database is asked for it.
+ */
+export async function consoleFigures(stage: Stage): Promise<Figure[]> {
+  const study = await reportedStudy(stage, PARTICIPANTS, WINDOWS, SESSIONS_OF_A_HUNDRED);
+  const {
+    rows: [someone],
+  } = await stage.sql.query<{ id: string }>('select id from participants where study_id = $1 order by id limit 1', [
+    study,
+  ]);
+  const { api, admin_email, admin_password, database_url } = stage.service.run;
+  const enter = async (base: string): Promise<Visitor> => {
+    const visitor = new Visitor(base);
+    const { status } = await visitor.login(admin_email, admin_password ?? '');
+    if (status !== 303) throw new Error(`the login of the console answered ${status}`);
+    return visitor;
+  };
+  // A further API over the same database, by a way that counts: the figures of time are those of the service itself.
+  process.env.TEST_RUN_JSON = join(stage.service.dataDir, 'run.json');
+  const way = await CountedWay.open(database_url);
+  const counted = await startApi({ DATABASE_URL: way.url });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const figures: Figure[] = [];
+  try {
+    const [ours, counting] = [await enter(api), await enter(counted.url)];
+    for (const { name, path } of pagesToShow({ study, participant: someone!.id, user: stage.adminId })) {
+      const page = await get(agent, ours, path);
+      if (page.status !== 200) throw new Error(`${path} answered ${page.status}`);
+      const [times, trips]: [number[], number[]] = [[], []];
+      for (let n = 0; n < WARM_UP + TIMES; n += 1) {
+        const { firstByteMs } = await get(agent, ours, path);
+        const asked = await way.during(() => get(agent, counting, path));
+        if (n >= WARM_UP) {
+          times.push(firstByteMs);
+          trips.push(asked);
+        }
+      }
+      const figure = `CONSOLE_${name.replaceAll('-', '_').toUpperCase()}`;
+      figures.push(
+        ofLimit(
+          `${figure}_FIRST`,
+          median(times),
+          FIRST_BYTE_MS,
+          'ms',
+          `${path.split('/').slice(0, 3).join('/')} ${OVER}: its first byte, the middle of ${TIMES}`,
+        ),
+        ofLimit(
+          `${figure}_BYTES`,
+          (await weight(agent, ours, page)) / 1024,
+          PAGE_KB,
+          'KB',
+          'the same with all that it loads, as it is sent',
+        ),
+        ofLimit(
+          `${figure}_TRIPS`,
+          median(trips),
+          ROUND_TRIPS,
+          'round trips',
+          'the same: how often the database is asked and waited for',
+        ),
+      );
+    }
+  } finally {
+    agent.destroy();
+    await counted.stop();
+    await way.close();
+  }
+  return figures;
+}
+
+/** The page and every file of this service that it names. */
+async function weight(agent: Agent, visitor: Visitor, page: Got): Promise<number> {
+  const named = page.text.matchAll(/<(?:img|script|link)[^>]*?(?:src|href)="([^"]+)"/g);
+  const files = new Set([...named].map(([, at]) => at!.replaceAll('&amp;', '&')));
+  let bytes = page.bytes;
+  for (const file of files) bytes += (await get(agent, visitor, file)).bytes;
+  return bytes;
+}
+
+/** Asks as a browser does; `bytes` are those that come, compressed. */
+function get(agent: Agent, visitor: Visitor, path: string): Promise<Got> {
+  return new Promise((resolve, reject) => {
+    const began = performance.now();
+    const asked = request(
+      `${visitor.base}${path}`,
+      {
+        agent,
+        headers: {
+          cookie: [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+          'accept-encoding': 'br',
+        },
+      },
+      (response) => {
+        const firstByteMs = performance.now() - began;
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const body = Buffer.concat(chunks);
+          const packed = response.headers['content-encoding'] === 'br';
+          resolve({
+            status: response.statusCode ?? 0,
+            firstByteMs,
+            bytes: body.length,
+            text: (packed ? brotliDecompressSync(body) : body).toString('utf8'),
+          });
+        });
+      },
+    );
+    asked.on('error', reject);
+    asked.end();
+  });
+}

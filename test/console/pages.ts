@@ -1,0 +1,36 @@
+import { navigation } from '../../api/console/navigation.js';
+import { consoleRoutes } from '../../api/console/console.routes.js';
+
+/** Whose pages are looked at, by the first part of their address. */
+export interface Subjects {
+  study: string;
+  participant: string;
+  user: string;
+  approval?: string;
+}
+
+export interface ShownPage {
+  name: string;
+  path: string;
+}
+
+const subjectOf = (part: string, { study, participant, user, approval }: Subjects): string | undefined =>
+  ({ participants: participant, users: user, approvals: approval })[part] ?? (part === 'approvals' ? undefined : study);
+
+/**
+ * The pages of whoever is logged in: what the menu leads to, and of each kind of record one. A page that is added to
+ * the console is among them by itself.
+ */
+export function pagesToShow(subjects: Subjects): ShownPage[] {
+  const pages = navigation.map(({ path }) => ({ name: path.split('/')[2]!, path }));
+  const parts = pages.map(({ name }) => name);
+  for (const { method, path } of consoleRoutes) {
+    const [, first, second] = (method === 'GET' && /^\/console\/([a-z]+)\/([a-z-]+)$/.exec(path)) || [];
+    // The address of a search shows nothing by itself.
+    if (first && parts.includes(first) && second !== 'search') pages.push({ name: `${first}-${second}`, path });
+    const part = method === 'GET' ? /^\/console\/([a-z]+)\/\{\w+\}$/.exec(path)?.[1] : undefined;
+    const subject = part && part !== 'assets' ? subjectOf(part, subjects) : undefined;
+    if (part && subject) pages.push({ name: `${part.replace(/s$/, '')}-page`, path: `/console/${part}/${subject}` });
+  }
+  return pages;
+}

@@ -1,0 +1,111 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { goodPassword, newParticipant, newStudy, user } from '../support/http.js';
+import { until } from '../support/until.js';
+import { Stage } from '../anchor/stage.js';
+import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
+import { Visitor } from './stage.js';
+
+describe('the console’s page of reports', function () {
+  this.timeout(120_000);
+  let stage: Stage;
+  let browser: ConsoleBrowser;
+  before(async () => {
+    stage = await Stage.open();
+    browser = await ConsoleBrowser.start();
+  });
+  after(async () => {
+    await browser?.close();
+    await stage.close();
+  });
+
+  const reported = async () => {
+    const study = await stage.study({ sources: [{ type: 'manual_entry' }] });
+    for (const day of ['2024-03-10', '2024-04-10', '2024-04-11']) await (await study.person()).set(day);
+    const reader = await user(stage.admin, 'researcher', { study_ids: [study.id] });
+    return { study, reader };
+  };
+
+  it('shows plots and tables of the PDF, narrows them, and downloads the PDF with progress', async () => {
+    const { study, reader } = await reported();
+    const { page, faults } = await openConsole(browser, '/console/reports');
+    await signIn(page, reader.email);
+    // Of one study alone there is nothing to choose.
+    expect(new URL(page.url()).pathname).to.equal(`/console/reports/${study.id}`);
+    const said = await textOf(page, 'main');
+    for (const part of ['Enrollment', 'Completion by window', '2024-04', 'Definitions']) expect(said).to.include(part);
+    expect(await axe(page)).to.deep.equal([]);
+    for (const src of await page.$$eval('.plot img', (all) =>
+      all.map((one) => (one as unknown as { src: string }).src),
+    )) {
+      const drawn = await page.evaluate(
+        `fetch(${JSON.stringify(src)}).then(async (a) => [a.status, (await a.text()).slice(0, 4)])`,
+      );
+      expect(drawn, src).to.deep.equal([200, '<svg']);
+    }
+    await page.$eval('[name=from]', (field) => ((field as unknown as { value: string }).value = '2024-04-01'));
+    await page.$eval('[name=to]', (field) => ((field as unknown as { value: string }).value = '2024-04-10'));
+    await submit(page, '.filter button.primary');
+    expect(await textOf(page, '#section-1 table'))
+      .to.include('2024-04')
+      .and.not.to.include('2024-03');
+    const folder = mkdtempSync(join(tmpdir(), 'report-'));
+    try {
+      const session = await page.createCDPSession();
+      await session.send('Browser.setDownloadBehavior', {
+        behavior: 'allow',
+        downloadPath: folder,
+        browserContextId: page.browserContext().id!,
+      });
+      await page.click('.download button');
+      await page.waitForFunction(`document.querySelector('[data-said]').textContent === 'The PDF is there.'`, {
+        timeout: 60_000,
+      });
+      await until(() => Promise.resolve(readdirSync(folder).some((name) => name.endsWith('.pdf'))), {
+        what: 'the file of the report',
+      });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+    const { body } = await stage.admin.get(`/api/audit?study_id=${study.id}&action=report_printed`);
+    expect(body.total).to.equal(1);
+    expect(faults).to.deep.equal([]);
+  });
+
+  it('refuses days in the wrong order in words, and is out of reach for who is not of the study', async () => {
+    const { study, reader } = await reported();
+    const visitor = new Visitor(stage.run.api);
+    await visitor.login(reader.email, goodPassword);
+    const path = `/console/reports/${study.id}`;
+    const wrong = await visitor.get(`${path}?from=2024-05-01&to=2024-04-01&site_code=&arm=`);
+    expect(wrong.status).to.equal(400);
+    expect(wrong.text).to.include('The first day lies after the last.');
+    const stranger = await user(stage.admin, 'researcher', { study_ids: [(await newStudy(stage.admin)).id] });
+    const other = new Visitor(stage.run.api);
+    await other.login(stranger.email, goodPassword);
+    for (const at of [path, `${path}/pdf`, `${path}/plots/enrollment.svg`])
+      expect((await other.get(at)).status, at).to.equal(404);
+  });
+
+  it('escapes what a site or window is called, and says what there is not', async () => {
+    const study = await newStudy(stage.admin, { study_name: '<script>alert(1)</script>' });
+    await stage.admin.expect(201, 'POST', `/api/studies/${study.id}/sites`, {
+      site_code: 'A<b>',
+      name: 'A site',
+      timezone: 'Europe/Berlin',
+    });
+    await newParticipant(stage.admin, study.id);
+    const { email } = await user(stage.admin, 'investigator', { study_ids: [study.id] });
+    const { page, faults } = await openConsole(browser, `/console/reports/${study.id}`, { language: 'de' });
+    await signIn(page, email);
+    expect(await textOf(page, 'main'))
+      .to.include('<script>alert(1)</script>')
+      .and.to.include('Noch nichts.');
+    await fill(page, { arm: 'none' });
+    await submit(page, '.filter button.primary');
+    expect(await axe(page)).to.deep.equal([]);
+    expect(faults).to.deep.equal([]);
+  });
+});
