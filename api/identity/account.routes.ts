@@ -157,6 +157,7 @@ export const accountRoutes = [
   route({
     method: 'GET',
     path: '/api/users/{id}/sessions',
+    operationId: 'listUserLogins',
     tag: 'Users',
     summary: 'List a user’s logins',
     access: outsideStudy(roles('admin')),
@@ -172,6 +173,7 @@ export const accountRoutes = [
   route({
     method: 'POST',
     path: '/api/users/{id}/logout-all',
+    operationId: 'endUserLogins',
     tag: 'Users',
     summary: 'End all logins of a user',
     access: outsideStudy(roles('admin')),

@@ -121,10 +121,9 @@ export async function loadAudit(
     skip,
     limit: TAB_PAGE,
   });
-  const lines = items as AuditLine[];
   const names = await namesOfUsers(
     tx,
-    lines.flatMap(({ user_id }) => user_id ?? []),
+    items.flatMap(({ user_id }) => user_id ?? []),
   );
-  return { total, items: lines.map((line) => ({ ...line, by: line.user_id ? names.get(line.user_id) : undefined })) };
+  return { total, items: items.map((line) => ({ ...line, by: line.user_id ? names.get(line.user_id) : undefined })) };
 }
