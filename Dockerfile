@@ -27,7 +27,7 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
-COPY docs/expressions.md docs/expressions.md
+COPY docs/expressions.md docs/examples.json docs/
 USER research
 VOLUME /data
 EXPOSE 8000

@@ -126,7 +126,18 @@ export function documentRoutes(described: readonly Route[]): Route[] {
     page('/docs', 'Interactive documentation', () => swaggerPage, 'text/html; charset=utf-8'),
     page('/docs/start.js', 'Starts the documentation', () => swaggerStart, TYPES.js!),
     page('/redoc', 'Reference documentation', () => redocPage, 'text/html; charset=utf-8'),
-    page('/docs/expressions', 'Names and functions of expressions', expressionsPage, 'text/markdown; charset=utf-8'),
+    page(
+      '/docs/expressions',
+      'Names and functions of expressions',
+      () => written('expressions.md'),
+      'text/markdown; charset=utf-8',
+    ),
+    page(
+      '/docs/examples.json',
+      'A request and an answer of each operation',
+      () => written('examples.json'),
+      'application/json; charset=utf-8',
+    ),
     ...Object.entries(files).map(([path, file]) =>
       page(path, 'A file of the documentation', () => read(file), TYPES[path.slice(path.lastIndexOf('.') + 1)]!),
     ),
@@ -141,10 +152,10 @@ async function read(file: string): Promise<string | Buffer> {
   return file.endsWith('redoc.standalone.js') ? content.toString('utf8').replaceAll(ELSEWHERE, NO_IMAGE) : content;
 }
 
-/** docs/expressions.md: two folders up from here in the sources, three in the build. */
-async function expressionsPage(): Promise<Buffer> {
-  const [found] = ['../../docs/expressions.md', '../../../docs/expressions.md']
-    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+/** A page of docs/: two folders up from here in the sources, three in the build. */
+async function written(name: string): Promise<Buffer> {
+  const [found] = ['../../docs', '../../../docs']
+    .map((folder) => fileURLToPath(new URL(`${folder}/${name}`, import.meta.url)))
     .filter((path) => existsSync(path));
   if (found === undefined) throw problem('NOT_FOUND', { detail: 'The page is not a part of this installation.' });
   return readFile(found);

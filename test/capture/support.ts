@@ -3,6 +3,8 @@ import { openDatabase } from '../../db/client/knex.js';
 import { inScope } from '../../db/client/transaction.js';
 import { startSimulator } from '../capture-simulator/server.js';
 import type { Simulator } from '../capture-simulator/server.js';
+import { holdAgainstContract } from '../support/contract.js';
+import { collect } from '../support/examples.js';
 import { service, until } from '../support/service.js';
 import type { RunJson } from '../support/service.js';
 import type { Database } from '../../db/client/database.js';
@@ -229,11 +231,12 @@ export class CaptureStudy {
     const headers = sign.headers ?? this.signature(raw, sign.secret);
     for (const [name, value] of Object.entries(headers)) request.headers.set(name, value);
     const response = await fetch(request);
-    return {
-      status: response.status,
-      body: (await response.json()) as Record<string, unknown>,
-      headers: response.headers,
-    };
+    const answer = (await response.json()) as Record<string, unknown>;
+    const { pathname } = new URL(request.url);
+    holdAgainstContract('POST', pathname, response.status, 'application/json', answer);
+    if (typeof body === 'string')
+      collect('POST', pathname, response.status, Object.fromEntries(new URLSearchParams(body)), answer);
+    return { status: response.status, body: answer, headers: response.headers };
   }
 
   /** The header that signs a body. */
@@ -294,7 +297,11 @@ async function call<T>(run: RunJson, method: string, path: string, body?: unknow
     },
   });
   const text = await response.text();
-  return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as T, headers: response.headers };
+  const type = response.headers.get('content-type') ?? '';
+  const parsed: unknown = text === '' ? undefined : JSON.parse(text);
+  holdAgainstContract(method, new URL(path, run.api).pathname, response.status, type, parsed);
+  collect(method, path, response.status, body, parsed);
+  return { status: response.status, body: (parsed ?? {}) as T, headers: response.headers };
 }
 
 async function login(run: RunJson, email: string, password: string): Promise<string> {

@@ -16,7 +16,8 @@ const description = `Runs longitudinal studies: participants, enrollment (anchor
 Errors are \`{detail, code, errors?, warnings?, request_id}\`. A body, query or header that does not fit its schema is 422; a rule that is broken 400; what the caller may not see 404; a conflict with what is stored 409.
 Study context: path, else \`X-Study-ID\`, else the query's \`study_id\`; \`X-Site-ID\` narrows to a site.
 \`Idempotency-Key\` on POST: the same key and body within 24 hours answers what was answered, another body is 409. \`ETag\` on single resources; \`If-Match\` on PATCH, PUT and DELETE (409 when stale).
-Every answer has \`X-Request-ID\` and \`X-Correlation-ID\`, and \`X-RateLimit-Limit\`, \`-Remaining\` and \`-Reset\` (unix seconds) where it is counted; the document names them with the errors. \`default\` is what any operation may answer: 401 and 403 where it asks for a token, 406, 408, 413, 415, 429, 500, 503. \`x-permissions\` names the roles that may call an operation; \`scope: study\` means: in the studies (and sites) that they are assigned to. The role \`participant\` is the participant itself with its portal token.`;
+Every answer has \`X-Request-ID\` and \`X-Correlation-ID\`, and \`X-RateLimit-Limit\`, \`-Remaining\` and \`-Reset\` (unix seconds) where it is counted; the document names them with the errors. \`default\` is what any operation may answer: 401 and 403 where it asks for a token, 406, 408, 413, 415, 429, 500, 503. \`x-permissions\` names the roles that may call an operation; \`scope: study\` means: in the studies (and sites) that they are assigned to. The role \`participant\` is the participant itself with its portal token.
+A request and an answer of each operation, as tests made and got them: [/docs/examples.json](/docs/examples.json), by its \`operationId\`.`;
 
 /** The OpenAPI 3.1 document of `routes`; the same routes give the same document. */
 export function openapi(all: readonly Route[]): Json {

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { document, holdAgainstContract, templateOf } from '../support/contract.js';
+import { root } from '../support/environment.js';
+import type { Example } from '../support/examples.js';
+import { Http } from '../support/http.js';
+import { service } from '../support/service.js';
+
+const examples = JSON.parse(readFileSync(join(root, 'docs', 'examples.json'), 'utf8')) as Record<
+  string,
+  Omit<Example, 'operationId'>
+>;
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, { operationId }]) => ({ operationId, method: method.toUpperCase(), path })),
+);
+
+/** Operations without one so far: files and pages, and what tests call in other ways. */
+const WITHOUT: readonly string[] = [
+  'denyOverride',
+  'endCaregiverPortalLogins',
+  'exportNdjson',
+  'exportXlsx',
+  'exportZip',
+  'getCalendarFeedByToken',
+  'getSessionReportPdf',
+  'getSessionState',
+  'getSyncConflict',
+  'reinstateParticipant',
+  'reviewVisit',
+  'showUnsubscribePage',
+  'unsubscribe',
+];
+
+describe('Examples of the contract (npm run examples)', () => {
+  it('every operation has one', () => {
+    const missing = operations.map(({ operationId }) => operationId).filter((id) => !(id in examples));
+    expect(missing.sort()).to.deep.equal(WITHOUT);
+    const known = operations.map(({ operationId }) => operationId);
+    expect(Object.keys(examples).filter((id) => !known.includes(id))).to.deep.equal([]);
+  });
+
+  it('each is of its operation, and its answer fits the contract', () => {
+    for (const { operationId, method, path } of operations) {
+      const example = examples[operationId];
+      if (!example) continue;
+      const { pathname } = new URL(example.request.path, 'http://service');
+      expect(templateOf(pathname), operationId).to.equal(path);
+      const { status, body } = example.response;
+      if (body !== undefined) holdAgainstContract(method, pathname, status, 'application/json', body);
+    }
+  });
+
+  it('they are served beside the contract', async () => {
+    const answer = await new Http((await service()).api).get('/docs/examples.json');
+    expect(answer.status).to.equal(200);
+    expect(answer.body).to.deep.equal(examples);
+  });
+});
