@@ -148,6 +148,8 @@ describe('The contract as OpenAPI 3.0', function () {
               { name: 'last_id', in: 'query' },
               { name: 'Last-ID', in: 'header' },
               { $ref: '#/components/parameters/Thing' },
+              { name: 'b', in: 'query' },
+              { name: 'b', in: 'header', required: true },
             ],
             responses: { 404: { $ref: '#/components/responses/Thing' } },
           },
@@ -155,7 +157,7 @@ describe('The contract as OpenAPI 3.0', function () {
       },
       components: {
         schemas: { Thing: {} },
-        parameters: { Thing: { name: 'b' } },
+        parameters: { Thing: { name: 'b', in: 'path' } },
         responses: { Thing: { description: '' } },
       },
     });
@@ -171,7 +173,7 @@ describe('The contract as OpenAPI 3.0', function () {
       });
     expect(made.components).to.deep.equal({
       schemas: { Thing: {} },
-      parameters: { ThingParameter: { name: 'b' } },
+      parameters: { ThingParameter: { name: 'b', in: 'path' } },
       responses: { ThingResponse: { description: '' } },
     });
   });

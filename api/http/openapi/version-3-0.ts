@@ -117,9 +117,21 @@ class Translation {
 
   private readonly callback = this.orReference((of) => each(of, this.pathItem));
 
+  /** Without what an operation may say beside its path under the path's own name: the path says it. */
+  private once(parameters: Json[]): Json[] {
+    const { parameters: shared = {} } = (this.document.components ?? {}) as { parameters?: Record<string, Json> };
+    const meant = ({ $ref, ...own }: Json): Json =>
+      typeof $ref === 'string' ? (shared[$ref.slice($ref.lastIndexOf('/') + 1)] ?? {}) : own;
+    const path = new Set(parameters.map(meant).flatMap(({ name, in: place }) => (place === 'path' ? [name] : [])));
+    return parameters.filter((parameter) => {
+      const { name, in: place, required } = meant(parameter);
+      return place === 'path' || required === true || !path.has(name);
+    });
+  }
+
   private readonly operation = ({ parameters, requestBody, responses, callbacks, ...rest }: Json): Json => ({
     ...rest,
-    ...(parameters !== undefined && { parameters: toldApart((parameters as Json[]).map(this.parameter)) }),
+    ...(parameters !== undefined && { parameters: toldApart(this.once(parameters as Json[]).map(this.parameter)) }),
     ...(requestBody !== undefined && { requestBody: this.withContent(requestBody as Json) }),
     responses: each(responses, this.response),
     ...(callbacks !== undefined && { callbacks: each(callbacks, this.callback) }),

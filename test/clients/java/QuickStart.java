@@ -59,7 +59,19 @@ public final class QuickStart {
     return received;
   }
 
-  public static void main(String[] arguments) throws Exception {
+  public static void main(String[] arguments) {
+    int code = 0;
+    try {
+      tenSteps(arguments);
+    } catch (Exception fault) {
+      fault.printStackTrace();
+      code = 1;
+    }
+    // The receiver's threads would keep the program.
+    System.exit(code);
+  }
+
+  private static void tenSteps(String[] arguments) throws Exception {
     JsonNode given = JSON.readTree(arguments[0]);
     String api = given.get("api").asText();
     var anyone = new AuthenticationApi(as(api, null));
@@ -132,6 +144,5 @@ public final class QuickStart {
     told.put("event", event.get(30, TimeUnit.SECONDS));
     told.put("missing", missing);
     System.out.println(JSON.writeValueAsString(told));
-    server.stop(0);
   }
 }
