@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { anchorState } from '../../workflows/contract.js';
 import { goodPassword, unique } from '../support/http.js';
 import { until } from '../support/until.js';
 import { DAY, Stage } from '../anchor/stage.js';
@@ -177,6 +178,74 @@ describe('the console’s page of a participant', function () {
     expect((await send('eligible')).status).to.equal(303);
     expect((await send('ineligible')).status).to.equal(409);
     expect((await investigator.get(at(person, 'facts'))).text).to.include('Eligible');
+  });
+
+  it('waits for what its workflow says, and shows results with their flags and why a message is planned', async () => {
+    const study = await stage.study(
+      {
+        ...provisional,
+        prerequisites: {
+          require_consent_signed: true,
+          require_eligibility_confirmed: true,
+          require_randomization: true,
+        },
+      },
+      { days: [400], fields: { consent_mode: 'econsent' } },
+    );
+    const person = await study.person({ email: 'somebody@example.org' });
+    const coordinator = await visitor(await staff(study, 'coordinator'));
+    const words: Record<string, string> = {
+      consent: 'a signed consent',
+      eligibility: 'a confirmed eligibility',
+      randomization: 'the randomization',
+    };
+    await person.set(DAY);
+    for (const step of [() => person.consent('2024-03-01T10:00:00Z'), () => person.eligible('2024-03-02T10:00:00Z')]) {
+      await step();
+      await person.settled();
+      const state = await stage.handle(person.id).query(anchorState);
+      const { text } = await coordinator.get(at(person));
+      for (const [name, said] of Object.entries(words))
+        expect(text.includes(said), `${name} in ${state!.waiting_for.join()}`).to.equal(
+          state!.waiting_for.includes(name),
+        );
+    }
+    const started = Date.now() - 3_600_000;
+    await stage.admin.expect(200, 'POST', '/api/sync/bulk', {
+      sessions: [
+        {
+          id: 's',
+          participantId: person.id,
+          studyId: study.id,
+          status: 'completed',
+          startedAt: new Date(started).toISOString(),
+          completedAt: new Date(started - 3_600_000).toISOString(),
+          syncStatus: 'pending',
+          syncAttempts: 0,
+        },
+      ],
+      responses: [],
+    });
+    const sessions = (await coordinator.get(at(person, 'sessions'))).text;
+    expect(sessions).to.include('clock set back').and.to.include('offline');
+    const later = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+    const planned = await stage.study(withApproval, {
+      days: [30],
+      fields: {
+        config: { enrollment_date_policy: withApproval, notifications: { channels: ['email'], days_before: [1] } },
+      },
+    });
+    const reminded = await planned.person({ email: 'somebody@example.org' });
+    await reminded.set(later);
+    const by = await visitor(await staff(planned, 'coordinator'));
+    const messages = await until(
+      async () => {
+        const { text } = await by.get(at(reminded, 'messages'));
+        return text.includes('Reminder of a visit') ? text : undefined;
+      },
+      { what: 'the reminder to be planned' },
+    );
+    expect(messages).to.include('Day 30').and.to.include('1 day before the target date');
   });
 
   it('shows each role what is its own, and escapes what others fill in', async () => {
