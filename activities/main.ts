@@ -15,6 +15,7 @@ import { inScope } from '../db/client/transaction.js';
 import { assertLatestRevision } from '../db/migrate.js';
 import { checkpointFolder, payloadKeys, reach, readSettings, unsignedMessages } from '../settings.js';
 import { createAnchorClient } from '../workflows/client.js';
+import { consoleLinks } from '../workflows/domain/util/console-links.js';
 import { createAuditActivities } from './audit/audit.activities.js';
 import { dataConverterOf } from '../workflows/util/payload-codec.js';
 import { createCaptureActivities } from './capture/capture.activities.js';
@@ -97,8 +98,10 @@ const metrics =
         database,
         log,
       });
+const publicUrl = settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`;
 const labels = {
-  publicUrl: settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`,
+  publicUrl,
+  pages: consoleLinks(publicUrl, settings.ENABLE_CONSOLE),
   registered: await registeredAttributes(connection, namespace, log),
   participantCodes: settings.TEMPORAL_PARTICIPANT_CODES,
 };

@@ -158,6 +158,8 @@ export interface OperatorLabels {
   waiting_for?: true;
   /** The address of the timeline page. */
   timeline: string;
+  /** The address of the participant’s page of the console; not set: it is switched off. */
+  page?: string;
 }
 
 /** What the participant's workflow waits for; everything in it comes from the database. */

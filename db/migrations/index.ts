@@ -72,6 +72,7 @@ import * as portalTokensEnd from './0087-portal-tokens-end.js';
 import * as messageDetails from './0088-message-details.js';
 import * as askersAndWorkers from './0090-askers-and-workers.js';
 import * as moreImportedClaims from './0091-more-imported-claims.js';
+import * as workToDo from './0092-work-to-do.js';
 
 export interface SqlMigration {
   name: string;
@@ -154,5 +155,6 @@ export const migrations: readonly SqlMigration[] = [
   messageDetails,
   askersAndWorkers,
   moreImportedClaims,
+  workToDo,
 ];
 export const latestRevision = migrations.at(-1)!.name;

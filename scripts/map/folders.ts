@@ -48,6 +48,7 @@ export const folders: Record<string, string> = {
   'api/console/html': 'the frame of a page, its components, and how a page or form becomes a route',
   'api/console/inbox': 'what waits for the user, over all studies',
   'api/console/session': 'login, second factor, password links, logout, preferences',
+  'api/console/today': 'visits that are due, and the page of one visit',
   'api/console/words': 'the console’s words, a file for each language',
   'api/exports/standards': 'a participant as FHIR R4 resources',
   'api/exports/standards/odm': 'a study as CDISC ODM: its design and its data',

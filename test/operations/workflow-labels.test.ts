@@ -38,6 +38,7 @@ describe('By what operators know a participant in Temporal', function () {
       expect(JSON.stringify(await attributes(stage, person))).not.to.contain(participant_code);
       const shown = await details(stage, person);
       expect(shown).to.contain(`/api/studies/${study.id}/participants/${person.id}/timeline?format=html`);
+      expect(shown).to.contain(`/console/participants/${person.id})`);
       expect(shown).not.to.contain(participant_code);
       await person.consent('2024-03-01T09:00:00Z');
       await person.becomes({ status: 'finalized' });

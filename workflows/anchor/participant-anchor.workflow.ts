@@ -270,7 +270,13 @@ function publishStatus(state: WaitingState, lastPublished: string): string {
       ...(state.pending_override
         ? [`override request ${state.pending_override.request_id}, expires ${state.pending_override.expires_at}`]
         : []),
-      ...(state.labels ? ['', `[timeline](${state.labels.timeline})`] : []),
+      ...(state.labels
+        ? [
+            '',
+            ...(state.labels.page ? [`[participant’s page](${state.labels.page})`, ''] : []),
+            `[timeline](${state.labels.timeline})`,
+          ]
+        : []),
     ].join('\n'),
   );
   const { labels } = state;

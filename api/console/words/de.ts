@@ -1,9 +1,11 @@
 import type { Words } from './en.js';
+import { de as inbox } from './inbox.js';
+import { de as today } from './today.js';
 
 export const de: Words = {
   product: 'Research Assessment Platform',
   skip: 'Zum Inhalt springen',
-  navigation: { label: 'Hauptmenü', inbox: 'Eingang', waiting: 'offen' },
+  navigation: { label: 'Hauptmenü', inbox: 'Eingang', today: 'Heute', waiting: 'offen' },
   menu: {
     settings: 'Einstellungen',
     theme: 'Darstellung',
@@ -102,22 +104,8 @@ export const de: Words = {
       },
     },
   },
-  inbox: {
-    title: 'Eingang',
-    what: 'Was auf eine Entscheidung wartet, das Älteste zuerst.',
-    empty: 'Nichts wartet auf Sie',
-    emptyWhat: 'Neue Anfragen erscheinen hier und in Ihrer E-Mail.',
-    caption: (n) => (n === 1 ? '1 Eintrag' : `${n} Einträge`),
-    item: 'Was',
-    study: 'Studie',
-    participant: 'Teilnehmende Person',
-    since: 'Seit',
-    due: 'Entscheiden bis',
-    kinds: { approval: 'Freigabe' },
-    approval: (from, to) => `Einschlussdatum vom ${from} auf ${to}`,
-    more: 'Nächste Seite',
-    less: 'Vorige Seite',
-  },
+  inbox,
+  today,
   approval: {
     title: 'Freigabe: Einschlussdatum',
     lead: (code) => `Einschlussdatum von ${code}`,

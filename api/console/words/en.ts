@@ -1,3 +1,6 @@
+import { en as inbox } from './inbox.js';
+import { en as today } from './today.js';
+
 interface ProblemWords {
   title: string;
   what: string;
@@ -7,7 +10,7 @@ interface ProblemWords {
 export const en = {
   product: 'Research Assessment Platform',
   skip: 'Skip to content',
-  navigation: { label: 'Main', inbox: 'Inbox', waiting: 'waiting' },
+  navigation: { label: 'Main', inbox: 'Inbox', today: 'Today', waiting: 'waiting' },
   menu: {
     settings: 'Settings',
     theme: 'Theme',
@@ -100,22 +103,8 @@ export const en = {
       },
     } as Record<string, ProblemWords>,
   },
-  inbox: {
-    title: 'Inbox',
-    what: 'What waits for a decision, oldest first.',
-    empty: 'Nothing waits for you',
-    emptyWhat: 'New requests appear here and in your mail.',
-    caption: (n: number) => (n === 1 ? '1 item' : `${n} items`),
-    item: 'What',
-    study: 'Study',
-    participant: 'Participant',
-    since: 'Since',
-    due: 'Decide by',
-    kinds: { approval: 'Approval' },
-    approval: (from: string, to: string) => `Enrollment date from ${from} to ${to}`,
-    more: 'Next page',
-    less: 'Previous page',
-  },
+  inbox,
+  today,
   approval: {
     title: 'Approval: enrollment date',
     lead: (code: string) => `Enrollment date of ${code}`,
