@@ -554,6 +554,7 @@ create table datacapture_sync_records (
   constraint datacapture_sync_records_sync_id_fkey FOREIGN KEY (sync_id) REFERENCES datacapture_syncs(id) ON DELETE CASCADE,
   constraint datacapture_sync_records_pkey PRIMARY KEY (sync_id, record)
 );
+CREATE INDEX datacapture_sync_records_held ON public.datacapture_sync_records USING btree (participant_id) WHERE ((outcome)::text = 'override_required'::text);
 CREATE INDEX datacapture_sync_records_open ON public.datacapture_sync_records USING btree (sync_id, "position") WHERE (outcome IS NULL);
 CREATE INDEX datacapture_sync_records_participant ON public.datacapture_sync_records USING btree (participant_id);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
@@ -1497,9 +1498,11 @@ END) NOT VALID,
   constraint scheduled_visits_pkey PRIMARY KEY (id)
 );
 CREATE INDEX scheduled_visits_event ON public.scheduled_visits USING btree (event_definition_id) WHERE (event_definition_id IS NOT NULL);
+CREATE INDEX scheduled_visits_missed ON public.scheduled_visits USING btree (window_close) WHERE ((status)::text = 'missed'::text);
 CREATE INDEX scheduled_visits_participant ON public.scheduled_visits USING btree (participant_id, target_date);
 CREATE INDEX scheduled_visits_to_miss ON public.scheduled_visits USING btree (window_close) WHERE ((status)::text = 'open'::text);
 CREATE INDEX scheduled_visits_to_open ON public.scheduled_visits USING btree (window_open) WHERE ((status)::text = 'scheduled'::text);
+CREATE INDEX scheduled_visits_to_review ON public.scheduled_visits USING btree (study_id) WHERE needs_review;
 CREATE UNIQUE INDEX scheduled_visits_once_per_version ON public.scheduled_visits USING btree (schedule_version_id, visit_key);
 CREATE UNIQUE INDEX scheduled_visits_one_live ON public.scheduled_visits USING btree (participant_id, visit_key) WHERE ((status)::text <> ALL ((ARRAY['superseded'::character varying, 'cancelled'::character varying])::text[]));
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
@@ -1672,6 +1675,7 @@ create table sync_conflicts (
   constraint sync_conflicts_pkey PRIMARY KEY (id)
 );
 CREATE INDEX sync_conflicts_listing ON public.sync_conflicts USING btree (study_id, seq DESC);
+CREATE INDEX sync_conflicts_open ON public.sync_conflicts USING btree (study_id, detected_at) WHERE ((status)::text = 'open'::text);
 CREATE INDEX sync_conflicts_participant ON public.sync_conflicts USING btree (participant_id);
 CREATE UNIQUE INDEX sync_conflicts_once ON public.sync_conflicts USING btree (study_id, kind, conflict_type, local_id, content_hash);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
@@ -1834,6 +1838,8 @@ create table webhook_events (
   constraint webhook_events_pkey PRIMARY KEY (id)
 );
 CREATE INDEX webhook_events_body ON public.webhook_events USING btree (study_id, raw_body_hash, received_at);
+CREATE INDEX webhook_events_failed ON public.webhook_events USING btree (study_id, received_at) WHERE ((status)::text = 'failed'::text);
+CREATE INDEX webhook_events_held ON public.webhook_events USING btree (participant_id) WHERE ((outcome)::text = 'override_required'::text);
 CREATE INDEX webhook_events_listing ON public.webhook_events USING btree (study_id, seq DESC);
 CREATE INDEX webhook_events_waiting ON public.webhook_events USING btree (study_id, record) WHERE ((status)::text = ANY ((ARRAY['received'::character varying, 'processing'::character varying])::text[]));
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)

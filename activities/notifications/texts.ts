@@ -62,8 +62,8 @@ const texts: Record<NotificationKind, (message: StaffMessage) => Written> = {
   override_pending: pending,
   trigger_override_required: ({ study, participant, pages }) => ({
     subject: `[${study}] The capture system has another enrollment date`,
-    text: `In study ${study}, participant ${participant}: the capture system now holds another enrollment date, but the date is final.\n\nNothing has moved; a change needs an override.${pages ? `\n\n${pages.inbox}` : ''}`,
-    ...(pages && { button: { url: pages.inbox, says: 'Open the inbox' } }),
+    text: `In study ${study}, participant ${participant}: the capture system now holds another enrollment date, but the date is final.\n\nNothing has moved; a change needs an override.${pages ? `\n\n${pages.inboxOf({ kind: 'override_required' })}` : ''}`,
+    ...(pages && { button: { url: pages.inboxOf({ kind: 'override_required' }), says: 'Open the inbox' } }),
   }),
 };
 

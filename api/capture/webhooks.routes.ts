@@ -1,9 +1,7 @@
 import { FORMER_PATH } from '../http/conventions/deprecation.js';
-import { findWebhookEvent, listWebhookEvents, retryWebhookEvent } from '../../db/capture/webhook-events.queries.js';
+import { listWebhookEvents } from '../../db/capture/webhook-events.queries.js';
 import { listUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
 import { anyone, inStudy, roles, outsideStudy } from '../http/access.js';
-import { problem, problemOf } from '../http/errors.js';
-import { auditActor } from '../http/audit-actor.js';
 import { accepted, route, rawForm } from '../http/route.js';
 import {
   TriggerAccepted,
@@ -15,7 +13,7 @@ import {
   WebhookEventQuery,
   WebhookEvents,
 } from './webhooks.schemas.js';
-import { receiveTrigger, webhookEventView } from './webhooks.service.js';
+import { receiveTrigger, retryTrigger, webhookEventView } from './webhooks.service.js';
 
 const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det') =>
   route({
@@ -94,21 +92,7 @@ export const webhookRoutes = [
     access: inStudy('researcher', 'data_manager'),
     transaction: 'change',
     responses: { 202: WebhookEvent },
-    handle: async ({ params, actor, context, tx, audit }) => {
-      const event = await findWebhookEvent(tx, params.id, 'for update');
-      if (!event) throw problem('NOT_FOUND', { detail: 'There is no such webhook event.' });
-      if (event.status !== 'failed')
-        throw problemOf(409, 'NOT_FAILED', `Only a failed trigger can be retried; this one is ${event.status}.`);
-      const retried = await retryWebhookEvent(tx, event);
-      audit.record({
-        ...auditActor(actor, context),
-        study_id: event.study_id,
-        action: 'webhook_event_retried',
-        resource_type: 'webhook_event',
-        resource_id: event.id,
-        metadata: { attempt: retried.attempt },
-      });
-      return accepted(webhookEventView(retried));
-    },
+    handle: async ({ params, actor, context, tx, audit }) =>
+      accepted(webhookEventView(await retryTrigger({ tx, audit, actor, context }, params.id))),
   }),
 ];

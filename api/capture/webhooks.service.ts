@@ -3,15 +3,17 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { SecretBox, SecretUnreadable } from '../../db/client/crypto.js';
 import { noteConnection, webhookSecretPlace } from '../../db/capture/datacapture-configs.queries.js';
 import { countUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
-import { triggerTakers } from '../../db/capture/webhook-events.queries.js';
+import { findWebhookEvent, retryWebhookEvent, triggerTakers } from '../../db/capture/webhook-events.queries.js';
 import type { NewTrigger, TriggerTaker, WebhookEventRow } from '../../db/capture/webhook-events.queries.js';
 import { carriedTrace } from '../../db/client/trace-context.js';
 import { inScope } from '../../db/client/transaction.js';
 import { TriggerInbox } from '../../db/capture/trigger-inbox.js';
 import { encryptionKeyBytes } from '../../settings.js';
 import { problem, problemOf } from '../http/errors.js';
+import { auditActor } from '../http/audit-actor.js';
 import { assertAllowed } from '../http/middleware/rate-limit.js';
 import type { Dependencies } from '../dependencies.js';
+import type { RequestScope } from '../studies/studies.service.js';
 import { assertAllowedAddress } from './triggers/allowed-addresses.js';
 import { parseTrigger } from './triggers/trigger-body.js';
 import { hasValidSignature } from './triggers/trigger-signature.js';
@@ -177,6 +179,24 @@ function secretOf(services: Dependencies, taker: TriggerTaker, sealed: string): 
     if (fault instanceof SecretUnreadable) return fault;
     throw fault;
   }
+}
+
+/** Has a failed trigger processed again. @throws 404, 409 NOT_FAILED */
+export async function retryTrigger({ tx, audit, actor, context }: RequestScope, id: string): Promise<WebhookEventRow> {
+  const event = await findWebhookEvent(tx, id, 'for update');
+  if (!event) throw problem('NOT_FOUND', { detail: 'There is no such webhook event.' });
+  if (event.status !== 'failed')
+    throw problemOf(409, 'NOT_FAILED', `Only a failed trigger can be retried; this one is ${event.status}.`);
+  const retried = await retryWebhookEvent(tx, event);
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: event.study_id,
+    action: 'webhook_event_retried',
+    resource_type: 'webhook_event',
+    resource_id: event.id,
+    metadata: { attempt: retried.attempt },
+  });
+  return retried;
 }
 
 /** A webhook event as it is shown. */

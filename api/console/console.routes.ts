@@ -17,6 +17,10 @@ import { loginRoutes } from './session/login.routes.js';
 import { passwordRoutes } from './session/password.routes.js';
 import { sessionRoutes } from './session/session.routes.js';
 import { userPages } from './users/users.routes.js';
+import { conflictRoutes } from './inbox/conflict.routes.js';
+import { reviewRoutes } from './inbox/review.routes.js';
+import { todayRoutes } from './today/today.routes.js';
+import { visitRoutes } from './today/visit.routes.js';
 
 /** An address of the console at which there is nothing gets a page that says so. */
 const nothingAt = [
@@ -43,6 +47,10 @@ export const consoleRoutes: readonly Route[] = [
   ...passwordRoutes,
   ...sessionRoutes,
   ...inboxRoutes,
+  ...conflictRoutes,
+  ...reviewRoutes,
+  ...todayRoutes,
+  ...visitRoutes,
   ...approvalPages,
   ...participantListPages,
   ...enrollPages,

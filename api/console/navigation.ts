@@ -16,6 +16,7 @@ export interface NavigationEntry {
 /** The menu, in its order. A page adds itself here, in one line. */
 export const navigation: readonly NavigationEntry[] = [
   { path: '/console/inbox', label: (words) => words.navigation.inbox, count: inboxCount },
+  { path: '/console/today', label: (words) => words.navigation.today },
   { path: '/console/participants', label: (words) => words.participants.title },
   { path: '/console/audit', label: (words) => words.navigation.audit, roles: ['admin'] },
   { path: '/console/reports', label: (words) => words.navigation.reports },
@@ -26,9 +27,16 @@ export const navigation: readonly NavigationEntry[] = [
 export const navigationFor = (role: Role): NavigationEntry[] =>
   navigation.filter(({ roles }) => !roles || roles.includes(role));
 
-/** The counts of a user's menu, by path. One after another: they share a transaction. */
-export async function countsFor(tx: Tx, actor: Actor): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const { path, count } of navigationFor(actor.role)) if (count) counts[path] = await count(tx, actor);
+/**
+ * The counts of a user's menu, by path. One after another: they share a transaction.
+ * @param known what the page has counted itself
+ */
+export async function countsFor(
+  tx: Tx,
+  actor: Actor,
+  known: Readonly<Record<string, number>> = {},
+): Promise<Record<string, number>> {
+  const counts = { ...known };
+  for (const { path, count } of navigationFor(actor.role)) if (count) counts[path] ??= await count(tx, actor);
   return counts;
 }

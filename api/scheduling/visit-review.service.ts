@@ -61,7 +61,7 @@ export async function reviewVisit(
 /**
  * The day that a completed visit would be planned for from the current version's date; null where it is not planned.
  */
-async function targetNow(tx: Tx, visit: ScheduledVisit): Promise<string | null> {
+export async function targetNow(tx: Tx, visit: ScheduledVisit): Promise<string | null> {
   const inputs = (await readScheduleInputs(tx, visit.study_id, [visit.participant_id])).get(visit.participant_id)!;
   if (inputs.current_date === null) return null;
   const { change } = nextVersion(inputs.current_date, inputs, (identity) => visitKey(visit.participant_id, identity));

@@ -72,6 +72,7 @@ import * as portalTokensEnd from './0087-portal-tokens-end.js';
 import * as messageDetails from './0088-message-details.js';
 import * as askersAndWorkers from './0090-askers-and-workers.js';
 import * as moreImportedClaims from './0091-more-imported-claims.js';
+import * as workToDo from './0092-work-to-do.js';
 import * as importedPersons from './0094-imported-persons.js';
 
 export interface SqlMigration {
@@ -155,6 +156,7 @@ export const migrations: readonly SqlMigration[] = [
   messageDetails,
   askersAndWorkers,
   moreImportedClaims,
+  workToDo,
   importedPersons,
 ];
 export const latestRevision = migrations.at(-1)!.name;

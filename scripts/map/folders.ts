@@ -51,6 +51,7 @@ export const folders: Record<string, string> = {
   'api/console/participants': 'participants: the list, the page of one, enrolling, the import',
   'api/console/session': 'login, second factor, password links, logout, preferences',
   'api/console/studies': 'studies, templates, policy in words and its editor, visit windows',
+  'api/console/today': 'visits that are due, and the page of one visit',
   'api/console/words': 'the console’s words, a file for each language',
   'api/exports/standards': 'a participant as FHIR R4 resources',
   'api/exports/standards/odm': 'a study as CDISC ODM: its design and its data',

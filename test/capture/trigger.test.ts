@@ -239,9 +239,14 @@ describe('trigger webhook: from the capture system to a schedule', function () {
         [fresh.id, 'trigger_override_required'],
       );
       expect(told).to.deep.equal([{ user_id: coordinator.id, participant_id: participant!.id, channel: 'email' }]);
-      await until(async () => (await stage.mailsTo(coordinator.email)).length === 1, {
-        what: 'the mail to the coordinator',
-      });
+      const [mail] = await until(
+        async () => {
+          const mails = await stage.mailsTo(coordinator.email);
+          return mails.length === 1 ? mails : undefined;
+        },
+        { what: 'the mail to the coordinator' },
+      );
+      expect(mail!.text).to.include('/console/inbox?kind=override_required');
       await until(
         async () =>
           (

@@ -22,12 +22,30 @@ const figures = (of: DailySummary): [string, number][] => [
   ['Pending approvals', of.pending_approvals],
 ];
 
+/** The console’s pages that the mail leads to. */
+export interface SummaryPages {
+  today: string;
+  inbox: string;
+  failedPushes: string;
+}
+/** What each leads to, in words; failed syncs where there are any. */
+const leads = (of: DailySummary, pages: SummaryPages | undefined): [string, string][] =>
+  pages
+    ? [
+        ['Visits of today', pages.today],
+        ['Inbox', pages.inbox],
+        ...(of.failed_syncs > 0 ? ([['Failed syncs', pages.failedPushes]] as [string, string][]) : []),
+      ]
+    : [];
+
 /**
  * The morning's summary of a study: the same as text and as HTML, with a plot of the last fourteen days. Codes only, no
  * names.
- * @param page the console’s page that the mail leads to
  */
-export function summaryMessage(of: DailySummary, page?: string): { subject: string; text: string; html: string } {
+export function summaryMessage(
+  of: DailySummary,
+  pages?: SummaryPages,
+): { subject: string; text: string; html: string } {
   const subject = `[${of.study_code}] Daily summary of ${of.today}`;
   const text = [
     `${of.study_name} (${of.study_code}), ${of.today}`,
@@ -38,7 +56,8 @@ export function summaryMessage(of: DailySummary, page?: string): { subject: stri
     'Visits completed by day:',
     ...of.completed_by_day.map(({ day, completed }) => `  ${day}  ${'#'.repeat(Math.min(completed, 50))} ${completed}`),
     '',
-    ...(page ? [`Open the console: ${page}`, ''] : []),
+    ...leads(of, pages).map(([says, page]) => `${says}: ${page}`),
+    '',
   ].join('\n');
   const html = mailPage(
     'en',
@@ -53,7 +72,7 @@ export function summaryMessage(of: DailySummary, page?: string): { subject: stri
         .join('')}</table>`,
       ...SUMMARY_GROUPS.map((group) => listHtml(titles[group], of.visits[group])),
       plot(of.completed_by_day),
-      ...(page ? [`<p><a href="${escapeMailHtml(page)}">Open the console</a></p>`] : []),
+      ...leads(of, pages).map(([says, page]) => `<p><a href="${escapeMailHtml(page)}">${says}</a></p>`),
     ].join('\n'),
   );
   return { subject, text, html };

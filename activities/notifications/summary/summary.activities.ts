@@ -36,5 +36,15 @@ export async function dailySummaryFor(database: Database, userId: string, studyI
     (row) => row?.status === 'active' && row.study_seen,
     async (tx, seen) => (seen ? readDailySummary(tx, studyId) : undefined),
   );
-  return summary && summaryMessage(summary, pages?.inbox);
+  return (
+    summary &&
+    summaryMessage(
+      summary,
+      pages && {
+        today: pages.todayOf(studyId),
+        inbox: pages.inboxOf({ study: studyId }),
+        failedPushes: pages.inboxOf({ kind: 'push', study: studyId }),
+      },
+    )
+  );
 }

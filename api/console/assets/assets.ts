@@ -22,14 +22,12 @@ function asset(name: string, ending: string, type: string, content: Buffer): Ass
 const own = (file: string): Buffer => readFileSync(fileURLToPath(new URL(file, import.meta.url)));
 const packaged = (file: string): Buffer => readFileSync(createRequire(import.meta.url).resolve(file));
 
+/** The style sheet’s parts, in this order. */
+const STYLES = ['base.css', 'parts.css', 'work.css', 'participants.css', 'studies.css', 'admin.css'];
+
 /** What the pages load: nothing comes from elsewhere. */
 export const assets = {
-  style: asset(
-    'console',
-    'css',
-    'text/css; charset=utf-8',
-    Buffer.concat(['base', 'parts', 'participants', 'studies', 'admin'].map((part) => own(`${part}.css`))),
-  ),
+  style: asset('console', 'css', 'text/css; charset=utf-8', Buffer.concat(STYLES.map(own))),
   script: asset('console', 'js', SCRIPT, own('console.js')),
   icon: asset('icon', 'svg', 'image/svg+xml', own('icon.svg')),
   htmx: asset('htmx', 'js', SCRIPT, packaged('htmx.org/dist/htmx.min.js')),

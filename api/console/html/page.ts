@@ -164,7 +164,7 @@ async function answer(input: unknown, ui: Ui, view: View | Reply): Promise<Reply
   if (view instanceof Reply) return view;
   const { services, actor, tx, studyId } = input as Loose;
   // Within one study the counts would be that study's alone: the page asks for them once it is there.
-  if (actor && tx && studyId === undefined) ui.counts = await countsFor(tx, actor);
+  if (actor && tx && studyId === undefined) ui.counts = await countsFor(tx, actor, ui.counts);
   return renderView(services.settings, ui, view);
 }
 

@@ -1,52 +1,278 @@
+import type { ComponentChildren } from 'preact';
+import type { InboxRow } from '../../../db/console/inbox.queries.js';
+import type { Settings } from '../../../settings.js';
+import { isDate } from '../../../workflows/domain/util/dates.js';
+import { pathWith } from '../html/done.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Instant } from '../html/date.js';
+import { dateText, instantText } from '../html/dates.js';
+import { Chips, Choice } from '../html/filter.js';
+import { Form, Notice } from '../html/form.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
-import type { InboxItem } from './inbox.service.js';
+import type { Ui } from '../html/ui.js';
+import { PAGE, sizeOf, temporalPage } from './inbox.service.js';
+import type { Inbox, Outcome } from './inbox.service.js';
 
-export const PAGE = 50;
+const PATH = '/console/inbox';
 
-/** What waits for the user, over all studies. */
-export function InboxPage({ items, total, skip }: { items: InboxItem[]; total: number; skip: number }) {
-  const { words, language } = useUi();
-  const { inbox } = words;
-  if (total === 0)
-    return (
-      <>
-        <h1>{inbox.title}</h1>
-        <EmptyState title={inbox.empty}>{inbox.emptyWhat}</EmptyState>
-      </>
-    );
+/** What waits for the user, over all studies, with what can be done about each. */
+export function InboxPage({
+  inbox,
+  outcome,
+  settings,
+}: {
+  inbox: Inbox;
+  outcome?: Outcome | undefined;
+  settings: Settings;
+}) {
+  const { words } = useUi();
+  const { rows, facets, total } = inbox;
+  const isEmpty = sizeOf(facets, {}) === 0;
   return (
     <>
-      <h1>{inbox.title}</h1>
-      <p class="quiet">{inbox.what}</p>
-      <Table
-        caption={inbox.caption(total)}
-        rows={items}
-        rowKey={({ kind, id }) => `${kind} ${id}`}
-        columns={[
-          {
-            title: inbox.item,
-            head: true,
-            cell: (item) => (
-              <>
-                <span class="tag">{inbox.kinds[item.kind]}</span> <a href={item.href}>{item.what(words, language)}</a>
-              </>
-            ),
-          },
-          { title: inbox.participant, cell: ({ participant }) => <bdi>{participant ?? '–'}</bdi> },
-          { title: inbox.study, cell: ({ study }) => <bdi>{study.code}</bdi> },
-          { title: inbox.since, cell: ({ since }) => <Instant value={since} /> },
-          { title: inbox.due, cell: ({ due }) => <Instant value={due} /> },
-        ]}
-      />
-      {total > PAGE && (
-        <p class="pages">
-          {skip > 0 && <a href={`/console/inbox?skip=${Math.max(0, skip - PAGE)}`}>{inbox.less}</a>}
-          {skip + PAGE < total && <a href={`/console/inbox?skip=${skip + PAGE}`}>{inbox.more}</a>}
-        </p>
+      <h1>{words.inbox.title}</h1>
+      {outcome && <OutcomeNotice outcome={outcome} />}
+      {isEmpty ? (
+        <EmptyState title={words.inbox.empty}>{words.inbox.emptyWhat}</EmptyState>
+      ) : (
+        <>
+          <p class="quiet">{words.inbox.what}</p>
+          <InboxFilters inbox={inbox} />
+          {total === 0 ? (
+            <EmptyState title={words.inbox.emptyFilter}>
+              <a href={PATH}>{words.inbox.emptyFilterWhat}</a>
+            </EmptyState>
+          ) : (
+            <Entries rows={rows} total={total} settings={settings} />
+          )}
+          <Pages inbox={inbox} />
+        </>
       )}
     </>
+  );
+}
+
+function InboxFilters({ inbox: { facets, filter, kinds } }: { inbox: Inbox }) {
+  const { words } = useUi();
+  const { kind, study, site } = filter;
+  const within = { study, site };
+  const count = (one?: (typeof kinds)[number]) => sizeOf(facets, { ...within, kind: one });
+  return (
+    <div class="filters">
+      <Chips
+        label={words.inbox.filter}
+        chips={[
+          { text: words.inbox.all, n: count(), href: pathWith(PATH, within), isHere: !kind },
+          ...kinds
+            .filter((one) => count(one) > 0 || one === kind)
+            .map((one) => ({
+              text: words.inbox.kinds[one],
+              n: count(one),
+              href: pathWith(PATH, { kind: one, ...within }),
+              isHere: one === kind,
+            })),
+        ]}
+      />
+      <form method="get" action={PATH} class="choices-row">
+        {kind && <input type="hidden" name="kind" value={kind} />}
+        <Choice
+          name="study"
+          label={words.inbox.study}
+          all={words.inbox.allStudies}
+          value={study}
+          options={facets.flatMap(({ study_id, study_code }) => (study_id ? [[study_id, study_code!] as const] : []))}
+        />
+        <Choice
+          name="site"
+          label={words.inbox.site}
+          all={words.inbox.allSites}
+          value={site}
+          options={facets
+            .filter(({ study_id }) => !study || study_id === study)
+            .flatMap(({ site_id, site_code }) => (site_id ? [[site_id, site_code!] as const] : []))}
+        />
+        <button class="small">{words.inbox.apply}</button>
+      </form>
+    </div>
+  );
+}
+
+function Entries({ rows, total, settings }: { rows: InboxRow[]; total: number; settings: Settings }) {
+  const ui = useUi();
+  const { inbox } = ui.words;
+  return (
+    <Table
+      caption={inbox.caption(total)}
+      rows={rows}
+      rowKey={({ kind, id }) => `${kind} ${id}`}
+      columns={[
+        { title: inbox.item, head: true, cell: (row) => <Entry row={row} /> },
+        { title: inbox.participant, cell: (row) => <Whose row={row} /> },
+        { title: inbox.study, cell: ({ study_code }) => <bdi>{study_code ?? '–'}</bdi> },
+        { title: inbox.since, cell: ({ since }) => <Instant value={since} /> },
+        { title: inbox.action, cell: (row) => <Action row={row} settings={settings} /> },
+      ]}
+    />
+  );
+}
+
+function Entry({ row }: { row: InboxRow }) {
+  const ui = useUi();
+  const { inbox } = ui.words;
+  const reason = reasonOf(ui, row);
+  return (
+    <>
+      <span class={`tag kind-${row.kind}`}>{inbox.kinds[row.kind]}</span> <bdi>{headline(ui, row)}</bdi>
+      {reason && (
+        <span class={row.kind === 'conflict' ? 'why-not' : 'why'}>
+          <bdi>{reason}</bdi>
+        </span>
+      )}
+      <span class="todo">
+        {row.kind === 'workflow'
+          ? (inbox.problems[row.detail.problem] ?? inbox.problemElse)
+          : inbox.todo[row.kind].what}
+        {row.due && ` (${inbox.due(instantText(ui.language, new Date(row.due)))})`}
+      </span>
+    </>
+  );
+}
+
+/** What an entry is about, in the reader's language. */
+function headline({ words: { inbox }, language }: Ui, row: InboxRow): string {
+  const day = (date: string) => dateText(language, date);
+  switch (row.kind) {
+    case 'approval':
+      return inbox.approval(day(row.detail.from), day(row.detail.to));
+    case 'override_required':
+      return inbox.override_required(
+        day(row.detail.date),
+        row.detail.other && isDate(row.detail.other) ? day(row.detail.other) : row.detail.other,
+      );
+    case 'push':
+      return inbox.push(row.detail.visit);
+    case 'trigger':
+      return inbox.trigger(row.detail.record, row.detail.instrument);
+    case 'conflict':
+      return inbox.conflict(row.detail.task);
+    case 'review':
+      return inbox.review(row.detail.name, day(row.detail.target_date));
+    case 'workflow':
+      return inbox.workflow(row.detail.workflow_type, row.detail.problem);
+  }
+}
+
+/** Longer reasons are cut here; the capture page has them whole. */
+const MOST_CHARACTERS = 180;
+const cut = (text: string): string => (text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text);
+const REFUSED = /^The capture system refused(?: \(\d+\))?: /;
+
+/** Why it waits, where that is known. */
+function reasonOf({ words: { inbox }, language }: Ui, row: InboxRow): string | undefined {
+  if (row.kind === 'push') {
+    const known = row.detail.error_type && inbox.reasons[row.detail.error_type];
+    const says = row.detail.message?.replace(REFUSED, '');
+    return cut([known, says].filter(Boolean).join(': ')) || undefined;
+  }
+  if (row.kind === 'trigger') return row.detail.error ? cut(row.detail.error) : undefined;
+  if (row.kind === 'conflict') return inbox.conflicts[row.detail.conflict_type];
+  if (row.kind === 'workflow')
+    return `${row.detail.workflow_id}, ${inbox.seen(instantText(language, new Date(row.detail.seen_at)))}`;
+  return undefined;
+}
+
+function Whose({ row: { participant_id, participant_code, site_code } }: { row: InboxRow }) {
+  if (!participant_id) return <>–</>;
+  return (
+    <span>
+      <a href={`/console/participants/${participant_id}`}>
+        <bdi>{participant_code}</bdi>
+      </a>
+      {site_code && (
+        <span class="quiet">
+          {' '}
+          <bdi>{site_code}</bdi>
+        </span>
+      )}
+    </span>
+  );
+}
+
+const PAGES: Partial<Record<InboxRow['kind'], (row: InboxRow) => string>> = {
+  approval: ({ id }) => `/console/approvals/${id}`,
+  override_required: ({ participant_id }) => `/console/participants/${participant_id}`,
+  conflict: ({ id }) => `/console/inbox/conflicts/${id}`,
+  review: ({ id }) => `/console/inbox/reviews/${id}`,
+};
+const FORMS: Partial<Record<InboxRow['kind'], string>> = { push: 'pushes', trigger: 'triggers' };
+
+function Action({ row, settings }: { row: InboxRow; settings: Settings }) {
+  const { words } = useUi();
+  const { action } = words.inbox.todo[row.kind];
+  const label = <Labelled row={row}>{action}</Labelled>;
+  const form = FORMS[row.kind];
+  if (form)
+    return (
+      <Form action={`/console/inbox/${form}/${row.id}`}>
+        <button class="small">{label}</button>
+      </Form>
+    );
+  const href = row.kind === 'workflow' ? temporalPage(settings, row.detail.workflow_id, row.id) : PAGES[row.kind]!(row);
+  return href ? (
+    <a class="button small" href={href}>
+      {label}
+    </a>
+  ) : (
+    <>–</>
+  );
+}
+
+/** The same word stands in many rows: whoever hears it alone is told whose it is. */
+function Labelled({ row, children }: { row: InboxRow; children: ComponentChildren }) {
+  return (
+    <>
+      {children}
+      {row.participant_code && <span class="spoken">: {row.participant_code}</span>}
+    </>
+  );
+}
+
+function Pages({ inbox: { total, filter } }: { inbox: Inbox }) {
+  const { words } = useUi();
+  const { skip, ...within } = filter;
+  if (total <= PAGE) return null;
+  return (
+    <p class="pages">
+      {skip > 0 && <a href={pathWith(PATH, { ...within, skip: Math.max(0, skip - PAGE) })}>{words.inbox.less}</a>}
+      {skip + PAGE < total && <a href={pathWith(PATH, { ...within, skip: skip + PAGE })}>{words.inbox.more}</a>}
+    </p>
+  );
+}
+
+const UNDER_WAY = ['pending', 'received', 'processing'];
+
+/** What became of what was done from the page; it refreshes itself until that is known. */
+export function OutcomeNotice({ outcome: { kind, id, status = '' } }: { outcome: Outcome }) {
+  const { words, path } = useUi();
+  const { done } = words.inbox;
+  const says = kind === 'push' || kind === 'trigger' ? (done[kind][status] ?? done.gone) : done[kind];
+  const isUnderWay = UNDER_WAY.includes(status);
+  const again = `/console/inbox/outcome?${new URLSearchParams({ done: kind, ...(id && { of: id }) }).toString()}`;
+  return (
+    <div
+      id="outcome"
+      aria-live="polite"
+      {...(isUnderWay && { 'hx-get': again, 'hx-trigger': 'load delay:2s', 'hx-swap': 'outerHTML' })}
+    >
+      <Notice kind={status === 'failed' ? 'alert' : isUnderWay || kind === 'already' ? 'note' : 'good'}>
+        {says}{' '}
+        {isUnderWay && (
+          <noscript>
+            <a href={path}>{done.look}</a>
+          </noscript>
+        )}
+      </Notice>
+    </div>
   );
 }

@@ -1,84 +1,93 @@
-import { countWaitingApprovals, waitingApprovals } from '../../../db/anchor/override-requests.queries.js';
+import {
+  INBOX_KINDS,
+  inboxFacets,
+  inboxRows,
+  inboxSize,
+  pushStatus,
+  triggerStatus,
+} from '../../../db/console/inbox.queries.js';
+import type { InboxFacet, InboxKind, InboxRow } from '../../../db/console/inbox.queries.js';
 import type { Tx } from '../../../db/client/database.js';
-import type { Actor } from '../../http/access.js';
-import type { Words } from '../words/words.js';
-import type { Language } from '../words/words.js';
-import { dateText } from '../html/dates.js';
+import type { Settings } from '../../../settings.js';
+import { inStudy, roles, staff } from '../../http/access.js';
+import type { Access, Actor, Role } from '../../http/access.js';
 
-export type InboxKind = keyof Words['inbox']['kinds'];
-
-/** One thing that waits for a person. */
-export interface InboxItem {
-  kind: InboxKind;
-  id: string;
-  /** Since when it waits. */
-  since: string | Date;
-  /** Until when it can be decided. */
-  due?: string | Date;
-  study: { id: string; code: string };
-  participant?: string;
-  site?: string | null;
-  /** What it is about, in the reader's language. */
-  what: (words: Words, language: Language) => string;
-  /** The page on which it is decided. */
-  href: string;
-}
-export interface InboxFilter {
-  study_id?: string | undefined;
-  skip: number;
-  limit: number;
-}
-
-/** A kind of what waits: where it is read, and how many there are. */
-export interface InboxSource {
-  kind: InboxKind;
-  /** Oldest first. */
-  list: (tx: Tx, actor: Actor, filter: InboxFilter) => Promise<InboxItem[]>;
-  count: (tx: Tx, actor: Actor, studyId?: string) => Promise<number>;
-}
-
-const approvals: InboxSource = {
-  kind: 'approval',
-  list: async (tx, _actor, filter) =>
-    (await waitingApprovals(tx, filter)).map((row) => ({
-      kind: 'approval',
-      id: row.id,
-      since: row.requested_at,
-      due: row.expires_at,
-      study: { id: row.study_id, code: row.study_code },
-      participant: row.participant_code,
-      site: row.site_code,
-      what: (words, language) =>
-        words.inbox.approval(dateText(language, row.enrollment_date), dateText(language, row.new_enrollment_date)),
-      href: `/console/approvals/${row.id}`,
-    })),
-  count: (tx, _actor, studyId) => countWaitingApprovals(tx, studyId),
+/** Whose a kind is: who may do what it waits for. */
+export const inboxAccess: Record<InboxKind, Access<true>> = {
+  approval: inStudy(),
+  override_required: staff.participants,
+  push: inStudy(),
+  trigger: inStudy('researcher', 'data_manager'),
+  conflict: staff.participants,
+  review: staff.participants,
+  workflow: roles('admin'),
 };
+export const kindsFor = (role: Role): InboxKind[] =>
+  INBOX_KINDS.filter((kind) => inboxAccess[kind].roles.includes(role));
 
-/** What the inbox is made of. Another kind adds itself here. */
-export const inboxSources: readonly InboxSource[] = [approvals];
-
-/** What waits, over all kinds, oldest first, and how much there is. */
-export async function inboxItems(
-  tx: Tx,
-  actor: Actor,
-  { skip, limit, ...filter }: InboxFilter & { kind?: InboxKind | undefined },
-): Promise<{ items: InboxItem[]; total: number }> {
-  const sources = inboxSources.filter(({ kind }) => !filter.kind || kind === filter.kind);
-  const items: InboxItem[] = [];
-  let total = 0;
-  // Each gives what could be on the page if it were alone. One after another: they share a transaction.
-  for (const source of sources) {
-    items.push(...(await source.list(tx, actor, { study_id: filter.study_id, skip: 0, limit: skip + limit })));
-    total += await source.count(tx, actor, filter.study_id);
-  }
-  items.sort((a, b) => new Date(a.since).getTime() - new Date(b.since).getTime());
-  return { items: items.slice(skip, skip + limit), total };
+export const PAGE = 50;
+export interface InboxFilter {
+  kind?: InboxKind | undefined;
+  study?: string | undefined;
+  site?: string | undefined;
+  skip: number;
 }
+export interface Inbox {
+  rows: InboxRow[];
+  /** Of all that waits for the caller, whatever the filter. */
+  facets: InboxFacet[];
+  /** How much fits the filter. */
+  total: number;
+  filter: InboxFilter;
+  kinds: InboxKind[];
+}
+
+/** What waits for the caller, over all studies, oldest first. */
+export async function loadInbox(tx: Tx, { role }: Actor, filter: InboxFilter): Promise<Inbox> {
+  const kinds = kindsFor(role);
+  const { kind, study, site, skip } = filter;
+  const facets = await inboxFacets(tx, kinds);
+  const shown = kind ? kinds.filter((one) => one === kind) : kinds;
+  const rows = await inboxRows(tx, shown, { studyId: study, siteId: site, skip, limit: PAGE });
+  return { rows, facets, total: sizeOf(facets, filter), filter, kinds };
+}
+
+/** How much there is of these counts within a filter. */
+export const sizeOf = (facets: readonly InboxFacet[], { kind, study, site }: Partial<InboxFilter>): number =>
+  facets
+    .filter(
+      (one) => (!kind || one.kind === kind) && (!study || one.study_id === study) && (!site || one.site_id === site),
+    )
+    .reduce((sum, { n }) => sum + n, 0);
 
 /** The count of the menu. */
-export async function inboxCount(tx: Tx, actor: Actor): Promise<number> {
-  let total = 0;
-  for (const { count } of inboxSources) total += await count(tx, actor);
-  return total;
+export const inboxCount = (tx: Tx, { role }: Actor): Promise<number> => inboxSize(tx, kindsFor(role));
+
+/** What was done from the page, and how it stands. */
+export interface Outcome {
+  kind: 'push' | 'trigger' | 'conflict' | 'review' | 'already';
+  id?: string;
+  /** Of a push or trigger. */
+  status?: string;
 }
+
+/** How that stands which the page has done; undefined: it has done nothing. */
+export async function outcomeOf(
+  tx: Tx,
+  done: string | undefined,
+  id: string | undefined,
+): Promise<Outcome | undefined> {
+  if (done === 'conflict' || done === 'review' || done === 'already') return { kind: done };
+  if (id === undefined || (done !== 'push' && done !== 'trigger')) return undefined;
+  const status = done === 'push' ? await pushStatus(tx, id) : await triggerStatus(tx, id);
+  return status === undefined ? undefined : { kind: done, id, status };
+}
+
+/** The page of a run in the Temporal Web UI; undefined: nobody has said where that is. */
+export const temporalPage = (
+  { TEMPORAL_UI_URL, TEMPORAL_NAMESPACE }: Pick<Settings, 'TEMPORAL_UI_URL' | 'TEMPORAL_NAMESPACE'>,
+  workflowId: string,
+  runId: string,
+): string | undefined =>
+  TEMPORAL_UI_URL &&
+  `${TEMPORAL_UI_URL.replace(/\/+$/, '')}/namespaces/${encodeURIComponent(TEMPORAL_NAMESPACE)}/workflows/${encodeURIComponent(workflowId)}/${runId}`;

@@ -7,6 +7,8 @@ import { de as users } from './users.js';
 import { de as reports } from './reports.js';
 import { refusals, rules } from './refusals.js';
 import type { Words } from './en.js';
+import { de as inbox } from './inbox.js';
+import { de as today } from './today.js';
 
 export const de: Words = {
   product: 'Research Assessment Platform',
@@ -16,6 +18,7 @@ export const de: Words = {
   navigation: {
     label: 'Hauptmenü',
     inbox: 'Eingang',
+    today: 'Heute',
     audit: 'Audit',
     reports: 'Berichte',
     users: 'Zugänge',
@@ -126,22 +129,8 @@ export const de: Words = {
       },
     },
   },
-  inbox: {
-    title: 'Eingang',
-    what: 'Was auf eine Entscheidung wartet, das Älteste zuerst.',
-    empty: 'Nichts wartet auf Sie',
-    emptyWhat: 'Neue Anfragen erscheinen hier und in Ihrer E-Mail.',
-    caption: (n) => (n === 1 ? '1 Eintrag' : `${n} Einträge`),
-    item: 'Was',
-    study: 'Studie',
-    participant: 'Teilnehmende Person',
-    since: 'Seit',
-    due: 'Entscheiden bis',
-    kinds: { approval: 'Freigabe' },
-    approval: (from, to) => `Einschlussdatum vom ${from} auf ${to}`,
-    more: 'Nächste Seite',
-    less: 'Vorige Seite',
-  },
+  inbox,
+  today,
   approval: {
     title: 'Freigabe: Einschlussdatum',
     lead: (code) => `Einschlussdatum von ${code}`,

@@ -6,6 +6,9 @@ import { en as pager } from './pager.js';
 import { en as users } from './users.js';
 import { en as reports } from './reports.js';
 import { refusals, rules } from './refusals.js';
+import { en as inbox } from './inbox.js';
+import { en as today } from './today.js';
+
 interface ProblemWords {
   title: string;
   what: string;
@@ -17,7 +20,15 @@ export const en = {
   participant,
   participants,
   skip: 'Skip to content',
-  navigation: { label: 'Main', inbox: 'Inbox', audit: 'Audit', reports: 'Reports', users: 'Users', waiting: 'waiting' },
+  navigation: {
+    label: 'Main',
+    inbox: 'Inbox',
+    today: 'Today',
+    audit: 'Audit',
+    reports: 'Reports',
+    users: 'Users',
+    waiting: 'waiting',
+  },
   menu: {
     settings: 'Settings',
     theme: 'Theme',
@@ -114,22 +125,8 @@ export const en = {
       },
     } as Record<string, ProblemWords>,
   },
-  inbox: {
-    title: 'Inbox',
-    what: 'What waits for a decision, oldest first.',
-    empty: 'Nothing waits for you',
-    emptyWhat: 'New requests appear here and in your mail.',
-    caption: (n: number) => (n === 1 ? '1 item' : `${n} items`),
-    item: 'What',
-    study: 'Study',
-    participant: 'Participant',
-    since: 'Since',
-    due: 'Decide by',
-    kinds: { approval: 'Approval' },
-    approval: (from: string, to: string) => `Enrollment date from ${from} to ${to}`,
-    more: 'Next page',
-    less: 'Previous page',
-  },
+  inbox,
+  today,
   approval: {
     title: 'Approval: enrollment date',
     lead: (code: string) => `Enrollment date of ${code}`,

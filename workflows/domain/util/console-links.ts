@@ -2,6 +2,9 @@
 export interface ConsoleLinks {
   inbox: string;
   today: string;
+  /** What waits, of one kind or of all, in a study or in all. */
+  inboxOf: (filter: { kind?: string; study?: string }) => string;
+  todayOf: (studyId: string) => string;
   login: string;
   approval: (requestId: string) => string;
   participant: (participantId: string) => string;
@@ -18,6 +21,12 @@ export function consoleLinks(publicUrl: string, enabled: boolean): ConsoleLinks 
   return {
     inbox: `${console}/inbox`,
     today: `${console}/today`,
+    inboxOf: ({ kind, study }) =>
+      withQuery(`${console}/inbox`, [
+        ['kind', kind],
+        ['study', study],
+      ]),
+    todayOf: (studyId) => withQuery(`${console}/today`, [['study', studyId]]),
     login: `${console}/login`,
     approval: (requestId) => `${console}/approvals/${requestId}`,
     participant: (participantId) => `${console}/participants/${participantId}`,
@@ -26,3 +35,8 @@ export function consoleLinks(publicUrl: string, enabled: boolean): ConsoleLinks 
     accept: (token) => `${console}/accept#token=${token}`,
   };
 }
+
+const withQuery = (path: string, query: [string, string | undefined][]): string => {
+  const asked = query.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]));
+  return asked.length > 0 ? `${path}?${asked.join('&')}` : path;
+};

@@ -1,0 +1,54 @@
+/** Links between parts of a list, each with how much it has. */
+export function Chips({
+  label,
+  chips,
+}: {
+  label: string;
+  chips: readonly { text: string; n: number; href: string; isHere: boolean }[];
+}) {
+  return (
+    <nav aria-label={label} class="chips">
+      <ul>
+        {chips.map(({ text, n, href, isHere }) => (
+          <li key={href}>
+            <a href={href} {...(isHere && { 'aria-current': 'true' as const })}>
+              {text} <span class="number">{n}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+/** One of several values, or all of them. */
+export function Choice({
+  name,
+  label,
+  all,
+  value,
+  options,
+}: {
+  name: string;
+  label: string;
+  all: string;
+  value: string | undefined;
+  /** Value and text; the same value again counts once. */
+  options: readonly (readonly [string, string])[];
+}) {
+  const known = new Map(options);
+  if (known.size < 2 && !value) return null;
+  return (
+    <label class="choice">
+      <span>{label}</span>
+      <select name={name}>
+        <option value="">{all}</option>
+        {[...known].map(([one, text]) => (
+          <option key={one} value={one} selected={one === value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,71 @@
+import { h } from 'preact';
+import { DAY_GROUPS } from '../../../db/console/today.queries.js';
+import { isDate } from '../../../workflows/domain/util/dates.js';
+import { inStudy, staff } from '../../http/access.js';
+import { Type, text } from '../../http/common.schemas.js';
+import { reply } from '../../http/reply.js';
+import { idOf } from '../inbox/inbox.routes.js';
+import { consolePage } from '../html/page.js';
+import { TodayPage } from './today.page.js';
+import { FILE_ROWS, loadToday, visitsFile } from './today.service.js';
+import type { TodayFilter } from './today.service.js';
+
+const Filter = {
+  group: Type.Optional(text(20)),
+  study: Type.Optional(text(36)),
+  site: Type.Optional(text(36)),
+  day: Type.Optional(text(10)),
+};
+interface Asked {
+  group?: string;
+  study?: string;
+  site?: string;
+  day?: string;
+  skip?: number;
+}
+const filterOf = ({ group, study, site, day, skip = 0 }: Asked): TodayFilter => ({
+  group: DAY_GROUPS.find((one) => one === group) ?? 'in_window',
+  studyId: idOf(study),
+  siteId: idOf(site),
+  day: day && isDate(day) ? day : undefined,
+  skip,
+});
+
+export const todayRoutes = [
+  consolePage({
+    path: '/console/today',
+    summary: 'Show the visits that are due, over all studies',
+    access: inStudy(),
+    transaction: 'read',
+    query: Type.Object({
+      ...Filter,
+      skip: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000 })),
+      done: Type.Optional(text(20)),
+      of: Type.Optional(text(80)),
+    }),
+    view: async ({ tx, actor, query, ui }) => ({
+      title: ui.words.today.title,
+      content: h(TodayPage, {
+        today: await loadToday(tx, filterOf(query)),
+        done: query.done,
+        mayChange: staff.participants.roles.includes(actor.role),
+      }),
+    }),
+  }),
+  consolePage({
+    path: '/console/today/csv',
+    summary: 'Download the visits that are due as CSV',
+    access: inStudy(),
+    transaction: 'read',
+    query: Type.Object(Filter),
+    view: async ({ tx, query, ui }) => {
+      const filter = filterOf(query);
+      const { items } = await loadToday(tx, filter, FILE_ROWS);
+      return reply(200, visitsFile(ui.words, items), {
+        'Content-Type': 'text/csv; charset=utf-8',
+        'Content-Disposition': `attachment; filename="visits-${filter.group}.csv"`,
+        'Cache-Control': 'no-store',
+      });
+    },
+  }),
+];

@@ -1,0 +1,58 @@
+import { stringify } from 'csv-stringify/sync';
+import { DAY_GROUPS, visitsOfDay } from '../../../db/console/today.queries.js';
+import type { DayFacet, DayFilter, DayGroup, DayVisit } from '../../../db/console/today.queries.js';
+import { csvText } from '../../../db/exports/formula-text.js';
+import type { Tx } from '../../../db/client/database.js';
+import type { Words } from '../words/words.js';
+
+export const PAGE = 50;
+/** A file has at most so many visits. */
+export const FILE_ROWS = 10_000;
+
+export interface TodayFilter extends Omit<DayFilter, 'limit'> {
+  group: DayGroup;
+}
+export interface Today {
+  items: DayVisit[];
+  facets: DayFacet[];
+  /** How many there are of each group within study and site. */
+  totals: Record<DayGroup, number>;
+  filter: TodayFilter;
+}
+
+/** The visits that a day is about, by what the day means to them. */
+export async function loadToday(tx: Tx, filter: TodayFilter, limit = PAGE): Promise<Today> {
+  const { items, facets } = await visitsOfDay(tx, filter.group, { ...filter, limit });
+  const here = facets.filter(
+    (one) => (!filter.studyId || one.study_id === filter.studyId) && (!filter.siteId || one.site_id === filter.siteId),
+  );
+  const totals = Object.fromEntries(
+    DAY_GROUPS.map((group) => [group, here.reduce((sum, one) => sum + one[group], 0)]),
+  ) as Record<DayGroup, number>;
+  return { items, facets, totals, filter };
+}
+
+/** Visits as a CSV file: a line of names, then a line for each. No cell is run as a formula. */
+export function visitsFile({ today: { columns } }: Words, items: readonly DayVisit[]): string {
+  const lines = items.map((visit) => [
+    visit.study_code,
+    visit.site_code ?? '',
+    visit.participant_code,
+    visit.name,
+    visit.target_date,
+    visit.window_open,
+    visit.window_close,
+    visit.zone,
+  ]);
+  const names = [
+    columns.study,
+    columns.site,
+    columns.participant,
+    columns.visit,
+    columns.target,
+    columns.open,
+    columns.close,
+    columns.zone,
+  ];
+  return stringify([names, ...lines].map((cells) => cells.map(csvText)));
+}

@@ -1,0 +1,229 @@
+import type { ComponentChildren } from 'preact';
+import type { VisitRecord } from '../../../db/scheduling/visits.queries.js';
+import { CalendarDate, Instant } from '../html/date.js';
+import { instantText } from '../html/dates.js';
+import { Field, Form, Notice } from '../html/form.js';
+import { versionOf } from '../html/form-version.js';
+import { Facts } from '../html/table.js';
+import { useUi } from '../html/ui.js';
+
+export interface VisitView {
+  visit: VisitRecord;
+  study_code: string;
+  zone: string;
+  withdrawn: boolean;
+  /** The last reminder of the visit that was sent, if any. */
+  reminder: { id: string; sent_at: string } | undefined;
+  mayChange: boolean;
+}
+/** What was given for a change that was refused. */
+export interface VisitAnswer {
+  given?: Record<string, string>;
+  stale?: boolean;
+  refused?: string;
+  /** By the name of the field. */
+  errors?: Record<string, string>;
+}
+
+/** One visit, and what can be done about it. */
+export function VisitPage({
+  view,
+  done,
+  answer = {},
+}: {
+  view: VisitView;
+  done?: string | undefined;
+  answer?: VisitAnswer;
+}) {
+  const { words } = useUi();
+  const { one } = words.today;
+  const { visit, mayChange, withdrawn } = view;
+  const isOver = visit.status === 'completed' || visit.status === 'cancelled' || visit.status === 'superseded';
+  const told = done && words.today.done[done];
+  return (
+    <article>
+      <p class="crumbs">
+        <a href="/console/today">{words.today.back}</a>
+      </p>
+      <h1>
+        <bdi>{visit.name}</bdi> <span class={`tag ${visit.status}`}>{one.statuses[visit.status] ?? visit.status}</span>
+      </h1>
+      {told && <Notice kind="good">{told}</Notice>}
+      {answer.stale && (
+        <Notice kind="alert" title={one.stale}>
+          {one.staleWhat}
+        </Notice>
+      )}
+      {answer.refused && <Notice kind="alert">{answer.refused}</Notice>}
+      <VisitFacts view={view} />
+      {isOver ? (
+        <Notice>{one.closed}</Notice>
+      ) : withdrawn ? (
+        <Notice>{one.withdrawn}</Notice>
+      ) : mayChange ? (
+        <div class="cards-row">
+          <Complete view={view} answer={answer} />
+          <Move view={view} answer={answer} />
+          <Cancel view={view} answer={answer} />
+          <Message view={view} />
+        </div>
+      ) : (
+        <Notice>{one.notAllowed}</Notice>
+      )}
+    </article>
+  );
+}
+
+function VisitFacts({ view: { visit, study_code, zone } }: { view: VisitView }) {
+  const { words } = useUi();
+  const { today } = words;
+  return (
+    <Facts
+      of={[
+        [
+          words.inbox.participant,
+          <a href={`/console/participants/${visit.participant_id}`}>
+            <bdi>{visit.participant_code}</bdi>
+          </a>,
+        ],
+        [words.inbox.study, <bdi>{study_code}</bdi>],
+        [words.inbox.site, visit.site_code ? <bdi>{visit.site_code}</bdi> : '–'],
+        [today.target, <CalendarDate value={visit.target_date} />],
+        [
+          today.window,
+          <>
+            <CalendarDate value={visit.window_open} /> {today.to} <CalendarDate value={visit.window_close} />
+          </>,
+        ],
+        [today.one.zone, zone],
+        ...(visit.completed_at ? ([[today.one.completedAt, <Instant value={visit.completed_at} />]] as const) : []),
+      ]}
+    />
+  );
+}
+
+/** One thing that can be done, as a form of its own. */
+function Job({
+  view: { visit },
+  title,
+  action,
+  children,
+}: {
+  view: VisitView;
+  title: string;
+  action: string;
+  children: ComponentChildren;
+}) {
+  return (
+    <section class="card">
+      <h2>{title}</h2>
+      <Form action={`/console/visits/${visit.id}/${action}`}>
+        <input type="hidden" name="version" value={versionOf(visit)} />
+        {children}
+      </Form>
+    </section>
+  );
+}
+
+function Complete({ view, answer: { given = {}, errors = {} } }: { view: VisitView; answer: VisitAnswer }) {
+  const { complete } = useUi().words.today.one;
+  return (
+    <Job view={view} title={complete.title} action="complete">
+      <Field
+        name="done_on"
+        type="date"
+        label={complete.day}
+        hint={complete.dayHint}
+        error={errors.done_on}
+        value={given.done_on}
+      />
+      <p class="buttons">
+        <button class="primary">{complete.submit}</button>
+      </p>
+    </Job>
+  );
+}
+
+function Move({ view, answer: { given = {}, errors = {} } }: { view: VisitView; answer: VisitAnswer }) {
+  const { move } = useUi().words.today.one;
+  const { visit } = view;
+  const day = (name: 'target_date' | 'window_open' | 'window_close', label: string, hint?: string) => (
+    <Field
+      name={name}
+      type="date"
+      required
+      label={label}
+      hint={hint}
+      error={errors[name]}
+      value={given[name] ?? visit[name]}
+    />
+  );
+  return (
+    <Job view={view} title={move.title} action="move">
+      {day('target_date', move.target, move.hint)}
+      {day('window_open', move.open)}
+      {day('window_close', move.close)}
+      <p class="buttons">
+        <button>{move.submit}</button>
+      </p>
+    </Job>
+  );
+}
+
+function Cancel({ view, answer: { given = {}, errors = {} } }: { view: VisitView; answer: VisitAnswer }) {
+  const { cancel } = useUi().words.today.one;
+  return (
+    <Job view={view} title={cancel.title} action="cancel">
+      <Field
+        name="reason"
+        multiline
+        required
+        maxLength={2000}
+        label={cancel.reason}
+        hint={cancel.reasonHint}
+        error={errors.reason}
+        value={given.reason}
+      />
+      <p class="buttons">
+        <button class="danger">{cancel.submit}</button>
+      </p>
+    </Job>
+  );
+}
+
+function Message({ view }: { view: VisitView }) {
+  const { words, language } = useUi();
+  const { message } = words.today.one;
+  const { reminder } = view;
+  return (
+    <Job view={view} title={message.title} action="message">
+      <p>
+        <strong>{message.link}</strong>
+        <br />
+        <span class="quiet">{message.linkHint}</span>
+      </p>
+      <p class="buttons">
+        <button name="send" value="email">
+          {message.email}
+        </button>
+        <button name="send" value="sms">
+          {message.sms}
+        </button>
+      </p>
+      <p>
+        <strong>{message.remind}</strong>
+        <br />
+        <span class="quiet">
+          {reminder ? message.remindHint(instantText(language, new Date(reminder.sent_at))) : message.noReminder}
+        </span>
+      </p>
+      {reminder && (
+        <p class="buttons">
+          <button name="send" value="reminder">
+            {message.remind}
+          </button>
+        </p>
+      )}
+    </Job>
+  );
+}

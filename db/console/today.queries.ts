@@ -1,0 +1,112 @@
+import { LATELY_DAYS, SOON_DAYS } from '../notifications/daily-summary.queries.js';
+import { query } from '../client/query.js';
+import type { Tx } from '../client/database.js';
+
+/** What a visit that is not done is on a day. A visit may be in several. */
+export const DAY_GROUPS = ['in_window', 'opening', 'closing', 'closed'] as const;
+export type DayGroup = (typeof DAY_GROUPS)[number];
+
+export interface DayVisit {
+  id: string;
+  name: string;
+  target_date: string;
+  window_open: string;
+  window_close: string;
+  participant_id: string;
+  participant_code: string;
+  study_id: string;
+  study_code: string;
+  site_code: string | null;
+  /** The calendar that its days are judged on, and what day it is there. */
+  zone: string;
+  today: string;
+}
+/** How many visits of each group there are at a place. */
+export type DayFacet = Record<DayGroup, number> & {
+  study_id: string;
+  study_code: string;
+  site_id: string | null;
+  site_code: string | null;
+};
+
+const IS: Record<DayGroup, string> = {
+  in_window: 'd.window_close >= d.today',
+  opening: 'd.window_open = d.today',
+  closing: `d.window_close between d.today and d.today + ${SOON_DAYS}`,
+  closed: 'd.window_close < d.today',
+};
+const ORDER: Record<DayGroup, string> = {
+  in_window: 'd.window_close, d.participant_code, d.name, d.id',
+  opening: 'd.participant_code, d.name, d.id',
+  closing: 'd.window_close, d.participant_code, d.name, d.id',
+  closed: 'd.window_close desc, d.participant_code, d.name, d.id',
+};
+
+/*
+ * Visits of who takes part that are not done and whose window has begun, on a day or today; each by the calendar of its
+ * site or study. That is nowhere more than a day off UTC: the bounds let the indexes find them, the local date decides.
+ */
+const DUE = `due as materialized (
+  select v.id, v.name, v.target_date, v.window_open, v.window_close, p.id as participant_id, p.participant_code, y.id as study_id, y.study_code,
+    w.id as site_id, w.site_code, z.zone, z.today
+  from scheduled_visits v join participants p on p.id = v.participant_id join studies y on y.id = v.study_id left join sites w on w.id = p.site_id
+  cross join lateral (select coalesce(w.timezone, y.timezone) as zone,
+    coalesce($1::date, (now() at time zone coalesce(w.timezone, y.timezone))::date) as today) z
+  where p.status = 'enrolled'
+    and ((v.status = 'open' and v.window_close >= coalesce($1::date, (now() at time zone 'UTC')::date) - ${LATELY_DAYS + 1})
+      or (v.status = 'missed' and v.window_close >= coalesce($1::date, (now() at time zone 'UTC')::date) - ${LATELY_DAYS + 1})
+      or (v.status = 'scheduled' and v.window_open <= coalesce($1::date, (now() at time zone 'UTC')::date) + 1))
+    and v.window_open <= z.today and v.window_close >= z.today - ${LATELY_DAYS})`;
+
+export interface DayFilter {
+  /** Not set: today, wherever the participant lives. */
+  day?: string | undefined;
+  studyId?: string | undefined;
+  siteId?: string | undefined;
+  skip: number;
+  limit: number;
+}
+
+/** The visits of a group on a day, and how many of each group there are by study and site. One statement. */
+export async function visitsOfDay(
+  tx: Tx,
+  group: DayGroup,
+  { day, studyId, siteId, skip, limit }: DayFilter,
+): Promise<{ items: DayVisit[]; facets: DayFacet[] }> {
+  const rows = await query<{ items: DayVisit[]; facets: DayFacet[] }>(
+    tx,
+    `with ${DUE},
+     page as (select d.* from due d where ${IS[group]} and ($2::uuid is null or d.study_id = $2) and ($3::uuid is null or d.site_id = $3)
+       order by ${ORDER[group]} offset $4 limit $5),
+     facets as (select d.study_id, d.study_code, d.site_id, d.site_code,
+         ${DAY_GROUPS.map((one) => `count(*) filter (where ${IS[one]}) as ${one}`).join(', ')}
+       from due d group by 1, 2, 3, 4)
+     select coalesce((select jsonb_agg(to_jsonb(d) - 'site_id' order by ${ORDER[group]}) from page d), '[]') as items,
+       coalesce((select jsonb_agg(to_jsonb(f) order by f.study_code, f.site_code) from facets f), '[]') as facets`,
+    [day ?? null, studyId ?? null, siteId ?? null, skip, limit],
+  );
+  return rows[0]!;
+}
+
+/** What the page of a visit shows beside the visit itself. */
+export interface VisitSurroundings {
+  study_code: string;
+  /** The calendar that its days are judged on. */
+  zone: string;
+  withdrawn: boolean;
+  /** The last reminder of it that was sent. */
+  reminder: { id: string; sent_at: string } | null;
+}
+export async function visitSurroundings(tx: Tx, visitId: string): Promise<VisitSurroundings | undefined> {
+  const rows = await query<VisitSurroundings>(
+    tx,
+    `select y.study_code, coalesce(w.timezone, y.timezone) as zone, p.status = 'withdrawn' as withdrawn,
+       (select jsonb_build_object('id', n.id, 'sent_at', n.sent_at) from notifications n
+         where n.participant_id = p.id and (n.visit_id = v.id or n.visit_key = v.visit_key or n.of_visit_key = v.visit_key)
+           and n.kind in ('visit_reminder', 'visit_missed') and n.status = 'sent' order by n.sent_at desc limit 1) as reminder
+       from scheduled_visits v join participants p on p.id = v.participant_id join studies y on y.id = v.study_id left join sites w on w.id = p.site_id
+      where v.id = $1`,
+    [visitId],
+  );
+  return rows[0];
+}

@@ -1,0 +1,190 @@
+import { expect } from 'chai';
+import { Site, day } from '../assessment/stage.js';
+import { admin, goodPassword, newParticipant, unique, user } from '../support/http.js';
+import type { Http, Loose, Role } from '../support/http.js';
+import { service } from '../support/service.js';
+import { until } from '../support/until.js';
+import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
+import { Visitor, hiddenIn, tokenIn } from './stage.js';
+
+type Named = Http & { email: string };
+
+describe('the console’s visits of today', function () {
+  this.timeout(240_000);
+  let browser: ConsoleBrowser;
+  before(async () => {
+    browser = await ConsoleBrowser.start();
+  });
+  after(() => browser?.close());
+
+  const staffOf = async (study: string, role: Role = 'coordinator'): Promise<Named> =>
+    user(await admin(), role, { study_ids: [study] });
+  const entered = async ({ email }: Named): Promise<Visitor> => {
+    const visitor = new Visitor(browser.base);
+    expect((await visitor.login(email, goodPassword)).status).to.equal(303);
+    return visitor;
+  };
+  /** A visit of each group; the calendar is UTC. */
+  const filled = async () => {
+    const site = await Site.open({ timezone: 'UTC' });
+    const visits = {
+      wide: await site.visit({ name: 'Wide' }, [-5, 20]),
+      opening: await site.visit({ name: 'Opening' }, [0, 20]),
+      closing: await site.visit({ name: 'Closing' }, [-5, 2]),
+      closed: await site.visit({ name: 'Closed' }, [-9, -2]),
+      later: await site.visit({ name: 'Later' }, [4, 9]),
+      long: await site.visit({ name: 'Long ago' }, [-60, -40]),
+    };
+    return { site, visits };
+  };
+  const namesOn = async (visitor: Visitor, query = ''): Promise<string[]> => {
+    const { text } = await visitor.get(`/console/today${query}`);
+    return [...text.matchAll(/href="\/console\/visits\/[0-9a-f-]+"><bdi>([^<]*)</g)].map(([, name]) => name!);
+  };
+  const seen = (site: Site, visit: Loose) => site.seeVisit(visit.id);
+
+  it('are in their groups, by study, site and day', async () => {
+    const { site } = await filled();
+    const visitor = await entered(await staffOf(site.study.id));
+    expect(await namesOn(visitor)).to.deep.equal(['Closing', 'Opening', 'Wide']);
+    expect(await namesOn(visitor, '?group=opening')).to.deep.equal(['Opening']);
+    expect(await namesOn(visitor, '?group=closing')).to.deep.equal(['Closing']);
+    expect(await namesOn(visitor, '?group=closed')).to.deep.equal(['Closed']);
+    expect(await namesOn(visitor, `?group=opening&day=${day(4)}`)).to.deep.equal(['Later']);
+    expect(await namesOn(visitor, `?day=${day(4)}`)).to.deep.equal(['Later', 'Opening', 'Wide']);
+    expect(await namesOn(visitor, '?day=nonsense&study=x')).to.have.length(3);
+    const place = await site.http.expect(201, 'POST', `/api/studies/${site.study.id}/sites`, {
+      site_code: unique('SITE'),
+      name: 'A site',
+    });
+    const there = await newParticipant(site.http, site.study.id, { site_id: place.id });
+    await site.visit({ name: 'There', participant_id: there.id }, [-1, 1]);
+    expect(await namesOn(visitor, `?site=${place.id}`)).to.deep.equal(['There']);
+    const bound = await user(await admin(), 'coordinator', { study_ids: [site.study.id], site_ids: [place.id] });
+    expect(await namesOn(await entered(bound))).to.deep.equal(['There']);
+    const other = await Site.open();
+    expect(await namesOn(await entered(await staffOf(other.study.id)))).to.deep.equal([]);
+  });
+
+  it('are completed from the list, and twice makes no difference', async () => {
+    const { site, visits } = await filled();
+    const { page, faults } = await openConsole(browser, '/console/today');
+    await signIn(page, (await staffOf(site.study.id)).email);
+    expect(await textOf(page, 'main'))
+      .to.include('In window now 3')
+      .and.to.include('2 days left');
+    expect(await axe(page)).to.deep.equal([]);
+    await submit(page, `form[action="/console/visits/${visits.closing.id}/complete"] button`);
+    expect(await textOf(page, 'main'))
+      .to.include('The visit is completed.')
+      .and.not.to.include('Closing');
+    expect((await seen(site, visits.closing)).status).to.equal('completed');
+    await page.goBack();
+    await page.goto(`${browser.base}/console/visits/${visits.closing.id}`);
+    expect(await textOf(page, 'main')).to.include('There is nothing left to do for this visit.');
+    expect(await axe(page)).to.deep.equal([]);
+    expect(faults).to.deep.equal([]);
+  });
+
+  it('are moved without JavaScript; a day outside of the window and a stale page change nothing', async () => {
+    const { site, visits } = await filled();
+    const { page } = await openConsole(browser, `/console/visits/${visits.wide.id}`, {
+      javascript: false,
+      language: 'de',
+    });
+    const coordinator = await staffOf(site.study.id);
+    await signIn(page, coordinator.email);
+    expect(await textOf(page, 'main'))
+      .to.include('Visite verschieben')
+      .and.to.include('UTC');
+    const visitor = await entered(coordinator);
+    const path = `/console/visits/${visits.wide.id}`;
+    const { text } = await visitor.get(path);
+    const move = (target_date: string, version = hiddenIn(text, 'version')) =>
+      visitor.send('POST', `${path}/move`, {
+        _token: tokenIn(text),
+        _back: path,
+        version,
+        target_date,
+        window_open: day(-5),
+        window_close: day(20),
+      });
+    const outside = await move(day(30));
+    expect(outside.status).to.equal(400);
+    expect(outside.text)
+      .to.include('between the two days of the window')
+      .and.to.include(`value="${day(30)}"`);
+    expect((await move(day(3))).headers.get('location')).to.equal(`${path}?done=move`);
+    expect(await seen(site, visits.wide)).to.include({ target_date: day(3) });
+    const stale = await move(day(4));
+    expect(stale.status).to.equal(409);
+    expect(stale.text)
+      .to.include('has changed since this page was opened')
+      .and.to.include(`value="${day(4)}"`);
+  });
+
+  it('are completed for an earlier day, and cancelled with a reason', async () => {
+    const { site, visits } = await filled();
+    const { page } = await openConsole(browser, `/console/visits/${visits.opening.id}`);
+    await signIn(page, (await staffOf(site.study.id)).email);
+    await fill(page, { reason: 'the participant has moved' });
+    await submit(page, 'button.danger');
+    expect(await textOf(page, 'main')).to.include('The visit is cancelled.');
+    expect(await seen(site, visits.opening)).to.include({
+      status: 'cancelled',
+      status_reason: 'the participant has moved',
+    });
+    const visitor = await entered(await staffOf(site.study.id));
+    const path = `/console/visits/${visits.closed.id}`;
+    const ahead = await visitor.post(path, `${path}/complete`, { done_on: day(3) });
+    expect(ahead.status).to.equal(400);
+    expect(ahead.text).to.include('The day lies ahead.');
+    expect((await visitor.post(path, `${path}/cancel`, { reason: ' ' })).text).to.include('Give a reason.');
+    expect((await visitor.post(path, `${path}/complete`, { done_on: day(-3) })).status).to.equal(303);
+    expect(await seen(site, visits.closed)).to.include({
+      status: 'completed',
+      completed_at: `${day(-3)}T12:00:00.000Z`,
+    });
+  });
+
+  it('have a portal link sent, and say where there is no address', async () => {
+    const { site, visits } = await filled();
+    const email = `${unique('p')}@example.org`;
+    await site.http.expect(200, 'PATCH', `/api/participants/${site.participant.id}`, { email });
+    const { page } = await openConsole(browser, `/console/visits/${visits.wide.id}`);
+    await signIn(page, (await staffOf(site.study.id)).email);
+    await submit(page, 'button[value=email]');
+    expect(await textOf(page, 'main')).to.include('The portal link is on its way.');
+    const { mail_ui } = await service();
+    await until(
+      async () =>
+        ((await (await fetch(`${mail_ui}/email`)).json()) as { to: { address: string }[] }[]).some(({ to }) =>
+          to.some(({ address }) => address === email),
+        ),
+      { what: 'the mail with the link' },
+    );
+    await submit(page, 'button[value=sms]');
+    expect(await textOf(page, 'main')).to.include('The participant has no address for this.');
+    expect(await page.content()).not.to.include(email);
+  });
+
+  it('are a CSV file, in which nothing is run as a formula, and a page for paper', async () => {
+    const { site } = await filled();
+    await site.visit({ name: '=cmd|calc <script>alert(1)</script>' }, [-1, 1]);
+    const visitor = await entered(await staffOf(site.study.id, 'data_manager'));
+    const { text, headers } = await visitor.get('/console/today/csv');
+    expect(headers.get('content-type')).to.include('text/csv');
+    expect(headers.get('content-disposition')).to.include('attachment');
+    expect(text.split('\n')[0]).to.equal('study,site,participant,visit,target_date,window_open,window_close,time_zone');
+    expect(text)
+      .to.include(`'=cmd|calc`)
+      .and.to.include(`Closing,${day(-5)},${day(-5)},${day(2)},UTC`);
+    const page = await visitor.get('/console/today');
+    expect(page.text).to.include('=cmd|calc &lt;script>').and.not.to.include('<script>alert');
+    expect(page.text, 'a data manager changes no visit').not.to.include('/complete"');
+    const refused = await visitor.send('POST', `/console/visits/${site.participant.id}/complete`, {
+      _token: tokenIn(page.text),
+    });
+    expect(refused.status).to.equal(403);
+  });
+});
