@@ -9,6 +9,9 @@ import { inboxRoutes } from './inbox/inbox.routes.js';
 import { loginRoutes } from './session/login.routes.js';
 import { passwordRoutes } from './session/password.routes.js';
 import { sessionRoutes } from './session/session.routes.js';
+import { policyPages } from './studies/policy.routes.js';
+import { studyPages } from './studies/studies.routes.js';
+import { windowPages } from './studies/windows.routes.js';
 
 /** An address of the console at which there is nothing gets a page that says so. */
 const nothingAt = ['/console/{one}', '/console/{one}/{two}', '/console/{one}/{two}/{three}'].map((path) =>
@@ -31,5 +34,8 @@ export const consoleRoutes: readonly Route[] = [
   ...inboxRoutes,
   ...approvalPages,
   ...capturePages,
+  ...studyPages,
+  ...policyPages,
+  ...windowPages,
   ...nothingAt,
 ];

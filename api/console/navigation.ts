@@ -16,6 +16,7 @@ export interface NavigationEntry {
 /** The menu, in its order. A page adds itself here, in one line. */
 export const navigation: readonly NavigationEntry[] = [
   { path: '/console/inbox', label: (words) => words.navigation.inbox, count: inboxCount },
+  { path: '/console/studies', label: (words) => words.studies.title },
 ];
 
 /** The entries that a role sees. */

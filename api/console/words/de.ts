@@ -1,4 +1,6 @@
 import { de as capture } from './capture.js';
+import { de as policy } from './policy.js';
+import { de as studies } from './studies.js';
 import type { Words } from './en.js';
 
 export const de: Words = {
@@ -195,4 +197,6 @@ export const de: Words = {
     toInbox: 'Zurück zum Eingang',
   },
   capture,
+  policy,
+  studies,
 };

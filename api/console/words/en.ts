@@ -1,4 +1,6 @@
 import { en as capture } from './capture.js';
+import { en as policy } from './policy.js';
+import { en as studies } from './studies.js';
 interface ProblemWords {
   title: string;
   what: string;
@@ -186,6 +188,8 @@ export const en = {
     toInbox: 'Back to the inbox',
   },
   capture,
+  policy,
+  studies,
 };
 
 export type Words = typeof en;
