@@ -21,6 +21,9 @@ import { conflictRoutes } from './inbox/conflict.routes.js';
 import { reviewRoutes } from './inbox/review.routes.js';
 import { todayRoutes } from './today/today.routes.js';
 import { visitRoutes } from './today/visit.routes.js';
+import { policyPages } from './studies/policy.routes.js';
+import { studyPages } from './studies/studies.routes.js';
+import { windowPages } from './studies/windows.routes.js';
 
 /** An address of the console at which there is nothing gets a page that says so. */
 const nothingAt = [
@@ -61,5 +64,8 @@ export const consoleRoutes: readonly Route[] = [
   ...auditPages,
   ...reportPages,
   ...userPages,
+  ...studyPages,
+  ...policyPages,
+  ...windowPages,
   ...nothingAt,
 ];

@@ -18,6 +18,7 @@ export const navigation: readonly NavigationEntry[] = [
   { path: '/console/inbox', label: (words) => words.navigation.inbox, count: inboxCount },
   { path: '/console/today', label: (words) => words.navigation.today },
   { path: '/console/participants', label: (words) => words.participants.title },
+  { path: '/console/studies', label: (words) => words.studies.title },
   { path: '/console/audit', label: (words) => words.navigation.audit, roles: ['admin'] },
   { path: '/console/reports', label: (words) => words.navigation.reports },
   { path: '/console/users', label: (words) => words.navigation.users, roles: ['admin'] },

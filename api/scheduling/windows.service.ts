@@ -39,6 +39,7 @@ export async function createWindow(
   change: RequestScope,
   contextStudy: string | undefined,
   given: Fields & { code: string; study_id?: string },
+  changeId?: string,
 ): Promise<VisitWindow> {
   const { tx, audit, actor, context } = change;
   const { study_id, ...fields } = given;
@@ -56,7 +57,7 @@ export async function createWindow(
     resource_id: window.id,
     metadata: { code: window.code, target_day: window.target_day },
   });
-  await regenerate(change, studyId);
+  await regenerate(change, studyId, 'windows', changeId);
   return window;
 }
 
@@ -66,6 +67,7 @@ export async function changeWindow(
   id: string,
   given: Fields,
   assertIfMatch: (record: Record<string, unknown>) => void,
+  changeId?: string,
 ): Promise<VisitWindow> {
   const { tx, audit, actor, context } = change;
   const before = await getWindowOrThrow(tx, id, true);
@@ -82,7 +84,7 @@ export async function changeWindow(
     resource_id: id,
     metadata: { fields },
   });
-  await regenerate(change, before.study_id, fields.includes('is_baseline') ? 'baseline' : 'windows');
+  await regenerate(change, before.study_id, fields.includes('is_baseline') ? 'baseline' : 'windows', changeId);
   return getWindowOrThrow(tx, id);
 }
 
@@ -91,6 +93,7 @@ export async function removeWindow(
   change: RequestScope,
   id: string,
   assertIfMatch: (record: Record<string, unknown>) => void,
+  changeId?: string,
 ): Promise<void> {
   const { tx, audit, actor, context } = change;
   const before = await getWindowOrThrow(tx, id, true);
@@ -106,7 +109,7 @@ export async function removeWindow(
     resource_id: id,
     metadata: { code: before.code },
   });
-  await regenerate(change, before.study_id);
+  await regenerate(change, before.study_id, 'windows', changeId);
 }
 
 export async function getWindowOrThrow(tx: Tx, id: string, lock = false): Promise<VisitWindow> {
@@ -117,15 +120,22 @@ export async function getWindowOrThrow(tx: Tx, id: string, lock = false): Promis
 
 /**
  * Every participant's schedule is looked at again; those that stay as they are get no new version. Of which window the
- * baseline visit is anchors depend as well: `baseline` has them evaluated.
+ * baseline visit is anchors depend as well: `baseline` has them evaluated. `changeId`: the name of the change, by which
+ * its progress is asked for.
  */
 async function regenerate(
   { tx, actor }: RequestScope,
   studyId: string,
-  kind: 'windows' | 'baseline' = 'windows',
+  kind: 'windows' | 'baseline',
+  changeId?: string,
 ): Promise<void> {
   await putOutbox(tx, [
-    { topic: 'study-changed', studyId, subject: studyId, payload: { kind, actor_user_id: actor.id } },
+    {
+      topic: 'study-changed',
+      studyId,
+      subject: studyId,
+      payload: { kind, actor_user_id: actor.id, ...(changeId && { change_id: changeId }) },
+    },
   ]);
 }
 

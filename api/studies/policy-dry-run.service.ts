@@ -1,11 +1,14 @@
 import { readFacts } from '../../db/participants/facts.queries.js';
 import { readScheduleInputs, readScheduleSources } from '../../db/scheduling/schedules.queries.js';
+import type { ScheduleSources } from '../../db/scheduling/schedules.queries.js';
 import { visitKey } from '../../db/audit/hashing.js';
 import { factsOf } from '../../workflows/domain/anchor/facts.js';
 import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
-import { reanchor } from '../../workflows/domain/anchor/reanchoring.js';
+import { reanchor, reschedule } from '../../workflows/domain/anchor/reanchoring.js';
+import type { ScheduleInputs } from '../../workflows/domain/anchor/regeneration.js';
 import type { EvaluationResult } from '../../workflows/domain/util/types.js';
 import type { Tx } from '../../db/client/database.js';
+import { currentPolicy } from './policy.service.js';
 
 /** Small, since planning visits keeps the process busy: other requests are answered between two batches. */
 const BATCH = 100;
@@ -46,6 +49,15 @@ export interface DryRun {
  * same facts. Reads in batches and writes nothing.
  */
 export async function dryRunPolicy(tx: Tx, studyId: string, policy: Policy): Promise<DryRun> {
+  return (await dryRunWithCodes(tx, studyId, policy)).run;
+}
+
+/** As `dryRunPolicy`, with the codes of the examples, for people. */
+export async function dryRunWithCodes(
+  tx: Tx,
+  studyId: string,
+  policy: Policy,
+): Promise<{ run: DryRun; codes: Map<string, string> }> {
   const run: DryRun = {
     dry_run: true,
     policy,
@@ -56,11 +68,68 @@ export async function dryRunPolicy(tx: Tx, studyId: string, policy: Policy): Pro
     examples: {},
     counts: Object.fromEntries(outcomes.map((outcome) => [outcome, 0])) as Record<DryRunOutcome, number>,
   };
-  const example = (of: Example, id: string) => {
+  const codes = new Map<string, string>();
+  const example = (of: Example, { participant_id, participant_code }: Enrolled['row']) => {
     const list = (run.examples[of] ??= []);
-    if (list.length < MOST_EXAMPLES) list.push(id);
+    if (list.length >= MOST_EXAMPLES) return;
+    list.push(participant_id);
+    codes.set(participant_id, participant_code);
   };
   const sources = await readScheduleSources(tx, studyId);
+  for await (const { row, inputs } of everyEnrolled(tx, studyId, sources)) {
+    const id = row.participant_id;
+    const { decision, schedule } = reanchor(policy, factsOf(row, policy), inputs, (identity) => visitKey(id, identity));
+    const outcome = outcomeOf(decision.result);
+    run.total += 1;
+    run.counts[outcome] += 1;
+    if (decision.transitions.length > 0) run.would_change += 1;
+    if (outcome !== 'unchanged') example(outcome, row);
+    if (schedule !== null) {
+      run.schedules_regenerated += 1;
+      example('schedules_regenerated', row);
+      const { current_date } = inputs;
+      if (decision.transitions.length === 0 && current_date !== null && current_date !== schedule.date) {
+        run.moved_by_earlier_override += 1;
+        example('moved_by_earlier_override', row);
+      }
+    }
+  }
+  return { run, codes };
+}
+
+/** For how many a change of what schedules are made from would make another schedule. */
+export interface ScheduleDryRun {
+  total: number;
+  schedules: number;
+  /** Some of them. */
+  examples: { participant_id: string; participant_code: string }[];
+}
+
+/** What another plan of visits would do to every schedule of the study. Reads in batches and writes nothing. */
+export async function dryRunSchedules(
+  tx: Tx,
+  studyId: string,
+  change: (sources: ScheduleSources) => ScheduleSources,
+): Promise<ScheduleDryRun> {
+  const policy = await currentPolicy(tx, studyId);
+  const run: ScheduleDryRun = { total: 0, schedules: 0, examples: [] };
+  for await (const { row, inputs } of everyEnrolled(tx, studyId, change(await readScheduleSources(tx, studyId)))) {
+    const { participant_id, participant_code } = row;
+    run.total += 1;
+    const next = reschedule(policy, factsOf(row, policy), inputs, (identity) => visitKey(participant_id, identity));
+    if (next === null) continue;
+    run.schedules += 1;
+    if (run.examples.length < MOST_EXAMPLES) run.examples.push({ participant_id, participant_code });
+  }
+  return run;
+}
+
+interface Enrolled {
+  row: Awaited<ReturnType<typeof readFacts>>[number];
+  inputs: ScheduleInputs;
+}
+/** Everybody who is enrolled, with the facts of a decision and what the next schedule would be made from. */
+async function* everyEnrolled(tx: Tx, studyId: string, sources: ScheduleSources): AsyncGenerator<Enrolled> {
   for (let after = '00000000-0000-0000-0000-000000000000'; ;) {
     const ids: string[] = await tx('participants')
       .where({ study_id: studyId, status: 'enrolled' })
@@ -68,30 +137,11 @@ export async function dryRunPolicy(tx: Tx, studyId: string, policy: Policy): Pro
       .orderBy('id')
       .limit(BATCH)
       .pluck('id');
-    if (ids.length === 0) return run;
+    if (ids.length === 0) return;
     after = ids.at(-1)!;
     const rows = await readFacts(tx, ids);
     const inputs = await readScheduleInputs(tx, studyId, ids, sources);
-    for (const row of rows) {
-      const id = row.participant_id;
-      const { decision, schedule } = reanchor(policy, factsOf(row, policy), inputs.get(id)!, (identity) =>
-        visitKey(id, identity),
-      );
-      const outcome = outcomeOf(decision.result);
-      run.total += 1;
-      run.counts[outcome] += 1;
-      if (decision.transitions.length > 0) run.would_change += 1;
-      if (outcome !== 'unchanged') example(outcome, id);
-      if (schedule !== null) {
-        run.schedules_regenerated += 1;
-        example('schedules_regenerated', id);
-        const { current_date } = inputs.get(id)!;
-        if (decision.transitions.length === 0 && current_date !== null && current_date !== schedule.date) {
-          run.moved_by_earlier_override += 1;
-          example('moved_by_earlier_override', id);
-        }
-      }
-    }
+    for (const row of rows) yield { row, inputs: inputs.get(row.participant_id)! };
   }
 }
 

@@ -70,17 +70,23 @@ export interface SavedPolicy {
   change_id: string | null;
 }
 
-/** Makes a policy the study's next version; older ones stay readable. The same policy again is no new version. */
+/**
+ * Makes a policy the study's next version; older ones stay readable. The same policy again is no new version.
+ * @param seen the version that whoever changes it has seen
+ * @throws 409 STALE where another one is in force meanwhile
+ */
 export async function savePolicy(
   { tx, audit, actor, context }: Change,
   studyId: string,
   policy: Policy,
+  seen?: number,
 ): Promise<SavedPolicy> {
   const study = await tx('studies')
     .where({ id: studyId })
     .forNoKeyUpdate()
     .first('policy_version', tx.raw(`config->'enrollment_date_policy' as policy`));
   const first = study.policy === null;
+  if (seen !== undefined && seen !== Number(study.policy_version)) throw problem('STALE');
   if (!first && sameJson(study.policy, policy))
     return { policy, policy_version: study.policy_version, change_id: null };
   const policyVersion = first ? 1 : Number(study.policy_version) + 1;

@@ -4,7 +4,8 @@ import type { Listed, Page } from '../client/paging.js';
 import { execute, query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-const COLUMNS = `id, study_code, study_name, description, status, start_date, end_date, timezone, integration_mode,
+/** What is shown of a study. */
+export const STUDY_COLUMNS = `id, study_code, study_name, description, status, start_date, end_date, timezone, integration_mode,
   datacapture_enabled, consent_mode, config, created_at, updated_at`;
 export type StudyRecord = Pick<
   Study,
@@ -37,7 +38,7 @@ export function listStudies(
   return page(
     tx,
     found,
-    COLUMNS,
+    STUDY_COLUMNS,
     filter,
     { study_code: 'study_code', study_name: 'study_name', created_at: 'created_at', start_date: 'start_date' },
     'id',
@@ -58,7 +59,7 @@ export async function studyById(tx: Tx, id: string, lock?: StudyLock): Promise<S
   const found = tx('studies').where({ id });
   if (lock === 'change') void found.forNoKeyUpdate();
   if (lock === 'contents') void found.forUpdate();
-  return found.first(tx.raw(COLUMNS)) as Promise<StudyRecord | undefined>;
+  return found.first(tx.raw(STUDY_COLUMNS)) as Promise<StudyRecord | undefined>;
 }
 
 /** Inserts a study under an id of the caller's making, which the transaction is put in scope of. */

@@ -74,7 +74,7 @@ describe('the console’s page of a capture system', function () {
   it('shows a running sync with its bar, and a second press starts no second one', async () => {
     const study = await stage.study();
     load(study, [row('1')]);
-    stage.simulator.control.setFaults([{ project_id: Number(study.projectId), delay_ms: 3_000 }]);
+    stage.simulator.control.setFaults([{ project_id: Number(study.projectId), latency_ms: 3_000 }]);
     const by = await visitor((await manager(study.id)).email);
     const from = `/console/capture/${study.id}`;
     expect((await by.post(from, `${from}/sync`, {})).status).to.equal(303);

@@ -111,7 +111,7 @@ describe('an enrollment-date policy in words', () => {
       'A date that somebody enters (priority 9)',
     ]);
     expect(policyInWords(completePolicy({ anchor_type: 'consent', sources: [] }), en)[1]).to.deep.include({
-      sentences: [en.impliedSources, en.order],
+      sentences: [en.impliedSources],
       steps: ['The day of the signed consent (priority 1)'],
     });
   });

@@ -185,9 +185,9 @@ function Failures({ view: { study, failures } }: { view: Pick<CaptureView, 'stud
         { title: capture.event, cell: ({ datacapture_event }) => <bdi>{datacapture_event ?? '–'}</bdi> },
         {
           title: capture.reason,
-          cell: ({ error_type, message }) => (
+          cell: ({ error_type, message, attempts }) => (
             <div>
-              {error_type && capture.reasons[error_type]}
+              {error_type && capture.reasons[error_type]} <span class="quiet">({capture.attempts(attempts)})</span>
               {message && (
                 <p class="typed-text quiet" dir="auto">
                   {message}
@@ -196,7 +196,6 @@ function Failures({ view: { study, failures } }: { view: Pick<CaptureView, 'stud
             </div>
           ),
         },
-        { title: capture.attempts, numeric: true, cell: ({ attempts }) => attempts },
         { title: capture.failedAt, cell: ({ failed_at }) => <Instant value={failed_at} /> },
         {
           title: capture.again,

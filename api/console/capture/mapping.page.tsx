@@ -77,7 +77,9 @@ export function EventMapping({
   batteries: Record<number, string>;
 }) {
   const { capture } = useUi().words;
-  const rows = Object.entries(mapping).map(([event, entry]) => ({ event, ...entry }));
+  const rows = Object.entries(mapping)
+    .map(([event, entry]) => ({ event, ...entry }))
+    .sort((a, b) => a.target_day - b.target_day);
   return (
     <section>
       <h2>{capture.events}</h2>

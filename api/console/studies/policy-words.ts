@@ -41,7 +41,10 @@ function whatItIs({ anchor_type, custom_anchor_definition: custom, time_precisio
 function sources(policy: Policy, words: PolicyWords): Pick<PolicySection, 'sentences' | 'steps'> {
   const steps = sourcesInOrder(policy).map((source) => sourceLine(source, words));
   if (steps.length === 0) return { sentences: [words.noSources] };
-  return { sentences: some(policy.sources.length === 0 && words.impliedSources, words.order), steps };
+  return {
+    sentences: some(policy.sources.length === 0 && words.impliedSources, steps.length > 1 && words.order),
+    steps,
+  };
 }
 
 function sourceLine({ type, priority, is_active, form_mapping, computed_rule }: PolicySource, words: PolicyWords) {
@@ -85,7 +88,7 @@ function finality({ prerequisites, schedule_on_provisional }: Policy, words: Pol
   if (rule !== undefined) needed.push(words.prerequisiteRule(rule));
   return [
     needed.length === 0 ? words.requiresNothing : words.requires(needed),
-    words.untilThen[yes(schedule_on_provisional)],
+    words.provisional[yes(schedule_on_provisional)],
   ];
 }
 

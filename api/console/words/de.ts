@@ -6,6 +6,8 @@ import { de as pager } from './pager.js';
 import { de as users } from './users.js';
 import { de as reports } from './reports.js';
 import { refusals, rules } from './refusals.js';
+import { de as policy } from './policy.js';
+import { de as studies } from './studies.js';
 import type { Words } from './en.js';
 import { de as inbox } from './inbox.js';
 import { de as today } from './today.js';
@@ -211,4 +213,6 @@ export const de: Words = {
   pager,
   reports,
   users,
+  policy,
+  studies,
 };

@@ -9,6 +9,8 @@ import { refusals, rules } from './refusals.js';
 import { en as inbox } from './inbox.js';
 import { en as today } from './today.js';
 
+import { en as policy } from './policy.js';
+import { en as studies } from './studies.js';
 interface ProblemWords {
   title: string;
   what: string;
@@ -200,6 +202,8 @@ export const en = {
   pager,
   reports,
   users,
+  policy,
+  studies,
 };
 
 export type Words = typeof en;

@@ -83,7 +83,8 @@ export const en = {
   customWarning: (name: string, id: string, expression: string, says: string) =>
     `Rule “${name}” (${id}): ${expression}. Where it is broken, the date is taken with the warning “${says}”.`,
   noCustomRules: 'There are no rules of the study’s own.',
-  requires: (what: readonly string[]) => `A date is final when there is ${list(what, 'and')}.`,
+  requires: (what: readonly string[]) =>
+    `A date is final when there is ${list(what, 'and')}. Until then it is provisional.`,
   requiresNothing: 'A date is final at once.',
   prerequisites: {
     require_consent_signed: 'a signed consent',
@@ -92,9 +93,9 @@ export const en = {
     require_baseline_visit: 'a completed baseline visit',
   },
   prerequisiteRule: (expression: string) => `this rule must hold as well: ${expression}`,
-  untilThen: {
-    true: 'Until then it is provisional. The schedule is made of the provisional date already.',
-    false: 'Until then it is provisional. There is no schedule before the date is final.',
+  provisional: {
+    true: 'A provisional date has a schedule already.',
+    false: 'A provisional date has no schedule yet.',
   },
   roles: {
     admin: 'admins',
@@ -231,7 +232,8 @@ export const de: typeof en = {
   customWarning: (name, id, expression, says) =>
     `Regel „${name}“ (${id}): ${expression}. Ist sie verletzt, wird das Datum genommen, mit der Warnung „${says}“.`,
   noCustomRules: 'Eigene Regeln der Studie gibt es nicht.',
-  requires: (what) => `Ein Datum ist endgültig, wenn es Folgendes gibt: ${list(what, 'und')}.`,
+  requires: (what) =>
+    `Ein Datum ist endgültig, wenn es Folgendes gibt: ${list(what, 'und')}. Bis dahin ist es vorläufig.`,
   requiresNothing: 'Ein Datum ist sofort endgültig.',
   prerequisites: {
     require_consent_signed: 'eine unterschriebene Einwilligung',
@@ -240,19 +242,19 @@ export const de: typeof en = {
     require_baseline_visit: 'eine abgeschlossene Baseline-Visite',
   },
   prerequisiteRule: (expression) => `diese Regel muss ebenfalls gelten: ${expression}`,
-  untilThen: {
-    true: 'Bis dahin ist es vorläufig. Der Plan entsteht schon aus dem vorläufigen Datum.',
-    false: 'Bis dahin ist es vorläufig. Es gibt keinen Plan, bevor das Datum endgültig ist.',
+  provisional: {
+    true: 'Ein vorläufiges Datum hat schon einen Plan.',
+    false: 'Ein vorläufiges Datum hat noch keinen Plan.',
   },
   roles: {
-    admin: 'Admin',
+    admin: 'Administration',
     researcher: 'Forschung',
     coordinator: 'Koordination',
-    investigator: 'Prüfarzt',
+    investigator: 'Prüfärztinnen und Prüfärzte',
     data_manager: 'Datenmanagement',
   },
   canSet: (roles) =>
-    roles.length === 0 ? 'Niemand darf ein Datum eintragen.' : `Ein Datum tragen ein: ${list(roles, 'und')}.`,
+    roles.length === 0 ? 'Niemand darf ein Datum eintragen.' : `Ein Datum tragen ein: ${roles.join(', ')}.`,
   participantSets: {
     true: 'Teilnehmende dürfen es im Portal selbst eintragen.',
     false: 'Teilnehmende dürfen es nicht selbst eintragen.',
@@ -260,13 +262,13 @@ export const de: typeof en = {
   canOverride: (roles) =>
     roles.length === 0
       ? 'Niemand darf ein endgültiges Datum ersetzen.'
-      : `Ein endgültiges Datum ersetzen: ${list(roles, 'und')}.`,
+      : `Ein endgültiges Datum ersetzen: ${roles.join(', ')}.`,
   needsReason: { true: 'Das Ersetzen braucht einen Grund.', false: 'Das Ersetzen braucht keinen Grund.' },
   needsApproval: {
     true: 'Eine andere Person muss es freigeben.',
     false: 'Es gilt sofort, ohne Freigabe.',
   },
-  approvers: (roles) => `Es geben frei: ${list(roles, 'und')}.`,
+  approvers: (roles) => `Es geben frei: ${roles.join(', ')}.`,
   approversAsOverride: 'Es geben die Rollen frei, die ersetzen dürfen.',
   timeout: (hours) =>
     hours % 24 === 0

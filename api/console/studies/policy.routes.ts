@@ -1,0 +1,110 @@
+import { h } from 'preact';
+import { acceptPolicy, savePolicy } from '../../studies/policy.service.js';
+import { dryRunWithCodes } from '../../studies/policy-dry-run.service.js';
+import { reanchoring } from '../../studies/reanchorings.js';
+import type { ReanchoringView } from '../../studies/reanchorings.js';
+import type { Dependencies } from '../../dependencies.js';
+import { inStudy, staff } from '../../http/access.js';
+import { Type, oneOf, text } from '../../http/common.schemas.js';
+import { Problem, problem } from '../../http/errors.js';
+import { consoleForm, consolePage } from '../html/page.js';
+import { redirect } from '../html/render.js';
+import type { Ui } from '../html/ui.js';
+import { ChangePage, ChangeProgress, PolicyPage } from './policy.page.js';
+import { loadStudy } from './studies.service.js';
+
+const path = '/console/studies/{study_id}/policy';
+const change = '/console/studies/{study_id}/changes/{change_id}';
+
+/** The policy that was typed. @throws 422 where it is not JSON */
+function policyIn(form: URLSearchParams, { words }: Ui): unknown {
+  try {
+    return JSON.parse(form.get('policy')!) as unknown;
+  } catch (fault) {
+    const message = `${words.studies.invalidJson} ${(fault as Error).message}`;
+    throw problem('VALIDATION_FAILED', {
+      detail: message,
+      errors: [{ path: 'policy', code: 'INVALID_JSON', message }],
+      cause: fault,
+    });
+  }
+}
+
+/** How far a change is; undefined where it is done and forgotten. */
+async function changeOf(services: Dependencies, studyId: string, id: string): Promise<ReanchoringView | undefined> {
+  try {
+    return await reanchoring(services, studyId, id);
+  } catch (fault) {
+    if (fault instanceof Problem && fault.status === 404) return undefined;
+    throw fault;
+  }
+}
+
+export const policyPages = [
+  consolePage({
+    path,
+    summary: 'Show the enrollment-date policy in words and as JSON',
+    access: staff.configure,
+    transaction: 'read',
+    view: async ({ tx, actor, params, ui }) => {
+      const view = await loadStudy(tx, actor, params.study_id.toLowerCase());
+      return { title: ui.words.studies.policyTitle, content: h(PolicyPage, { view }) };
+    },
+  }),
+  consoleForm({
+    path,
+    summary: 'Show what another enrollment-date policy would change, or save it',
+    access: staff.configure,
+    transaction: 'change',
+    fields: Type.Object({
+      policy: text(500_000, 1),
+      policy_version: Type.String({ pattern: '^[0-9]{1,9}$' }),
+      do: oneOf('try', 'save'),
+    }),
+    submit: async ({ tx, audit, actor, context, params, form, ui }) => {
+      const studyId = params.study_id.toLowerCase();
+      const policy = acceptPolicy(policyIn(form, ui));
+      if (form.get('do') === 'try') {
+        const trial = await dryRunWithCodes(tx, studyId, policy);
+        const view = await loadStudy(tx, actor, studyId);
+        const content = h(PolicyPage, { view, trial, text: form.get('policy')! });
+        return { title: ui.words.studies.policyTitle, content };
+      }
+      const seen = Number(form.get('policy_version'));
+      const { change_id } = await savePolicy({ tx, audit, actor, context }, studyId, policy, seen);
+      return redirect(
+        change_id === null
+          ? `/console/studies/${studyId}?said=saved`
+          : `/console/studies/${studyId}/changes/${encodeURIComponent(change_id)}`,
+      );
+    },
+    again: async ({ read, params, form, fault, ui }) => {
+      const view = await read((tx, actor) => loadStudy(tx, actor, params.study_id.toLowerCase()));
+      const content = h(PolicyPage, { view, fault, text: form.get('policy') ?? '' });
+      return { title: ui.words.studies.policyTitle, content };
+    },
+  }),
+  consolePage({
+    path: change,
+    summary: 'Show how far a change of a study is',
+    access: inStudy(),
+    view: async ({ services, params, ui }) => {
+      const studyId = params.study_id.toLowerCase();
+      const found = await changeOf(services, studyId, params.change_id);
+      const content = h(ChangePage, { studyId, changeId: params.change_id, change: found });
+      return { title: ui.words.studies.changeTitle, content };
+    },
+  }),
+  consolePage({
+    path: `${change}/progress`,
+    summary: 'Show how far a change of a study is, as a part',
+    access: inStudy(),
+    background: true,
+    view: async ({ services, params, ui }) => {
+      const studyId = params.study_id.toLowerCase();
+      const found = await changeOf(services, studyId, params.change_id);
+      const content = h(ChangeProgress, { studyId, changeId: params.change_id, change: found });
+      return { title: ui.words.studies.changeTitle, fragment: true, content };
+    },
+  }),
+];

@@ -1,0 +1,82 @@
+import { EmptyState } from '../html/empty-state.js';
+import { Table } from '../html/table.js';
+import { useUi } from '../html/ui.js';
+import { PAGE, mayConfigure } from './studies.service.js';
+import type { ListedStudy, StudyList } from './studies.service.js';
+
+/** The studies of the user. */
+export function StudiesPage({ list: { items, total, skip, search } }: { list: StudyList }) {
+  const { words, user } = useUi();
+  const { studies } = words;
+  const creates = mayConfigure(user?.role);
+  const narrowed = search !== undefined && search !== '';
+  if (total === 0 && !narrowed)
+    return (
+      <>
+        <h1>{studies.title}</h1>
+        <EmptyState title={studies.empty}>{creates ? studies.emptyWhat : studies.emptyOthers}</EmptyState>
+        {creates && (
+          <p class="after-empty">
+            <a class="button primary" href="/console/studies/new">
+              {studies.create}
+            </a>
+          </p>
+        )}
+      </>
+    );
+  const at = (to: number) =>
+    `/console/studies?${new URLSearchParams({ ...(narrowed && { search }), skip: String(to) }).toString()}`;
+  return (
+    <>
+      <div class="head-line">
+        <h1>{studies.title}</h1>
+        {creates && (
+          <a class="button primary" href="/console/studies/new">
+            {studies.create}
+          </a>
+        )}
+      </div>
+      <form method="get" action="/console/studies" class="search-line" role="search">
+        <label for="search">{studies.search}</label>
+        <input id="search" type="search" name="search" value={search} maxlength={200} />
+        <button>{studies.find}</button>
+      </form>
+      {total === 0 ? (
+        <p>
+          {studies.nothingFound} <a href="/console/studies">{studies.showAll}</a>
+        </p>
+      ) : (
+        <Table<ListedStudy>
+          caption={studies.caption(total)}
+          rows={items}
+          rowKey={({ id }) => id}
+          columns={[
+            {
+              title: studies.code,
+              head: true,
+              cell: ({ id, study_code }) => (
+                <a href={`/console/studies/${id}`}>
+                  <bdi>{study_code}</bdi>
+                </a>
+              ),
+            },
+            { title: studies.name, cell: ({ study_name }) => <bdi>{study_name}</bdi> },
+            {
+              title: studies.status,
+              cell: ({ status }) => (
+                <span class={`tag ${status === 'active' ? 'approved' : ''}`}>{studies.statuses[status]}</span>
+              ),
+            },
+            { title: studies.participants, numeric: true, cell: ({ participants }) => participants },
+          ]}
+        />
+      )}
+      {total > PAGE && (
+        <p class="pages">
+          {skip > 0 && <a href={at(Math.max(0, skip - PAGE))}>{studies.less}</a>}
+          {skip + PAGE < total && <a href={at(skip + PAGE)}>{studies.more}</a>}
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,193 @@
+import type { VisitWindow } from '../../../db/models/records.js';
+import type { ScheduleDryRun } from '../../studies/policy-dry-run.service.js';
+import type { Problem } from '../../http/errors.js';
+import { LOCALES } from '../html/dates.js';
+import { Field, Form, Notice, errorOf } from '../html/form.js';
+import { versionOf } from '../html/form-version.js';
+import { Select } from '../html/select.js';
+import { useUi } from '../html/ui.js';
+import { Examples } from './policy.page.js';
+import { Refusal } from './settings.page.js';
+import type { StudyView } from './studies.service.js';
+
+/** A window's fields as they are typed. */
+export const windowFields = [
+  'code',
+  'name',
+  'battery_id',
+  'target_day',
+  'window_before',
+  'window_after',
+  'is_baseline',
+  'datacapture_event',
+  'sort_order',
+] as const;
+export type TypedWindow = Partial<Record<(typeof windowFields)[number], string>>;
+
+/** A visit window to add or to change, and what that would move. */
+export function WindowPage({
+  view: { study, batteries },
+  window,
+  typed,
+  trial,
+  fault,
+}: {
+  view: StudyView;
+  /** Not set: a new one. */
+  window?: VisitWindow | undefined;
+  typed?: TypedWindow;
+  trial?: ScheduleDryRun;
+  fault?: Problem;
+}) {
+  const { studies } = useUi().words;
+  const at = `/console/studies/${study.id}`;
+  const action = `${at}/windows/${window?.id ?? 'new'}`;
+  const isBaseline = typed ? typed.is_baseline !== undefined : window?.is_baseline === true;
+  const value = (name: keyof TypedWindow): string => typed?.[name] ?? String(window?.[name] ?? '');
+  const number = { required: true, inputMode: 'numeric' as const, maxLength: 8 };
+  return (
+    <>
+      <p class="crumbs">
+        <a href={`${at}#windows`}>{studies.toStudy}</a>
+      </p>
+      <h1>{window ? studies.changeWindow : studies.addWindow}</h1>
+      <Refusal fault={fault} fields={windowFields} />
+      {trial && <WouldMove trial={trial} />}
+      <section class="card">
+        <Form action={action}>
+          {window && <input type="hidden" name="version" value={versionOf(window)} />}
+          <Field
+            name="code"
+            label={studies.code}
+            value={value('code')}
+            error={errorOf(fault, 'code') ?? (fault?.code === 'WINDOW_CODE_TAKEN' ? fault.message : undefined)}
+            required
+            maxLength={64}
+          />
+          <Field
+            name="name"
+            label={studies.windowName}
+            value={value('name')}
+            error={errorOf(fault, 'name')}
+            required
+            maxLength={300}
+          />
+          <div class="columns">
+            <Field
+              name="target_day"
+              label={studies.day}
+              hint={studies.dayHint}
+              value={value('target_day')}
+              error={errorOf(fault, 'target_day')}
+              required
+              maxLength={8}
+            />
+            <Field
+              name="window_before"
+              label={studies.before}
+              value={value('window_before') || '0'}
+              error={errorOf(fault, 'window_before')}
+              {...number}
+            />
+            <Field
+              name="window_after"
+              label={studies.after}
+              value={value('window_after') || '7'}
+              error={errorOf(fault, 'window_after')}
+              {...number}
+            />
+          </div>
+          <Select
+            name="battery_id"
+            label={studies.battery}
+            value={value('battery_id')}
+            options={[
+              ['', studies.noBattery],
+              ...batteries
+                .filter(({ status, id }) => status !== 'retired' || id === window?.battery_id)
+                .map(({ id, name }) => [String(id), name] as const),
+            ]}
+          />
+          <Field
+            name="datacapture_event"
+            label={studies.event}
+            value={value('datacapture_event')}
+            error={errorOf(fault, 'datacapture_event')}
+            maxLength={200}
+          />
+          <label class="check">
+            <input type="checkbox" name="is_baseline" value="1" checked={isBaseline} /> {studies.baseline}
+          </label>
+          <input type="hidden" name="sort_order" value={value('sort_order') || '0'} />
+          <p class="buttons">
+            <button class={trial ? undefined : 'primary'} name="do" value="try">
+              {studies.tryWindow}
+            </button>
+            <button class={trial ? 'primary' : undefined} name="do" value="save">
+              {studies.save}
+            </button>
+            {window && (
+              <a class="button" href={`${action}/delete`}>
+                {studies.remove}
+              </a>
+            )}
+          </p>
+        </Form>
+      </section>
+    </>
+  );
+}
+
+/** What deleting a window would do, and the button that does it. */
+export function DeleteWindowPage({
+  studyId,
+  window,
+  trial,
+  fault,
+}: {
+  studyId: string;
+  window: VisitWindow;
+  trial: ScheduleDryRun;
+  fault?: Problem;
+}) {
+  const { studies } = useUi().words;
+  const at = `/console/studies/${studyId}`;
+  return (
+    <>
+      <p class="crumbs">
+        <a href={`${at}#windows`}>{studies.toStudy}</a>
+      </p>
+      <h1>
+        {studies.deleteWindow}: <bdi>{window.name}</bdi>
+      </h1>
+      {fault?.code === 'WINDOW_IN_USE' ? (
+        <Notice kind="alert">{studies.inUse}</Notice>
+      ) : (
+        <Refusal fault={fault} fields={[]} />
+      )}
+      <p>{studies.removeWhat}</p>
+      <WouldMove trial={trial} />
+      <Form action={`${at}/windows/${window.id}/delete`}>
+        <input type="hidden" name="version" value={versionOf(window)} />
+        <button class="danger">{studies.remove}</button>
+      </Form>
+    </>
+  );
+}
+
+function WouldMove({ trial: { total, schedules, examples } }: { trial: ScheduleDryRun }) {
+  const { words, language } = useUi();
+  const { studies } = words;
+  const count = (n: number) => n.toLocaleString(LOCALES[language]);
+  if (total === 0) return <Notice title={studies.dryRun}>{studies.nobody}</Notice>;
+  return (
+    <Notice title={studies.wouldPlan(count(schedules), count(total))}>
+      {examples.length > 0 && (
+        <>
+          {studies.examples}:{' '}
+          <Examples of={examples.slice(0, 5).map((one) => ({ id: one.participant_id, code: one.participant_code }))} />
+        </>
+      )}
+    </Notice>
+  );
+}

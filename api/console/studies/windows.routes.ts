@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto';
+import { h } from 'preact';
+import type { Static } from 'typebox';
+import type { Tx } from '../../../db/client/database.js';
+import type { VisitWindow } from '../../../db/models/records.js';
+import type { WindowRow } from '../../../db/scheduling/schedules.queries.js';
+import { staff } from '../../http/access.js';
+import { problem } from '../../http/errors.js';
+import { check } from '../../http/validation/validation.js';
+import { NewVisitWindow, VisitWindowChange } from '../../scheduling/schedules.schemas.js';
+import { changeWindow, createWindow, getWindowOrThrow, removeWindow } from '../../scheduling/windows.service.js';
+import { dryRunSchedules } from '../../studies/policy-dry-run.service.js';
+import type { ScheduleDryRun } from '../../studies/policy-dry-run.service.js';
+import { unchangedSince } from '../html/form-version.js';
+import { consoleForm, consolePage } from '../html/page.js';
+import { redirect } from '../html/render.js';
+import { typedFields } from './studies.routes.js';
+import { loadStudy } from './studies.service.js';
+import { DeleteWindowPage, WindowPage, windowFields } from './windows.page.js';
+
+const list = '/console/studies/{study_id}/windows';
+const one = `${list}/{window_id}` as const;
+type Given = Omit<Static<typeof NewVisitWindow>, 'study_id'>;
+
+/** A window as it was typed: what is no number stays a text, and the schema says so. */
+function windowIn(form: URLSearchParams): Given {
+  const said = (name: string) => form.get(name)?.trim() ?? '';
+  const number = (name: string) => (/^-?\d{1,8}$/.test(said(name)) ? Number(said(name)) : said(name));
+  const orNull = <T>(name: string, value: T) => (said(name) === '' ? null : value);
+  return {
+    code: said('code'),
+    name: said('name'),
+    battery_id: orNull('battery_id', number('battery_id')),
+    target_day: number('target_day'),
+    window_before: number('window_before'),
+    window_after: number('window_after'),
+    is_baseline: form.get('is_baseline') !== null,
+    datacapture_event: orNull('datacapture_event', said('datacapture_event')),
+    sort_order: number('sort_order'),
+  } as Given;
+}
+
+/** What the plan would be with this window in the place of the one with its id, or beside the others. */
+const trialOf = (tx: Tx, studyId: string, id: string, given: Given): Promise<ScheduleDryRun> =>
+  dryRunSchedules(tx, studyId, (sources) => {
+    const kept = sources.windows.filter((window) => window.id !== id);
+    const tried = { ...given, id } as WindowRow;
+    return { ...sources, windows: [...kept, tried].sort(inOrder) };
+  });
+/** As the plan reads them. */
+const inOrder = (a: WindowRow, b: WindowRow): number =>
+  a.sort_order - b.sort_order || a.target_day - b.target_day || (a.code < b.code ? -1 : 1);
+
+const withoutWindow = (tx: Tx, studyId: string, id: string): Promise<ScheduleDryRun> =>
+  dryRunSchedules(tx, studyId, (sources) => ({
+    ...sources,
+    windows: sources.windows.filter((window) => window.id !== id),
+  }));
+
+/** @throws 404 also for a window of another study */
+async function windowOf(tx: Tx, params: { study_id: string; window_id: string }): Promise<VisitWindow> {
+  const window = await getWindowOrThrow(tx, params.window_id.toLowerCase());
+  if (window.study_id !== params.study_id.toLowerCase())
+    throw problem('NOT_FOUND', { detail: 'There is no such visit window.' });
+  return window;
+}
+
+const toChange = (studyId: string, changeId: string) => redirect(`/console/studies/${studyId}/changes/${changeId}`);
+
+export const windowPages = [
+  consolePage({
+    path: `${list}/new`,
+    summary: 'Show the form of a new visit window',
+    access: staff.configure,
+    transaction: 'read',
+    view: async ({ tx, actor, params, ui }) => {
+      const view = await loadStudy(tx, actor, params.study_id.toLowerCase());
+      return { title: ui.words.studies.addWindow, content: h(WindowPage, { view }) };
+    },
+  }),
+  consoleForm({
+    path: `${list}/new`,
+    summary: 'Show what a new visit window would move, or add it',
+    access: staff.configure,
+    transaction: 'change',
+    submit: async ({ tx, audit, actor, context, params, form, ui }) => {
+      const studyId = params.study_id.toLowerCase();
+      const given = windowIn(form);
+      check(NewVisitWindow, given, 'body');
+      if (form.get('do') !== 'save') {
+        const trial = await trialOf(tx, studyId, randomUUID(), given);
+        const view = await loadStudy(tx, actor, studyId);
+        const content = h(WindowPage, { view, trial, typed: typedFields(form, windowFields) });
+        return { title: ui.words.studies.addWindow, content };
+      }
+      const changeId = randomUUID();
+      await createWindow({ tx, audit, actor, context }, studyId, given, changeId);
+      return toChange(studyId, changeId);
+    },
+    again: async ({ read, params, form, fault, ui }) => {
+      const view = await read((tx, actor) => loadStudy(tx, actor, params.study_id.toLowerCase()));
+      const content = h(WindowPage, { view, fault, typed: typedFields(form, windowFields) });
+      return { title: ui.words.studies.addWindow, content };
+    },
+  }),
+  consolePage({
+    path: one,
+    summary: 'Show a visit window as a form',
+    access: staff.configure,
+    transaction: 'read',
+    view: async ({ tx, actor, params, ui }) => {
+      const view = await loadStudy(tx, actor, params.study_id.toLowerCase());
+      const content = h(WindowPage, { view, window: await windowOf(tx, params) });
+      return { title: ui.words.studies.changeWindow, content };
+    },
+  }),
+  consoleForm({
+    path: one,
+    summary: 'Show what another visit window would move, or save it',
+    access: staff.configure,
+    transaction: 'change',
+    submit: async ({ tx, audit, actor, context, params, form, ui }) => {
+      const studyId = params.study_id.toLowerCase();
+      const window = await windowOf(tx, params);
+      const given = windowIn(form);
+      check(VisitWindowChange, given, 'body');
+      if (form.get('do') !== 'save') {
+        unchangedSince(form)(window);
+        const trial = await trialOf(tx, studyId, window.id, given);
+        const view = await loadStudy(tx, actor, studyId);
+        const content = h(WindowPage, { view, window, trial, typed: typedFields(form, windowFields) });
+        return { title: ui.words.studies.changeWindow, content };
+      }
+      const changeId = randomUUID();
+      await changeWindow({ tx, audit, actor, context }, window.id, given, unchangedSince(form), changeId);
+      return toChange(studyId, changeId);
+    },
+    again: async ({ read, params, form, fault, ui }) => {
+      const typed = typedFields(form, windowFields);
+      const { view, window } = await read(async (tx, actor) => ({
+        view: await loadStudy(tx, actor, params.study_id.toLowerCase()),
+        window: await windowOf(tx, params),
+      }));
+      return { title: ui.words.studies.changeWindow, content: h(WindowPage, { view, window, fault, typed }) };
+    },
+  }),
+  consolePage({
+    path: `${one}/delete`,
+    summary: 'Show what deleting a visit window would move',
+    access: staff.configure,
+    transaction: 'read',
+    view: async ({ tx, params, ui }) => {
+      const studyId = params.study_id.toLowerCase();
+      const window = await windowOf(tx, params);
+      const trial = await withoutWindow(tx, studyId, window.id);
+      return { title: ui.words.studies.deleteWindow, content: h(DeleteWindowPage, { studyId, window, trial }) };
+    },
+  }),
+  consoleForm({
+    path: `${one}/delete`,
+    summary: 'Delete a visit window',
+    access: staff.configure,
+    transaction: 'change',
+    submit: async ({ tx, audit, actor, context, params, form }) => {
+      const changeId = randomUUID();
+      const { id } = await windowOf(tx, params);
+      await removeWindow({ tx, audit, actor, context }, id, unchangedSince(form), changeId);
+      return toChange(params.study_id.toLowerCase(), changeId);
+    },
+    again: async ({ read, params, fault, ui }) => {
+      const studyId = params.study_id.toLowerCase();
+      const content = await read(async (tx) => {
+        const window = await windowOf(tx, params);
+        return h(DeleteWindowPage, { studyId, window, fault, trial: await withoutWindow(tx, studyId, window.id) });
+      });
+      return { title: ui.words.studies.deleteWindow, content };
+    },
+  }),
+];
