@@ -86,6 +86,8 @@ export default tseslint.config(
         history: 'readonly',
         navigator: 'readonly',
         fetch: 'readonly',
+        FormData: 'readonly',
+        URL: 'readonly',
         URLSearchParams: 'readonly',
         Intl: 'readonly',
         window: 'readonly',

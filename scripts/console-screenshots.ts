@@ -61,6 +61,8 @@ try {
       }
       const answer = await page.goto(`${browser.base}${path}`, { waitUntil: 'networkidle0' });
       if (answer?.status() !== 200) throw new Error(`${path} answered ${answer?.status()}`);
+      // It leads to another page, which is drawn for itself.
+      if (new URL(page.url()).pathname !== path) continue;
       const long = Number(await page.evaluate('document.documentElement.scrollHeight'));
       const file = join(values.out, fileOf(name, look));
       const height = Math.max(HEIGHT, Math.min(long, MOST_PX));

@@ -64,14 +64,18 @@ export async function listCheckpoints(
   const of = tx('audit_checkpoints').modify((query) => {
     if (chain) void query.where({ chain });
   });
-  const items = await of
+  const rows = (await of
     .clone()
-    .select(tx.raw(STATED))
+    // Counted once, in the same round trip.
+    .select(tx.raw(STATED), of.clone().count('*').as('total'))
     .orderBy([{ column: 'created_at', order: 'desc' }, { column: 'id' }])
     .offset(skip)
-    .limit(limit);
-  const [count] = await of.clone().count({ n: '*' });
-  return { items, total: Number(count?.n ?? 0) };
+    .limit(limit)) as (Omit<StoredCheckpoint, 'witness' | 'peaks'> & { total: number })[];
+  if (rows.length === 0 && skip > 0) {
+    const [count] = await of.clone().count({ n: '*' });
+    return { items: [], total: Number(count?.n ?? 0) };
+  }
+  return { items: rows.map(({ total: _total, ...item }) => item), total: Number(rows[0]?.total ?? 0) };
 }
 
 export async function checkpointById(tx: Tx, id: string): Promise<StoredCheckpoint | undefined> {

@@ -1,5 +1,7 @@
 import { raw } from 'objection';
 import { RefreshToken } from '../models/identity.js';
+import { inOneTrip } from '../client/one-trip.js';
+import type { Statement } from '../client/one-trip.js';
 import { query } from '../client/query.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
@@ -200,15 +202,26 @@ export interface LoginSessionRow {
   ip_address: string | null;
 }
 
+const sessionsStatement = (userId: string): Statement => ({
+  sql: `select t.family_id as id, (select min(f.created_at) from refresh_tokens f where f.family_id = t.family_id) as created_at, t.created_at as last_used_at, t.expires_at, t.user_agent, t.ip_address
+     from refresh_tokens t where t.user_id = $1 and t.rotated_at is null and t.revoked_at is null and t.expires_at > now() order by t.created_at desc, t.id`,
+  values: [userId],
+});
+
 /** A user's logins that can still be refreshed, the one that was used last first. */
 export async function sessionsOf(tx: Tx, userId: string): Promise<LoginSessionRow[]> {
-  const rows = await query<LoginSessionRow>(
-    tx,
-    `select t.family_id as id, (select min(f.created_at) from refresh_tokens f where f.family_id = t.family_id) as created_at, t.created_at as last_used_at, t.expires_at, t.user_agent, t.ip_address
-     from refresh_tokens t where t.user_id = $1 and t.rotated_at is null and t.revoked_at is null and t.expires_at > now() order by t.created_at desc, t.id`,
-    [userId],
-  );
-  return rows;
+  const { sql, values } = sessionsStatement(userId);
+  return query<LoginSessionRow>(tx, sql, values);
+}
+
+/** A user with its open logins, in one round trip. */
+export async function userWithLogins(
+  tx: Tx,
+  id: string,
+): Promise<{ user: UserRow | undefined; logins: LoginSessionRow[] }> {
+  const { sql, bindings } = tx('users as u').where('u.id', id).select(tx.raw(COLUMNS)).toSQL().toNative();
+  const [users, logins] = await inOneTrip(tx, [{ sql, values: bindings as string[] }, sessionsStatement(id)]);
+  return { user: users![0] as UserRow | undefined, logins: logins as LoginSessionRow[] };
 }
 
 /** Whether the login is one of the user's that is still open. */

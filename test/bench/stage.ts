@@ -23,6 +23,12 @@ export interface Stage {
 
 /** No figure is to measure the rate limits: they are far above what the load generator reaches. */
 const GENEROUS = '100000000';
+/** Of every process of a stage: they count together. */
+export const UNLIMITED = {
+  RATE_LIMIT_PER_MINUTE: GENEROUS,
+  AUTH_RATE_LIMIT_PER_MINUTE: GENEROUS,
+  WEBHOOK_RATE_LIMIT_PER_MINUTE: GENEROUS,
+};
 
 /** The bare programs verify the same tokens. */
 export const TOKEN_SECRET = 'a secret of the bench, 32 characters and more';
@@ -39,9 +45,7 @@ create table if not exists bench.trials (
 /** Starts a service of the bench's own on free ports and a throw-away folder. */
 export async function setStage(): Promise<Stage> {
   const service = await startService({
-    RATE_LIMIT_PER_MINUTE: GENEROUS,
-    AUTH_RATE_LIMIT_PER_MINUTE: GENEROUS,
-    WEBHOOK_RATE_LIMIT_PER_MINUTE: GENEROUS,
+    ...UNLIMITED,
     ACCESS_TOKEN_MINUTES: '600',
     JWT_SECRET: TOKEN_SECRET,
     // The service's own sweep would take part of what a figure is about.

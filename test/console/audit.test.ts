@@ -38,10 +38,10 @@ describe('the console’s pages of the audit log', function () {
     expect(page.url()).to.include(`resource_id=${study.id}`);
     // A reason is what somebody typed: it is shown as text.
     const person = await newParticipant(stage.admin, study.id);
-    await stage.admin.expect(200, 'POST', `/api/participants/${person.id}/withdraw`, {
-      reason: '<script>x()</script>',
-    });
-    await page.goto(`${browser.base}/console/audit?resource_id=${person.id}&action=participant_withdrawn`);
+    const of = `/api/participants/${person.id}`;
+    await stage.admin.expect(200, 'POST', `${of}/withdraw`, { reason: 'moved away' });
+    await stage.admin.expect(200, 'POST', `${of}/reinstate`, { reason: '<script>x()</script>' });
+    await page.goto(`${browser.base}/console/audit?resource_id=${person.id}&action=participant_reinstated`);
     await page.click('td details summary');
     expect(await textOf(page, 'main')).to.include('<script>x()</script>');
     // What a person typed into a filter that fits nothing.

@@ -36,7 +36,7 @@ export const reportPages = [
     transaction: 'read',
     query: Type.Object(reportFilters),
     prefetch: ({ params }) => [versionOf(params.study_id)],
-    view: async ({ tx, services, params: { study_id }, query, prefetched, ui }) => {
+    view: async ({ tx, services, params: { study_id }, query, prefetched }) => {
       const question = { ...reportFilter(study_id, query), study: study_id };
       const study = await studyHead(tx, study_id);
       if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });

@@ -1,8 +1,8 @@
 import { h } from 'preact';
 import type { Tx } from '../../../db/client/database.js';
-import { listUsers, userById } from '../../../db/identity/users.queries.js';
+import { listUsers, userWithLogins } from '../../../db/identity/users.queries.js';
 import { studiesWithSites } from '../../../db/studies/sites.queries.js';
-import { endLoginsOf, inviteAgain, inviteUser, loginsOf } from '../../identity/account.service.js';
+import { endLoginsOf, inviteAgain, inviteUser } from '../../identity/account.service.js';
 import { resetMfa } from '../../identity/mfa.service.js';
 import { Invite, RoleName, UserChange, UserStatus } from '../../identity/users.schemas.js';
 import { changeUser } from '../../identity/users.service.js';
@@ -31,9 +31,9 @@ const asShown = (form: URLSearchParams) => (record: Record<string, unknown>) => 
 };
 
 async function shownUser(tx: Tx, id: string): Promise<UserShown> {
-  const user = await userById(tx, id);
+  const { user, logins } = await userWithLogins(tx, id);
   if (!user) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
-  return { user, logins: await loginsOf(tx, id), studies: await studiesWithSites(tx) };
+  return { user, logins, studies: await studiesWithSites(tx) };
 }
 
 type Refusal = Omit<AgainInput<string>, 'params'> & { params: { id: string } };
