@@ -111,7 +111,6 @@ export const folders: Record<string, string> = {
   'test/clients': 'clients that are generated from the contract go through the ten steps of docs/api.md',
   'test/clients/typescript-classes': 'the ten steps in TypeScript, by classes',
   'test/clients/typescript': 'the ten steps in TypeScript, by types',
-  'test/clients/python': 'the ten steps in Python',
   'test/clients/java': 'the ten steps in Java',
   'test/clients/go': 'the ten steps in Go',
   'test/contract': 'random calls by the contract alone, and what they need',

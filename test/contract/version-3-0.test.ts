@@ -32,6 +32,7 @@ const said: [string, unknown, unknown][] = [
     { type: ['string', 'null'], enum: ['a', null] },
     { type: 'string', enum: ['a', null], nullable: true },
   ],
+  ['words alone', { enum: ['a', 'b'] }, { type: 'string', enum: ['a', 'b'] }],
   ['one value', { type: 'string', const: 'a' }, { type: 'string', enum: ['a'] }],
   [
     'a bound that is not taken',
@@ -168,6 +169,7 @@ describe('The contract as OpenAPI 3.0', function () {
           { name: 'last_id', in: 'query', 'x-go-name': 'LastIdQuery' },
           { name: 'Last-ID', in: 'header' },
           { $ref: '#/components/parameters/ThingParameter' },
+          { name: 'b', in: 'header', required: true },
         ],
         responses: { 404: { $ref: '#/components/responses/ThingResponse' } },
       });

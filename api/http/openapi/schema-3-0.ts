@@ -37,8 +37,15 @@ export function schema30(schema: unknown, typeAt: TypeAt = () => undefined): unk
   return ofTypes(schema, withKeywords(schema, typeAt));
 }
 
+/** The type of a schema; words are texts, also where it does not say so. */
+export function typeOf({ type, enum: words }: Json): unknown {
+  const texts = Array.isArray(words) && words.length > 0 && words.every((word) => typeof word === 'string');
+  return type ?? (texts ? 'string' : undefined);
+}
+
 /** A list of types is one type that may be null, or alternatives. */
-function ofTypes({ type }: Json, result: Json): Json {
+function ofTypes(schema: Json, result: Json): Json {
+  const type = typeOf(schema);
   const types = type === undefined ? [] : [type].flat().map(String);
   const others = types.filter((one) => one !== 'null');
   const nullable = others.length < types.length || result.nullable === true ? { nullable: true } : {};

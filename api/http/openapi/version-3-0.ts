@@ -1,5 +1,5 @@
 import type { Json } from './components.js';
-import { schema30 } from './schema-3-0.js';
+import { schema30, typeOf } from './schema-3-0.js';
 
 const METHODS = new Set(['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']);
 
@@ -90,7 +90,7 @@ class Translation {
   /** The type of a named schema; of alternatives or of one that may be null itself there is none to name. */
   private readonly typeAt = (reference: string): string | undefined => {
     const { schemas } = this.document.components as { schemas: Record<string, Json> };
-    const type = schemas[reference.slice(reference.lastIndexOf('/') + 1)]?.type;
+    const type = typeOf(schemas[reference.slice(reference.lastIndexOf('/') + 1)] ?? {});
     return typeof type === 'string' ? type : undefined;
   };
 

@@ -124,8 +124,8 @@ public final class QuickStart {
     SubmissionResult submitted = sessions.submitResults(results, session, null);
     SessionEnded ended = sessions.endSession(new SessionEnd().sessionId(session), session, null);
 
-    // 10. The trials as a file, and what is not there.
-    String csv = new ExportsApi(client).exportCsv(new ExportCreate().studyId(studyId).dataset(DatasetName.RAW_TRIALS), null, null, null);
+    // 10. The trials as a file, and what is not there. These classes read every answer as JSON: the other export is a text.
+    ExportRows rows = new ExportsApi(client).exportJson(new ExportCreate().studyId(studyId).dataset(DatasetName.RAW_TRIALS), null, null, null);
     List<Object> missing = null;
     try {
       new ParticipantsApi(client).getParticipant(studyId, null, null, null);
@@ -140,7 +140,7 @@ public final class QuickStart {
     told.put("due", schedule.getVisits().stream().map(visit -> visit.getTargetDate().toString()).toList());
     told.put("override", List.of(request.getStatus() == OverrideStatus.PENDING ? "pending_approval" : request.getStatus().getValue(), approved.getStatus().getValue(), approved.getAnchor().getEnrollmentDate().toString()));
     told.put("session", List.of(submitted.getStatus().getValue(), submitted.getTrials(), ended.getStatus().getValue()));
-    told.put("exported", csv.lines().filter(line -> line.contains("400.25")).count());
+    told.put("exported", rows.getRows().stream().filter(row -> row.toString().contains("400.25")).count());
     told.put("event", event.get(30, TimeUnit.SECONDS));
     told.put("missing", missing);
     System.out.println(JSON.writeValueAsString(told));
