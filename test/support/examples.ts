@@ -24,10 +24,11 @@ function shown(value: unknown, isSecret = false): unknown {
   if (Array.isArray(value)) return value.slice(0, 2).map((item) => shown(item, isSecret));
   if (typeof value === 'string') return isSecret ? masked(value) : value;
   if (typeof value !== 'object' || value === null) return value;
+  // Of a record each field is judged by its own name.
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
       key,
-      shown(item, isSecret || (SECRET.test(key) && !/^(token_type|code)$/.test(key))),
+      shown(item, SECRET.test(key) && !/^(token_type|code|.*_until)$/.test(key)),
     ]),
   );
 }
