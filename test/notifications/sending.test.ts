@@ -434,8 +434,10 @@ describe('Reminders are sent', function sending() {
       .and.include('Today: windows that open: 1')
       .and.include('Window closed, not done (last 14 days): 1')
       .and.include('HERE')
-      .and.include('THERE');
-    expect(whole!.html).to.include('<table').and.include('THERE');
+      .and.include('THERE')
+      .and.include(`/console/today?study=${of.id}`)
+      .and.include(`/console/inbox?study=${of.id}`);
+    expect(whole!.html).to.include('<table').and.include('THERE').and.include(`/console/today?study=${of.id}"`);
     const part = await until(async () => (await desk.mailsTo(one.email))[0], { what: 'the other summary' });
     expect(part.text).to.include('Past target, still in window: 0').and.include('HERE').and.not.include('THERE');
     await desk.stage.temporal.schedule.getHandle('send_daily_summary').trigger();
