@@ -16,7 +16,7 @@ export function PolicyInWords({ policy, than }: { policy: Policy; than?: Policy 
       {policyInWords(policy, words.policy).map(({ title, sentences, steps }) => (
         <section key={title}>
           <h3>{title}</h3>
-          <ul>{sentences.map(line)}</ul>
+          {sentences.length > 0 && <ul>{sentences.map(line)}</ul>}
           {steps && <ol>{steps.map(line)}</ol>}
         </section>
       ))}
