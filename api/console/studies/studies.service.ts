@@ -1,8 +1,8 @@
 import type { Tx } from '../../../db/client/database.js';
 import { listStudies } from '../../../db/studies/studies.queries.js';
 import type { StudyRecord } from '../../../db/studies/studies.queries.js';
-import { participantsByStudy, studyOverview } from '../../../db/studies/study-overview.queries.js';
-import type { StudyOverview } from '../../../db/studies/study-overview.queries.js';
+import { participantsByStudy, studyOverview } from '../../../db/console/study-overview.queries.js';
+import type { StudyOverview } from '../../../db/console/study-overview.queries.js';
 import { policyOf } from '../../../workflows/domain/anchor/facts.js';
 import type { Policy } from '../../../workflows/domain/anchor/policy-schema.js';
 import type { Actor, Role } from '../../http/access.js';

@@ -1,5 +1,5 @@
-import type { StudyRecord } from './studies.queries.js';
-import { STUDY_COLUMNS } from './studies.queries.js';
+import type { StudyRecord } from '../studies/studies.queries.js';
+import { STUDY_COLUMNS } from '../studies/studies.queries.js';
 import type { EventDefinitionRecord } from '../scheduling/event-definitions.queries.js';
 import type { EventBattery } from '../capture/datacapture-configs.queries.js';
 import type { VisitWindow } from '../models/records.js';
