@@ -3,7 +3,7 @@ import type {
   OverviewBattery,
   OverviewEvent,
   OverviewWindow,
-} from '../../../db/studies/study-overview.queries.js';
+} from '../../../db/console/study-overview.queries.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 
