@@ -94,7 +94,7 @@ export function SelectField({
 }: {
   name: string;
   label: string;
-  hint?: string;
+  hint?: string | undefined;
   value?: string | undefined;
   /** Values with what they are called. */
   options: readonly (readonly [string, string])[];

@@ -8,6 +8,7 @@ import { Instant } from '../html/date.js';
 import { dateText, instantText } from '../html/dates.js';
 import { Chips, Choice } from '../html/filter.js';
 import { Form, Notice } from '../html/form.js';
+import { ParticipantLink } from '../html/participant-link.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import type { Ui } from '../html/ui.js';
@@ -182,21 +183,8 @@ function reasonOf({ words: { inbox }, language }: Ui, row: InboxRow): string | u
   return undefined;
 }
 
-function Whose({ row: { participant_id, participant_code, site_code } }: { row: InboxRow }) {
-  if (!participant_id) return <>–</>;
-  return (
-    <span>
-      <a href={`/console/participants/${participant_id}`}>
-        <bdi>{participant_code}</bdi>
-      </a>
-      {site_code && (
-        <span class="quiet">
-          {' '}
-          <bdi>{site_code}</bdi>
-        </span>
-      )}
-    </span>
-  );
+function Whose({ row: { participant_id, ...of } }: { row: InboxRow }) {
+  return participant_id ? <ParticipantLink of={{ participant_id, ...of }} /> : <>–</>;
 }
 
 const PAGES: Partial<Record<InboxRow['kind'], (row: InboxRow) => string>> = {

@@ -1,8 +1,7 @@
 import type { StudyRecord } from '../../../db/studies/studies.queries.js';
 import type { Problem } from '../../http/errors.js';
-import { Field, Form, Notice, errorOf } from '../html/form.js';
+import { Field, Form, Notice, SelectField, errorOf } from '../html/form.js';
 import { versionOf } from '../html/form-version.js';
-import { Select } from '../html/select.js';
 import { useUi } from '../html/ui.js';
 
 /** What a refused form says above itself; nothing where each fault stands at its field. */
@@ -76,7 +75,7 @@ export function SettingsPage({
             multiline
             maxLength={10_000}
           />
-          <Select
+          <SelectField
             name="status"
             label={studies.status}
             value={value('status')}
@@ -105,7 +104,7 @@ export function SettingsPage({
             required
             maxLength={50}
           />
-          <Select
+          <SelectField
             name="consent_mode"
             label={studies.consentMode}
             value={value('consent_mode')}

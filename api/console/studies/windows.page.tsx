@@ -2,9 +2,8 @@ import type { VisitWindow } from '../../../db/models/records.js';
 import type { ScheduleDryRun } from '../../studies/policy-dry-run.service.js';
 import type { Problem } from '../../http/errors.js';
 import { LOCALES } from '../html/dates.js';
-import { Field, Form, Notice, errorOf } from '../html/form.js';
+import { Field, Form, Notice, SelectField, errorOf } from '../html/form.js';
 import { versionOf } from '../html/form-version.js';
-import { Select } from '../html/select.js';
 import { useUi } from '../html/ui.js';
 import { Examples } from './policy.page.js';
 import { Refusal } from './settings.page.js';
@@ -97,7 +96,7 @@ export function WindowPage({
               {...number}
             />
           </div>
-          <Select
+          <SelectField
             name="battery_id"
             label={studies.battery}
             value={value('battery_id')}

@@ -6,6 +6,7 @@ import { daysBetween } from '../html/dates.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Chips, Choice } from '../html/filter.js';
 import { Form, Notice } from '../html/form.js';
+import { ParticipantLink } from '../html/participant-link.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { PAGE } from './today.service.js';
@@ -126,19 +127,7 @@ function Visits({
         },
         {
           title: words.inbox.participant,
-          cell: ({ participant_id, participant_code, site_code }) => (
-            <span>
-              <a href={`/console/participants/${participant_id}`}>
-                <bdi>{participant_code}</bdi>
-              </a>
-              {site_code && (
-                <span class="quiet">
-                  {' '}
-                  <bdi>{site_code}</bdi>
-                </span>
-              )}
-            </span>
-          ),
+          cell: (visit) => <ParticipantLink of={visit} />,
         },
         { title: words.inbox.study, cell: ({ study_code }) => <bdi>{study_code}</bdi> },
         { title: today.target, cell: ({ target_date }) => <CalendarDate value={target_date} /> },
