@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { ElementHandle } from 'puppeteer-core';
 import { goodPassword } from '../support/http.js';
+import { startService } from '../support/service.js';
 import { until } from '../support/until.js';
 import { Stage } from '../anchor/stage.js';
 import type { AnchorStudy } from '../anchor/stage.js';
@@ -119,28 +120,39 @@ describe('the console’s import of participants', function () {
   });
 
   it('imports a long file beside the page, which may be left and found again', async () => {
-    const study = await stage.study();
-    const visitor = new Visitor(stage.run.api);
+    // The workflows of so many start for minutes afterwards: nobody else's wait for them.
+    const service = await startService();
+    const alone = await Stage.open(service.run);
+    try {
+      await importLongFile(alone);
+    } finally {
+      await alone.close();
+      await service.stop();
+    }
+  });
+  async function importLongFile(at: Stage): Promise<void> {
+    const study = await at.study();
+    const visitor = new Visitor(at.run.api);
     await visitor.login(await emailOf(study, 'researcher'), goodPassword);
     const rows = Array.from({ length: 12_000 }, (_, i) => `L${i},,,en,`).join('\n');
     const content = `${HEADER}${rows}\n`;
     const { text } = await send(visitor, study, content, { step: 'preview' });
     const sent = await send(visitor, study, content, { step: 'import', sha256: hiddenIn(text, 'sha256') });
-    const at = sent.headers.get('location')!;
+    const page = sent.headers.get('location')!;
     expect(sent.status).to.equal(303);
     const whole = await until(
       async () => {
-        const { text: now } = await visitor.get(`${at}/progress`);
+        const { text: now } = await visitor.get(`${page}/progress`);
         return now.includes('12000') && now.includes('Done') ? now : undefined;
       },
       { what: 'the import to be over' },
     );
     expect(whole).not.to.include('hx-get').and.not.to.include('<html');
-    const foreign = await stage.study();
-    const stranger = new Visitor(stage.run.api);
+    const foreign = await at.study();
+    const stranger = new Visitor(at.run.api);
     await stranger.login(await emailOf(foreign), goodPassword);
-    expect((await stranger.get(at)).status).to.equal(404);
+    expect((await stranger.get(page)).status).to.equal(404);
     const { headers } = await visitor.get(`/console/studies/${study.id}/import-template?format=csv`);
     expect(headers.get('content-type')).to.include('text/csv');
-  });
+  }
 });

@@ -97,7 +97,7 @@ func main() {
 
 	// 3. A study whose overrides need an approval, with one visit.
 	permissions := map[string]any{"can_override": []string{"researcher"}, "override_requires_approval": true, "override_approver_roles": []string{"admin"}}
-	config := map[string]any{"enrollment_date_policy": map[string]any{"permissions": permissions}}
+	config := api.JsonObject{"enrollment_date_policy": map[string]any{"permissions": permissions}}
 	made, err := client.CreateStudyWithResponse(ctx, &api.CreateStudyParams{IdempotencyKey: ptr(uuid.NewString())},
 		api.StudyCreate{StudyCode: "GO-" + uuid.NewString(), StudyName: "Ten steps", Config: &config})
 	study := must(made.JSON201, made.Body, err)

@@ -33,6 +33,7 @@ from research_assessment.models import (
     EventSubscriptionCreated,
     EventType,
     ExportCreate,
+    JsonObject,
     LoggedIn,
     Login,
     LoginAnswer,
@@ -51,7 +52,6 @@ from research_assessment.models import (
     SessionStarted,
     Study,
     StudyCreate,
-    StudyCreateConfig,
     Submission,
     SubmissionResult,
     TaskSummaries,
@@ -84,7 +84,7 @@ client = as_user(expect(LoggedIn, complete_mfa_login.sync(client=anyone, body=se
 
 # 3. A study whose overrides need an approval, with one visit.
 permissions = {"can_override": ["researcher"], "override_requires_approval": True, "override_approver_roles": ["admin"]}
-config = StudyCreateConfig.from_dict({"enrollment_date_policy": {"permissions": permissions}})
+config = JsonObject.from_dict({"enrollment_date_policy": {"permissions": permissions}})
 new = StudyCreate(study_code=f"PY-{uuid.uuid4()}", study_name="Ten steps", config=config)
 study = expect(Study, create_study.sync(client=client, body=new, idempotency_key=str(uuid.uuid4())))
 window = VisitWindowCreate(code="W4", name="Week 4", target_day=28, window_before=3, window_after=7, study_id=study.id)

@@ -130,6 +130,8 @@ const OF_SERVICE = [
   'PATCH /api/users/{id} id',
   'POST /api/users/{id}/invite id',
   'DELETE /api/users/{id}/mfa id',
+  'GET /api/users/{id}/sessions id',
+  'POST /api/users/{id}/logout-all id',
   'GET /api/v1/tokens/{id} id',
   'DELETE /api/v1/tokens/{id} id',
   // Its own name for itself, told to others: of a device's items, and of rules in the same body.
