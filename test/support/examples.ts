@@ -16,7 +16,7 @@ const LARGE = 2_500;
 
 /** What nobody else may have: shown by its length alone. */
 const SECRET =
-  /password|token|secret|authorization$|^code$|recovery_codes|otpauth|^url$|p256dh|^auth$|api_key|signature/i;
+  /password|token|^ticket$|secret|authorization$|^code$|recovery_codes|otpauth|^url$|p256dh|^auth$|api_key|signature/i;
 const masked = (text: string): string => text.slice(0, 4) + text.slice(4).replaceAll(/[A-Za-z0-9]/g, 'x');
 
 /** A copy without secrets, and of each list the first two. */
