@@ -15,7 +15,12 @@ export interface ShownPage {
 }
 
 const subjectOf = (part: string, { study, participant, user, approval }: Subjects): string | undefined =>
-  ({ participants: participant, users: user, approvals: approval })[part] ?? (part === 'approvals' ? undefined : study);
+  ({ participants: participant, users: user, approvals: approval, studies: study, capture: study, reports: study })[
+    part
+  ];
+
+/** Parts of a page, files, and the address of a search: they show nothing by themselves. */
+const NO_PAGES = ['search', 'outcome', 'csv'];
 
 /**
  * The pages of whoever is logged in: what the menu leads to, and of each kind of record one. A page that is added to
@@ -26,11 +31,11 @@ export function pagesToShow(subjects: Subjects): ShownPage[] {
   const parts = pages.map(({ name }) => name);
   for (const { method, path } of consoleRoutes) {
     const [, first, second] = (method === 'GET' && /^\/console\/([a-z]+)\/([a-z-]+)$/.exec(path)) || [];
-    // The address of a search shows nothing by itself.
-    if (first && parts.includes(first) && second !== 'search') pages.push({ name: `${first}-${second}`, path });
+    if (first && parts.includes(first) && !NO_PAGES.includes(second!)) pages.push({ name: `${first}-${second}`, path });
     const part = method === 'GET' ? /^\/console\/([a-z]+)\/\{\w+\}$/.exec(path)?.[1] : undefined;
     const subject = part && part !== 'assets' ? subjectOf(part, subjects) : undefined;
-    if (part && subject) pages.push({ name: `${part.replace(/s$/, '')}-page`, path: `/console/${part}/${subject}` });
+    if (part && subject)
+      pages.push({ name: `${part.replace(/ies$/, 'y').replace(/s$/, '')}-page`, path: `/console/${part}/${subject}` });
   }
   return pages;
 }

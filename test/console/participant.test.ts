@@ -44,7 +44,7 @@ describe('the console’s page of a participant', function () {
       .to.include('The date is recorded')
       .and.to.include('Provisional');
     expect(await person.anchor()).to.include({ enrollment_date: DAY, status: 'provisional' });
-    expect(await textOf(page, '.why'))
+    expect(await textOf(page, '.explanation'))
       .to.include('Entered by hand')
       .and.to.include('Gives the date')
       .and.to.include('Missing');

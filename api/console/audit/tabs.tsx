@@ -14,7 +14,7 @@ export function AuditHead({ tab }: { tab: AuditTab }) {
   return (
     <>
       <h1>{words.audit.title}</h1>
-      <nav class="tabs" aria-label={words.audit.tabs.label}>
+      <nav class="subpages" aria-label={words.audit.tabs.label}>
         {tabs.map(([name, path]) => (
           <a key={name} href={path} {...(name === tab && { 'aria-current': 'page' as const })}>
             {words.audit.tabs[name]}

@@ -16,7 +16,7 @@ export function WhyDate({ why, zone }: { why: Why; zone: string }) {
     ? dateText(language, entry.enrollment_date_value)
     : words.participant.noDate;
   return (
-    <section class="why" id="why">
+    <section class="explanation" id="why">
       <h2>{entry ? anchor.whyTitle(anchor.events[entry.event_type] ?? entry.event_type, named) : anchor.nowTitle}</h2>
       <p class="quiet">{anchor.policyVersion(policyVersion)}</p>
       {trace.sources.length === 0 ? (

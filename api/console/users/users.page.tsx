@@ -32,7 +32,7 @@ export function UsersPage({
   const { users } = words;
   return (
     <>
-      <div class="head">
+      <div class="page-head">
         <h1>{users.title}</h1>
         <a class="button" href={`${USERS}/invite`}>
           {users.invite}
