@@ -51,8 +51,8 @@ export function noteEvents(
       tx,
       pushes.map(({ id }) => id),
     );
-    // The first schedule of somebody who was enrolled meanwhile may have the old name: whoever has the new one is left
-    // as he is.
+    // The first schedule of a participant who was enrolled meanwhile may have the old name. One that has the new name
+    // stays as it is.
     await putOutbox(tx, [
       { topic: 'study-changed', studyId, subject: studyId, payload: { kind: 'mapping', ...asker } },
     ]);

@@ -16,7 +16,7 @@ import { SyncPage, SyncProgress } from './sync.page.js';
 
 const path = '/console/capture/{study_id}';
 const configurer = inStudy(...configurers);
-/** How long whoever looks at the mapping waits for the capture system. */
+/** How long the page of the mapping waits for the capture system. */
 const CHECK_SECONDS = 20;
 const skip = Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000 }));
 const flag = Type.Optional(Type.String({ maxLength: 10 }));

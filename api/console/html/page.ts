@@ -25,7 +25,7 @@ type Opens = 'read' | 'change' | undefined;
 /** What a page's `view` gets beside what any route's handler gets. */
 export interface PageTools {
   ui: Ui;
-  /** Reads within the rights of whoever is logged in, where the route itself opens no transaction. */
+  /** Reads within the rights of the user who is logged in, where the route itself opens no transaction. */
   read: <T>(work: (tx: Tx, actor: Actor) => Promise<T>) => Promise<T>;
 }
 export type PageInput<P extends string, Q extends TSchema, K extends Kind, W extends Opens> = Input<

@@ -22,7 +22,7 @@ export interface Ui {
   path: string;
   /** Proves that a form was sent by a page of this login. */
   formToken: string;
-  /** Whoever is logged in. */
+  /** The user who is logged in. */
   user: Pick<Actor, 'id' | 'name' | 'role' | 'email'> | undefined;
   idleSeconds: number;
   /** By the path of the navigation's entry. */

@@ -19,7 +19,7 @@ export interface ImportView {
   recent: ImportRecord[];
 }
 const RECENT = 10;
-/** Whoever waits so long is led to the page of the progress. */
+/** A user who waits so long is redirected to the page of the progress. */
 const PATIENCE_MS = 1_500;
 
 /** @throws 404 */

@@ -80,7 +80,7 @@ const factorToken = (headers: Parameters<typeof cookieOf>[0]): string => {
   return token;
 };
 
-/** Whoever has given the right password and sets up a second factor now. */
+/** The user who has given the right password and sets up a second factor now. */
 async function settingUp(
   services: Dependencies,
   token: string,

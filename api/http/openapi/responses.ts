@@ -48,7 +48,7 @@ const HEADERS: Record<string, { component: string; header: Json }> = {
   },
   'X-RateLimit-Reset': {
     component: 'RateReset',
-    header: { description: 'when they begin anew, in unix seconds', schema: integer },
+    header: { description: 'when the count starts over, in Unix seconds', schema: integer },
   },
   'Retry-After': { component: 'RetryAfter', header: { description: 'in so many seconds', schema: integer } },
   ETag: { component: 'ETag', header: { description: 'for If-Match and If-None-Match', schema: string } },

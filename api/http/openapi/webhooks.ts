@@ -44,7 +44,7 @@ export function webhooks(components: Components): Json {
             summary: when,
             description:
               'Sent to every active subscription of the study that names the type, until it is answered with 2xx or was tried for three days. Check the signature before you read the body; the same `webhook-id` may come twice.',
-            // Whoever receives it checks the signature.
+            // The receiver checks the signature.
             security: [],
             parameters: Object.entries(SIGNED).map(([component, parameter]) =>
               components.refer('parameters', component, parameter),
