@@ -79,10 +79,11 @@ export default tseslint.config(
   },
   {
     // What a browser runs.
-    files: ['api/portal/page/*.js', 'api/console/assets/*.js'],
+    files: ['api/portal/page/*.js', 'api/console/assets/*.js', 'api/identity/page/*.js', 'api/http/documents/*.js'],
     languageOptions: {
       sourceType: 'module',
       globals: {
+        SwaggerUIBundle: 'readonly',
         document: 'readonly',
         location: 'readonly',
         history: 'readonly',

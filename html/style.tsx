@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { paletteCss } from './palette.js';
 
 /** CSS that a page carries within itself, and the source that its Content-Security-Policy allows for it. */
 export interface PageStyle {
@@ -15,3 +17,6 @@ export const pageStyle = (css: string): PageStyle => ({
 
 /** A style element is not escaped: browsers read no entities in it. */
 export const Style = ({ of: { css } }: { of: PageStyle }) => <style dangerouslySetInnerHTML={{ __html: css }} />;
+
+/** Of a page with one thing to do, such as a form of one question. */
+export const smallPageCss = paletteCss('auto') + readFileSync(new URL('small-page.css', import.meta.url), 'utf8');

@@ -1,8 +1,9 @@
 /** Letters of the scripts that are written from right to left. */
 const RIGHT_TO_LEFT =
   /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}\p{Script=Hanifi_Rohingya}\p{Script=Samaritan}\p{Script=Mandaic}]/u;
-const OTHER_LETTER =
-  /[^\P{L}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}\p{Script=Hanifi_Rohingya}\p{Script=Samaritan}\p{Script=Mandaic}]/u;
+/** What has an order of its own between such letters. */
+const LEFT_TO_RIGHT =
+  /\d|[^\P{L}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}\p{Script=Hanifi_Rohingya}\p{Script=Samaritan}\p{Script=Mandaic}]/u;
 const SCRIPTS = new Set(['Arab', 'Hebr', 'Syrc', 'Thaa', 'Nkoo', 'Adlm', 'Rohg', 'Samr', 'Mand']);
 const FIRST_STRONG_ISOLATE = '\u2068',
   POP_DIRECTIONAL_ISOLATE = '\u2069';
@@ -25,7 +26,7 @@ export function directionOf(language: string): TextDirection {
  * before it. Text of one direction stays as it is.
  */
 export function isolated(text: string, around: TextDirection = 'ltr'): string {
-  return (around === 'ltr' ? RIGHT_TO_LEFT : OTHER_LETTER).test(text)
+  return (around === 'ltr' ? RIGHT_TO_LEFT : LEFT_TO_RIGHT).test(text)
     ? `${FIRST_STRONG_ISOLATE}${text}${POP_DIRECTIONAL_ISOLATE}`
     : text;
 }
