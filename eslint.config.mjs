@@ -151,7 +151,12 @@ export default tseslint.config(
     rules: { '@typescript-eslint/no-require-imports': 'off' },
   },
   {
-    files: ['workflows/**/*.ts', 'html/**/*.{ts,tsx}', 'scripts/**/*.{ts,tsx}'],
+    files: [
+      'workflows/**/*.ts',
+      'html/**/*.{ts,tsx}',
+      'scripts/**/*.{ts,tsx}',
+      'test/capture-simulator/*.tsx',
+    ],
     rules: { 'no-restricted-syntax': ['error', ...markup] },
   },
   {

@@ -145,7 +145,7 @@ describe('What people have written, on pages and in mails', function suite() {
       await page.click('#enter');
       await until(async () => (await textOf(page)).includes(names.visit), { what: 'the visits' });
       await isInert(page, names.study, names.contact);
-      await isInert(await opened(desk.stage.run.mail_ui), names.visit);
+      await isInert(await opened(desk.stage.run.mail_ui!), names.visit);
     });
   });
 
