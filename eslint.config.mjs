@@ -15,7 +15,7 @@ const forbid = (target, ...from) =>
     message: `${target} must not import from ${one.from ?? one}`,
   }));
 const zones = [
-  ...forbid('./db', './api', './workflows', './activities', './scripts', './test'),
+  ...forbid('./db', './api', './workflows', './activities', './html', './scripts', './test'),
   ...forbid('./activities', './api', './scripts', './test'),
   ...forbid('./activities', {
     from: './workflows',
@@ -26,9 +26,11 @@ const zones = [
     from: './workflows',
     except: ['./contract.ts', './client.ts', './util/payload-codec.ts', './domain'],
   }),
-  ...forbid('./workflows', './api', './db', './scripts', './test'),
+  ...forbid('./workflows', './api', './db', './html', './scripts', './test'),
+  ...forbid('./html', './api', './activities', './db', './settings.ts', './scripts', './test'),
+  ...forbid('./html', { from: './workflows', except: ['./domain'] }),
   ...forbid('./workflows/domain', { from: './workflows', except: ['./domain'] }),
-  ...forbid('./settings.ts', './api', './db', './workflows', './activities', './scripts', './test'),
+  ...forbid('./settings.ts', './api', './db', './html', './workflows', './activities', './scripts', './test'),
 ];
 
 export default tseslint.config(
@@ -77,10 +79,11 @@ export default tseslint.config(
   },
   {
     // What a browser runs.
-    files: ['api/portal/page/*.js', 'api/console/assets/*.js'],
+    files: ['api/portal/page/*.js', 'api/console/assets/*.js', 'api/identity/page/*.js', 'api/http/documents/*.js'],
     languageOptions: {
       sourceType: 'module',
       globals: {
+        SwaggerUIBundle: 'readonly',
         document: 'readonly',
         location: 'readonly',
         history: 'readonly',

@@ -6,7 +6,7 @@ import { faceValues } from '../../workflows/domain/notifications/study-face.js';
 import { compose, linkWords, openWord, withSignature } from '../../workflows/domain/notifications/words.js';
 import type { LinkValues, StudyWords } from '../../workflows/domain/notifications/words.js';
 import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
-import { mailPage, paragraphs } from './html.js';
+import { textMail } from './mail.js';
 import { writeLink } from './link.js';
 import type { LinkSettings } from './link.js';
 import type { RateLimiter } from './rate-limiter.js';
@@ -172,7 +172,11 @@ function linkMessage(row: NotificationRow, link: { link: string; minutes: string
   }
   const { subject, body } = compose(withSignature(words, values), values);
   const button = { url: link.link, says: openWord(words.language) };
-  return { subject, text: `${body}\n`, html: mailPage(words.language, subject, paragraphs(body, button)) };
+  return {
+    subject,
+    text: `${body}\n`,
+    html: textMail({ language: words.language, title: subject, text: body, button }),
+  };
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
-import { mailPage, paragraphs } from './html.js';
+import { isolated } from '../../workflows/domain/util/text-direction.js';
+import { textMail } from './mail.js';
 
 /** The words of each kind of message to staff. Codes and dates, never a participant's name. */
 export type NotificationKind = 'override_pending' | 'trigger_override_required';
@@ -39,13 +40,13 @@ const days = (from: string, to: string): string => {
 
 function pending({ study, participant, override, pages }: StaffMessage): Written {
   const of = override!;
-  const listed = of.moving.slice(0, MOST_LISTED).map(({ name, from, to }) => `${name}: ${from} → ${to}`);
+  const listed = of.moving.slice(0, MOST_LISTED).map(({ name, from, to }) => `${isolated(name)}: ${from} → ${to}`);
   const more = of.moving.length - listed.length;
   return {
     subject: `[${study}] Approval required: enrollment date change`,
     text: [
       `Participant ${participant} of study ${study}: the enrollment date is to move from ${of.previous} to ${of.wanted} (${days(of.previous, of.wanted)}).`,
-      `Asked by ${of.asked_by}.\nReason: ${of.reason ?? 'none was given'}`,
+      `Asked by ${isolated(of.asked_by)}.\nReason: ${isolated(of.reason ?? 'none was given')}`,
       of.moving.length === 0
         ? 'No visit moves.'
         : ['Visits that move:', ...listed, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n'),
@@ -74,6 +75,7 @@ export function staffMessageText(
 ): { subject: string; text: string; html: string } {
   const words = texts[kind];
   if (!words) throw new Error(`no words for notifications of kind ${String(kind)}`);
-  const { subject, text, button } = words(message);
-  return { subject, text: `${text}\n`, html: mailPage('en', subject, paragraphs(text, button)) };
+  const { study, participant } = message;
+  const { subject, text, button } = words({ ...message, study: isolated(study), participant: isolated(participant) });
+  return { subject, text: `${text}\n`, html: textMail({ language: 'en', title: subject, text, button }) };
 }

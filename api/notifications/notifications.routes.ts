@@ -29,6 +29,7 @@ import {
   sendTest,
   webPushKey,
 } from './notifications.service.js';
+import { OPT_OUT_POLICY } from './opt-out-page.js';
 import { changePreferences, preferences, unsubscribe, unsubscribePage } from './opt-outs.service.js';
 
 const tag = 'Notifications';
@@ -38,7 +39,7 @@ const testing =
 const html = (content: string) =>
   reply(200, content, {
     'Content-Type': 'text/html; charset=utf-8',
-    'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'",
+    'Content-Security-Policy': OPT_OUT_POLICY,
     'Cache-Control': 'no-store',
     'Referrer-Policy': 'no-referrer',
   });

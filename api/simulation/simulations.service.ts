@@ -11,7 +11,7 @@ import { policyOf } from '../../workflows/domain/anchor/facts.js';
 import type { BehaviourInput } from '../../workflows/domain/simulation/behaviour.js';
 import { visitsPerParticipant } from '../../workflows/domain/simulation/inputs.js';
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
-import { isPlotName, plotNames, plotSvg } from '../../workflows/domain/simulation/plots.js';
+import { isPlotName, plotNames, plotSvg } from './plots.js';
 import type { SimulationResult } from '../../workflows/domain/simulation/result.js';
 import { brokenRule, invalid, problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';

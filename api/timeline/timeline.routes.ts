@@ -17,8 +17,7 @@ import {
   named,
 } from '../http/common.schemas.js';
 import { timeline, wholeTimeline } from './timeline.service.js';
-import { PAGE_POLICY, timelinePage } from './page.js';
-import { timelineSvg } from './picture.js';
+import { PAGE_POLICY, timelinePage, timelineSvg } from './page.js';
 import { portalKinds, portalTimeline } from './portal.js';
 
 const Item = record('TimelineItem', {

@@ -25,6 +25,7 @@ describe('dependencies', function suite() {
       'api',
       'activities',
       'db',
+      'html',
       'workflows',
       'scripts',
     ])

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { Page } from '../../../html/page.js';
 import { assets } from '../assets/assets.js';
 import { navigationFor } from '../navigation.js';
 import { Form } from './form.js';
@@ -8,37 +9,39 @@ import { themes, useUi } from './ui.js';
 export function Document({ title, children }: { title: string; children?: ComponentChildren }) {
   const { words, language, theme, user, idleSeconds } = useUi();
   return (
-    <html lang={language} data-theme={theme}>
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="robots" content="noindex" />
-        <meta name="color-scheme" content={theme === 'auto' ? 'light dark' : theme} />
-        <meta name="htmx-config" content='{"includeIndicatorCSS":false,"history":false}' />
-        <title>{`${title} · ${words.product}`}</title>
-        <link rel="icon" href={assets.icon.href} type="image/svg+xml" />
-        <link rel="stylesheet" href={assets.style.href} />
-        <script src={assets.htmx.href} defer />
-        <script src={assets.script.href} defer />
-      </head>
-      <body {...(user && { 'data-idle': idleSeconds })}>
-        <a class="skip" href="#content">
-          {words.skip}
+    <Page
+      language={language}
+      theme={theme}
+      title={`${title} · ${words.product}`}
+      head={
+        <>
+          <meta name="robots" content="noindex" />
+          <meta name="color-scheme" content={theme === 'auto' ? 'light dark' : theme} />
+          <meta name="htmx-config" content='{"includeIndicatorCSS":false,"history":false}' />
+          <link rel="icon" href={assets.icon.href} type="image/svg+xml" />
+          <link rel="stylesheet" href={assets.style.href} />
+          <script src={assets.htmx.href} defer />
+          <script src={assets.script.href} defer />
+        </>
+      }
+      body={user && { 'data-idle': idleSeconds }}
+    >
+      <a class="skip" href="#content">
+        {words.skip}
+      </a>
+      <header class="top">
+        <a class="brand" href="/console">
+          <img src={assets.icon.href} alt="" width={24} height={24} />
+          <span>{words.product}</span>
         </a>
-        <header class="top">
-          <a class="brand" href="/console">
-            <img src={assets.icon.href} alt="" width={24} height={24} />
-            <span>{words.product}</span>
-          </a>
-          {user && <Navigation />}
-          <UserMenu />
-        </header>
-        {user && <IdleWarning />}
-        <main id="content" tabIndex={-1}>
-          {children}
-        </main>
-      </body>
-    </html>
+        {user && <Navigation />}
+        <UserMenu />
+      </header>
+      {user && <IdleWarning />}
+      <main id="content" tabIndex={-1}>
+        {children}
+      </main>
+    </Page>
   );
 }
 

@@ -1,4 +1,5 @@
 import { around, builtInWords, hasBuiltIn, primary, shortLink } from './built-in.js';
+import { directionOf, isolated } from '../util/text-direction.js';
 import type { ParticipantMessage, Words } from './message-words.js';
 
 /** The kinds of message of which a study's settings may speak; those to staff keep their built-in words. */
@@ -136,8 +137,25 @@ export function linkWords(channel: string, language: string | null, study: Study
     : { ...words, body: `${words.body}\n\n{{link}}` };
 }
 
-/** A message as a person reads it. */
-export const compose = (words: Words, values: Readonly<Record<string, string>>): Words => ({
-  subject: filled(words.subject, values).replaceAll(/\s+/g, ' ').trim(),
-  body: filled(words.body, values),
-});
+/** What people have named, in whatever direction. */
+const NAMES = new Set([
+  ...FACE,
+  'participant_code',
+  'study_code',
+  'study_name',
+  'site_code',
+  'site_name',
+  'visit_name',
+]);
+
+/** A message as a person reads it. A name of another direction than the message's language keeps to its place. */
+export function compose(words: Words & { language?: string }, values: Readonly<Record<string, string>>): Words {
+  const direction = directionOf(words.language ?? 'en');
+  const placed = Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, NAMES.has(name) ? isolated(value, direction) : value]),
+  );
+  return {
+    subject: filled(words.subject, placed).replaceAll(/\s+/g, ' ').trim(),
+    body: filled(words.body, placed),
+  };
+}

@@ -1,6 +1,7 @@
-import { chartSvg, colors } from './chart.js';
-import type { Chart } from './chart.js';
-import type { SimulationResult } from './result.js';
+import { chartSvg } from '../../html/chart.js';
+import type { Chart } from '../../html/chart.js';
+import { figureColors as colors } from '../../html/palette.js';
+import type { SimulationResult } from '../../workflows/domain/simulation/result.js';
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const monthName = (month: string) => `${MONTHS[Number(month.slice(5, 7)) - 1]} ${month.slice(0, 4)}`;

@@ -1,6 +1,8 @@
 import { LATELY_DAYS, SOON_DAYS, SUMMARY_GROUPS } from '../../../db/notifications/daily-summary.queries.js';
 import type { DailySummary, SummaryGroup, SummaryVisit } from '../../../db/notifications/daily-summary.queries.js';
-import { escapeMailHtml, mailPage } from '../html.js';
+import { light } from '../../../html/palette.js';
+import { isolated } from '../../../workflows/domain/util/text-direction.js';
+import { MailLink, renderMail } from '../mail.js';
 
 const titles: Record<SummaryGroup, string> = {
   due_today: 'Today: visits due',
@@ -46,9 +48,9 @@ export function summaryMessage(
   of: DailySummary,
   pages?: SummaryPages,
 ): { subject: string; text: string; html: string } {
-  const subject = `[${of.study_code}] Daily summary of ${of.today}`;
+  const subject = `[${isolated(of.study_code)}] Daily summary of ${of.today}`;
   const text = [
-    `${of.study_name} (${of.study_code}), ${of.today}`,
+    `${isolated(of.study_name)} (${isolated(of.study_code)}), ${of.today}`,
     '',
     ...figures(of).map(([label, n]) => `${label}: ${n}`),
     '',
@@ -59,45 +61,90 @@ export function summaryMessage(
     ...leads(of, pages).map(([says, page]) => `${says}: ${page}`),
     '',
   ].join('\n');
-  const html = mailPage(
-    'en',
-    subject,
-    [
-      `<h1 style="font-size:1.2em">${escapeMailHtml(of.study_name)} (${escapeMailHtml(of.study_code)}), ${of.today}</h1>`,
-      `<table style="border-collapse:collapse">${figures(of)
-        .map(
-          ([label, n]) =>
-            `<tr><td style="padding:.1em 1em .1em 0">${label}</td><td style="text-align:right"><b>${n}</b></td></tr>`,
-        )
-        .join('')}</table>`,
-      ...SUMMARY_GROUPS.map((group) => listHtml(titles[group], of.visits[group])),
-      plot(of.completed_by_day),
-      ...leads(of, pages).map(([says, page]) => `<p><a href="${escapeMailHtml(page)}">${says}</a></p>`),
-    ].join('\n'),
-  );
+  const html = renderMail('en', subject, <Summary of={of} pages={pages} />);
   return { subject, text, html };
 }
 
 const more = (shown: number, total: number) => (total > shown ? [`… and ${total - shown} more`] : []);
 const told = (visit: SummaryVisit) =>
-  `${visit.participant_code}: ${visit.name}, ${visit.target_date} (until ${visit.window_close})`;
+  `${isolated(visit.participant_code)}: ${isolated(visit.name)}, ${visit.target_date} (until ${visit.window_close})`;
 type Group = DailySummary['visits'][SummaryGroup];
 const listText = (title: string, { first: visits, total }: Group): string[] =>
   visits.length === 0
     ? []
     : [`${title}:`, ...[...visits.map(told), ...more(visits.length, total)].map((one) => `  ${one}`), ''];
-const listHtml = (title: string, { first: visits, total }: Group): string =>
-  visits.length === 0
-    ? ''
-    : `<h2 style="font-size:1em">${title}</h2><ul>${[...visits.map(told), ...more(visits.length, total)].map((one) => `<li>${escapeMailHtml(one)}</li>`).join('')}</ul>`;
+
+const style = {
+  h1: 'font-size:1.2em',
+  h2: 'font-size:1em;margin-top:1.5em',
+  table: 'border-collapse:collapse',
+  figure: 'padding:.1em 1em .1em 0',
+  number: 'text-align:right;font-variant-numeric:tabular-nums',
+  plot: 'border-collapse:collapse;font-size:.85em',
+  day: 'padding-right:.8em;white-space:nowrap',
+};
+
+/** The summary as HTML. */
+function Summary({ of, pages }: { of: DailySummary; pages: SummaryPages | undefined }) {
+  return (
+    <>
+      <h1 style={style.h1}>
+        <bdi>{of.study_name}</bdi> (<bdi>{of.study_code}</bdi>), {of.today}
+      </h1>
+      <table style={style.table}>
+        {figures(of).map(([label, n]) => (
+          <tr key={label}>
+            <td style={style.figure}>{label}</td>
+            <td style={style.number}>
+              <b>{n}</b>
+            </td>
+          </tr>
+        ))}
+      </table>
+      {SUMMARY_GROUPS.map((group) => (
+        <VisitList key={group} title={titles[group]} of={of.visits[group]} />
+      ))}
+      <Plot days={of.completed_by_day} />
+      {leads(of, pages).map(([says, page]) => (
+        <p key={says}>
+          <MailLink to={page}>{says}</MailLink>
+        </p>
+      ))}
+    </>
+  );
+}
+
+function VisitList({ title, of: { first: visits, total } }: { title: string; of: Group }) {
+  if (visits.length === 0) return null;
+  return (
+    <>
+      <h2 style={style.h2}>{title}</h2>
+      <ul>
+        {[...visits.map(told), ...more(visits.length, total)].map((one) => (
+          <li key={one}>{one}</li>
+        ))}
+      </ul>
+    </>
+  );
+}
 
 /** Bars of table cells: mail programs draw neither scripts nor SVG. */
-function plot(days: DailySummary['completed_by_day']): string {
+function Plot({ days }: { days: DailySummary['completed_by_day'] }) {
   const most = Math.max(1, ...days.map(({ completed }) => completed));
-  return `<h2 style="font-size:1em">Visits completed by day</h2><table role="img" aria-label="Visits completed on each of the last fourteen days" style="border-collapse:collapse;font-size:.85em">${days
-    .map(
-      ({ day, completed }) =>
-        `<tr><td style="padding-right:.8em">${day}</td><td style="width:16em"><div style="background:#3366aa;height:.8em;width:${Math.round((completed / most) * 100)}%"></div></td><td style="text-align:right;padding-left:.5em">${completed}</td></tr>`,
-    )
-    .join('')}</table>`;
+  return (
+    <>
+      <h2 style={style.h2}>Visits completed by day</h2>
+      <table role="img" aria-label="Visits completed on each of the last fourteen days" style={style.plot}>
+        {days.map(({ day, completed }) => (
+          <tr key={day}>
+            <td style={style.day}>{day}</td>
+            <td style="width:16em">
+              <div style={`background:${light.accent};height:.8em;width:${Math.round((completed / most) * 100)}%`} />
+            </td>
+            <td style={`${style.number};padding-left:.5em`}>{completed}</td>
+          </tr>
+        ))}
+      </table>
+    </>
+  );
 }

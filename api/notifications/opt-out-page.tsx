@@ -1,4 +1,8 @@
+import type { ComponentChildren } from 'preact';
 import type { ShownStudy } from '../../db/studies/study-face.queries.js';
+import { Page } from '../../html/page.js';
+import { renderPage } from '../../html/render.js';
+import { Style, pageStyle, smallPageCss } from '../../html/style.js';
 import { builtInLanguage } from '../../workflows/domain/notifications/built-in.js';
 import type { BuiltInLanguage } from '../../workflows/domain/notifications/built-in.js';
 import { publicName } from '../../workflows/domain/notifications/study-face.js';
@@ -41,24 +45,36 @@ const words: Record<BuiltInLanguage, Words> = {
   },
 };
 
-const escaped = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+const STYLE = pageStyle(smallPageCss);
+/** Nothing is loaded from anywhere; the form comes back to its own page. */
+export const OPT_OUT_POLICY = `default-src 'none'; style-src ${STYLE.source}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
 
 /** The page that asks whether a channel's messages are to end, in the participant's language. */
 export function askingPage(study: ShownStudy, channel: string): string {
   const { language, title, say } = spoken(study);
-  const question = say.ask.replace('{channel}', () => say.channels[channel] ?? channel);
   return page(
     language,
     title,
-    `<form method="post"><p>${escaped(question)}</p><p><button type="submit">${escaped(say.button)}</button></p></form>`,
+    <form method="post">
+      <p>{say.ask.replace('{channel}', () => say.channels[channel] ?? channel)}</p>
+      <p>
+        <button type="submit">{say.button}</button>
+      </p>
+    </form>,
   );
 }
 
 /** The page that says that they have ended. */
 export function endedPage(study: ShownStudy): string {
   const { language, title, say } = spoken(study);
-  return page(language, title, `<h2>${escaped(say.done)}</h2><p>${escaped(say.ended)}</p>`);
+  return page(
+    language,
+    title,
+    <>
+      <h2>{say.done}</h2>
+      <p>{say.ended}</p>
+    </>,
+  );
 }
 
 function spoken(study: ShownStudy) {
@@ -66,5 +82,23 @@ function spoken(study: ShownStudy) {
   return { language, title: publicName(study, language), say: words[language] };
 }
 
-const page = (language: string, title: string, inside: string): string =>
-  `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title><style>:root{color-scheme:light dark}</style></head><body style="font-family:sans-serif;line-height:1.5;max-width:32rem;margin:2rem auto;padding:0 1rem"><h1>${escaped(title)}</h1>${inside}</body></html>`;
+const page = (language: string, title: string, inside: ComponentChildren): string =>
+  renderPage(
+    <Page
+      language={language}
+      title={title}
+      head={
+        <>
+          <meta name="robots" content="noindex" />
+          <Style of={STYLE} />
+        </>
+      }
+    >
+      <main>
+        <h1>
+          <bdi>{title}</bdi>
+        </h1>
+        {inside}
+      </main>
+    </Page>,
+  );
