@@ -1,5 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { renderToString } from 'preact-render-to-string';
+import { Facts } from '../../../html/facts.js';
+import { Page } from '../../../html/page.js';
+import { renderPage, renderPart } from '../../../html/render.js';
+import { Style, pageStyle } from '../../../html/style.js';
 import type { Imprint } from './data.js';
 import { fontCss } from './fonts.js';
 import { PAGE_STYLE, edges } from './style.js';
@@ -78,20 +81,6 @@ export function Table({
   );
 }
 
-/** Names and values, one under the other. */
-export function Facts({ of }: { of: readonly Fact[] }) {
-  return (
-    <dl>
-      {of.map(([name, value]) => (
-        <div>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
-
 /** The whole page: cover, table of contents, sections; what it was made of in the foot of every page. */
 export async function document(
   cover: Cover,
@@ -100,13 +89,12 @@ export async function document(
   speech: Locale,
 ): Promise<string> {
   const { words } = speech;
-  const head = `#${imprint.audit.seq} ${imprint.audit.head}`;
   const title = `${cover.kind}: ${cover.title}`;
-  const style = edges(`${cover.kind} · ${cover.mark}`, [
+  const properties = edges(`${cover.kind} · ${cover.mark}`, [
     `${words.checksum} ${imprint.checksum}`,
-    `${words.auditHead} ${head}`,
+    `${words.auditHead} ${auditHead(imprint)}`,
   ]);
-  const body = renderToString(
+  const body = renderPart(
     <>
       <CoverPage of={cover} imprint={imprint} speech={speech} />
       <Contents of={sections} title={words.contents} />
@@ -121,18 +109,17 @@ export async function document(
     </>,
   );
   // The fonts are those of what the page says, so it is written before its head.
-  const fonts = await fontCss([title, ...Object.values(style), PAGE_STYLE, body].join('\n'));
-  const page = renderToString(
-    <html lang={speech.language} style={style}>
-      <head>
-        <meta charset="utf-8" />
-        <title>{title}</title>
-        <style dangerouslySetInnerHTML={{ __html: `${fonts}\n@page { size: ${imprint.page_size}; }${PAGE_STYLE}` }} />
-      </head>
-      <body dangerouslySetInnerHTML={{ __html: body }} />
-    </html>,
+  const fonts = await fontCss([title, ...Object.values(properties), PAGE_STYLE, body].join('\n'));
+  const head = <Style of={pageStyle(`${fonts}\n@page { size: ${imprint.page_size}; }${PAGE_STYLE}`)} />;
+  return renderPage(
+    <Page
+      language={speech.language}
+      title={title}
+      head={head}
+      properties={properties}
+      body={{ dangerouslySetInnerHTML: { __html: body } }}
+    />,
   );
-  return `<!DOCTYPE html>${page}`;
 }
 
 function CoverPage({ of: cover, imprint, speech }: { of: Cover; imprint: Imprint; speech: Locale }) {
@@ -148,7 +135,7 @@ function CoverPage({ of: cover, imprint, speech }: { of: Cover; imprint: Imprint
           [words.generated, speech.instant(imprint.generated_at)],
           [words.filters, filtersOf(imprint, speech)],
           [words.checksum, imprint.checksum],
-          [words.auditHead, `#${imprint.audit.seq} ${imprint.audit.head}`],
+          [words.auditHead, auditHead(imprint)],
         ]}
       />
     </div>
@@ -176,6 +163,8 @@ function Contents({ of: sections, title }: { of: readonly Section[]; title: stri
     </nav>
   );
 }
+
+const auditHead = ({ audit }: Imprint): string => `#${audit.seq} ${audit.head}`;
 
 const filtersOf = ({ filters }: Imprint, speech: Locale): string =>
   Object.entries(filters)

@@ -1,8 +1,9 @@
+import { Facts } from '../../../html/facts.js';
 import type { Imprint, ParticipantData } from './data.js';
 import { chartOf } from './charts.js';
-import { Facts, Nothing, Table, document } from './page.js';
+import { Nothing, Table, document } from './page.js';
 import type { Section } from './page.js';
-import { Picture } from './picture.js';
+import { PlotPicture } from './picture.js';
 import { day, reference } from './reference.js';
 import { Locale } from './words.js';
 
@@ -104,7 +105,7 @@ function Course({ data: { identity, metrics, modules }, speech }: { data: Partic
   return (
     <>
       <figure>
-        <Picture of={chartOf({ name: 'course', data: { participant_code, metrics, modules } }, speech)} />
+        <PlotPicture of={chartOf({ name: 'course', data: { participant_code, metrics, modules } }, speech)} />
       </figure>
       <Table
         head={[w.task, w.metric, w.n, w.first, w.last, w.reference]}

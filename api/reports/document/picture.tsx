@@ -11,7 +11,8 @@ import { init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
 import { h } from 'preact';
 import type { VNode } from 'preact';
-import { renderToString } from 'preact-render-to-string';
+import { Picture } from '../../../html/picture.js';
+import { renderSvg } from '../../../html/render.js';
 import type { Chart } from './charts.js';
 import { FONT_NAMES } from './fonts.js';
 
@@ -39,34 +40,31 @@ interface SvgPainter {
   renderToVNode: (how: { animation: boolean; compress: boolean; useViewBox: boolean }) => Drawn;
 }
 
-/** A plot as SVG, with a title and a description for those who do not see it. The same plot gives the same picture. */
-export function Picture({ of: chart }: { of: Chart }) {
-  const { title, description } = chart;
+/** A plot as a picture. The same plot gives the same picture. */
+export function PlotPicture({ of: chart }: { of: Chart }) {
+  const { title, description, width, height } = chart;
   const id = `p${createHash('sha256')
     .update(title + description)
     .digest('hex')
     .slice(0, 8)}`;
-  const { attrs, children = [] } = drawn(chart);
   return (
-    <svg role="img" aria-labelledby={`${id}-title ${id}-desc`} {...attributes(attrs, id)}>
-      <title id={`${id}-title`}>{title}</title>
-      <desc id={`${id}-desc`}>{description}</desc>
-      {children.map((child) => element(child, id))}
-    </svg>
+    <Picture id={id} title={title} description={description} width={width} height={height}>
+      {drawn(chart).map((child) => element(child, id))}
+    </Picture>
   );
 }
 
 /** A plot as a file of its own. */
-export const svgOf = (chart: Chart): string => renderToString(<Picture of={chart} />);
+export const svgOf = (chart: Chart): string => renderSvg(<PlotPicture of={chart} />);
 
 /** The chart's elements before they are text: each is written by the same hand as the rest of the page. */
-function drawn({ width, height, option }: Chart): Drawn {
+function drawn({ width, height, option }: Chart): Drawn[] {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
   try {
-    chart.setOption({ animation: false, textStyle: { fontFamily: FONT_NAMES }, backgroundColor: '#ffffff', ...option });
+    chart.setOption({ animation: false, textStyle: { fontFamily: FONT_NAMES }, ...option });
     const painter = chart.getZr().painter as unknown as SvgPainter;
     // Without what is for pointers: hover styles and their classes.
-    return painter.renderToVNode({ animation: false, compress: true, useViewBox: true });
+    return painter.renderToVNode({ animation: false, compress: true, useViewBox: true }).children ?? [];
   } finally {
     chart.dispose();
   }

@@ -1,7 +1,8 @@
 import { Fragment } from 'preact';
 import type { SessionTask } from '../../../db/reports/document.queries.js';
+import { Facts } from '../../../html/facts.js';
 import type { Imprint, SessionData } from './data.js';
-import { Facts, Nothing, Table, document } from './page.js';
+import { Nothing, Table, document } from './page.js';
 import { day, reference } from './reference.js';
 import { Locale } from './words.js';
 

@@ -2,7 +2,7 @@ import { Fragment } from 'preact';
 import { chartOf } from './charts.js';
 import type { Imprint, StudyData } from './data.js';
 import { Table, document } from './page.js';
-import { Picture } from './picture.js';
+import { PlotPicture } from './picture.js';
 import { studySections } from './study-sections.js';
 import type { StudySection } from './study-sections.js';
 import { Locale } from './words.js';
@@ -48,7 +48,7 @@ function SectionContent({ of: { tiles, plot, parts, notes }, speech }: { of: Stu
       )}
       {plot && (
         <figure>
-          <Picture of={chartOf(plot, speech)} />
+          <PlotPicture of={chartOf(plot, speech)} />
         </figure>
       )}
       {parts.map(({ title, head, rows }, at) => (

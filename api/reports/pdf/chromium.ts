@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { h } from 'preact';
-import { renderToString } from 'preact-render-to-string';
+import { renderPart } from '../../../html/render.js';
 
 /** A browser that can be started: its program, and what its environment must have. */
 export interface Chromium {
@@ -97,6 +97,6 @@ const fontsOf = (folder: string): string => {
   const places = [h('dir', null, join(folder, 'fonts')), h('cachedir', null, join(folder, 'fonts-cache'))];
   return `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-${renderToString(h('fontconfig', null, ...places))}
+${renderPart(h('fontconfig', null, ...places))}
 `;
 };
