@@ -7,6 +7,7 @@ export function Page({
   title,
   head,
   theme,
+  properties,
   body,
   children,
 }: {
@@ -16,13 +17,20 @@ export function Page({
   head?: ComponentChildren;
   /** The theme that the user chose. */
   theme?: string | undefined;
+  /** Custom properties, which the edges of printed pages can read too. */
+  properties?: Record<`--${string}`, string> | undefined;
   /** Attributes of the body. */
   body?: (HTMLAttributes<HTMLBodyElement> & Record<`data-${string}`, string | number>) | undefined;
   children?: ComponentChildren;
 }) {
   const tag = language.replaceAll('_', '-');
   return (
-    <html lang={tag} dir={directionOf(tag)} {...(theme !== undefined && { 'data-theme': theme })}>
+    <html
+      lang={tag}
+      dir={directionOf(tag)}
+      {...(theme !== undefined && { 'data-theme': theme })}
+      {...(properties && { style: properties })}
+    >
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />

@@ -23,12 +23,12 @@ export function Picture({
 } & Omit<SVGAttributes<SVGSVGElement>, 'id' | 'title' | 'width' | 'height'>) {
   return (
     <svg
+      role="img"
+      aria-labelledby={`${id}-title ${id}-description`}
       xmlns="http://www.w3.org/2000/svg"
       viewBox={`0 0 ${px(width)} ${px(height)}`}
       width={px(width)}
       height={px(height)}
-      role="img"
-      aria-labelledby={`${id}-title ${id}-description`}
       {...attributes}
     >
       <title id={`${id}-title`}>{title}</title>

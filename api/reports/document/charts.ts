@@ -3,6 +3,7 @@ import type { MetricCourse } from '../../../db/reports/participant.queries.js';
 import type { TaskReport } from '../../../db/reports/study.queries.js';
 import { PLAUSIBLE_LIMIT } from '../../../workflows/domain/assessment/quality.js';
 import { rangeOfMetric } from '../../../workflows/domain/assessment/metric-ranges.js';
+import { figureColors } from '../../../html/palette.js';
 import type { Plot } from './data.js';
 import { BOLD } from './fonts.js';
 import type { Locale } from './words.js';
@@ -16,17 +17,7 @@ export interface Chart {
   option: EChartsCoreOption;
 }
 
-/** Told apart also by those who do not tell red from green (Okabe and Ito). */
-const color = {
-  blue: '#0072b2',
-  sky: '#56b4e9',
-  green: '#009e73',
-  orange: '#e69f00',
-  vermilion: '#d55e00',
-  grey: '#999999',
-  band: '#d6e8f3',
-  ink: '#222222',
-};
+const color = { ...figureColors, band: '#d6e8f3', ink: '#222222' };
 const WIDTH = 720;
 /** Of a task the metrics that say most, in this order. */
 const TELLING = [
