@@ -134,6 +134,29 @@ describe('Shapes of the contract', () => {
     });
   });
 
+  it('records that stand for one another are told apart by a field that says which it is', () => {
+    const record = (schema: Json): Json =>
+      typeof schema.$ref === 'string' ? (contract.components.schemas[schema.$ref.split('/').at(-1)!] ?? {}) : schema;
+    const unions = parts.filter(({ part }) => {
+      const several = [part.oneOf, part.anyOf].flat().filter((one) => one !== undefined) as Json[];
+      return several.filter((one) => record(one).type === 'object').length > 1;
+    });
+    const untold = unions.filter(({ part }) => {
+      const { propertyName, mapping } = (part.discriminator ?? {}) as { propertyName: string; mapping?: Json };
+      const branches = Object.entries(mapping ?? {});
+      return (
+        branches.length < 2 ||
+        !branches.every(([word, $ref]) => {
+          const { properties, required } = record({ $ref }) as { properties: Record<string, Json>; required: string[] };
+          return required.includes(propertyName) && (properties[propertyName]!.enum as string[]).join() === word;
+        })
+      );
+    });
+    // A policy has the fields of a policy and no others; whoever asks for a dry run knows it, and the answer says `dry_run`.
+    expect(where(untold)).to.deep.equal(['components schemas PolicySet']);
+    expect(unions).to.have.length.greaterThan(1);
+  });
+
   it('every operation says in words what it does and who may call it', () => {
     const silent = operations.filter(({ description = '' }) => !/\n\nWho may: .+\./.test(description));
     expect(silent.map(({ operationId }) => operationId)).to.deep.equal([]);
