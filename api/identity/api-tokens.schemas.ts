@@ -26,6 +26,6 @@ export const NewToken = input('ApiTokenCreate', {
   name: text(200, 1),
   scopes: Type.Array(Scope, { minItems: 1, maxItems: scopes.length }),
   study_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1000 }),
-  expires_in_days: Type.Optional(Type.Number({ minimum: 0.00001, maximum: 365, default: 90 })),
+  expires_in_days: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 365, default: 90 })),
   ...proof,
 });

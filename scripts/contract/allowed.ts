@@ -34,11 +34,6 @@ export const allowed: readonly Allowed[] = [
     reason: 'the form of a trigger was told as a text; its fields have names',
   },
   {
-    rule: 'request-narrowed',
-    at: /(override_approval_timeout_hours|expires_in_days)$/,
-    reason: 'it had to be more than 0, which was told as at least 0: the bound that is told is the one that counts',
-  },
-  {
     rule: 'parameter-removed',
     at: /\/participants\/\{participant_id\}\/anchor-date query participant_id$/,
     reason: 'the path names the participant already; it is taken as before, and told no more: it made two of one name',

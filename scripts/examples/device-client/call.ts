@@ -45,7 +45,7 @@ export async function call<T>(url: string, request: Request, { attempts, firstWa
       answer: { detail: String(fault) },
     }));
     if (status >= 200 && status < 300) return answer as T;
-    const { code = 'UNKNOWN', detail = '' } = answer as { code?: string; detail?: string };
+    const { code = 'UNKNOWN', detail = '' } = (answer ?? {}) as { code?: string; detail?: string };
     const isLater = status === 0 || LATER.includes(status) || code === 'IDEMPOTENCY_IN_PROGRESS';
     if (!isLater) throw new Refused(status, code, detail);
     if (attempt >= attempts) throw new Unreachable(`${url}: ${status} ${detail}`);

@@ -147,7 +147,7 @@ export const Policy = Type.Object(
       ),
     ),
     schedule_on_provisional: Type.Boolean(),
-    override_approval_timeout_hours: Type.Number({ minimum: 0.00001, maximum: 8760 }),
+    override_approval_timeout_hours: Type.Number({ exclusiveMinimum: 0, maximum: 8760 }),
   },
   { ...closed, $id: 'EnrollmentDatePolicy' },
 );
