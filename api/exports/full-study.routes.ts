@@ -15,7 +15,7 @@ export const fullStudyRoutes = [
     access: exporters,
     responses: { 200: StudyDocument },
     description:
-      'Of one moment, streamed; versions and history with it, secrets not. POST /api/studies/import/full takes it. The audit records in it are to be read: a chain is not loaded into another.',
+      'Everything of the study at one moment, streamed: versions and history too, secrets not. `POST /api/studies/import/full` loads it. The audit records in it are to be read: a chain is not loaded into another.',
     handle: ({ services, actor, context, studyId, params }) =>
       exportFullStudy({ services, actor, context, studyId, siteId: undefined }, params.study_id),
   }),

@@ -33,7 +33,7 @@ const examples = Type.Partial(
   ),
 );
 const DryRun = record('PolicyDryRun', {
-  dry_run: Type.Boolean(),
+  dry_run: Type.Literal(true),
   policy: Policy,
   total: Type.Integer(),
   would_change: Type.Integer(),
