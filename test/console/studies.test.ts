@@ -93,7 +93,7 @@ describe('the console’s pages of studies', function () {
     );
     await submit(page, 'button[value=try]');
     expect(await textOf(page, '.notice'))
-      .to.include('sources.0.form_mapping is required')
+      .to.include('sources.0.form_mapping This is required')
       .and.to.include('2 faults');
     expect(await axe(page)).to.deep.equal([]);
     await setText(page, 'textarea', JSON.stringify({ ...next, sources: [{ type: 'consent_workflow' }] }));

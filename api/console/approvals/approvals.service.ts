@@ -37,7 +37,7 @@ export interface ApprovalView {
   /** Whether anything differs from what the reader has seen. */
   differs: boolean;
   /** Why the change cannot be approved as things stand. */
-  impossible?: string;
+  impossible?: Problem;
   /** A decision needs password or code again. */
   asksAgain: boolean;
 }
@@ -109,7 +109,7 @@ export async function loadApproval(
     return { ...allowed, visits, removed, warnings: now.warnings, previewHash: now.preview_hash, differs };
   } catch (fault) {
     if (!(fault instanceof Problem) || fault.status >= 500) throw fault;
-    return { ...allowed, ...asIs, differs: false, impossible: fault.message };
+    return { ...allowed, ...asIs, differs: false, impossible: fault };
   }
 }
 

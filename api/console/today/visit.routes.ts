@@ -16,6 +16,7 @@ import { backTo } from '../html/done.js';
 import { unchangedSince } from '../html/form-version.js';
 import { consoleForm, consolePage } from '../html/page.js';
 import type { AgainInput } from '../html/page.js';
+import { refusalText, ruleText } from '../html/refusal.js';
 import { redirect } from '../html/render.js';
 import type { View } from '../html/render.js';
 import type { Ui } from '../html/ui.js';
@@ -59,8 +60,9 @@ function answerOf({ words }: Ui, form: URLSearchParams, fault: Problem): VisitAn
   if (fault.code === 'STALE') return { given, stale: true };
   if (says[fault.code]) return { given, refused: says[fault.code]! };
   const name = at === 'completed_at' ? 'done_on' : at;
-  if (field && name && name in given) return { given, errors: { [name]: saysOfField[field.code] ?? field.message } };
-  return { given, refused: fault.message };
+  if (field && name && name in given)
+    return { given, errors: { [name]: saysOfField[field.code] ?? ruleText(words.problems, field) ?? field.message } };
+  return { given, refused: refusalText(words, fault) };
 }
 
 type AgainOfVisit = Omit<AgainInput<'/console/visits/{visit_id}'>, 'params'> & { params: { visit_id: string } };

@@ -43,7 +43,6 @@ export const en = {
   newCode: 'Code of the new study',
   newCodeHint: 'Short, such as MEM-2026. It cannot be another study’s code.',
   newName: 'Name of the new study',
-  codeTaken: 'Another study has this code.',
   created: 'The study is there.',
   first: 'First steps',
   firstPolicy: 'Read how the enrollment date is decided',
@@ -178,7 +177,6 @@ export const en = {
   templateIdHint: 'Small letters, digits and hyphens, such as our-memory-study.',
   templateName: 'Name of the template',
   templateSaved: 'The template is saved. It is in the list from which a study is created.',
-  templateTaken: 'Another template has this id.',
 };
 
 export const de: typeof en = {
@@ -223,7 +221,6 @@ export const de: typeof en = {
   newCode: 'Kürzel der neuen Studie',
   newCodeHint: 'Kurz, etwa MEM-2026. Es darf nicht das Kürzel einer anderen Studie sein.',
   newName: 'Name der neuen Studie',
-  codeTaken: 'Eine andere Studie hat dieses Kürzel.',
   created: 'Die Studie ist angelegt.',
   first: 'Erste Schritte',
   firstPolicy: 'Lesen, wie das Einschlussdatum entsteht',
@@ -361,5 +358,4 @@ export const de: typeof en = {
   templateIdHint: 'Kleinbuchstaben, Ziffern und Bindestriche, etwa unsere-studie.',
   templateName: 'Name der Vorlage',
   templateSaved: 'Die Vorlage ist gespeichert. Sie steht in der Liste, aus der eine Studie entsteht.',
-  templateTaken: 'Eine andere Vorlage hat diese Kennung.',
 };
