@@ -81,7 +81,7 @@ describe('the frame of the console', function () {
       .filter(({ method, access }) => method === 'GET' && access.token)
       .map(({ path }) => path);
     // Parts and files: nobody sees them as a page.
-    const none = ['/console', '/console/counts'];
+    const none = ['/console', '/console/', '/console/counts', '/console/stay'];
     expect(pages.filter((path) => !entryOf(path) && !none.includes(path))).to.deep.equal([]);
     for (const [page, entry] of [
       ['/console/studies/{study_id}/enroll', '/console/participants'],

@@ -61,8 +61,26 @@ export function PolicyPage({
       ) : (
         <Refusal fault={fault} fields={[]} />
       )}
+      <PolicyEditor view={{ study, policy, figures }} text={text} trial={trial} />
+    </>
+  );
+}
+
+/** The form of a policy, with what another one would do, and both in words. */
+export function PolicyEditor({
+  view: { study, policy, figures },
+  text,
+  trial,
+}: {
+  view: Pick<StudyView, 'study' | 'policy' | 'figures'>;
+  text?: string | undefined;
+  trial?: PolicyTrial | undefined;
+}) {
+  const { studies } = useUi().words;
+  return (
+    <>
       {trial && <Trial trial={trial} />}
-      <Form action={`${at}/policy`} class="policy-editor">
+      <Form action={`/console/studies/${study.id}/policy`} class="policy-editor">
         <input type="hidden" name="policy_version" value={figures.policy_version} />
         <Field
           name="policy"
@@ -92,7 +110,7 @@ export function PolicyPage({
 }
 
 /** How many, in the reader's digits. */
-function useCount(): (n: number) => string {
+export function useCount(): (n: number) => string {
   const { language } = useUi();
   return (n) => n.toLocaleString(LOCALES[language]);
 }

@@ -147,6 +147,7 @@ const german: [string, string][] = [
     'messages to this address came back: it is to be corrected',
     'Nachrichten an diese Adresse kamen zurück: sie ist zu berichtigen',
   ],
+  ['the study names no channel for messages', 'die Studie nennt keinen Weg für Nachrichten'],
   ['the provider refused it', 'der Anbieter hat sie abgelehnt'],
   ['the study is completed', 'die Studie ist abgeschlossen'],
   ['the study is archived', 'die Studie ist archiviert'],
@@ -161,6 +162,7 @@ const german: [string, string][] = [
   ['no reason is known', 'kein Grund ist bekannt'],
   // Rules of messages.
   ['sent again by hand, by {}', 'von Hand erneut gesendet, als {*}'],
+  ['sent by hand, by {}', 'von Hand gesendet, als {*}'],
   ['{}, by {} because the channel before it did not work', '{*}, als {*}, weil der Weg davor nicht ging'],
   ['{}, by {}', '{*}, als {*}'],
   ['{}, not from {} to {}', '{*}, nicht von {} bis {}'],
