@@ -1,7 +1,11 @@
 import { raw } from 'objection';
 import { OverrideRequest } from '../models/messages.js';
 import type { Signature } from '../models/records.js';
+import { statementOf } from '../client/builders.js';
+import { queryAll } from '../client/query.js';
 import type { Tx } from '../client/database.js';
+import { factsOfRequest } from '../participants/facts.queries.js';
+import type { FactRow } from '../participants/facts.queries.js';
 
 /** Override requests as an approver reads them (decisions, section 5, "approvals"). */
 const requests = (tx: Tx) =>
@@ -71,6 +75,23 @@ const named = (tx: Tx) =>
 /** One request of a study that the caller may see. */
 export const approvalById = async (tx: Tx, id: string): Promise<Approval | undefined> =>
   (await named(tx).where('o.id', id).first()) as Approval | undefined;
+
+/** A request with the facts of its participant, and whether its study's signatures ask again, where the study says so. */
+export async function approvalWithFacts(
+  tx: Tx,
+  id: string,
+): Promise<{ approval: Approval; facts: FactRow; asksAgain: boolean | undefined } | undefined> {
+  const [[approval], [facts], [study]] = await queryAll<[Approval, FactRow, { asks: unknown }]>(tx, [
+    statementOf(named(tx).where('o.id', id)),
+    factsOfRequest(id),
+    {
+      sql: `select s.config #> '{signatures,reauthenticate}' as asks from override_requests o join studies s on s.id = o.study_id where o.id = $1`,
+      values: [id],
+    },
+  ]);
+  if (!approval || !facts) return undefined;
+  return { approval, facts, asksAgain: typeof study?.asks === 'boolean' ? study.asks : undefined };
+}
 
 /** The requests that wait, over all studies that the caller may see, oldest first. */
 export async function waitingApprovals(

@@ -53,7 +53,7 @@ export interface ReminderRow {
   settings: unknown;
 }
 
-const FACTS = `n.id, n.study_id, n.participant_id, n.kind, n.channel, n.due_at, n.days_before, coalesce(n.visit_key, n.of_visit_key, o.visit_key) as visit_key, n.target_date, n.resend_of, n.attempts, n.status,
+const FACTS = `n.id, n.study_id, n.participant_id, n.kind, n.channel, n.due_at, n.days_before, n.visit_key is null and n.of_visit_key is null as by_hand, coalesce(n.visit_key, n.of_visit_key, o.visit_key) as visit_key, n.target_date, n.resend_of, n.attempts, n.status,
     coalesce((select a.id from notifications a where a.of_visit_key = n.visit_key and a.kind = n.kind and a.channel = n.channel and a.days_before is not distinct from n.days_before
        order by a.created_at, a.id limit 1), n.id) as first_id,
     (select jsonb_build_object('id', v.id, 'name', v.name, 'status', v.status, 'target_date', v.target_date, 'window_open', v.window_open, 'window_close', v.window_close, 'sequence', case when n.channel = 'email' and n.kind = 'visit_reminder' then ${visitSequence('v.participant_id', 'v.visit_key')} end)

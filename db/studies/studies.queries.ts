@@ -2,6 +2,7 @@ import { Study } from '../models/records.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import { execute, query } from '../client/query.js';
+import type { Statement } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /** What is shown of a study. */
@@ -51,9 +52,12 @@ export function listStudies(
  */
 export type StudyLock = 'change' | 'contents';
 
-/** Codes and names of the studies in the transaction's scope, for a choice among them. */
-export const studiesToChoose = (tx: Tx): Promise<Pick<StudyRecord, 'id' | 'study_code' | 'study_name' | 'status'>[]> =>
-  tx('studies').orderBy('study_code').limit(1_000).select('id', 'study_code', 'study_name', 'status');
+export type StudyToChoose = Pick<StudyRecord, 'id' | 'study_code' | 'study_name' | 'status'>;
+/** Codes and names of the studies in the transaction's scope, for a choice among them: a `StudyToChoose` each. */
+export const studiesToChoose: Statement = {
+  sql: 'select id, study_code, study_name, status from studies order by study_code limit 1000',
+  values: [],
+};
 
 export async function studyById(tx: Tx, id: string, lock?: StudyLock): Promise<StudyRecord | undefined> {
   const found = tx('studies').where({ id });

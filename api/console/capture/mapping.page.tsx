@@ -2,6 +2,7 @@ import type { DataFields, EventBattery } from '../../../db/capture/datacapture-c
 import type { ConfigWarning } from '../../capture/config-change.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Notice } from '../html/form.js';
+import { Said } from '../html/said.js';
 import { Facts, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import type { MappingView } from './capture.service.js';
@@ -60,7 +61,7 @@ function Warnings({ of }: { of: ConfigWarning[] }) {
                 <code>{path}</code>:{' '}
               </>
             )}
-            <span dir="auto">{message}</span>
+            <Said text={message} />
           </li>
         ))}
       </ul>

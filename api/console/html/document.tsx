@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { Page } from '../../../html/page.js';
 import { assets } from '../assets/assets.js';
-import { navigationFor } from '../navigation.js';
+import { entryOf, navigationFor } from '../navigation.js';
 import { Form } from './form.js';
 import { themes, useUi } from './ui.js';
 
@@ -50,6 +50,7 @@ export function Navigation() {
   const { words, user, path, counts } = useUi();
   const entries = user ? navigationFor(user.role) : [];
   const here = path.split('?')[0]!;
+  const current = entryOf(here);
   const again = `/console/counts?at=${encodeURIComponent(here)}`;
   const known = Object.keys(counts).length > 0;
   return (
@@ -63,7 +64,7 @@ export function Navigation() {
       <ul>
         {entries.map((entry) => (
           <li key={entry.path}>
-            <a href={entry.path} {...(isWithin(here, entry.path) && { 'aria-current': 'page' })}>
+            <a href={entry.path} {...(entry === current && { 'aria-current': 'page' })}>
               {entry.label(words)}
               {(counts[entry.path] ?? 0) > 0 && (
                 <>
@@ -81,8 +82,6 @@ export function Navigation() {
     </nav>
   );
 }
-
-const isWithin = (here: string, entry: string): boolean => here === entry || here.startsWith(`${entry}/`);
 
 /** Language, theme, logout. It opens without a script. */
 function UserMenu() {

@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import { readAsCaller } from '../../../db/client/request.js';
 import type { Tx } from '../../../db/client/database.js';
 import type { Statement } from '../../../db/client/one-trip.js';
@@ -63,7 +63,7 @@ export interface PageDefinition<P extends string, Q extends TSchema, K extends K
 > {
   query?: Q;
   /** As of `route`. */
-  prefetch?: (input: { params: PathParams<P> }) => readonly Statement[] | undefined;
+  prefetch?: (input: { params: PathParams<P>; query: Static<Q> }) => readonly Statement[] | undefined;
   /** A part that the page itself asks for again and again: it does not make the login last. */
   background?: boolean;
   view: (input: PageInput<P, Q, K, W>) => View | Reply | Promise<View | Reply>;

@@ -5,7 +5,8 @@ import { de as audit } from './audit.js';
 import { de as pager } from './pager.js';
 import { de as users } from './users.js';
 import { de as reports } from './reports.js';
-import { refusals, rules } from './refusals.js';
+import { refusals } from './refusals.js';
+import { fields, kinds, rules } from './rules.js';
 import { de as policy } from './policy.js';
 import { de as studies } from './studies.js';
 import type { Words } from './en.js';
@@ -123,6 +124,8 @@ export const de: Words = {
     },
     refusals: refusals.de,
     rules: rules.de,
+    fields: fields.de,
+    kinds: kinds.de,
     unknown: (code) => `Der Dienst hat dies abgelehnt: ${code}.`,
     byCode: {
       CSRF_REFUSED: {
@@ -165,15 +168,6 @@ export const de: Words = {
       SCHEDULE_NOT_REGENERATED: 'Der Plan wird nicht neu erzeugt',
       LARGE_SHIFT: 'Das Datum verschiebt sich um mehr Tage, als die Regeln der Studie vorsehen',
     },
-    notesKnown: {
-      'completed: stays as it is': 'abgeschlossen: bleibt, wie sie ist',
-      'scheduled by hand: stays as it is': 'von Hand geplant: bleibt, wie sie ist',
-      'cancelled by hand: stays cancelled': 'von Hand abgesagt: bleibt abgesagt',
-      'missed on these days: stays missed': 'an diesen Tagen versäumt: bleibt versäumt',
-      'no longer planned': 'nicht mehr vorgesehen',
-      'its window is closed already': 'ihr Fenster ist bereits geschlossen',
-    },
-    targetNow: (date) => `ihr Zieldatum wäre jetzt der ${date}`,
     changed: 'Geändert',
     decide: 'Ihre Entscheidung',
     decisionReason: 'Grund der Entscheidung',

@@ -5,7 +5,8 @@ import { en as audit } from './audit.js';
 import { en as pager } from './pager.js';
 import { en as users } from './users.js';
 import { en as reports } from './reports.js';
-import { refusals, rules } from './refusals.js';
+import { refusals } from './refusals.js';
+import { fields, kinds, rules } from './rules.js';
 import { en as inbox } from './inbox.js';
 import { en as today } from './today.js';
 
@@ -119,6 +120,8 @@ export const en = {
     } as Record<number, ProblemWords>,
     refusals: refusals.en,
     rules: rules.en,
+    fields: fields.en,
+    kinds: kinds.en,
     unknown: (code: string) => `The service refused this: ${code}.`,
     byCode: {
       CSRF_REFUSED: {
@@ -161,9 +164,6 @@ export const en = {
       SCHEDULE_NOT_REGENERATED: 'The schedule is not regenerated',
       LARGE_SHIFT: 'The date moves by more days than the policy expects',
     } as Record<string, string>,
-    /** Notes of the preview in other words than its own. */
-    notesKnown: {} as Record<string, string>,
-    targetNow: (date: string) => `its target would now be ${date}`,
     changed: 'Changed',
     decide: 'Your decision',
     decisionReason: 'Reason for the decision',
