@@ -62,6 +62,8 @@ const columns = (change: ConfigChange) =>
 
 /** Where a secret is stored, authenticated with its cipher text (db/client/crypto.ts). */
 export const tokenPlace = (studyId: string) => `datacapture_configs/${studyId}/api_token`;
+/** Where a token is that is only tried: it opens for this address and no other. */
+export const trialPlace = (studyId: string, apiUrl: string) => `datacapture_trials/${studyId}/api_token/${apiUrl}`;
 export const webhookSecretPlace = (studyId: string) => `datacapture_configs/${studyId}/webhook_secret`;
 
 const CONFIG = 'select * from datacapture_configs where study_id = $1';

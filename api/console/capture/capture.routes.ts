@@ -100,13 +100,16 @@ export const capturePages = [
     path: `${path}/mapping`,
     summary: 'Show the mapping, and compare it with the capture system',
     access: configurer,
-    query: Type.Object({ check: flag }),
+    query: Type.Object({ check: flag, said: flag }),
     view: async ({ services, params, query, read, ui }) => {
       const studyId = params.study_id.toLowerCase();
       const view = await read((tx) => loadMapping(tx, studyId));
       const warnings =
         query.check !== undefined && view.config ? await checkMapping(services, studyId, CHECK_SECONDS) : undefined;
-      return { title: ui.words.capture.mappingTitle, content: h(MappingPage, { view, warnings }) };
+      return {
+        title: ui.words.capture.mappingTitle,
+        content: h(MappingPage, { view, warnings, isSaved: query.said !== undefined }),
+      };
     },
   }),
   consolePage({

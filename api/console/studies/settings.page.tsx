@@ -56,7 +56,8 @@ export function SettingsPage({
   typed?: Partial<Record<Setting, string>>;
   fault?: Problem;
 }) {
-  const { studies } = useUi().words;
+  const { words, user } = useUi();
+  const { studies } = words;
   const given = useGiven<Setting>({ typed, stored: study, fault });
   return (
     <>
@@ -91,6 +92,11 @@ export function SettingsPage({
           <button class="primary">{studies.save}</button>
         </Form>
       </section>
+      {user?.role === 'admin' && (
+        <p class="after-table">
+          <a href={`/console/studies/${study.id}/delete`}>{words.newStudy.remove}</a>
+        </p>
+      )}
     </>
   );
 }

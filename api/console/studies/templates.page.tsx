@@ -12,14 +12,16 @@ export type Preview = ReturnType<typeof previewTemplate>;
 
 /** Templates from which a study is created. */
 export function TemplatesPage({ templates }: { templates: Summary[] }) {
-  const { studies } = useUi().words;
+  const { studies, newStudy } = useUi().words;
   return (
     <>
       <p class="crumbs">
         <a href="/console/studies">{studies.toStudies}</a>
       </p>
       <h1>{studies.create}</h1>
-      <p class="quiet">{studies.templatesWhat}</p>
+      <p class="quiet">
+        {studies.templatesWhat} <a href="/console/studies/create">{newStudy.title}</a>
+      </p>
       <Table<Summary>
         caption={studies.templatesCaption(templates.length)}
         rows={templates}

@@ -135,7 +135,8 @@ export function DeleteWindowPage({
   );
 }
 
-function WouldMove({ trial: { total, schedules, examples } }: { trial: ScheduleDryRun }) {
+/** For how many a change would make another schedule. */
+export function WouldMove({ trial: { total, schedules, examples } }: { trial: ScheduleDryRun }) {
   const { words, language } = useUi();
   const { studies } = words;
   const count = (n: number) => n.toLocaleString(LOCALES[language]);

@@ -9,6 +9,15 @@ import { refusals } from './refusals.js';
 import { fields, kinds, rules } from './rules.js';
 import { de as policy } from './policy.js';
 import { de as studies } from './studies.js';
+import { de as batteries } from './batteries.js';
+import { de as connection } from './connection.js';
+import { de as edit } from './edit.js';
+import { de as events } from './events.js';
+import { de as mapping } from './mapping.js';
+import { de as members } from './members.js';
+import { de as messages } from './messages.js';
+import { de as newStudy } from './new-study.js';
+import { de as sites } from './sites.js';
 import type { Words } from './en.js';
 import { de as inbox } from './inbox.js';
 import { de as today } from './today.js';
@@ -17,6 +26,15 @@ export const de: Words = {
   product: 'Research Assessment Platform',
   participant,
   participants,
+  batteries,
+  connection,
+  edit,
+  events,
+  mapping,
+  members,
+  messages,
+  newStudy,
+  sites,
   skip: 'Zum Inhalt springen',
   navigation: {
     label: 'Hauptmenü',

@@ -12,6 +12,15 @@ import { en as today } from './today.js';
 
 import { en as policy } from './policy.js';
 import { en as studies } from './studies.js';
+import { en as batteries } from './batteries.js';
+import { en as connection } from './connection.js';
+import { en as edit } from './edit.js';
+import { en as events } from './events.js';
+import { en as mapping } from './mapping.js';
+import { en as members } from './members.js';
+import { en as messages } from './messages.js';
+import { en as newStudy } from './new-study.js';
+import { en as sites } from './sites.js';
 interface ProblemWords {
   title: string;
   what: string;
@@ -22,6 +31,15 @@ export const en = {
   product: 'Research Assessment Platform',
   participant,
   participants,
+  batteries,
+  connection,
+  edit,
+  events,
+  mapping,
+  members,
+  messages,
+  newStudy,
+  sites,
   skip: 'Skip to content',
   navigation: {
     label: 'Main',
