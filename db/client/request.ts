@@ -2,7 +2,7 @@ import { AuditTrail } from '../audit/audit.js';
 import { openedBy } from './opening.js';
 import { readOnce, readTogether } from './one-trip.js';
 import type { Statement } from './one-trip.js';
-import { nudgeRelay } from '../outbox/outbox.js';
+import { nudgeFor } from '../outbox/outbox.js';
 import { prepared } from './prepared.js';
 import { closingOf } from './transaction.js';
 import type { WriteTransaction } from './transaction.js';
@@ -102,7 +102,7 @@ export async function writeAsCaller<A, T>(
   work: (work: WriteTransaction, admitted: A, first: unknown[][]) => Promise<T>,
   beside: { first?: readonly Statement[]; meanwhile?: (answer: T) => void } = {},
 ): Promise<T> {
-  let outboxed = false;
+  let marked: MarkedTransaction | undefined;
   const audit = new AuditTrail();
   const answer = await openedBy(
     database,
@@ -110,11 +110,11 @@ export async function writeAsCaller<A, T>(
     async (tx, [row]: CallerRow[], found) => {
       const admitted = admit(row);
       const result = await work({ tx, audit }, admitted, found);
-      outboxed = (tx as MarkedTransaction).wroteOutbox === true;
+      marked = tx as MarkedTransaction;
       return result;
     },
   );
-  if (outboxed) nudgeRelay(database);
+  if (marked) nudgeFor(database, marked);
   return answer;
 }
 
