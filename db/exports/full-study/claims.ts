@@ -127,7 +127,11 @@ export function manifestText(sha256: string, signer: AuditSigner): string {
 }
 
 /** Whether a document is, byte for byte, one that this service signed. */
-export function isOwnDocument(bytes: Buffer, manifest: Manifest | undefined, signer: AuditSigner | undefined): boolean {
+export function isOwnDocument(
+  bytes: Buffer,
+  manifest: Manifest | undefined,
+  signer: Pick<AuditSigner, 'keyId' | 'publicKey'> | undefined,
+): boolean {
   const end = bytes.lastIndexOf(BEGINNING);
   if (!manifest || !signer || end < 0 || manifest.key_id !== signer.keyId) return false;
   const sha256 = createHash('sha256').update(bytes.subarray(0, end)).digest('hex');
