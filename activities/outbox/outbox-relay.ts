@@ -21,6 +21,7 @@ export class OutboxRelay {
     private readonly deps: {
       database: Database;
       listenUrl: string;
+      appPassword?: string | undefined;
       deliver: MessageHandler;
       log: Logger;
       traffic: LoadMonitor;
@@ -33,6 +34,7 @@ export class OutboxRelay {
     // Without its connection the poll alone carries on.
     this.listener = new Listener({
       url: deps.listenUrl,
+      appPassword: deps.appPassword,
       channel: OUTBOX_CHANNEL,
       name: 'relay-listen',
       heard: () => {

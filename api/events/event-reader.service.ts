@@ -47,7 +47,8 @@ export class EventReader {
 
   constructor(private readonly services: Dependencies) {
     this.listener = new Listener({
-      url: services.settings.DATABASE_URL,
+      url: services.settings.DATABASE_URL!,
+      appPassword: services.settings.DATABASE_APP_PASSWORD,
       channel: EVENTS_CHANNEL,
       name: 'events-listen',
       heard: () => {

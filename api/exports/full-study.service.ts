@@ -52,8 +52,7 @@ export async function exportFullStudy({ services, actor, context }: ExportOption
         await withFileLimits(tx);
         return writeStudyDocument(tx, studyId, nowIso(), sink, signerOf(services));
       },
-      { snapshot: true },
-    ),
+      ),
   );
   return reply(200, body, {
     'Content-Type': 'application/json; charset=utf-8',

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { loginOf } from './knex.js';
 
 const RECONNECT_MS = 1000;
 
@@ -12,6 +13,7 @@ export class Listener {
   constructor(
     private readonly of: {
       url: string;
+      appPassword?: string | undefined;
       channel: string;
       /** The connection's name in the database. */
       name: string;
@@ -37,10 +39,12 @@ export class Listener {
   }
 
   private async run(): Promise<void> {
+    const { url, role } = loginOf(this.of);
     while (!this.stopping) {
       const client = new pg.Client({
-        connectionString: this.of.url,
+        connectionString: url,
         application_name: this.of.name,
+        ...(role && { options: role.trim() }),
         keepAlive: true,
       });
       const gone = new Promise<void>((resolve) => {

@@ -101,14 +101,12 @@ export function closingOf(audit: AuditTrail, last: readonly Statement[] = []): (
   return sealing === undefined ? [...last] : [...last, sealing];
 }
 
-/** `inScope` that may only read: no audit, and the database refuses a write. */
+/**
+ * `inScope` that may only read: no audit, and the database refuses a write. Its statements all see the database as it
+ * was at the first.
+ */
 export async function readInScope<T>(database: Database, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
   return openedBy(database, { mode: 'read', opening: openingOf(scope) }, work);
-}
-
-/** `readInScope` whose statements all see the database as it was at the first. */
-export async function snapshotInScope<T>(database: Database, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return openedBy(database, { mode: 'snapshot', opening: openingOf(scope) }, work);
 }
 
 /** One statement under `scope` as a transaction of one round trip. */

@@ -90,7 +90,7 @@ describe('Event streams: a user has few, and a process reads once for all of the
       const [lost] = await until(
         async () => {
           const found = await listeners();
-          return found.length > 0 && found;
+          return found.length > 0 ? found : undefined;
         },
         { what: 'a connection that listens' },
       );
