@@ -51,7 +51,7 @@ export async function writeDecisions(
         generatedBy: decision.sender.actor_user_id ?? null,
       })),
   );
-  const recorded = () => recordStatements(audit, studyId, steps, schedules.versionIds);
+  const recorded = () => recordStatements(tx, audit, studyId, steps, schedules.versionIds);
   const first = [
     ...before,
     ...(anchors.length > 0 ? [writeAnchorsStatement(anchors)] : []),
@@ -68,6 +68,7 @@ export async function writeDecisions(
 
 /** History, decisions and events of these steps as statements; their audit records are recorded. */
 function recordStatements(
+  tx: Tx,
   audit: AuditTrail,
   studyId: string,
   steps: readonly Step[],
@@ -129,5 +130,5 @@ function recordStatements(
       });
     }
   }
-  return insertManyStatements([intoHistory(history), intoDecisions(decisions), intoEvents(events)]);
+  return insertManyStatements([intoHistory(history), intoDecisions(decisions), intoEvents(tx, events)]);
 }

@@ -19,7 +19,7 @@ import {
   listCheckpoints,
 } from '../../db/audit/audit-checkpoints.queries.js';
 import type { StoredCheckpoint } from '../../db/audit/audit-checkpoints.queries.js';
-import { inScope, readInScope, snapshotInScope, withFileLimits } from '../../db/client/transaction.js';
+import { inScope, readInScope, withFileLimits } from '../../db/client/transaction.js';
 import { checkpointFolder } from '../../settings.js';
 import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
@@ -69,7 +69,7 @@ export async function checkpoints(tx: Tx, chain: string | undefined, at: { skip:
  */
 export async function verify(services: Dependencies, studyId: string | undefined) {
   const where = await outside(services, studyId);
-  return snapshotInScope(services.database, '*', async (tx) => {
+  return readInScope(services.database, '*', async (tx) => {
     await withFileLimits(tx);
     return verdict(tx, studyId, where);
   });

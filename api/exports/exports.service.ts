@@ -131,7 +131,6 @@ const asReader = <T>(
       await withFileLimits(tx);
       return work(tx);
     },
-    { snapshot: true },
   );
 
 function requestOf(

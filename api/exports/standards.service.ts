@@ -46,8 +46,7 @@ export async function exportOdm({ services, actor, context, siteId }: ExportOpti
         await withFileLimits(tx);
         return writeOdm(tx, studyId, nowIso(), sink);
       },
-      { snapshot: true },
-    ),
+      ),
   );
   return reply(200, body, {
     'Content-Type': 'application/xml; charset=utf-8',

@@ -176,7 +176,7 @@ export async function withdraw(
     metadata: { withdrawn_at: at },
   });
   await insertMany(tx, [
-    intoEvents([
+    intoEvents(tx, [
       {
         type: 'PARTICIPANT_WITHDRAWN',
         study_id: before.study_id,
@@ -227,7 +227,7 @@ export async function reinstate(
     metadata: { reason: given.reason, withdrawn_at },
   });
   await insertMany(tx, [
-    intoEvents([
+    intoEvents(tx, [
       {
         type: 'PARTICIPANT_REINSTATED',
         study_id: before.study_id,

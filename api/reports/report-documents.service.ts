@@ -14,7 +14,7 @@ import { completion, enrollment, modules, sites, studySummary } from '../../db/r
 import { versionOf } from '../../db/reports/version.queries.js';
 import type { ReportVersion } from '../../db/reports/version.queries.js';
 import { together } from '../../db/client/one-trip.js';
-import { snapshotAsCaller } from '../../db/client/request.js';
+import { readAsCaller } from '../../db/client/request.js';
 import type { ReportScope, ReportFilter } from '../../db/reports/base.queries.js';
 import { inScope, withFileLimits } from '../../db/client/transaction.js';
 import { ConcurrencyLimiter } from '../util/concurrency-limiter.js';
@@ -53,7 +53,7 @@ function snapshot<T>(
   participantId: string | undefined,
   read: Read<T>,
 ): Promise<T> {
-  return snapshotAsCaller(
+  return readAsCaller(
     services.database,
     { userId: actor.id, studyId, siteId, participantId },
     (row) => authorizeUser(staff.read, row, studyId),

@@ -102,6 +102,9 @@ export async function copySession(tx: Tx, id: string, change: Record<string, unk
     'local_id',
     'content_hash',
     'start_hash',
+    'imported',
+    'imported_by',
+    'original_users',
   ];
   const row = (await tx('assessment_sessions').where({ id }).first(columns)) as Record<string, unknown>;
   const [made] = (await tx('assessment_sessions')

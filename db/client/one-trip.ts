@@ -30,7 +30,7 @@ export const readTogether = (
   opening: Statement,
   statements: readonly Statement[],
 ): Promise<{ opened: unknown[]; found: unknown[][] }> =>
-  allOf(database, 'begin transaction read only', opening, statements);
+  allOf(database, 'begin transaction isolation level repeatable read read only', opening, statements);
 
 /** `readTogether` that may write as well: what is committed or not, all of it, with the answer. */
 export const writeTogether = async (

@@ -11,8 +11,9 @@ const { knex } = k;
 
 const BEGIN = {
   write: 'begin transaction',
-  read: 'begin transaction read only',
-  snapshot: 'begin transaction isolation level repeatable read read only',
+  // All that an answer is put together from is of one moment: no commit comes between two of its statements.
+  read: 'begin transaction isolation level repeatable read read only',
+  trial: 'begin transaction isolation level repeatable read',
 };
 
 export interface Opening<T> {

@@ -2,7 +2,7 @@ import { AuditTrail } from '../audit/audit.js';
 import { openedBy } from './opening.js';
 import { readOnce, readTogether } from './one-trip.js';
 import type { Statement } from './one-trip.js';
-import { nudgeRelay } from '../outbox/outbox.js';
+import { nudgeFor } from '../outbox/outbox.js';
 import { prepared } from './prepared.js';
 import { closingOf } from './transaction.js';
 import type { WriteTransaction } from './transaction.js';
@@ -60,32 +60,21 @@ export async function loadCaller(database: Database, caller: Caller): Promise<Ca
 }
 
 /**
- * A read-only transaction narrowed to the caller. `admit` sees the caller first and throws to refuse.
- * @param how `snapshot`: at one instant; `first`: read in the round trip that opens it, `work` gets the rows of each
+ * A read-only transaction narrowed to the caller, whose statements all see the database as it was at the first. `admit`
+ * sees the caller first and throws to refuse.
+ * @param how `first`: read in the round trip that opens it, `work` gets the rows of each
  */
 export async function readAsCaller<A, T>(
   database: Database,
   caller: Caller,
   admit: (row: CallerRow | undefined) => A,
   work: (tx: Tx, admitted: A, first: unknown[][]) => Promise<T>,
-  how: { snapshot?: boolean; first?: readonly Statement[] } = {},
+  how: { first?: readonly Statement[] } = {},
 ): Promise<T> {
   return openedBy(
     database,
-    { mode: how.snapshot ? 'snapshot' : 'read', opening: opening(caller), ...(how.first && { first: how.first }) },
+    { mode: 'read', opening: opening(caller), ...(how.first && { first: how.first }) },
     async (tx, [row]: CallerRow[], found) => work(tx, admit(row), found),
-  );
-}
-
-/** `readAs` whose statements all see the database as it was at the first: for what is put together from several. */
-export async function snapshotAsCaller<A, T>(
-  database: Database,
-  caller: Caller,
-  admit: (row: CallerRow | undefined) => A,
-  work: (tx: Tx, admitted: A) => Promise<T>,
-): Promise<T> {
-  return openedBy(database, { mode: 'snapshot', opening: opening(caller) }, async (tx, [row]: CallerRow[]) =>
-    work(tx, admit(row)),
   );
 }
 
@@ -93,28 +82,29 @@ export async function snapshotAsCaller<A, T>(
  * A transaction narrowed to the caller whose audit records are sealed as its last statement: a change without its
  * record cannot commit (decisions, section 7). What it put into the outbox is relayed after the commit.
  * @param beside `first`: read in the round trip that opens it; who is not admitted is told nothing of it. `meanwhile`:
- * called with the answer while the database commits, which may still fail
+ * called with the answer while the database commits, which may still fail; `trial`: it only tells what a change would
+ * do, and its statements all see the database as it was at the first
  */
 export async function writeAsCaller<A, T>(
   database: Database,
   caller: Caller,
   admit: (row: CallerRow | undefined) => A,
   work: (work: WriteTransaction, admitted: A, first: unknown[][]) => Promise<T>,
-  beside: { first?: readonly Statement[]; meanwhile?: (answer: T) => void } = {},
+  { trial = false, ...beside }: { trial?: boolean; first?: readonly Statement[]; meanwhile?: (answer: T) => void } = {},
 ): Promise<T> {
-  let outboxed = false;
+  let marked: MarkedTransaction | undefined;
   const audit = new AuditTrail();
   const answer = await openedBy(
     database,
-    { mode: 'write', opening: opening(caller), closing: () => closingOf(audit), ...beside },
+    { mode: trial ? 'trial' : 'write', opening: opening(caller), closing: () => closingOf(audit), ...beside },
     async (tx, [row]: CallerRow[], found) => {
       const admitted = admit(row);
       const result = await work({ tx, audit }, admitted, found);
-      outboxed = (tx as MarkedTransaction).wroteOutbox === true;
+      marked = tx as MarkedTransaction;
       return result;
     },
   );
-  if (outboxed) nudgeRelay(database);
+  if (marked) nudgeFor(database, marked);
   return answer;
 }
 

@@ -2,7 +2,7 @@ import { AuditTrail } from '../audit/audit.js';
 import { readOnce, writeTogether } from './one-trip.js';
 import type { Statement } from './one-trip.js';
 import { openedBy } from './opening.js';
-import { nudgeRelay } from '../outbox/outbox.js';
+import { nudgeFor } from '../outbox/outbox.js';
 import type { MarkedTransaction } from './marked-transaction.js';
 import type { Database } from './database.js';
 import type { Tx } from './database.js';
@@ -73,7 +73,7 @@ export async function inScope<T>(
   of?: 'one' | 'queue',
   first: readonly Statement[] = [],
 ): Promise<T> {
-  let outboxed = false;
+  let marked: MarkedTransaction | undefined;
   const audit = new AuditTrail();
   const last: Statement[] = [];
   const result = await openedBy(
@@ -87,11 +87,11 @@ export async function inScope<T>(
     },
     async (tx, _rows, found) => {
       const answer = await work({ tx, audit, atCommit: (statement) => last.push(statement) }, found);
-      outboxed = (tx as MarkedTransaction).wroteOutbox === true;
+      marked = tx as MarkedTransaction;
       return answer;
     },
   );
-  if (outboxed) nudgeRelay(database);
+  if (marked) nudgeFor(database, marked);
   return result;
 }
 
@@ -101,14 +101,12 @@ export function closingOf(audit: AuditTrail, last: readonly Statement[] = []): (
   return sealing === undefined ? [...last] : [...last, sealing];
 }
 
-/** `inScope` that may only read: no audit, and the database refuses a write. */
+/**
+ * `inScope` that may only read: no audit, and the database refuses a write. Its statements all see the database as it
+ * was at the first.
+ */
 export async function readInScope<T>(database: Database, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
   return openedBy(database, { mode: 'read', opening: openingOf(scope) }, work);
-}
-
-/** `readInScope` whose statements all see the database as it was at the first. */
-export async function snapshotInScope<T>(database: Database, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return openedBy(database, { mode: 'snapshot', opening: openingOf(scope) }, work);
 }
 
 /** One statement under `scope` as a transaction of one round trip. */

@@ -35,6 +35,16 @@ const COLUMNS = `${OWN}, (select coalesce(jsonb_agg(jsonb_build_object('particip
 const SORTS = { created_at: 'c.created_at', name: 'c.name', status: 'c.status', updated_at: 'c.updated_at' };
 export const caregiverSorts = ['created_at', 'name', 'status', 'updated_at'] as const;
 
+/** Holds whom a caregiver cares for, and one who is named: an erasure takes the participant before who cares for it. */
+export async function lockCared(tx: Tx, caregiverId: string, participantId?: string): Promise<void> {
+  await execute(
+    tx,
+    `select 1 from participants p where p.id in (select k.participant_id from caregiver_participants k where k.caregiver_id = $1) or p.id = $2
+     order by p.id for update`,
+    [caregiverId, participantId ?? null],
+  );
+}
+
 /** Caregivers of a study; `search` is found anywhere in name or email, as it is written. */
 export function listCaregivers(
   tx: Tx,

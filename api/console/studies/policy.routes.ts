@@ -61,6 +61,7 @@ export const policyPages = [
     summary: 'Show what another enrollment-date policy would change, or save it',
     access: staff.configure,
     transaction: 'change',
+    tries: (form) => form.get('do') === 'try',
     fields: Type.Object({
       policy: text(500_000, 1),
       policy_version: Type.String({ pattern: '^[0-9]{1,9}$' }),
