@@ -32,7 +32,7 @@ import { attachment, safeName } from '../http/conventions/file-names.js';
 import { acceptPolicy } from '../studies/policy.service.js';
 import { streamed } from './streamed.js';
 import { createStudy, getStudyOrThrow } from '../studies/studies.service.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 
 /** Everything of a study as one JSON document, streamed; told in the study's audit before it begins. @throws 404 */
 export async function exportFullStudy({ services, actor, context }: ExportOptions, studyId: string): Promise<Reply> {

@@ -1,3 +1,4 @@
+import { enrolledAfter } from '../../db/participants/enrolled.queries.js';
 import { readFacts } from '../../db/participants/facts.queries.js';
 import { readScheduleInputs, readScheduleSources } from '../../db/scheduling/schedules.queries.js';
 import type { ScheduleSources } from '../../db/scheduling/schedules.queries.js';
@@ -12,7 +13,7 @@ import { currentPolicy } from './policy.service.js';
 
 /** Small, since planning visits keeps the process busy: other requests are answered between two batches. */
 const BATCH = 100;
-const MOST_EXAMPLES = 20;
+const MAX_EXAMPLES = 20;
 
 /** `unchanged` counts those for whom no source gives a date as well: nothing of theirs changes. */
 export const outcomes = [
@@ -71,7 +72,7 @@ export async function dryRunWithCodes(
   const codes = new Map<string, string>();
   const example = (of: Example, { participant_id, participant_code }: Enrolled['row']) => {
     const list = (run.examples[of] ??= []);
-    if (list.length >= MOST_EXAMPLES) return;
+    if (list.length >= MAX_EXAMPLES) return;
     list.push(participant_id);
     codes.set(participant_id, participant_code);
   };
@@ -119,7 +120,7 @@ export async function dryRunSchedules(
     const next = reschedule(policy, factsOf(row, policy), inputs, (identity) => visitKey(participant_id, identity));
     if (next === null) continue;
     run.schedules += 1;
-    if (run.examples.length < MOST_EXAMPLES) run.examples.push({ participant_id, participant_code });
+    if (run.examples.length < MAX_EXAMPLES) run.examples.push({ participant_id, participant_code });
   }
   return run;
 }
@@ -131,12 +132,7 @@ interface Enrolled {
 /** Everybody who is enrolled, with the facts of a decision and what the next schedule would be made from. */
 async function* everyEnrolled(tx: Tx, studyId: string, sources: ScheduleSources): AsyncGenerator<Enrolled> {
   for (let after = '00000000-0000-0000-0000-000000000000'; ;) {
-    const ids: string[] = await tx('participants')
-      .where({ study_id: studyId, status: 'enrolled' })
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(BATCH)
-      .pluck('id');
+    const ids = await enrolledAfter(tx, studyId, after, BATCH);
     if (ids.length === 0) return;
     after = ids.at(-1)!;
     const rows = await readFacts(tx, ids);

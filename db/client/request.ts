@@ -1,6 +1,6 @@
 import { AuditTrail } from '../audit/audit.js';
-import { openedBy } from './opening.js';
-import { readOnce, readTogether } from './one-trip.js';
+import { beginWith } from './opening.js';
+import { queryInSingleRoundTrip, queriesInSingleRoundTrip } from './one-trip.js';
 import type { Statement } from './one-trip.js';
 import { nudgeRelay } from '../outbox/outbox.js';
 import { prepared } from './prepared.js';
@@ -61,18 +61,22 @@ export async function loadCaller(database: Database, caller: Caller): Promise<Ca
 
 /**
  * A read-only transaction narrowed to the caller. `admit` sees the caller first and throws to refuse.
- * @param how `snapshot`: at one instant; `first`: read in the round trip that opens it, `work` gets the rows of each
+ * @param options `snapshot`: at one instant; `first`: read in the round trip that opens it, `work` gets the rows of each
  */
 export async function readAsCaller<A, T>(
   database: Database,
   caller: Caller,
   admit: (row: CallerRow | undefined) => A,
   work: (tx: Tx, admitted: A, first: unknown[][]) => Promise<T>,
-  how: { snapshot?: boolean; first?: readonly Statement[] } = {},
+  options: { snapshot?: boolean; first?: readonly Statement[] } = {},
 ): Promise<T> {
-  return openedBy(
+  return beginWith(
     database,
-    { mode: how.snapshot ? 'snapshot' : 'read', opening: opening(caller), ...(how.first && { first: how.first }) },
+    {
+      mode: options.snapshot ? 'snapshot' : 'read',
+      opening: opening(caller),
+      ...(options.first && { first: options.first }),
+    },
     async (tx, [row]: CallerRow[], found) => work(tx, admit(row), found),
   );
 }
@@ -84,7 +88,7 @@ export async function snapshotAsCaller<A, T>(
   admit: (row: CallerRow | undefined) => A,
   work: (tx: Tx, admitted: A) => Promise<T>,
 ): Promise<T> {
-  return openedBy(database, { mode: 'snapshot', opening: opening(caller) }, async (tx, [row]: CallerRow[]) =>
+  return beginWith(database, { mode: 'snapshot', opening: opening(caller) }, async (tx, [row]: CallerRow[]) =>
     work(tx, admit(row)),
   );
 }
@@ -92,21 +96,20 @@ export async function snapshotAsCaller<A, T>(
 /**
  * A transaction narrowed to the caller whose audit records are sealed as its last statement: a change without its
  * record cannot commit (decisions, section 7). What it put into the outbox is relayed after the commit.
- * @param beside `first`: read in the round trip that opens it; who is not admitted is told nothing of it. `meanwhile`:
- * called with the answer while the database commits, which may still fail
+ * @param options `first`: read in the round trip that opens it; a caller that is not admitted is told nothing of it
  */
 export async function writeAsCaller<A, T>(
   database: Database,
   caller: Caller,
   admit: (row: CallerRow | undefined) => A,
   work: (work: WriteTransaction, admitted: A, first: unknown[][]) => Promise<T>,
-  beside: { first?: readonly Statement[]; meanwhile?: (answer: T) => void } = {},
+  options: { first?: readonly Statement[] } = {},
 ): Promise<T> {
   let outboxed = false;
   const audit = new AuditTrail();
-  const answer = await openedBy(
+  const answer = await beginWith(
     database,
-    { mode: 'write', opening: opening(caller), closing: () => closingOf(audit), ...beside },
+    { mode: 'write', opening: opening(caller), beforeCommit: () => closingOf(audit), ...options },
     async (tx, [row]: CallerRow[], found) => {
       const admitted = admit(row);
       const result = await work({ tx, audit }, admitted, found);
@@ -140,7 +143,7 @@ export async function listAsCaller(
   admit: (row: CallerRow | undefined) => void,
   statement: PageStatement,
 ): Promise<PageRows> {
-  const { opened, rows } = await readOnce<PageRow>(database, opening(caller), statement);
+  const { opened, rows } = await queryInSingleRoundTrip<PageRow>(database, opening(caller), statement);
   admit(opened[0] as CallerRow | undefined);
   return pageOf(rows);
 }
@@ -152,7 +155,7 @@ export async function queryAsCaller<A>(
   admit: (row: CallerRow | undefined) => A,
   statements: readonly Statement[],
 ): Promise<{ admitted: A; first: unknown[][] }> {
-  const { opened, found } = await readTogether(database, opening(caller), statements);
+  const { opened, found } = await queriesInSingleRoundTrip(database, opening(caller), statements);
   return { admitted: admit(opened[0] as CallerRow | undefined), first: found };
 }
 

@@ -18,7 +18,7 @@ export function refusalOf({ problems }: Words, { code, status, message, options 
   if (what || entries.length > 0)
     return {
       title: byStatus?.title ?? problems.title,
-      what: [what, ...entries.slice(0, MOST)].filter(Boolean).join(' '),
+      what: [what, ...entries.slice(0, MAX_FAULTS)].filter(Boolean).join(' '),
       ...(what === undefined && { detail: message }),
     };
   // That somebody was faster is said only where it is so.
@@ -27,7 +27,7 @@ export function refusalOf({ problems }: Words, { code, status, message, options 
 }
 
 /** So many rules are told in one sentence after the other. */
-const MOST = 5;
+const MAX_FAULTS = 5;
 
 /** The fault of one field, in words. */
 export const entryText = (rules: Words['problems']['rules'], { path, code, message }: FaultEntry): string => {

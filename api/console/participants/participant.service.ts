@@ -72,11 +72,11 @@ export interface DateView {
   now: Why | undefined;
 }
 /** A participant's history is read up to here. */
-const MOST_ENTRIES = 100;
+const MAX_ENTRIES = 100;
 
 /** The history of the enrollment date, and the decision behind one of its entries. @throws 404 no such entry */
 export async function loadDate(tx: Tx, person: Person, entryId: string | undefined): Promise<DateView> {
-  const history = await namedHistory(tx, person.record.id, MOST_ENTRIES);
+  const history = await namedHistory(tx, person.record.id, MAX_ENTRIES);
   const entry = entryId ? history.find(({ id }) => id === entryId) : history.find(({ has_decision }) => has_decision);
   if (entryId && !entry) throw problem('NOT_FOUND', { detail: 'There is no such entry.' });
   const kept = entry && (await readDecision(tx, person.record.id, entry.id));

@@ -10,7 +10,7 @@ export interface Section {
 export type Cell = string | number | null;
 
 /** A table of so many rows is not divided between pages. */
-const KEPT_WHOLE = 15;
+const MAX_UNBROKEN_ROWS = 15;
 
 /** A table; columns of numbers stand to the right. Cells are text, never markup. */
 export function table(head: readonly string[], rows: readonly (readonly Cell[])[], speech: Locale): string {
@@ -26,7 +26,7 @@ export function table(head: readonly string[], rows: readonly (readonly Cell[])[
   const cell = (value: Cell | undefined) =>
     escapeHtml(typeof value === 'number' ? speech.number(value) : (value ?? '–'));
   const side = (at: number) => (right[at] ? ' class="r"' : '');
-  return `<table${rows.length <= KEPT_WHOLE ? ' class="whole"' : ''}><thead><tr>${head.map((name, at) => `<th scope="col"${side(at)}>${escapeHtml(name)}</th>`).join('')}</tr></thead>
+  return `<table${rows.length <= MAX_UNBROKEN_ROWS ? ' class="whole"' : ''}><thead><tr>${head.map((name, at) => `<th scope="col"${side(at)}>${escapeHtml(name)}</th>`).join('')}</tr></thead>
 <tbody>${rows.map((row) => `<tr>${head.map((_, at) => (at === 0 ? `<th scope="row"${side(at)}>${cell(row[at])}</th>` : `<td${side(at)}>${cell(row[at])}</td>`)).join('')}</tr>`).join('\n')}</tbody></table>`;
 }
 

@@ -108,8 +108,11 @@ async function knownUsers(tx: Tx, { tables }: StudyDocument): Promise<Set<string
       rows.flatMap((row) => USER_COLUMNS.flatMap((column) => (typeof row[column] === 'string' ? [row[column]] : []))),
     ),
   );
-  const rows = await query<{ id: string }>(tx, 'select id from users where id = any($1::uuid[])', [[...named]]);
-  return new Set(rows.map(({ id }) => id));
+  return new Set(
+    await tx('users')
+      .whereRaw('id = any(?::uuid[])', [[...named]])
+      .pluck<string[]>('id'),
+  );
 }
 
 /**
