@@ -1,5 +1,5 @@
 import type { AuditTrail } from '../../db/audit/audit.js';
-import { inOneTrip } from '../../db/client/one-trip.js';
+import { queryAllAsPlanned } from '../../db/client/query.js';
 import type { Statement } from '../../db/client/one-trip.js';
 import { intoEvents } from '../../db/events/events.js';
 import type { DomainEvent } from '../../db/events/events.js';
@@ -58,12 +58,12 @@ export async function writeDecisions(
     ...schedules.statements,
     ...(schedulesWritten ? [] : recorded()),
   ];
-  const written = first.length > 0 ? await inOneTrip(tx, first) : [];
+  const written = first.length > 0 ? await queryAllAsPlanned(tx, first) : [];
   if (anchors.length > 0) assertWritten(written[before.length]!, anchors);
   if (!schedulesWritten) return;
   schedulesWritten();
   const records = recorded();
-  if (records.length > 0) await inOneTrip(tx, records);
+  if (records.length > 0) await queryAllAsPlanned(tx, records);
 }
 
 /** History, decisions and events of these steps as statements; their audit records are recorded. */

@@ -1,3 +1,4 @@
+import type { OverrideDetails } from '../../db/notifications/notification-mail.queries.js';
 import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
 import { isolated } from '../../workflows/domain/util/text-direction.js';
 import { textMail } from './mail.js';
@@ -6,15 +7,6 @@ import { textMail } from './mail.js';
 export type NotificationKind = 'override_pending' | 'trigger_override_required';
 
 /** What an override request says of itself. Instants are written for people, in UTC. */
-export interface OverrideDetails {
-  override_request_id: string;
-  previous: string;
-  wanted: string;
-  expires: string;
-  asked_by: string;
-  reason: string | null;
-  moving: { name: string; from: string; to: string }[];
-}
 export interface StaffMessage {
   study: string;
   participant: string;
@@ -31,7 +23,7 @@ interface Written {
 }
 
 /** More visits than these are counted, not listed. */
-const MOST_LISTED = 20;
+const MAX_LISTED = 20;
 
 const days = (from: string, to: string): string => {
   const moved = Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000);
@@ -40,7 +32,7 @@ const days = (from: string, to: string): string => {
 
 function pending({ study, participant, override, pages }: StaffMessage): Written {
   const of = override!;
-  const listed = of.moving.slice(0, MOST_LISTED).map(({ name, from, to }) => `${isolated(name)}: ${from} → ${to}`);
+  const listed = of.moving.slice(0, MAX_LISTED).map(({ name, from, to }) => `${isolated(name)}: ${from} → ${to}`);
   const more = of.moving.length - listed.length;
   return {
     subject: `[${study}] Approval required: enrollment date change`,

@@ -26,7 +26,7 @@ import { withDocument } from './full-study/in-thread.js';
 import type { DocumentThread } from './full-study/in-thread.js';
 import type { ImportTarget } from './full-study/opened.js';
 import { createStudy, getStudyOrThrow } from '../studies/studies.service.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 
 /** Everything of a study as one JSON document, streamed; told in the study's audit before it begins. @throws 404 */
 export async function exportFullStudy({ services, actor, context }: ExportOptions, studyId: string): Promise<Reply> {

@@ -13,7 +13,7 @@ import { participantRows, reportedSession } from '../../db/reports/participant.q
 import { completion, enrollment, modules, sites, studySummary } from '../../db/reports/study.queries.js';
 import { versionOf } from '../../db/reports/version.queries.js';
 import type { ReportVersion } from '../../db/reports/version.queries.js';
-import { together } from '../../db/client/one-trip.js';
+import { queryAll } from '../../db/client/query.js';
 import { readAsCaller } from '../../db/client/request.js';
 import type { ReportScope, ReportFilter } from '../../db/reports/base.queries.js';
 import { inScope, withFileLimits } from '../../db/client/transaction.js';
@@ -115,7 +115,7 @@ export async function studyParts(
 }
 
 const versionNow = async (tx: Tx, studyId: string): Promise<ReportVersion> => {
-  const [[version]] = await together<[ReportVersion]>(tx, [versionOf(studyId)]);
+  const [[version]] = await queryAll<[ReportVersion]>(tx, [versionOf(studyId)]);
   return version!;
 };
 

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { enrolledAfter } from '../../db/participants/enrolled.queries.js';
 import { readFacts } from '../../db/participants/facts.queries.js';
 import { readScheduleInputs, readScheduleSources } from '../../db/scheduling/schedules.queries.js';
 import type { ScheduleSources } from '../../db/scheduling/schedules.queries.js';
@@ -15,7 +16,7 @@ import { currentPolicy } from './policy.service.js';
 const BATCH = 50;
 /** Deciding keeps the process busy: after so long, other requests are answered first. */
 const TURN_MS = 10;
-const MOST_EXAMPLES = 20;
+const MAX_EXAMPLES = 20;
 
 /** `unchanged` counts those for whom no source gives a date as well: nothing of theirs changes. */
 export const outcomes = [
@@ -84,7 +85,7 @@ export async function dryRunWithCodes(
   const codes = new Map<string, string>();
   const example = (of: Example, { participant_id, participant_code }: Enrolled['row']) => {
     const list = (run.examples[of] ??= []);
-    if (list.length >= MOST_EXAMPLES) return;
+    if (list.length >= MAX_EXAMPLES) return;
     list.push(participant_id);
     codes.set(participant_id, participant_code);
   };
@@ -133,7 +134,7 @@ export async function dryRunSchedules(
     const next = reschedule(policy, factsOf(row, policy), inputs, (identity) => visitKey(participant_id, identity));
     if (next === null) continue;
     run.schedules += 1;
-    if (run.examples.length < MOST_EXAMPLES) run.examples.push({ participant_id, participant_code });
+    if (run.examples.length < MAX_EXAMPLES) run.examples.push({ participant_id, participant_code });
   }
   return run;
 }
@@ -146,12 +147,7 @@ interface Enrolled {
 async function* everyEnrolled(tx: Tx, studyId: string, sources: ScheduleSources): AsyncGenerator<Enrolled> {
   let since = performance.now();
   for (let after = '00000000-0000-0000-0000-000000000000'; ;) {
-    const ids: string[] = await tx('participants')
-      .where({ study_id: studyId, status: 'enrolled' })
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(BATCH)
-      .pluck('id');
+    const ids = await enrolledAfter(tx, studyId, after, BATCH);
     if (ids.length === 0) return;
     after = ids.at(-1)!;
     const rows = await readFacts(tx, ids);

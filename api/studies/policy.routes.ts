@@ -17,7 +17,8 @@ import {
 } from '../http/common.schemas.js';
 import type { Static } from '../http/common.schemas.js';
 import { withEarlierOverrides } from './earlier-overrides.service.js';
-import { acceptPolicy, currentPolicy, policyVersions, savePolicy } from './policy.service.js';
+import { listPolicyVersions } from '../../db/studies/policies.queries.js';
+import { acceptPolicy, currentPolicy, savePolicy } from './policy.service.js';
 import { dryRunPolicy, outcomes } from './policy-dry-run.service.js';
 import { reanchoring } from './reanchorings.js';
 
@@ -130,7 +131,7 @@ export const policyRoutes = [
     transaction: 'read',
     query: Paged,
     responses: { 200: listOf(PolicyVersion) },
-    handle: async ({ tx, params, query }) => pageOf(await policyVersions(tx, params.study_id), query),
+    handle: async ({ tx, params, query }) => pageOf(await listPolicyVersions(tx, params.study_id), query),
   }),
   route({
     method: 'GET',
@@ -143,7 +144,7 @@ export const policyRoutes = [
     transaction: 'read',
     responses: { 200: PolicyVersion },
     handle: async ({ tx, params }) => {
-      const found = (await policyVersions(tx, params.study_id)).find(
+      const found = (await listPolicyVersions(tx, params.study_id)).find(
         (v) => String(v.policy_version) === params.policy_version,
       );
       if (!found) throw problem('NOT_FOUND', { detail: 'There is no such policy version.' });

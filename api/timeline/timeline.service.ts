@@ -15,7 +15,7 @@ export interface TimelineItem {
   links: Links;
 }
 /** What a picture shows at most: more would not be seen. */
-const MOST_DRAWN = 2_000;
+const MAX_DRAWN = 2_000;
 
 /**
  * What became of a participant and what is to come, oldest first.
@@ -52,4 +52,4 @@ export const wholeTimeline = (
   services: Dependencies,
   participantId: string,
   filter: Omit<TimelineFilter, 'skip' | 'limit'>,
-) => timeline(tx, services, participantId, { ...filter, skip: 0, limit: MOST_DRAWN });
+) => timeline(tx, services, participantId, { ...filter, skip: 0, limit: MAX_DRAWN });

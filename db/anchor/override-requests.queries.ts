@@ -186,3 +186,19 @@ export async function withdrawSignature(tx: Tx, requestId: string, userId: strin
     .findById(requestId)
     .patch({ offered_signatures: raw('offered_signatures - ?::text', [userId]) });
 }
+
+/** Requests of which a reminder or the end has been due for so long, and of which nothing waits in the outbox. */
+export async function overdueRequests(
+  tx: Tx,
+  overdueSeconds: number,
+): Promise<Pick<OverrideRequest, 'participant_id' | 'study_id'>[]> {
+  return OverrideRequest.query(tx)
+    .alias('o')
+    .where('o.status', 'pending')
+    .whereRaw(
+      `least(o.expires_at, case when o.reminded_at is null then o.remind_at end) < clock_timestamp() - ? * interval '1 second'`,
+      [overdueSeconds],
+    )
+    .whereNotExists(tx('outbox as x').whereRaw('x.subject = o.participant_id::text'))
+    .select('o.participant_id', 'o.study_id');
+}

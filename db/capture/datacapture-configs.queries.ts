@@ -1,6 +1,6 @@
 import { SecretBox } from '../client/crypto.js';
 import type { Statement } from '../client/one-trip.js';
-import { prepared } from '../client/prepared.js';
+import { CaptureConfig } from '../models/capture.js';
 import { OF_SITES } from '../studies/sites.queries.js';
 import type { KnownEventRow } from './known-events.queries.js';
 import { query } from '../client/query.js';
@@ -79,8 +79,9 @@ export async function findConfig(
   studyId: string,
   lock?: 'for no key update',
 ): Promise<DatacaptureConfigRow | undefined> {
-  const [row] = await prepared<DatacaptureConfigRow>(tx, lock ? `${CONFIG} ${lock}` : CONFIG, [studyId]);
-  return row;
+  const found = CaptureConfig.query(tx).findOne({ study_id: studyId });
+  if (lock) void found.forNoKeyUpdate();
+  return found.castTo<DatacaptureConfigRow | undefined>();
 }
 
 export async function insertConfig(tx: Tx, studyId: string, values: ConfigChange): Promise<DatacaptureConfigRow> {
@@ -128,7 +129,7 @@ const PUSH_COUNTS = `select count(*) filter (where data_sync_status = 'pending')
 export const pushCountsStatement = (studyId: string): Statement => ({
   sql: PUSH_COUNTS,
   values: [studyId],
-  anew: true,
+  customPlan: true,
 });
 
 export interface Rotation {

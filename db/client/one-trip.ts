@@ -3,14 +3,13 @@ import { configOf, withSettings } from './query.js';
 import type { Statement } from './query.js';
 import type { Database } from './database.js';
 
-export { queryAll as together, queryAllAsPlanned as inOneTrip } from './query.js';
 export type { Statement } from './query.js';
 
 /**
  * A whole read-only transaction in one round trip: begin, `opening`, the statement, commit. As four round trips they
  * cost a small read half of its throughput.
  */
-export async function readOnce<Row>(
+export async function queryInSingleRoundTrip<Row>(
   database: Database,
   opening: Statement,
   statement: Statement,
@@ -25,7 +24,7 @@ export async function readOnce<Row>(
 }
 
 /** `readOnce` of several statements, as `queryAll` runs them. */
-export const readTogether = (
+export const queriesInSingleRoundTrip = (
   database: Database,
   opening: Statement,
   statements: readonly Statement[],
@@ -33,7 +32,7 @@ export const readTogether = (
   allOf(database, 'begin transaction isolation level repeatable read read only', opening, statements);
 
 /** `readTogether` that may write as well: what is committed or not, all of it, with the answer. */
-export const writeTogether = async (
+export const writeInSingleRoundTrip = async (
   database: Database,
   opening: Statement,
   statements: readonly Statement[],

@@ -1,6 +1,6 @@
 import { AuditTrail } from '../audit/audit.js';
-import { openedBy } from './opening.js';
-import { readOnce, readTogether } from './one-trip.js';
+import { beginWith } from './opening.js';
+import { queryInSingleRoundTrip, queriesInSingleRoundTrip } from './one-trip.js';
 import type { Statement } from './one-trip.js';
 import { nudgeFor } from '../outbox/outbox.js';
 import { prepared } from './prepared.js';
@@ -62,18 +62,18 @@ export async function loadCaller(database: Database, caller: Caller): Promise<Ca
 /**
  * A read-only transaction narrowed to the caller, whose statements all see the database as it was at the first. `admit`
  * sees the caller first and throws to refuse.
- * @param how `first`: read in the round trip that opens it, `work` gets the rows of each
+ * @param options `first`: read in the round trip that opens it, `work` gets the rows of each
  */
 export async function readAsCaller<A, T>(
   database: Database,
   caller: Caller,
   admit: (row: CallerRow | undefined) => A,
   work: (tx: Tx, admitted: A, first: unknown[][]) => Promise<T>,
-  how: { first?: readonly Statement[] } = {},
+  options: { first?: readonly Statement[] } = {},
 ): Promise<T> {
-  return openedBy(
+  return beginWith(
     database,
-    { mode: 'read', opening: opening(caller), ...(how.first && { first: how.first }) },
+    { mode: 'read', opening: opening(caller), ...(options.first && { first: options.first }) },
     async (tx, [row]: CallerRow[], found) => work(tx, admit(row), found),
   );
 }
@@ -81,7 +81,7 @@ export async function readAsCaller<A, T>(
 /**
  * A transaction narrowed to the caller whose audit records are sealed as its last statement: a change without its
  * record cannot commit (decisions, section 7). What it put into the outbox is relayed after the commit.
- * @param beside `first`: read in the round trip that opens it; who is not admitted is told nothing of it. `meanwhile`:
+ * @param options `first`: read in the round trip that opens it; who is not admitted is told nothing of it. `meanwhile`:
  * called with the answer while the database commits, which may still fail; `trial`: it only tells what a change would
  * do, and its statements all see the database as it was at the first
  */
@@ -90,13 +90,13 @@ export async function writeAsCaller<A, T>(
   caller: Caller,
   admit: (row: CallerRow | undefined) => A,
   work: (work: WriteTransaction, admitted: A, first: unknown[][]) => Promise<T>,
-  { trial = false, ...beside }: { trial?: boolean; first?: readonly Statement[]; meanwhile?: (answer: T) => void } = {},
+  { trial = false, ...options }: { trial?: boolean; first?: readonly Statement[]; meanwhile?: (answer: T) => void } = {},
 ): Promise<T> {
   let marked: MarkedTransaction | undefined;
   const audit = new AuditTrail();
-  const answer = await openedBy(
+  const answer = await beginWith(
     database,
-    { mode: trial ? 'trial' : 'write', opening: opening(caller), closing: () => closingOf(audit), ...beside },
+    { mode: trial ? 'trial' : 'write', opening: opening(caller), beforeCommit: () => closingOf(audit), ...options },
     async (tx, [row]: CallerRow[], found) => {
       const admitted = admit(row);
       const result = await work({ tx, audit }, admitted, found);
@@ -130,7 +130,7 @@ export async function listAsCaller(
   admit: (row: CallerRow | undefined) => void,
   statement: PageStatement,
 ): Promise<PageRows> {
-  const { opened, rows } = await readOnce<PageRow>(database, opening(caller), statement);
+  const { opened, rows } = await queryInSingleRoundTrip<PageRow>(database, opening(caller), statement);
   admit(opened[0] as CallerRow | undefined);
   return pageOf(rows);
 }
@@ -142,7 +142,7 @@ export async function queryAsCaller<A>(
   admit: (row: CallerRow | undefined) => A,
   statements: readonly Statement[],
 ): Promise<{ admitted: A; first: unknown[][] }> {
-  const { opened, found } = await readTogether(database, opening(caller), statements);
+  const { opened, found } = await queriesInSingleRoundTrip(database, opening(caller), statements);
   return { admitted: admit(opened[0] as CallerRow | undefined), first: found };
 }
 

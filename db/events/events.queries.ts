@@ -1,3 +1,5 @@
+import { raw } from 'objection';
+import { DomainEvent } from '../models/messages.js';
 import { prepared } from '../client/prepared.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
@@ -44,12 +46,11 @@ export const BEFORE_ALL: EventPosition = { tx: '0', seq: 0 };
 
 /** Where an event stands; undefined: the study has no such event. */
 export async function eventPosition(tx: Tx, studyId: string, eventId: string): Promise<EventPosition | undefined> {
-  const [row] = await prepared<EventPosition>(
-    tx,
-    `select coalesce(tx, '0')::text as tx, seq from domain_events where study_id = $1 and id = $2`,
-    [studyId, eventId],
-  );
-  return row;
+  return DomainEvent.query(tx)
+    .findById(eventId)
+    .where({ study_id: studyId })
+    .select(raw(`coalesce(tx, '0')::text as tx`), 'seq')
+    .castTo<EventPosition | undefined>();
 }
 
 /**

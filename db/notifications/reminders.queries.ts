@@ -2,7 +2,6 @@ import type { Statement } from '../client/one-trip.js';
 import { prepared } from '../client/prepared.js';
 import { readOneInScope } from '../client/transaction.js';
 import { visitSequence } from '../scheduling/visit-sequence.js';
-import { execute } from '../client/query.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
@@ -192,13 +191,17 @@ export async function storeReminderResults(
   return rows;
 }
 
+/** Of these reminders those that a worker still has in hand. */
+export const claimedOf = (tx: Tx, ids: readonly string[], by: string): Promise<string[]> =>
+  tx('notifications')
+    .whereRaw('id = any(?)', [[...ids]])
+    .where({ claimed_by: by })
+    .pluck('id');
+
 /** Lets planning judge lateness as this process does. */
 export async function keepLatenessLimit(database: Database, hours: number): Promise<void> {
-  await execute(
-    database,
-    `update reminder_limits set max_lateness = $1 * interval '1 hour' where max_lateness <> $2 * interval '1 hour'`,
-    [hours, hours],
-  );
+  const limit = database.raw(`? * interval '1 hour'`, [hours]);
+  await database('reminder_limits').where('max_lateness', '<>', limit).update({ max_lateness: limit });
 }
 
 /** Stops reminders of visits that were superseded and that no visit of a newer version has taken over. */

@@ -4,7 +4,7 @@ import { SaxesParser } from 'saxes';
 import { unique } from '../support/http.js';
 import { readPdf } from '../support/pdf.js';
 import { service } from '../support/service.js';
-import { download } from './printing.js';
+import { download } from '../support/download.js';
 import { World } from './world.js';
 
 /** What would be an element, an entity, the end of a style sheet, and the end of a text in quotes. */

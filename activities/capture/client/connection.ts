@@ -111,7 +111,7 @@ export async function dictionaryRows(
   }));
 }
 
-const FRESH_MS = 10 * 60_000;
+const CACHE_TTL_MS = 10 * 60_000;
 /** What a project says of itself, as far as records are read and written by it. */
 export interface ProjectFacts {
   missing: ReadonlySet<string>;
@@ -134,7 +134,7 @@ export async function projectFacts(deps: CaptureDeps, { config, client }: Captur
   const known = projects.get(key);
   if (known && known.until > performance.now()) return known.facts;
   let facts: ProjectFacts = known?.facts ?? { missing: new Set(), classic: false };
-  let fresh = FRESH_MS;
+  let fresh = CACHE_TTL_MS;
   try {
     const project = await client.project();
     facts = {

@@ -151,7 +151,7 @@ function FaultText({ of }: { of: FaultEntry | ConfigWarning }) {
   if (known) return <>{known}</>;
   const { path: _path, ...entry } = of;
   return words.problems.rules[of.code] ? (
-    <>{entryText(words.problems.rules, entry)}</>
+    <>{entryText(words.problems, entry)}</>
   ) : (
     <span lang="en" dir="auto">
       {of.message}

@@ -20,7 +20,7 @@ export function refusalOf(
   const byCode = problems.byCode[code];
   if (byCode) return byCode;
   const byStatus = problems.byStatus[status];
-  const entries = options.errors?.slice(0, MOST).map((entry) => entryText(problems, entry, named)) ?? [];
+  const entries = options.errors?.slice(0, MAX_FAULTS).map((entry) => entryText(problems, entry, named)) ?? [];
   const what = entries.length > 0 && EACH_ENTRY.includes(code) ? undefined : problems.refusals[code];
   if (what || entries.length > 0)
     return {
@@ -33,7 +33,7 @@ export function refusalOf(
 }
 
 /** So many rules are told in one sentence after the other. */
-const MOST = 5;
+const MAX_FAULTS = 5;
 /** What these say is said by each of their entries. */
 const EACH_ENTRY = ['VALIDATION_FAILED', 'RULE_VIOLATED'];
 

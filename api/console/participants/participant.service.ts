@@ -2,7 +2,7 @@ import { namedHistory } from '../../../db/anchor/history.queries.js';
 import type { NamedHistoryEntry } from '../../../db/anchor/history.queries.js';
 import { readDecision } from '../../../db/anchor/decisions.queries.js';
 import type { Tx } from '../../../db/client/database.js';
-import { together } from '../../../db/client/one-trip.js';
+import { queryAll } from '../../../db/client/query.js';
 import type { Statement } from '../../../db/client/one-trip.js';
 import { factsStatement } from '../../../db/participants/facts.queries.js';
 import type { FactRow } from '../../../db/participants/facts.queries.js';
@@ -52,7 +52,7 @@ export const personStatements = (id: string): [Statement, Statement] => [partici
 
 /** @throws 404 */
 export const loadPerson = async (tx: Tx, actor: Actor, id: string): Promise<Person> =>
-  personOf(actor, await together(tx, personStatements(id)));
+  personOf(actor, await queryAll(tx, personStatements(id)));
 
 /** @param found the rows of `personStatements` @throws 404 */
 export function personOf(actor: Actor, found: readonly unknown[][]): Person {
@@ -80,11 +80,11 @@ export interface DateView {
   now: Why | undefined;
 }
 /** A participant's history is read up to here. */
-const MOST_ENTRIES = 100;
+const MAX_ENTRIES = 100;
 
 /** The history of the enrollment date, and the decision behind one of its entries. @throws 404 no such entry */
 export async function loadDate(tx: Tx, person: Person, entryId: string | undefined): Promise<DateView> {
-  const history = await namedHistory(tx, person.record.id, MOST_ENTRIES);
+  const history = await namedHistory(tx, person.record.id, MAX_ENTRIES);
   const entry = entryId ? history.find(({ id }) => id === entryId) : history.find(({ has_decision }) => has_decision);
   if (entryId && !entry) throw problem('NOT_FOUND', { detail: 'There is no such entry.' });
   const kept = entry && (await readDecision(tx, person.record.id, entry.id));

@@ -1,5 +1,5 @@
 import { h } from 'preact';
-import { together } from '../../../db/client/one-trip.js';
+import { queryAll } from '../../../db/client/query.js';
 import { inStudy } from '../../http/access.js';
 import { Type, oneOf, text } from '../../http/common.schemas.js';
 import { problem } from '../../http/errors.js';
@@ -48,7 +48,7 @@ export const participantListPages = [
       return {
         title: ui.words.participants.title,
         content: h(ParticipantsPage, {
-          list: await loadParticipants(tx, await together(tx, listStatements(narrowed))),
+          list: await loadParticipants(tx, await queryAll(tx, listStatements(narrowed))),
           narrowed,
         }),
       };

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../db/client/database.js';
-import { together } from '../../../db/client/one-trip.js';
+import { queryAll } from '../../../db/client/query.js';
 import type { Statement } from '../../../db/client/one-trip.js';
 import { factsStatement } from '../../../db/participants/facts.queries.js';
 import type { FactRow } from '../../../db/participants/facts.queries.js';
@@ -48,7 +48,7 @@ export const listStatements = (of: Narrowed): [Statement, Statement] => [
       limit: LIST_PAGE,
       sort: 'participant_code',
     }),
-    anew: true,
+    customPlan: true,
   },
 ];
 
@@ -61,7 +61,7 @@ export async function loadParticipants(tx: Tx, found: readonly unknown[][]): Pro
   const { items, total } = participantsIn(listed);
   if (items.length === 0) return { items: [], total, studies };
   const ids = items.map(({ id }) => id);
-  const [facts, ahead] = await together<[FactRow, NextRow]>(tx, [factsStatement(...ids), nextStatement(ids)]);
+  const [facts, ahead] = await queryAll<[FactRow, NextRow]>(tx, [factsStatement(...ids), nextStatement(ids)]);
   const rows = new Map(facts.map((row) => [row.participant_id, row]));
   const next = new Map(ahead.map((row) => [row.id, row]));
   return {

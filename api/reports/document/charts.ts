@@ -34,7 +34,7 @@ const TELLING = [
   'sd_rt',
   'lapses',
 ];
-const MOST_PANELS = 12;
+const MAX_PANELS = 12;
 const axis = { axisLine: { lineStyle: { color: color.ink } }, axisLabel: { color: color.ink, fontSize: 11 } };
 const counts = { type: 'value', minInterval: 1, ...axis };
 
@@ -47,7 +47,7 @@ function telling<T extends { task: string; metric: string }>(all: readonly T[]):
     .flatMap((ones) =>
       ones.sort((a, b) => rank(a.metric) - rank(b.metric) || (a.metric < b.metric ? -1 : 1)).slice(0, 2),
     )
-    .slice(0, MOST_PANELS);
+    .slice(0, MAX_PANELS);
 }
 const distributions = (modules: readonly TaskReport[]) =>
   telling(
