@@ -9,7 +9,6 @@ COPY api api
 COPY workflows workflows
 COPY activities activities
 COPY db db
-COPY html html
 COPY scripts scripts
 COPY test test
 RUN npm run build && rm -rf dist/test

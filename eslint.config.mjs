@@ -15,39 +15,39 @@ const forbid = (target, ...from) =>
     message: `${target} must not import from ${one.from ?? one}`,
   }));
 const zones = [
-  ...forbid('./db', './api', './workflows', './activities', './html', './scripts', './test'),
+  ...forbid('./db', './api', './workflows', './activities', './scripts', './test'),
   ...forbid('./activities', './api', './scripts', './test'),
   ...forbid('./activities', {
     from: './workflows',
     except: ['./contract.ts', './client.ts', './util/payload-codec.ts', './domain'],
   }),
-  ...forbid('./api', './activities', './scripts', './test'),
+  ...forbid('./api', './scripts', './test', { from: './activities', except: ['./html'] }),
   ...forbid('./api', {
     from: './workflows',
     except: ['./contract.ts', './client.ts', './util/payload-codec.ts', './domain'],
   }),
-  ...forbid('./workflows', './api', './db', './html', './scripts', './test'),
-  ...forbid('./html', './api', './activities', './db', './settings.ts', './scripts', './test'),
-  ...forbid('./html', { from: './workflows', except: ['./domain'] }),
+  ...forbid('./workflows', './api', './db', './scripts', './test'),
+  ...forbid('./activities/html', './db', './settings.ts', { from: './activities', except: ['./html'] }),
+  ...forbid('./activities/html', { from: './workflows', except: ['./domain'] }),
   ...forbid('./workflows/domain', { from: './workflows', except: ['./domain'] }),
-  ...forbid('./settings.ts', './api', './db', './html', './workflows', './activities', './scripts', './test'),
+  ...forbid('./settings.ts', './api', './db', './workflows', './activities', './scripts', './test'),
 ];
 
-/** HTML and SVG are components, which escape by themselves (html/, Preact); no text is put between tags by hand. */
+/** HTML and SVG are components, which escape by themselves (activities/html/, Preact); no text is put between tags by hand. */
 const TAGS =
   'html|head|body|title|meta|link|style|script|main|section|article|header|footer|nav|div|span|p|br|hr|a|b|i|em|strong|small|pre|h[1-6]|ul|ol|li|dl|dt|dd|table|caption|thead|tbody|tr|th|td|form|label|input|button|select|option|textarea|fieldset|legend|details|summary|figure|img|time|bdi|svg|g|path|rect|circle|line|text|tspan|desc';
 const markup = [
   ...['Literal[value', 'TemplateElement[value.raw'].map((text) => ({
     selector: `${text}=/<\\/?(${TAGS})(\\s|\\/?>)/i]`,
-    message: 'HTML and SVG are written as components (html/), not as text',
+    message: 'HTML and SVG are written as components (activities/html/), not as text',
   })),
   {
     selector: 'CallExpression[callee.property.name=/^replace/][arguments.1.value=/^&(amp|lt|gt|quot|#[0-9]+);$/]',
-    message: 'components escape by themselves (html/)',
+    message: 'components escape by themselves (activities/html/)',
   },
   {
     selector: "JSXAttribute[name.name='dangerouslySetInnerHTML']",
-    message: 'only html/ puts text into a page unescaped, each time with its reason',
+    message: 'only activities/html/ puts text into a page unescaped, each time with its reason',
   },
 ];
 const clock = [
@@ -151,23 +151,13 @@ export default tseslint.config(
     rules: { '@typescript-eslint/no-require-imports': 'off' },
   },
   {
-    files: [
-      'workflows/**/*.ts',
-      'html/**/*.{ts,tsx}',
-      'scripts/**/*.{ts,tsx}',
-      'test/capture-simulator/*.tsx',
-    ],
+    files: ['workflows/**/*.ts', 'scripts/**/*.{ts,tsx}', 'test/capture-simulator/*.tsx'],
     rules: { 'no-restricted-syntax': ['error', ...markup] },
   },
   {
     // A deadline is no matter of the clock of the machine that happens to look.
     files: ['api/**/*.{ts,tsx}', 'activities/**/*.{ts,tsx}', 'db/**/*.ts'],
     rules: { 'no-restricted-syntax': ['error', ...clock, ...markup] },
-  },
-  {
-    // Reports put their HTML together from text.
-    files: ['api/reports/document/**/*.ts'],
-    rules: { 'no-restricted-syntax': ['error', ...clock] },
   },
   {
     // A workflow knows of activities only their types: their code must not get into its sandbox.

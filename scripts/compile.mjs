@@ -9,7 +9,7 @@ import { copyFile, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:
 import { dirname, extname, join, relative, sep } from 'node:path';
 import { step } from './progress.mjs';
 
-const SOURCES = ['settings.ts', 'api', 'workflows', 'activities', 'db', 'html', 'scripts', 'test'];
+const SOURCES = ['settings.ts', 'api', 'workflows', 'activities', 'db', 'scripts', 'test'];
 const SKIPPED = new Set(['node_modules', 'dist', '__pycache__']);
 const NOT_COPIED = new Set(['.md', '.mjs', '.cjs', '.pyc']);
 const COMPILED = /\.tsx?$/;

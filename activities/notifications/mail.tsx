@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import { light } from '../../html/palette.js';
-import { Page } from '../../html/page.js';
-import { renderPage } from '../../html/render.js';
+import { light } from '../html/palette.js';
+import { Page } from '../html/page.js';
+import { renderPage } from '../html/render.js';
 
 /** What mail programs understand: plain elements, each with its own style. They are light, since a dark one is theirs. */
 const style = {

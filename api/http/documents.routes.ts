@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ReferencePage, TryPage } from './documents/pages.js';
-import { renderPage } from '../../html/render.js';
+import { renderPage } from '../../activities/html/render.js';
 import { anyone } from './access.js';
 import { brokenRule, problem } from './errors.js';
 import { Type } from './common.schemas.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { Page } from '../../html/page.js';
-import { renderPage } from '../../html/render.js';
-import { smallPageCss } from '../../html/style.js';
+import { Page } from '../../activities/html/page.js';
+import { renderPage } from '../../activities/html/render.js';
+import { smallPageCss } from '../../activities/html/style.js';
 import { anyone } from '../http/access.js';
 import { reply, route } from '../http/route.js';
 

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import type { ShownStudy } from '../../db/studies/study-face.queries.js';
-import { Page } from '../../html/page.js';
-import { renderPage } from '../../html/render.js';
-import { Style, pageStyle, smallPageCss } from '../../html/style.js';
+import { Page } from '../../activities/html/page.js';
+import { renderPage } from '../../activities/html/render.js';
+import { Style, pageStyle, smallPageCss } from '../../activities/html/style.js';
 import { builtInLanguage } from '../../workflows/domain/notifications/built-in.js';
 import type { BuiltInLanguage } from '../../workflows/domain/notifications/built-in.js';
 import { publicName } from '../../workflows/domain/notifications/study-face.js';

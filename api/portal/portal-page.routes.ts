@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { h } from 'preact';
-import { paletteCss } from '../../html/palette.js';
-import { renderPage } from '../../html/render.js';
+import { paletteCss } from '../../activities/html/palette.js';
+import { renderPage } from '../../activities/html/render.js';
 import { anyone } from '../http/access.js';
 import { reply, route } from '../http/route.js';
 import { PortalPage } from './portal.page.js';

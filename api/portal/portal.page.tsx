@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { Page } from '../../html/page.js';
+import { Page } from '../../activities/html/page.js';
 
 /** Words are the script's, in the participant's language: an element names its own (`data-say`). */
 const Says = ({ word }: { word: string }) => <span data-say={word}></span>;

@@ -1,6 +1,6 @@
-import { chartSvg } from '../../html/chart.js';
-import type { Chart } from '../../html/chart.js';
-import { figureColors as colors } from '../../html/palette.js';
+import { chartSvg } from '../../activities/html/chart.js';
+import type { Chart } from '../../activities/html/chart.js';
+import { figureColors as colors } from '../../activities/html/palette.js';
 import type { SimulationResult } from '../../workflows/domain/simulation/result.js';
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];

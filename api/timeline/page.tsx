@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { TimelineSubject } from '../../db/timeline/timeline.queries.js';
-import { Facts } from '../../html/facts.js';
-import { Page } from '../../html/page.js';
-import { paletteCss } from '../../html/palette.js';
-import { renderPage, renderSvg } from '../../html/render.js';
-import { Style, pageStyle } from '../../html/style.js';
+import { Facts } from '../../activities/html/facts.js';
+import { Page } from '../../activities/html/page.js';
+import { paletteCss } from '../../activities/html/palette.js';
+import { renderPage, renderSvg } from '../../activities/html/render.js';
+import { Style, pageStyle } from '../../activities/html/style.js';
 import { isolated } from '../../workflows/domain/util/text-direction.js';
 import { TimelinePicture } from './picture.js';
 import type { TimelineItem } from './timeline.service.js';

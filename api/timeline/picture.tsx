@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { TimelineSubject } from '../../db/timeline/timeline.queries.js';
-import { FONTS, figureColors } from '../../html/palette.js';
-import { Picture, px } from '../../html/picture.js';
+import { FONTS, figureColors } from '../../activities/html/palette.js';
+import { Picture, px } from '../../activities/html/picture.js';
 import { isolated } from '../../workflows/domain/util/text-direction.js';
 import type { TimelineItem } from './timeline.service.js';
 import { DAY, LEFT, WIDTH, dayOf, scaleOf, ticksOf } from './scale.js';

@@ -23,7 +23,7 @@ export async function queryInSingleRoundTrip<Row>(
   return { opened: opened!.rows, rows: found!.rows as Row[] };
 }
 
-/** `readOnce` of several statements, as `queryAll` runs them. */
+/** `queryInSingleRoundTrip` of several statements, as `queryAll` runs them. */
 export const queriesInSingleRoundTrip = (
   database: Database,
   opening: Statement,
@@ -31,7 +31,7 @@ export const queriesInSingleRoundTrip = (
 ): Promise<{ opened: unknown[]; found: unknown[][] }> =>
   allOf(database, 'begin transaction isolation level repeatable read read only', opening, statements);
 
-/** `readTogether` that may write as well: what is committed or not, all of it, with the answer. */
+/** `queriesInSingleRoundTrip` that may write as well: what is committed or not, all of it, with the answer. */
 export const writeInSingleRoundTrip = async (
   database: Database,
   opening: Statement,

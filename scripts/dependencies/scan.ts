@@ -19,10 +19,10 @@ interface Lock {
   packages: Record<string, { license?: string; version?: string; dev?: boolean }>;
 }
 
-const FOLDERS = ['api', 'activities', 'db', 'html', 'workflows', 'scripts', 'test'];
+const FOLDERS = ['api', 'activities', 'db', 'workflows', 'scripts', 'test'];
 const FILES = ['settings.ts', 'eslint.config.mjs'];
 /** What is copied into the production image. */
-const SHIPPED = /^(api|activities|db|html|workflows)\/|^settings\.ts$|^scripts\/(runtime|migrate|audit-verify)/;
+const SHIPPED = /^(api|activities|db|workflows)\/|^settings\.ts$|^scripts\/(runtime|migrate|audit-verify)/;
 
 /** Licences that ask for no more than to be named; anything else needs a look by a person. */
 const ACCEPTED = new Set([

@@ -4,8 +4,8 @@ import ts from 'typescript';
 import { features, folders, layers, leftOut } from './folders.js';
 
 /** Parts of the code between which imports have a direction. */
-const AREAS = ['api', 'workflows/domain', 'workflows', 'activities', 'db', 'html', 'settings.ts'];
-const TOP = ['api', 'workflows', 'activities', 'db', 'html', 'scripts', 'test'];
+const AREAS = ['api', 'workflows/domain', 'workflows', 'activities', 'db', 'settings.ts'];
+const TOP = ['api', 'workflows', 'activities', 'db', 'scripts', 'test'];
 const UNKNOWN = '**not described yet: scripts/map/folders.ts**';
 
 const areaOf = (path: string): string | undefined => AREAS.find((area) => path === area || path.startsWith(`${area}/`));

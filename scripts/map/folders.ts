@@ -83,7 +83,7 @@ export const folders: Record<string, string> = {
   'activities/outbox': 'the relay that empties the outbox',
   'activities/util': 'timers, load, addresses',
   db: 'migrations and the schema',
-  html: 'what pages, mails, pictures and reports are written with: frame, palette, charts',
+  'activities/html': 'what pages, mails, pictures and reports are written with: frame, palette, charts',
   'db/client': 'pool, transactions, scope, statements, clock, paging',
   'db/exports/full-study': 'a whole study, out and in',
   'db/migrations': 'the schema, forward only',

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { paletteCss } from '../../html/palette.js';
-import { Page } from '../../html/page.js';
-import { renderPage } from '../../html/render.js';
-import { Style, pageStyle } from '../../html/style.js';
+import { paletteCss } from '../../activities/html/palette.js';
+import { Page } from '../../activities/html/page.js';
+import { renderPage } from '../../activities/html/render.js';
+import { Style, pageStyle } from '../../activities/html/style.js';
 
 const STYLE = pageStyle(`${paletteCss('auto')}
 body { font: 15px/1.5 system-ui, sans-serif; margin: 0; background: var(--surface); color: var(--ink) }

@@ -25,7 +25,6 @@ describe('dependencies', function suite() {
       'api',
       'activities',
       'db',
-      'html',
       'workflows',
       'scripts',
     ])

@@ -17,7 +17,7 @@ describe('docs/MAP.md', () => {
   it('tells what imports what, and which folder nobody has described', () => {
     const folder = mkdtempSync(join(tmpdir(), 'map-'));
     try {
-      for (const top of ['api', 'workflows/domain', 'activities', 'db', 'html', 'scripts', 'test', 'api/unheard-of'])
+      for (const top of ['api', 'workflows/domain', 'activities', 'db', 'scripts', 'test', 'api/unheard-of'])
         mkdirSync(join(folder, top), { recursive: true });
       writeFileSync(join(folder, 'api', 'unheard-of', 'b.ts'), '');
       writeFileSync(

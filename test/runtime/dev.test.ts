@@ -11,7 +11,7 @@ import { temporaryDataDir } from '../support/service.js';
 import { until } from '../support/until.js';
 
 const COPIED = ['package.json', 'package-lock.json', 'tsconfig.json', 'settings.ts'];
-const COPIED_FOLDERS = ['api', 'workflows', 'activities', 'db', 'html', 'scripts', 'dist'];
+const COPIED_FOLDERS = ['api', 'workflows', 'activities', 'db', 'scripts', 'dist'];
 const ANSWER = 'api/operations/health.routes.ts';
 
 /** The sources and what was built of them, without the tests; packages and the Temporal command are the checkout's. */

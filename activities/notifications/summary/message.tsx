@@ -1,6 +1,6 @@
 import { LATELY_DAYS, SOON_DAYS, SUMMARY_GROUPS } from '../../../db/notifications/daily-summary.queries.js';
 import type { DailySummary, SummaryGroup, SummaryVisit } from '../../../db/notifications/daily-summary.queries.js';
-import { light } from '../../../html/palette.js';
+import { light } from '../../html/palette.js';
 import { isolated } from '../../../workflows/domain/util/text-direction.js';
 import { MailLink, renderMail } from '../mail.js';
 

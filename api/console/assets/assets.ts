@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { paletteCss } from '../../../html/palette.js';
+import { paletteCss } from '../../../activities/html/palette.js';
 import { anyone } from '../../http/access.js';
 import { problem } from '../../http/errors.js';
 import { reply, route } from '../../http/route.js';

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { Page } from '../../../html/page.js';
+import { Page } from '../../../activities/html/page.js';
 import { assets } from '../assets/assets.js';
 import { entryOf, navigationFor } from '../navigation.js';
 import { Form } from './form.js';

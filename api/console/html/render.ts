@@ -1,6 +1,6 @@
 import { h } from 'preact';
 import type { ComponentChildren } from 'preact';
-import { renderPage, renderPart } from '../../../html/render.js';
+import { renderPage, renderPart } from '../../../activities/html/render.js';
 import type { Settings } from '../../../settings.js';
 import { reply } from '../../http/reply.js';
 import type { Reply } from '../../http/reply.js';

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-export { Facts } from '../../../html/facts.js';
+export { Facts } from '../../../activities/html/facts.js';
 
 export interface Column<Row> {
   title: string;

@@ -1,5 +1,5 @@
 import { h } from 'preact';
-import { Page } from '../../../html/page.js';
+import { Page } from '../../../activities/html/page.js';
 
 /** The pages of the contract, around what their packages draw. */
 export const TryPage = () => (

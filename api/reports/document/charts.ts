@@ -3,7 +3,7 @@ import type { MetricCourse } from '../../../db/reports/participant.queries.js';
 import type { TaskReport } from '../../../db/reports/study.queries.js';
 import { PLAUSIBLE_LIMIT } from '../../../workflows/domain/assessment/quality.js';
 import { rangeOfMetric } from '../../../workflows/domain/assessment/metric-ranges.js';
-import { figureColors } from '../../../html/palette.js';
+import { figureColors } from '../../../activities/html/palette.js';
 import type { Plot } from './data.js';
 import { BOLD } from './fonts.js';
 import type { Locale } from './words.js';

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { Facts } from '../../../html/facts.js';
-import { Page } from '../../../html/page.js';
-import { renderPage, renderPart } from '../../../html/render.js';
-import { Style, pageStyle } from '../../../html/style.js';
+import { Facts } from '../../../activities/html/facts.js';
+import { Page } from '../../../activities/html/page.js';
+import { renderPage, renderPart } from '../../../activities/html/render.js';
+import { Style, pageStyle } from '../../../activities/html/style.js';
 import type { Imprint } from './data.js';
 import { fontCss } from './fonts.js';
 import { PAGE_STYLE, edges } from './style.js';

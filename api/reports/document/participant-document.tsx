@@ -1,4 +1,4 @@
-import { Facts } from '../../../html/facts.js';
+import { Facts } from '../../../activities/html/facts.js';
 import type { Imprint, ParticipantData } from './data.js';
 import { chartOf } from './charts.js';
 import { Nothing, Table, document } from './page.js';

@@ -11,8 +11,8 @@ import { init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
 import { h } from 'preact';
 import type { VNode } from 'preact';
-import { Picture } from '../../../html/picture.js';
-import { renderSvg } from '../../../html/render.js';
+import { Picture } from '../../../activities/html/picture.js';
+import { renderSvg } from '../../../activities/html/render.js';
 import type { Chart } from './charts.js';
 import { FONT_NAMES } from './fonts.js';
 

@@ -1,6 +1,6 @@
 import { Fragment } from 'preact';
 import type { SessionTask } from '../../../db/reports/document.queries.js';
-import { Facts } from '../../../html/facts.js';
+import { Facts } from '../../../activities/html/facts.js';
 import type { Imprint, SessionData } from './data.js';
 import { Nothing, Table, document } from './page.js';
 import { day, reference } from './reference.js';

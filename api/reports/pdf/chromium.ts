@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { h } from 'preact';
-import { renderPart } from '../../../html/render.js';
+import { renderPart } from '../../../activities/html/render.js';
 
 /** A browser that can be started: its program, and what its environment must have. */
 export interface Chromium {

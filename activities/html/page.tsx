@@ -1,5 +1,5 @@
 import type { ComponentChildren, HTMLAttributes } from 'preact';
-import { directionOf } from '../workflows/domain/util/text-direction.js';
+import { directionOf } from '../../workflows/domain/util/text-direction.js';
 
 /** The frame of every page and mail: language, direction, character set, title. */
 export function Page({
