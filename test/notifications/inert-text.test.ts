@@ -68,8 +68,9 @@ describe('What people have written, on pages and in mails', function suite() {
     await desk.visit(who, dayIn(zone, 1), { name: names.visit });
     return { study, who, approver, names };
   };
+  /** The first mail with HTML: notices to a user have none. */
   const mailTo = (address: string, what: string): Promise<Mail> =>
-    until(async () => (await desk.mailsTo(address))[0], { what });
+    until(async () => (await desk.mailsTo(address)).find(({ html }) => html !== ''), { what });
   const reminderOf = async ({ who }: World): Promise<Mail> => {
     const address = await desk.addressOf(who);
     return desk.sweep(async () => (await desk.mailsTo(address))[0], 'the reminder');

@@ -50,8 +50,7 @@ export function TimelineTab({ items, at, skip, total, zone }: Listed & { items: 
             head: true,
             cell: (item) => (
               <>
-                <span class="tag">{timeline.kinds[item.kind] ?? item.kind}</span>{' '}
-                <span dir="auto">{entryTitle(language, rowOf(item))}</span>{' '}
+                <span class="tag">{timeline.kinds[item.kind] ?? item.kind}</span> {entryTitle(language, rowOf(item))}{' '}
                 {item.data.planned === true && item.kind !== 'reminder' && (
                   <span class="quiet">({timeline.planned})</span>
                 )}

@@ -1,8 +1,11 @@
 import type { TimelineRow } from '../../../db/timeline/timeline.queries.js';
+import { isolated } from '../../../workflows/domain/util/text-direction.js';
 import { titleOf } from '../../timeline/titles.js';
 import type { Language } from './words.js';
 
 type Data = Record<string, unknown>;
+/** What people have written, in whatever direction. */
+const own = (value: unknown): string => isolated(String(value));
 const date = (value: unknown): string =>
   typeof value === 'string' ? value.slice(0, 10).split('-').reverse().join('.') : 'keines';
 const days = (delta: unknown): string => {
@@ -10,7 +13,7 @@ const days = (delta: unknown): string => {
   if (count === 0) return 'derselbe Tag';
   return `${Math.abs(count)} ${Math.abs(count) === 1 ? 'Tag' : 'Tage'} ${count > 0 ? 'später' : 'früher'}`;
 };
-const because = (reason: unknown): string => (typeof reason === 'string' && reason !== '' ? `: ${reason}` : '');
+const because = (reason: unknown): string => (typeof reason === 'string' && reason !== '' ? `: ${own(reason)}` : '');
 const by = (known: Record<string, string>, word: unknown): string =>
   known[String(word)] ?? String(word ?? '').replaceAll('_', ' ');
 
@@ -58,7 +61,7 @@ function anchor(what: string, d: Data): string {
 }
 
 function visit(what: string, d: Data): string {
-  const name = String(d.name);
+  const name = own(d.name);
   if (what === 'completed') return `${name} abgeschlossen (Ziel ${date(d.target_date)})`;
   if (what === 'missed') return `${name} versäumt (Fenster geschlossen am ${date(d.window_close)})`;
   if (what === 'cancelled') return `${name} abgesagt`;
@@ -71,13 +74,13 @@ const titles: Record<TimelineRow['kind'], (what: string, data: Data) => string> 
       ? `Ausgeschieden${because(d.reason)}`
       : what === 'reinstated'
         ? `Ausscheiden zurückgenommen${because(d.reason)}`
-        : `${String(d.participant_code)} eingeschlossen`,
+        : `${own(d.participant_code)} eingeschlossen`,
   consent: (what, d) =>
-    `Einwilligung ${by(consents, what)}${d.consent_version_id ? ` (${String(d.consent_version_id)})` : ''}`,
+    `Einwilligung ${by(consents, what)}${d.consent_version_id ? ` (${own(d.consent_version_id)})` : ''}`,
   eligibility: (what) => `Eignung: ${by(eligibilities, what)}`,
-  randomization: (_what, d) => `Randomisiert in ${String(d.arm)}`,
-  form: (what, d) => `Formular „${String(d.form_oid)}“ ${by(forms, what)}`,
-  trigger: (what, d) => `Auslöser des Formulars „${String(d.instrument)}“: ${by(triggers, d.outcome ?? what)}`,
+  randomization: (_what, d) => `Randomisiert in ${own(d.arm)}`,
+  form: (what, d) => `Formular „${own(d.form_oid)}“ ${by(forms, what)}`,
+  trigger: (what, d) => `Auslöser des Formulars „${own(d.instrument)}“: ${by(triggers, d.outcome ?? what)}`,
   approval: (what, d) => `Ersatz durch ${date(d.new_enrollment_date)} ${by(approvals, what)}${because(d.reason)}`,
   anchor,
   schedule: (what, d) =>
@@ -93,7 +96,7 @@ const titles: Record<TimelineRow['kind'], (what: string, data: Data) => string> 
         ? 'Nichts zu übertragen'
         : 'Übertragung der Ergebnisse fehlgeschlagen',
   reminder: (what, d) =>
-    `Nachricht${d.visit_name ? ` zu „${String(d.visit_name)}“` : ''} (${String(d.channel)}) ${by(messages, what)}`,
+    `Nachricht${d.visit_name ? ` zu „${own(d.visit_name)}“` : ''} (${String(d.channel)}) ${by(messages, what)}`,
 };
 
 /** What a person reads of an entry of the timeline: one line, in the reader's language. */

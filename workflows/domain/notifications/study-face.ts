@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import type { Static } from 'typebox';
 import { textIn } from '../assessment/titles.js';
+import { directionOf, isolated } from '../util/text-direction.js';
 
 const closed = { additionalProperties: false };
 const Name = Type.String({ minLength: 1, maxLength: 300, pattern: '^[^\\u0000-\\u001f\\u007f]+$' });
@@ -44,11 +45,12 @@ export function contactOf({ contact }: StudyFace): Contact | undefined {
 /** The variables of a message that tell of the study. */
 export function faceValues(study: StudyFace, language: string | null) {
   const { name = '', email = '', phone = '' } = contactOf(study) ?? {};
+  const direction = directionOf(language ?? 'en');
   return {
     public_name: publicName(study, language),
     contact_name: name,
     contact_email: email,
     contact_phone: phone,
-    contact: [name, email, phone].filter((one) => one !== '').join(', '),
+    contact: [isolated(name, direction), email, isolated(phone, direction)].filter((one) => one !== '').join(', '),
   };
 }

@@ -137,15 +137,15 @@ export function linkWords(channel: string, language: string | null, study: Study
     : { ...words, body: `${words.body}\n\n{{link}}` };
 }
 
-/** A mark behind an address would become a part of it. */
-const ADDRESSES = new Set(['link', 'portal_url', 'new_link_url', 'unsubscribe_url', 'contact_email']);
+/** A mark behind an address would become a part of it. Of a contact each part has its own. */
+const UNMARKED = new Set(['link', 'portal_url', 'new_link_url', 'unsubscribe_url', 'contact_email', 'contact']);
 
 /** A message as a person reads it. A value of another direction than the message's language keeps to its place. */
 export function compose(words: Words & { language?: string }, values: Readonly<Record<string, string>>): Words {
   const direction = directionOf(words.language ?? 'en');
   const valueOf = (name: string): string | undefined => {
     const value = values[name];
-    return value === undefined || ADDRESSES.has(name) ? value : isolated(value, direction);
+    return value === undefined || UNMARKED.has(name) ? value : isolated(value, direction);
   };
   return {
     subject: filled(words.subject, valueOf).replaceAll(/\s+/g, ' ').trim(),
