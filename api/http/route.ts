@@ -75,12 +75,21 @@ export type Input<P extends string, Q extends TSchema, B extends TSchema, Kind e
 export class RequestBody<B extends TSchema = TSchema> {
   constructor(
     readonly kind: 'json' | 'bytes' | 'upload',
-    readonly options: { schema?: B; mediaTypes?: readonly string[]; perItem?: PerItemFields; form?: TSchema } = {},
+    readonly options: {
+      schema?: B;
+      mediaTypes?: readonly string[];
+      perItem?: PerItemFields;
+      form?: TSchema;
+      maxBytes?: number;
+    } = {},
   ) {}
 }
 /** The body is not parsed: the handler gets it as `raw`. `mediaTypes`: those that are taken; none named: any. */
 export const rawBody = (...mediaTypes: readonly string[]): RequestBody<never> =>
   new RequestBody('bytes', mediaTypes.length > 0 ? { mediaTypes } : {});
+/** The fields of a form, up to so many bytes, as `raw`. */
+export const formBody = (maxBytes: number): RequestBody<never> =>
+  new RequestBody('bytes', { mediaTypes: ['application/x-www-form-urlencoded'], maxBytes });
 /** The fields of a form that is not parsed before its signature was checked, for the document alone. */
 export const rawForm = (form: TSchema, ...mediaTypes: readonly string[]): RequestBody<never> =>
   new RequestBody('bytes', { form, mediaTypes });

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { AuditTrail } from '../../db/audit/audit.js';
 import { hashPassword, verifyPassword } from '../../db/identity/passwords.js';
 import { secondFactor } from '../../db/identity/mfa.queries.js';
@@ -24,7 +25,7 @@ import { notifyUser } from './account-notices.js';
 import { countFailure, originIn } from './login-failures.js';
 import { challenge, mfaRequired } from './mfa-challenge.js';
 import { opaqueToken, sha256, signToken } from '../http/security/tokens.js';
-import { problem } from '../http/errors.js';
+import { Problem, problem } from '../http/errors.js';
 import { assertAllowed } from '../http/middleware/rate-limit.js';
 import { auditActor } from '../http/audit-actor.js';
 import { noContent, reply } from '../http/route.js';
@@ -44,12 +45,30 @@ const NOBODY = '00000000-0000-0000-0000-000000000000';
 /** A hash that no password fits: an unknown email costs the time of a wrong password. */
 let nobody: Promise<string> | undefined;
 
+/** A refused login is answered at a multiple of it: what was looked up, and written down, is not told by the time. */
+const REFUSED_MS = 400;
+
 /**
- * Checks email and password. Wrong, unknown, locked and deactivated all get the same answer after the same work. What
+ * Checks email and password. Wrong, unknown, locked and deactivated all get the same answer after the same time. What
  * is wrong is counted by account and address together; a device that logged in before is counted by itself.
  * @throws 401 INVALID_CREDENTIALS, 429 by account
  */
 export async function login(
+  services: Dependencies,
+  given: { email: string; password: string },
+  context: RequestContext,
+): ReturnType<typeof checkedLogin> {
+  const began = performance.now();
+  try {
+    return await checkedLogin(services, given, context);
+  } catch (fault) {
+    if (fault instanceof Problem && fault.code === 'INVALID_CREDENTIALS')
+      await pause(REFUSED_MS - ((performance.now() - began) % REFUSED_MS));
+    throw fault;
+  }
+}
+
+async function checkedLogin(
   services: Dependencies,
   given: { email: string; password: string },
   context: RequestContext,

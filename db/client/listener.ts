@@ -58,6 +58,7 @@ export class Listener {
       try {
         await client.connect();
         this.client = client;
+        if (this.stopping) await client.end();
         client.on('notification', this.of.heard);
         await client.query(`listen ${this.of.channel}`);
         this.hears = true;

@@ -57,6 +57,7 @@ export const folders: Record<string, string> = {
   'api/console/today': 'visits that are due, and the page of one visit',
   'api/console/users': 'the pages of users: invite, role, studies, sites, logins',
   'api/console/words': 'the console’s words, a file for each language',
+  'api/exports/full-study': 'the thread that reads a whole study which is imported',
   'api/exports/standards': 'a participant as FHIR R4 resources',
   'api/exports/standards/odm': 'a study as CDISC ODM: its design and its data',
   'api/imports/files': 'reading uploaded spreadsheets into rows',

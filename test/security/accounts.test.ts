@@ -17,6 +17,8 @@ interface Entered extends Loose {
   mfa_token: string;
   tokens: { access_token: string };
 }
+/** A refused login is answered at a multiple of it; timers may be a moment early. */
+const STEP_MS = 395;
 const next = 'another green clip 77';
 const again = (proof: string): Options => ({ headers: { 'X-Reauthentication': proof } });
 
@@ -221,6 +223,20 @@ describe('Accounts under attack', () => {
       const mail = await told(email, 'Login from a new device');
       expect(mail.text).to.include('another browser');
       expect(await mailsTo(email)).to.have.length(1);
+    });
+
+    it('no time tells whether there is such an account', async () => {
+      const known = await person();
+      const took = async (email: string) => {
+        const began = performance.now();
+        expect((await enter(email, 'a guess', from())).status).to.equal(401);
+        return performance.now() - began;
+      };
+      // The quickest of several, whoever else is at work: what one does more than the other is within the same step.
+      const least = async (email: (i: number) => string) =>
+        Math.min(...(await Promise.all(Array.from({ length: 4 }, (_, i) => took(email(i))))));
+      expect(await least(() => known)).to.be.at.least(STEP_MS);
+      expect(await least((i) => `nobody-${i}-${known}`)).to.be.at.least(STEP_MS);
     });
 
     it('the attempts of others use nothing of a known device’s up', async () => {

@@ -6,6 +6,7 @@ import type { Fault } from '../../http/route.js';
 import type { Actor } from '../../http/access.js';
 import { clearedLogin } from '../../http/security/console-login.js';
 import { LoginPage } from '../session/login.page.js';
+import { formToShow } from './form-fields.js';
 import { ownPath } from './own-path.js';
 import { ProblemPage } from './problem.js';
 import { redirect, renderView } from './render.js';
@@ -13,6 +14,8 @@ import type { View } from './render.js';
 import { uiOf } from './ui.js';
 import type { Ui } from './ui.js';
 
+/** More fields than that nobody has typed. */
+const MOST_KEPT = 200;
 /** Fields that no page shows again. */
 const NEVER_KEPT = /^_|password|code|token|again|shown|preview/;
 
@@ -24,7 +27,7 @@ export const formAt = (form: URLSearchParams, otherwise: string): string => {
 
 /** What was typed into a form, by the names of its fields. */
 export const typedIn = (form: URLSearchParams): [string, string][] =>
-  [...form].filter(([name, value]) => !NEVER_KEPT.test(name) && value !== '');
+  [...form].filter(([name, value]) => !NEVER_KEPT.test(name) && value !== '').slice(0, MOST_KEPT);
 
 /** The page of what went wrong. */
 export const faultView = (ui: Ui, fault: Problem, requestId: string, form?: URLSearchParams): View => ({
@@ -45,7 +48,7 @@ export async function onPageFault(
   if (background && fault.status !== 405) return noContent();
   const { settings } = services;
   const isChange = method === 'POST';
-  const form = isChange ? new URLSearchParams((await body()).toString('utf8')) : undefined;
+  const form = isChange ? formToShow(await body()) : undefined;
   if (fault.status === 401 && !state.handled) {
     const ended = fault.code === 'INVALID_TOKEN';
     const cookies = ended ? [clearedLogin(settings)] : [];

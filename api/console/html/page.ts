@@ -4,17 +4,17 @@ import type { Tx } from '../../../db/client/database.js';
 import type { Statement } from '../../../db/client/one-trip.js';
 import { authorizeUser, byConsole, signedIn } from '../../http/access.js';
 import type { Access, Actor } from '../../http/access.js';
-import { problem } from '../../http/errors.js';
 import type { Problem } from '../../http/errors.js';
 import { Reply } from '../../http/reply.js';
 import type { Credential, RequestContext } from '../../http/request-context.js';
-import { rawBody, route, upload } from '../../http/route.js';
+import { formBody, route, upload } from '../../http/route.js';
 import type { Fault, Input, PathParams, Route } from '../../http/route.js';
 import { VISIT_COOKIE, cookieOf, loginIdOf, requireFormToken } from '../../http/security/console-login.js';
 import { check } from '../../http/validation/validation.js';
 import type { Dependencies } from '../../dependencies.js';
 import { countsFor } from '../navigation.js';
 import { faultView, formAt, onPageFault } from './faults.js';
+import { FORM_BYTES, formOf, formToShow } from './form-fields.js';
 import { renderView } from './render.js';
 import type { View } from './render.js';
 import { uiOf } from './ui.js';
@@ -74,6 +74,8 @@ export interface FormDefinition<P extends string, K extends Kind, W extends Open
   fields?: TSchema;
   /** Of a `change`: whether it is only to show what would change. */
   tries?: (form: URLSearchParams) => boolean;
+  /** How many bytes it may have, where that is more than others have. */
+  largest?: number;
   /** It has a file, as `raw`. */
   upload?: boolean;
   submit: (input: FormInput<P, K, W>) => View | Reply | Promise<View | Reply>;
@@ -110,6 +112,7 @@ export function consoleForm<P extends string, K extends Kind, W extends Opens = 
   again,
   fields,
   tries,
+  largest = FORM_BYTES,
   upload: takesFile,
   ...definition
 }: FormDefinition<P, K, W>): Route {
@@ -120,8 +123,8 @@ export function consoleForm<P extends string, K extends Kind, W extends Opens = 
     hidden: true,
     access: admitted(access, false),
     idempotencyKey: false,
-    ...(tries && { isTrial: ({ raw }) => tries(formOf(raw)) }),
-    body: takesFile ? upload() : rawBody('application/x-www-form-urlencoded'),
+    ...(tries && { isTrial: ({ raw }) => tries(formToShow(raw)) }),
+    body: takesFile ? upload() : formBody(largest),
     responses: { 200: undefined },
     onFault: async (fault) => (await drawAgain(fault, again)) ?? onPageFault(fault, false),
     handle: async (input) => {
@@ -136,17 +139,6 @@ export function consoleForm<P extends string, K extends Kind, W extends Opens = 
       return answer(input, tools.ui, await submit(Object.assign(input, { form }, tools)));
     },
   });
-}
-
-/** No form of the console has so many fields; each costs time to be read. */
-const MOST_FIELDS = 1_000;
-
-/** What a form was filled in with. @throws 413 */
-function formOf(raw: Buffer): URLSearchParams {
-  let fields = 1;
-  for (let at = raw.indexOf('&'); at >= 0; at = raw.indexOf('&', at + 1)) fields += 1;
-  if (fields > MOST_FIELDS) throw problem('TOO_LARGE', { detail: `The form has more than ${MOST_FIELDS} fields.` });
-  return new URLSearchParams(raw.toString('utf8'));
 }
 
 /** Of any handler's input, what is the same for all. */
@@ -213,10 +205,10 @@ async function drawAgain<P extends string>(
   { fault, state, headers, services }: Fault,
   again: FormDefinition<P, Kind, Opens>['again'],
 ): Promise<Reply | undefined> {
-  if (!again || !state.handled || fault.status === 500 || fault.status === 413) return undefined;
+  if (!again || !state.handled || fault.status === 500) return undefined;
   const actor = state.actor as Actor | undefined;
   const credential = state.principal?.kind === 'user' ? state.principal.credential : undefined;
-  const form = state.upload ? new URLSearchParams(state.upload.parts) : formOf(state.raw ?? Buffer.alloc(0));
+  const form = state.upload ? new URLSearchParams(state.upload.parts) : formToShow(state.raw ?? Buffer.alloc(0));
   const tools = toolsOf({ services, headers, actor, credential }, formAt(form, state.route ?? ''));
   try {
     const params = (state.params ?? {}) as PathParams<P>;

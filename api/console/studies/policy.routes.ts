@@ -62,6 +62,7 @@ export const policyPages = [
     access: staff.configure,
     transaction: 'change',
     tries: (form) => form.get('do') === 'try',
+    largest: 2 * 1024 * 1024,
     fields: Type.Object({
       policy: text(500_000, 1),
       policy_version: Type.String({ pattern: '^[0-9]{1,9}$' }),

@@ -42,14 +42,24 @@ interface Level {
 /**
  * Numbers of a JSON text, which is known to be one, that are not exact.
  * @param endOfString where the string that begins at a place has its closing quote
+ * @param slice after so many letters it lets others have their turn
  */
-export function inexactNumbers(source: string, endOfString: (source: string, from: number) => number): Place[] {
+export function* inexactNumbers(
+  source: string,
+  endOfString: (source: string, from: number) => number,
+  slice: number,
+): Generator<undefined, Place[]> {
   const found: Place[] = [];
   const levels: Level[] = [];
+  let next = slice;
   const name = (from: number) => JSON.parse(source.slice(from, endOfString(source, from) + 1)) as string;
   for (let i = 0; i < source.length; i++) {
     const c = source[i]!;
     const level = levels.at(-1);
+    if (i > next) {
+      next = i + slice;
+      yield undefined;
+    }
     if (c === '"') {
       const end = endOfString(source, i);
       if (level?.naming) {

@@ -1,6 +1,8 @@
+import { setImmediate as others } from 'node:timers/promises';
 import { Problem, problem } from '../errors.js';
 import { LONG_NUMBER, inexactNumbers } from './exact-numbers.js';
 import type { Place } from './exact-numbers.js';
+import { SLICE, endOfString, parseInSlices } from './json-slices.js';
 
 const MAX_DEPTH = 64;
 /** What a body may have: values altogether, fields in one object, objects and lists altogether. */
@@ -27,30 +29,74 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  *   that is none here; of an item that has such a thing, `invalidTextIn` says so, and it is left to the handler
  */
 export function parseJson(bytes: Buffer, perItem?: PerItemFields, limits = UNLIMITED): unknown {
-  let source: string;
-  try {
-    source = utf8.decode(bytes);
-  } catch (fault) {
-    throw problem('MALFORMED_JSON', { detail: 'The body is not UTF-8.', cause: fault });
-  }
-  const { deep, many, wide, huge, precise } = outline(source, MAX_DEPTH, limits);
-  if (deep) throw problem('MALFORMED_JSON', { detail: `The body is nested deeper than ${MAX_DEPTH} levels.` });
-  if (many) throw problem('TOO_LARGE', { detail: `The body has more than ${limits.values} values.` });
-  if (wide)
-    throw problem('TOO_LARGE', {
-      detail: `The body has an object of more than ${limits.fields} fields, or more than ${limits.parts} objects and lists.`,
-    });
+  const source = textOf(bytes);
+  const found = atOnce(outline(source, MAX_DEPTH, limits, Infinity));
+  requireWithin(found, limits);
   let value: unknown;
   try {
     value = JSON.parse(source);
   } catch (fault) {
     throw problem('MALFORMED_JSON', { cause: fault });
   }
-  // Only an escape can bring in what the scan below looks for, the name itself, or a number that is written so: most
-  // bodies are not walked.
-  if (huge || source.includes('\\u') || source.includes('__proto__')) lookThrough(value, perItem);
-  if (precise) for (const place of inexactNumbers(source, endOfString)) refuseInexact(value, place, perItem);
+  refuseUnkept(source, value, found, perItem);
+  if (found.precise)
+    for (const place of atOnce(inexactNumbers(source, endOfString, Infinity))) refuseInexact(value, place, perItem);
   return value;
+}
+
+/** `parseJson` of a body that may be long: it is read in slices, between which others have their turn. */
+export async function parseLargeJson(bytes: Buffer, perItem?: PerItemFields, limits = UNLIMITED): Promise<unknown> {
+  if (bytes.length <= 2 * SLICE) return parseJson(bytes, perItem, limits);
+  const source = textOf(bytes);
+  await others();
+  const found = await inTurns(outline(source, MAX_DEPTH, limits, SLICE));
+  requireWithin(found, limits);
+  const value = await parseInSlices(source).catch((fault: unknown) => {
+    throw problem('MALFORMED_JSON', { cause: fault });
+  });
+  refuseUnkept(source, value, found, perItem);
+  if (found.precise)
+    for (const place of await inTurns(inexactNumbers(source, endOfString, SLICE))) refuseInexact(value, place, perItem);
+  return value;
+}
+
+function textOf(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes);
+  } catch (fault) {
+    throw problem('MALFORMED_JSON', { detail: 'The body is not UTF-8.', cause: fault });
+  }
+}
+
+/** What a reading comes to, at once. */
+function atOnce<T>(reading: Generator<undefined, T>): T {
+  for (;;) {
+    const step = reading.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** The same with a turn for others after each slice. */
+async function inTurns<T>(reading: Generator<undefined, T>): Promise<T> {
+  for (;;) {
+    const step = reading.next();
+    if (step.done) return step.value;
+    await others();
+  }
+}
+
+function requireWithin({ deep, many, wide }: Outline, limits: JsonLimits): void {
+  if (deep) throw problem('MALFORMED_JSON', { detail: `The body is nested deeper than ${MAX_DEPTH} levels.` });
+  if (many) throw problem('TOO_LARGE', { detail: `The body has more than ${limits.values} values.` });
+  if (wide)
+    throw problem('TOO_LARGE', {
+      detail: `The body has an object of more than ${limits.fields} fields, or more than ${limits.parts} objects and lists.`,
+    });
+}
+
+/** Only an escape can bring in what is looked for here, the name itself, or a number that is written so: most bodies are not walked. */
+function refuseUnkept(source: string, value: unknown, { huge }: Outline, perItem: PerItemFields | undefined): void {
+  if (huge || source.includes('\\u') || source.includes('__proto__')) lookThrough(value, perItem);
 }
 
 /** Which parts of a body are items, of which a bad one stops none of the others. */
@@ -110,16 +156,20 @@ function refuseInexact(value: unknown, place: Place, perItem: PerItemFields | un
 const HUGE_DIGITS = 200;
 const LONG_EXPONENT = /[eE]\+?\d{3}/y;
 
+interface Outline {
+  deep: boolean;
+  many: boolean;
+  wide: boolean;
+  huge: boolean;
+  precise: boolean;
+}
 /**
  * What is outside of strings, over which it leaps: whether its brackets are nested deeper than `depth`, down which a
  * parser would go by recursion, whether it has more than `most` of something, whether a number may be too large to be one, and whether one may have more digits than we keep.
  */
-function outline(
-  source: string,
-  depth: number,
-  most: JsonLimits,
-): { deep: boolean; many: boolean; wide: boolean; huge: boolean; precise: boolean } {
+function* outline(source: string, depth: number, most: JsonLimits, slice: number): Generator<undefined, Outline> {
   let level = 0,
+    next = slice,
     values = 1,
     parts = 0,
     wide = false,
@@ -137,6 +187,10 @@ function outline(
   let last = 0;
   for (let i = 0; i < source.length; i++) {
     const c = source.charCodeAt(i);
+    if (i > next) {
+      next = i + slice;
+      yield undefined;
+    }
     if (c === 34) {
       i = endOfString(source, i);
       if (i < 0) break;
@@ -161,19 +215,6 @@ function outline(
   }
   look(last, source.length);
   return { deep: false, many: false, wide: false, huge, precise };
-}
-
-/**
- * Where the string that begins at `from` has its closing quote, before which stands no backslash, or an even number;
- * -1: nowhere.
- */
-function endOfString(source: string, from: number): number {
-  for (let end = source.indexOf('"', from + 1); end >= 0; end = source.indexOf('"', end + 1)) {
-    let before = end;
-    while (source.charCodeAt(before - 1) === 92) before--;
-    if ((end - before) % 2 === 0) return end;
-  }
-  return -1;
 }
 
 function refuseUnstorable(value: unknown, path: string): void {

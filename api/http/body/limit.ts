@@ -67,6 +67,7 @@ export function largestBody(route: Route, settings: Pick<Settings, 'MAX_BODY_BYT
   // Only `upload` and `largeJson` carry files and raw data.
   if (given && given.kind !== 'bytes') return settings.MAX_UPLOAD_BYTES;
   if (!route.access.token) return Math.min(SMALL_BYTES, settings.MAX_BODY_BYTES);
+  if (given?.options.maxBytes !== undefined) return Math.min(given.options.maxBytes, settings.MAX_BODY_BYTES);
   const schema = bodySchema(route);
   return Math.min(schema ? Math.max(SMALL_BYTES, longestOf(schema)) : Infinity, settings.MAX_BODY_BYTES);
 }

@@ -1,4 +1,4 @@
-import { PLAIN_LIMITS, RAW_DATA_LIMITS, parseJson } from '../body/json.js';
+import { PLAIN_LIMITS, RAW_DATA_LIMITS, parseLargeJson } from '../body/json.js';
 import { requireFile } from '../body/upload.js';
 import { RequestBody, bodySchema, knowsItsQuery } from '../route.js';
 import type { Route } from '../route.js';
@@ -25,7 +25,7 @@ export function validate(route: Route): RouteStep {
     state.query ??= checkedQuery(route, state.search);
     if (route.headers) check(route.headers, { ...headers }, 'headers');
     if (schema) {
-      state.body = parseJson(state.raw, special?.options.perItem, limits);
+      state.body = await parseLargeJson(state.raw, special?.options.perItem, limits);
       check(schema, state.body, 'body');
     }
     if (state.upload) requireFile(state.upload);

@@ -1,0 +1,120 @@
+import { setImmediate as others } from 'node:timers/promises';
+
+/** Letters that are worked on before others have their turn. */
+export const SLICE = 512 * 1024;
+
+/**
+ * Where the string that begins at `from` has its closing quote, before which stands no backslash, or an even number;
+ * -1: nowhere.
+ */
+export function endOfString(source: string, from: number): number {
+  for (let end = source.indexOf('"', from + 1); end >= 0; end = source.indexOf('"', end + 1)) {
+    let before = end;
+    while (source.charCodeAt(before - 1) === 92) before--;
+    if ((end - before) % 2 === 0) return end;
+  }
+  return -1;
+}
+
+const isBlank = (c: number): boolean => c === 32 || c === 9 || c === 10 || c === 13;
+
+/**
+ * The value of a long JSON text, as `JSON.parse` has it. It is parsed piece by piece, and others have their turn
+ * between: what an object or a list holds is divided where it is longer than a slice.
+ * @throws SyntaxError
+ */
+export async function parseInSlices(source: string, slice = SLICE): Promise<unknown> {
+  let since = 0;
+  const parsed = async (text: string): Promise<unknown> => {
+    since += text.length;
+    if (since > slice) {
+      since = 0;
+      await others();
+    }
+    return JSON.parse(text) as unknown;
+  };
+
+  /** The text without the blanks around it. */
+  const trimmed = (from: number, to: number): [number, number] => {
+    let [first, last] = [from, to];
+    while (first < last && isBlank(source.charCodeAt(first))) first++;
+    while (last > first && isBlank(source.charCodeAt(last - 1))) last--;
+    return [first, last];
+  };
+
+  /** Ends of what stands between commas of the object or list whose inside this is; the last one is `to`. */
+  async function* ends(from: number, to: number): AsyncGenerator<number> {
+    let depth = 0,
+      scanned = from;
+    for (let i = from; i < to; i++) {
+      const c = source.charCodeAt(i);
+      if (c === 34) {
+        i = endOfString(source, i);
+        if (i < 0 || i >= to) throw new SyntaxError('a string has no end');
+      } else if (c === 123 || c === 91) depth++;
+      else if (c === 125 || c === 93) {
+        if (--depth < 0) throw new SyntaxError('a bracket closes nothing');
+      } else if (c === 44 && depth === 0) yield i;
+      if (i - scanned > slice) {
+        scanned = i;
+        await others();
+      }
+    }
+    if (depth !== 0) throw new SyntaxError('a bracket is not closed');
+    yield to;
+  }
+
+  async function valueOf(start: number, end: number): Promise<unknown> {
+    const [from, to] = trimmed(start, end);
+    const open = source[from];
+    if (to - from <= slice || (open !== '{' && open !== '[')) return parsed(source.slice(from, to));
+    const close = open === '{' ? '}' : ']';
+    if (source[to - 1] !== close) throw new SyntaxError('a bracket is not closed');
+    const list: unknown[] = [];
+    const object: Record<string, unknown> = {};
+    const put = (key: string, value: unknown) => {
+      // As the parser: a name that would be the prototype is a field like any other.
+      if (key === '__proto__')
+        Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+      else object[key] = value;
+    };
+    const take = async (first: number, last: number) => {
+      const some = await parsed(`${open}${source.slice(first, last)}${close}`);
+      if (open === '[') for (const one of some as unknown[]) list.push(one);
+      else for (const [key, one] of Object.entries(some as object)) put(key, one);
+    };
+    // From here on it is not parsed yet; of that, up to `small`, no part is longer than a slice.
+    let pending = from + 1,
+      small = pending,
+      parts = 0;
+    for await (const at of ends(from + 1, to - 1)) {
+      const begin = parts === 0 ? from + 1 : small + 1;
+      const [first, last] = trimmed(begin, at);
+      if (first === last) {
+        if (parts > 0 || at < to - 1) throw new SyntaxError('a value is missing');
+        // It is empty, but for its blanks.
+        break;
+      }
+      if (at - begin > slice) {
+        if (parts > 0 && pending < small) await take(pending, small);
+        if (open === '[') list.push(await valueOf(first, last));
+        else {
+          const quote = source[first] === '"' ? endOfString(source, first) : -1;
+          let colon = quote + 1;
+          while (quote > 0 && isBlank(source.charCodeAt(colon))) colon++;
+          if (quote < 0 || source[colon] !== ':') throw new SyntaxError('a field has no name');
+          put(JSON.parse(source.slice(first, quote + 1)) as string, await valueOf(colon + 1, last));
+        }
+        pending = at + 1;
+      } else if (at - pending > slice) {
+        await take(pending, at);
+        pending = at + 1;
+      }
+      small = at;
+      parts += 1;
+    }
+    if (pending < small) await take(pending, small);
+    return open === '[' ? list : object;
+  }
+  return valueOf(0, source.length);
+}
