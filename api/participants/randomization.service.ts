@@ -18,12 +18,12 @@ export async function randomization(tx: Tx, participantId: string): Promise<Rand
 export async function randomize(
   { tx, audit, actor, context }: RequestScope,
   participantId: string,
-  given: { arm: string; randomized_at: string; stratum?: string | null },
+  input: { arm: string; randomized_at: string; stratum?: string | null },
 ): Promise<Randomization> {
   const participant = await getParticipantOrThrow(tx, participantId);
-  const randomized_at = realInstant(given.randomized_at, 'randomized_at');
+  const randomized_at = realInstant(input.randomized_at, 'randomized_at');
   const row = await mapConstraintErrors({ randomizations_participant_id_key: 'ALREADY_RANDOMIZED' }, () =>
-    insertRandomization(tx, { ...given, randomized_at, study_id: participant.study_id, participant_id: participantId }),
+    insertRandomization(tx, { ...input, randomized_at, study_id: participant.study_id, participant_id: participantId }),
   );
   audit.record({
     ...auditActor(actor, context),

@@ -20,11 +20,11 @@ const unique = { event_definitions_study_id_event_oid_key: 'EVENT_OID_TAKEN' } a
 export async function createEventDefinition(
   change: RequestScope,
   studyId: string,
-  given: EventDefinitionFields,
+  input: EventDefinitionFields,
 ): Promise<EventDefinitionRecord> {
   const { tx } = change;
-  await requireBattery(tx, given.battery_id, studyId);
-  const id = await mapConstraintErrors(unique, () => insertEventDefinition(tx, studyId, given));
+  await requireBattery(tx, input.battery_id, studyId);
+  const id = await mapConstraintErrors(unique, () => insertEventDefinition(tx, studyId, input));
   const made = await getEventDefinitionOrThrow(tx, id);
   await noteChange(change, made, 'event_definition_created', { target_day: made.target_day });
   return made;
@@ -34,16 +34,16 @@ export async function createEventDefinition(
 export async function changeEventDefinition(
   change: RequestScope,
   id: string,
-  given: EventDefinitionFields,
+  input: EventDefinitionFields,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<EventDefinitionRecord> {
   const { tx } = change;
   const before = await getEventDefinitionOrThrow(tx, id, true);
   assertIfMatch({ ...before });
-  await requireBattery(tx, given.battery_id, before.study_id);
-  const fields = changedFields({ ...before }, given);
+  await requireBattery(tx, input.battery_id, before.study_id);
+  const fields = changedFields({ ...before }, input);
   if (fields.length === 0) return before;
-  await mapConstraintErrors(unique, () => updateEventDefinition(tx, id, given));
+  await mapConstraintErrors(unique, () => updateEventDefinition(tx, id, input));
   await noteChange(
     change,
     before,

@@ -19,7 +19,7 @@ export async function page<T>(
   tx: Tx,
   found: Knex.QueryBuilder,
   select: string,
-  at: Page,
+  paging: Page,
   columns: Record<string, string>,
   tie: string,
 ): Promise<Listed<T>> {
@@ -28,9 +28,9 @@ export async function page<T>(
   const items = (await found
     .clone()
     .select(tx.raw(select))
-    .orderByRaw(orderBy(at.sort, columns, tie))
-    .offset(at.skip)
-    .limit(at.limit)) as T[];
+    .orderByRaw(orderBy(paging.sort, columns, tie))
+    .offset(paging.skip)
+    .limit(paging.limit)) as T[];
   return { items, total: count };
 }
 
