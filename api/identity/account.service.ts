@@ -1,4 +1,4 @@
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import { setTimeout as pause } from 'node:timers/promises';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { hashPassword } from '../../db/identity/passwords.js';

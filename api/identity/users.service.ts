@@ -1,4 +1,4 @@
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import { hashPassword } from '../../db/identity/passwords.js';
 import { revokeApiTokensOf } from '../../db/v1/api-tokens.queries.js';
 import {

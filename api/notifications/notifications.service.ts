@@ -28,7 +28,7 @@ import type { NewDevice, PreviewRequest } from './notifications.schemas.js';
 import type { Dependencies } from '../dependencies.js';
 import { getParticipantOrThrow as existingParticipant } from '../participants/participants.service.js';
 import { requireLinkQuota } from '../identity/quotas.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import { getVisitOrThrow } from '../scheduling/visits.service.js';
 import { studyFacts, zoneOf } from '../../db/notifications/message-facts.queries.js';
 import type { Tx } from '../../db/client/database.js';

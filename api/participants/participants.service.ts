@@ -22,7 +22,7 @@ import { brokenRule, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import { assertNotErased } from './erasure-guard.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 

@@ -10,7 +10,7 @@ import type { EventDefinitionFields, EventDefinitionRecord } from '../../db/sche
 import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import { requireBattery } from './windows.service.js';
 import type { Tx } from '../../db/client/database.js';
 

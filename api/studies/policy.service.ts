@@ -1,4 +1,4 @@
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { policyOf } from '../../workflows/domain/anchor/facts.js';
 import { completePolicy } from '../../workflows/domain/anchor/policy.js';

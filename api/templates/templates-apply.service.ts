@@ -8,7 +8,7 @@ import { auditActor } from '../http/audit-actor.js';
 import { changeBattery, createBattery } from '../assessment/batteries/batteries.service.js';
 import { CAPTURE_DEFAULTS } from '../capture/capture-defaults.js';
 import { createStudy } from '../studies/studies.service.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import type { StudyTemplate } from './templates.service.js';
 import { storeConfigValue } from '../../db/studies/study-config.queries.js';
 import type { Tx } from '../../db/client/database.js';

@@ -18,7 +18,7 @@ import { mapConstraintErrors } from '../../http/to-problem.js';
 import { auditActor, changedFields } from '../../http/audit-actor.js';
 import { acceptSettings } from './batteries-settings.js';
 import { getStudyOrThrow as existingStudy } from '../../studies/studies.service.js';
-import type { RequestScope } from '../../http/request-scope.js';
+import type { RequestScope } from '../../http/state.js';
 import type { Tx } from '../../../db/client/database.js';
 
 const unique = { batteries_study_id_code_key: 'BATTERY_CODE_TAKEN' } as const;

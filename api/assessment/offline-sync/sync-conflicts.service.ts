@@ -19,7 +19,7 @@ import { dateAt } from '../../../workflows/domain/util/dates.js';
 import { problem } from '../../http/errors.js';
 import { auditActor } from '../../http/audit-actor.js';
 import { lockForShare } from '../../participants/participants.service.js';
-import type { RequestScope } from '../../http/request-scope.js';
+import type { RequestScope } from '../../http/state.js';
 import { putAside, writeKept } from './sync-conflicts-results.js';
 import type { KeptResponse } from './sync-conflicts-results.js';
 import { participantRef, timesOf } from './references.js';
