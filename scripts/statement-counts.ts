@@ -18,7 +18,7 @@ const MEANING: Record<Kind, string> = {
  * What the code has reached: the least share of models and builder, in percent, and the most call sites outside the
  * front. A change may better them, and then moves them here.
  */
-const REACHED = { share: 61, outside: 4 };
+const REACHED = { share: 61, outside: 3 };
 
 /** The functions that take SQL text, by the file that declares them. */
 const FRONT: Record<string, readonly string[]> = {

@@ -79,10 +79,10 @@ export async function requireConfig(tx: Tx, studyId: string): Promise<Datacaptur
  */
 export async function saveConfig(
   saving: Saving,
-  given: ConfigChangeRequest,
+  input: ConfigChangeRequest,
 ): Promise<{ created: boolean; row: DatacaptureConfigRow; warnings: ConfigWarning[] }> {
-  if (given.api_url !== undefined) requireOutgoingUrl(saving.services.settings, given.api_url, 'api_url');
-  const { change, warnings: notices } = await withPresentEvents(saving, given, secondsOfCheck(saving));
+  if (input.api_url !== undefined) requireOutgoingUrl(saving.services.settings, input.api_url, 'api_url');
+  const { change, warnings: notices } = await withPresentEvents(saving, input, secondsOfCheck(saving));
   if (saving.strict) await refuseUnknownNames(saving, change);
   const { created, row } = await inScope(saving.services.database, saving.studyId, async ({ tx, audit }) => {
     const stored = await findConfig(tx, saving.studyId, 'for no key update');

@@ -4,13 +4,13 @@ import type { Page } from '../../db/client/paging.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import { getSessionOrThrow } from '../assessment/sessions/sessions.service.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 
 /** A session's push and its attempts. @throws 404 */
-export async function sessionPushes(tx: Tx, sessionId: string, at: Page) {
+export async function sessionPushes(tx: Tx, sessionId: string, paging: Page) {
   const session = await getSessionOrThrow(tx, sessionId);
-  return { ...(await listAttempts(tx, session.id, at)), push: (await pushOfSession(tx, session.id)) ?? null };
+  return { ...(await listAttempts(tx, session.id, paging)), push: (await pushOfSession(tx, session.id)) ?? null };
 }
 
 /**

@@ -20,7 +20,7 @@ import type { EventSubscriptionChange, NewEventSubscription } from './events.sch
 import { seal } from '../secrets.js';
 import type { Dependencies } from '../dependencies.js';
 import { requireOutgoingUrl } from '../http/outgoing-urls.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 
 interface SubscriptionChange extends RequestScope {
@@ -36,12 +36,12 @@ const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 export async function createSubscription(
   { tx, audit, actor, context, services }: SubscriptionChange,
   studyId: string,
-  given: Static<typeof NewEventSubscription>,
+  input: Static<typeof NewEventSubscription>,
 ): Promise<EventSubscription & { secret: string }> {
-  requireOutgoingUrl(services.settings, given.url, 'url');
+  requireOutgoingUrl(services.settings, input.url, 'url');
   const id = randomUUID();
   const secret = newSecret();
-  const { url, events, description = null, ordered = false } = given;
+  const { url, events, description = null, ordered = false } = input;
   await insertSubscription(tx, {
     id,
     study_id: studyId,
@@ -72,16 +72,16 @@ export async function changeSubscription(
   change: SubscriptionChange,
   studyId: string,
   id: string,
-  given: Static<typeof EventSubscriptionChange>,
+  input: Static<typeof EventSubscriptionChange>,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<EventSubscription & { secret?: string }> {
   const { tx, audit, actor, context, services } = change;
   const before = await getSubscriptionOrThrow(tx, studyId, id, true);
   assertIfMatch({ ...before });
-  const fields = changedFields({ ...before }, given);
+  const fields = changedFields({ ...before }, input);
   if (fields.length === 0) return before;
-  if (given.url !== undefined) requireOutgoingUrl(services.settings, given.url, 'url');
-  const { status, ...values } = given;
+  if (input.url !== undefined) requireOutgoingUrl(services.settings, input.url, 'url');
+  const { status, ...values } = input;
   await updateSubscription(tx, id, values);
   const secret = fields.includes('url') ? newSecret() : undefined;
   if (secret) await giveNewSecret(tx, id, seal(services, secret, subscriptionSecretPlace(id)));
@@ -96,7 +96,7 @@ export async function changeSubscription(
     metadata: {
       fields,
       ...(status && { status }),
-      ...(secret && { host_before: new URL(before.url).host, host: new URL(given.url!).host }),
+      ...(secret && { host_before: new URL(before.url).host, host: new URL(input.url!).host }),
     },
   });
   return { ...(await getSubscriptionOrThrow(tx, studyId, id)), ...(secret && { secret }) };

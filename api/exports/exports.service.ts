@@ -47,17 +47,17 @@ export interface ExportOptions {
 export async function exportData(
   asked: ExportOptions,
   format: ExportFormat,
-  given: Static<typeof NewExport>,
+  input: Static<typeof NewExport>,
 ): Promise<Reply> {
   const {
     services: { database, settings },
     actor,
     context,
   } = asked;
-  const request = requestOf(given, asked.studyId);
+  const request = requestOf(input, asked.studyId);
   const caller: Caller = { userId: actor.id, studyId: request.study_id, siteId: asked.siteId };
   const id = randomUUID();
-  const background = given.mode === 'background';
+  const background = input.mode === 'background';
   const study = await writeAsCaller(
     database,
     caller,
@@ -82,7 +82,7 @@ export async function exportData(
           format,
           deidentify: request.deidentify === true,
           ...(request.layout === 'wide' && { layout: 'wide' }),
-          filters: Object.keys(given)
+          filters: Object.keys(input)
             .filter((name) => ['from', 'to', 'site_code', 'participant_ids'].includes(name))
             .sort(),
         },

@@ -1,4 +1,3 @@
-import { PassThrough } from 'node:stream';
 import { auditSigner } from '../../db/audit/audit-signing.js';
 import type { AuditSigner } from '../../db/audit/audit-signing.js';
 import { nowIso } from '../../db/client/clock.js';
@@ -7,58 +6,34 @@ import { askedIn, startLoaded, studyIsEmpty } from '../../db/exports/full-study/
 import { tokenPlace } from '../../db/capture/datacapture-configs.queries.js';
 import { IMPORT_ACTION, sealsOf } from '../../db/anchor/decisions.queries.js';
 import { updateStudy } from '../../db/studies/studies.queries.js';
-import { writeAsCaller, readAsCaller } from '../../db/client/request.js';
-import type { Caller } from '../../db/client/request.js';
 import { withKeepAlive } from '../../db/client/keep-alive.js';
-import { withFileLimits } from '../../db/client/transaction.js';
-import { authorizeUser, exporters } from '../http/access.js';
+import { writeAsCaller } from '../../db/client/request.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import { reply } from '../http/route.js';
 import type { Reply } from '../http/route.js';
 import { seal } from '../secrets.js';
 import type { Dependencies } from '../dependencies.js';
 import type { ExportOptions } from './exports.service.js';
-import { attachment, safeName } from '../http/conventions/file-names.js';
 import { acceptPolicy } from '../studies/policy.service.js';
-import { streamed } from './streamed.js';
+import { streamStudy } from './whole-study.js';
 import { withDocument } from './full-study/in-thread.js';
 import type { DocumentThread } from './full-study/in-thread.js';
 import type { ImportTarget } from './full-study/opened.js';
 import { createStudy, getStudyOrThrow } from '../studies/studies.service.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 
-/** Everything of a study as one JSON document, streamed; told in the study's audit before it begins. @throws 404 */
-export async function exportFullStudy({ services, actor, context }: ExportOptions, studyId: string): Promise<Reply> {
-  const caller: Caller = { userId: actor.id, studyId };
-  const enter = (row: Parameters<typeof authorizeUser>[1]) => authorizeUser(exporters, row, studyId);
-  const study = await writeAsCaller(services.database, caller, enter, async ({ tx, audit }) => {
-    audit.record({
-      ...auditActor(actor, context),
-      study_id: studyId,
-      action: 'study_exported',
-      resource_type: 'study',
-      resource_id: studyId,
-    });
-    return getStudyOrThrow(tx, studyId);
-  });
-  const sink = new PassThrough();
-  const body = streamed(services, sink, () =>
-    readAsCaller(
-      services.database,
-      caller,
-      enter,
-      async (tx) => {
-        await withFileLimits(tx);
-        return writeStudyDocument(tx, studyId, nowIso(), sink, signerOf(services));
-      },
-      ),
+/** Everything of a study as one JSON document, streamed. @throws 404 */
+export const exportFullStudy = (options: ExportOptions, studyId: string): Promise<Reply> =>
+  streamStudy(
+    options,
+    { studyId },
+    {
+      kind: 'full',
+      extension: 'json',
+      mediaType: 'application/json',
+      write: (tx, at, sink) => writeStudyDocument(tx, studyId, at, sink, signerOf(options.services)),
+    },
   );
-  return reply(200, body, {
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Disposition': attachment([safeName(study.study_code), 'full'], 'json', nowIso()),
-  });
-}
 
 /** The key of the audit's checkpoints signs documents as well. */
 const signerOf = ({ settings }: Dependencies): AuditSigner | undefined =>

@@ -240,7 +240,7 @@ export interface Named {
   siteId?: string | undefined;
   participantId?: string | undefined;
 }
-const other = (given: string | undefined, own: string | null) => given !== undefined && given.toLowerCase() !== own;
+const other = (input: string | undefined, own: string | null) => input !== undefined && input.toLowerCase() !== own;
 
 const loginEnded = (): Problem => problem('INVALID_TOKEN', { detail: 'The login of this portal token was ended.' });
 

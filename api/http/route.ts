@@ -255,11 +255,11 @@ export function bodySchema({ body: given, method }: Route): TSchema | undefined 
 }
 
 /** The schema of a response. */
-export const responseSchema = (given: TSchema | ResponseSpec | undefined): TSchema | undefined =>
-  given instanceof ResponseSpec ? given.schema : given;
+export const responseSchema = (input: TSchema | ResponseSpec | undefined): TSchema | undefined =>
+  input instanceof ResponseSpec ? input.schema : input;
 /** What a response has beside a JSON body. */
-export const responseOptions = (given: TSchema | ResponseSpec | undefined): ResponseSpec['options'] =>
-  given instanceof ResponseSpec ? given.options : {};
+export const responseOptions = (input: TSchema | ResponseSpec | undefined): ResponseSpec['options'] =>
+  input instanceof ResponseSpec ? input.options : {};
 
 /** Whether an Idempotency-Key counts: there is a caller whose key it is, and no secret in the answer. */
 export const takesKey = ({ method, access, transaction, idempotencyKey }: Route): boolean =>

@@ -2,7 +2,7 @@ import type { Next, ParameterizedContext } from 'koa';
 import type { AuditTrail } from '../../db/audit/audit.js';
 import type { SessionRow } from '../../db/assessment/sessions.queries.js';
 import type { Principal } from './security/principal.js';
-import type { AnyCaller } from './access.js';
+import type { Actor, AnyCaller } from './access.js';
 import type { Upload } from './body/upload.js';
 import type { IdempotencyKey } from './conventions/idempotency-keys.js';
 import type { Reply } from './reply.js';
@@ -25,6 +25,14 @@ export interface Opened {
   audit?: AuditTrail;
   session?: SessionRow;
   prefetched?: unknown[][];
+}
+
+/** What a service needs of a request that changes something: its transaction and audit, and who asks. */
+export interface RequestScope<A = Actor> {
+  tx: Tx;
+  audit: AuditTrail;
+  actor: A;
+  context: RequestContext;
 }
 
 /** A request to a route: each middleware of the pipeline fills in its part (pipeline.ts has their order). */

@@ -1,4 +1,4 @@
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import { setTimeout as pause } from 'node:timers/promises';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { hashPassword } from '../../db/identity/passwords.js';
@@ -72,14 +72,14 @@ export async function forgotPassword(services: Dependencies, email: string, cont
  */
 export async function resetPassword(
   { database, settings }: Dependencies,
-  given: { token: string; new_password: string; revoke_api_tokens?: boolean },
+  input: { token: string; new_password: string; revoke_api_tokens?: boolean },
   context: RequestContext,
 ): Promise<TokensAfter> {
   return inScope(database, [], async ({ tx, audit }) => {
-    const user = await userOfLink(tx, linkHash(sessionSecret(settings), given.token));
+    const user = await userOfLink(tx, linkHash(sessionSecret(settings), input.token));
     if (!user) throw problem('INVALID_LINK');
-    requireUncommon(given.new_password, user.email, 'new_password');
-    await updateUser(tx, user.user_id, { password_hash: await hashPassword(given.new_password) });
+    requireUncommon(input.new_password, user.email, 'new_password');
+    await updateUser(tx, user.user_id, { password_hash: await hashPassword(input.new_password) });
     await clearFailedLogins(tx, user.user_id);
     await endUserLinks(tx, user.user_id);
     await revokeAllOf(tx, user.user_id);
@@ -94,16 +94,16 @@ export async function resetPassword(
     });
     // Whoever was invited has had no password before, and no tokens.
     if (user.purpose === 'invitation') return { api_tokens: [], revoked: [] };
-    return tokensAfter({ tx, audit }, user.user_id, given.revoke_api_tokens === true, context);
+    return tokensAfter({ tx, audit }, user.user_id, input.revoke_api_tokens === true, context);
   });
 }
 
 /** Makes a user without a password, who chooses one by a mailed link. @throws 409 EMAIL_TAKEN, 422 */
 export async function inviteUser(
   change: RequestScope,
-  given: { email: string; name: string; role: string; study_ids?: string[]; site_ids?: string[] },
+  input: { email: string; name: string; role: string; study_ids?: string[]; site_ids?: string[] },
 ): Promise<UserRow> {
-  const user = await register(change, { ...given, password: opaqueToken() });
+  const user = await register(change, { ...input, password: opaqueToken() });
   await queueLink(change.tx, user.id, 'invitation');
   change.audit.record({
     ...auditActor(change.actor, change.context),

@@ -55,12 +55,12 @@ const REFUSED_MS = 400;
  */
 export async function login(
   services: Dependencies,
-  given: { email: string; password: string },
+  input: { email: string; password: string },
   context: RequestContext,
 ): ReturnType<typeof checkedLogin> {
   const began = performance.now();
   try {
-    return await checkedLogin(services, given, context);
+    return await checkedLogin(services, input, context);
   } catch (fault) {
     if (fault instanceof Problem && fault.code === 'INVALID_CREDENTIALS')
       await pause(REFUSED_MS - ((performance.now() - began) % REFUSED_MS));
@@ -70,10 +70,10 @@ export async function login(
 
 async function checkedLogin(
   services: Dependencies,
-  given: { email: string; password: string },
+  input: { email: string; password: string },
   context: RequestContext,
 ) {
-  const user = await userSecretByEmail(services.database, given.email);
+  const user = await userSecretByEmail(services.database, input.email);
   // Asked for an unknown email too: it takes as long.
   const from = await originOf(services.database, user?.id ?? NOBODY, {
     ip: context.ip,
@@ -81,11 +81,11 @@ async function checkedLogin(
   });
   // By account as well, known or not; its hash, since counters are no place for addresses. A device that logged in
   // before has a count of its own: nobody else uses it up.
-  const account = `account:${sha256(given.email.toLowerCase()).toString('base64url')}`;
+  const account = `account:${sha256(input.email.toLowerCase()).toString('base64url')}`;
   assertAllowed(await services.rateLimits.auth.take(from.known ? `${account}:${from.key}` : account));
   const right = await verifyPassword(
     user?.password_hash ?? (await (nobody ??= hashPassword(opaqueToken()))),
-    given.password,
+    input.password,
   );
   if (!user) throw problem('INVALID_CREDENTIALS');
   const entered = await inScope(services.database, [], async ({ tx, audit }) => {
@@ -224,18 +224,18 @@ export async function changePassword(
   tx: Tx,
   audit: AuditTrail,
   actor: Actor,
-  given: { current_password: string; new_password: string; revoke_api_tokens?: boolean },
+  input: { current_password: string; new_password: string; revoke_api_tokens?: boolean },
   context: RequestContext,
 ): Promise<TokensAfter> {
   const stored = await passwordHashOf(tx, actor.id);
-  if (!stored || !(await verifyPassword(stored, given.current_password))) {
+  if (!stored || !(await verifyPassword(stored, input.current_password))) {
     throw problem('RULE_VIOLATED', {
       detail: 'current_password is wrong.',
       errors: [{ path: 'current_password', code: 'WRONG_PASSWORD', message: 'current_password is wrong' }],
     });
   }
-  requireUncommon(given.new_password, actor.email, 'new_password');
-  await updateUser(tx, actor.id, { password_hash: await hashPassword(given.new_password) });
+  requireUncommon(input.new_password, actor.email, 'new_password');
+  await updateUser(tx, actor.id, { password_hash: await hashPassword(input.new_password) });
   await revokeAllOf(tx, actor.id);
   audit.record({
     ...auditActor(actor, context),
@@ -244,7 +244,7 @@ export async function changePassword(
     resource_type: 'user',
     resource_id: actor.id,
   });
-  return tokensAfter({ tx, audit }, actor.id, given.revoke_api_tokens === true, context);
+  return tokensAfter({ tx, audit }, actor.id, input.revoke_api_tokens === true, context);
 }
 
 /** The tokens of /api/v1 after a new password. */

@@ -18,13 +18,13 @@ const MIN_MS = 150;
  */
 export async function requestNewLink(
   services: Dependencies,
-  given: { email?: string; phone?: string },
+  input: { email?: string; phone?: string },
   context: RequestContext,
 ): Promise<void> {
-  if ((given.email === undefined) === (given.phone === undefined))
+  if ((input.email === undefined) === (input.phone === undefined))
     throw invalid('email', 'ONE_OF', 'or phone: exactly one of the two is given');
-  const channel = given.email === undefined ? 'sms' : 'email';
-  const address = (given.email ?? given.phone)!;
+  const channel = input.email === undefined ? 'sms' : 'email';
+  const address = (input.email ?? input.phone)!;
   const key = channel === 'email' ? address.toLowerCase() : address.replaceAll(/\D/g, '');
   assertAllowed(await services.rateLimits.auth.take(`portal-link:${sha256(key).toString('base64url')}`));
   await Promise.all([

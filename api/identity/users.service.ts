@@ -1,4 +1,4 @@
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import { hashPassword } from '../../db/identity/passwords.js';
 import { revokeApiTokensOf } from '../../db/v1/api-tokens.queries.js';
 import {
@@ -26,28 +26,28 @@ import type { Tx } from '../../db/client/database.js';
  */
 export async function register(
   { tx, audit, actor, context }: RequestScope,
-  given: { email: string; name: string; password: string; role: string; study_ids?: string[]; site_ids?: string[] },
+  input: { email: string; name: string; password: string; role: string; study_ids?: string[]; site_ids?: string[] },
 ): Promise<UserRow> {
-  requireUncommon(given.password, given.email, 'password');
-  await requireKnown(tx, given);
-  await requireSitesWithin(tx, given.site_ids ?? [], given.study_ids ?? []);
+  requireUncommon(input.password, input.email, 'password');
+  await requireKnown(tx, input);
+  await requireSitesWithin(tx, input.site_ids ?? [], input.study_ids ?? []);
   const id = await mapConstraintErrors({ users_email: 'EMAIL_TAKEN' }, async () =>
     insertUser(tx, {
-      email: given.email,
-      name: given.name,
-      role: given.role,
-      password_hash: await hashPassword(given.password),
+      email: input.email,
+      name: input.name,
+      role: input.role,
+      password_hash: await hashPassword(input.password),
     }),
   );
-  if (given.study_ids?.length) await assignStudies(tx, id, given.study_ids);
-  if (given.site_ids?.length) await assignSites(tx, id, given.site_ids);
+  if (input.study_ids?.length) await assignStudies(tx, id, input.study_ids);
+  if (input.site_ids?.length) await assignSites(tx, id, input.site_ids);
   audit.record({
     ...auditActor(actor, context),
     study_id: null,
     action: 'user_created',
     resource_type: 'user',
     resource_id: id,
-    metadata: { role: given.role, study_ids: given.study_ids ?? [], site_ids: given.site_ids ?? [] },
+    metadata: { role: input.role, study_ids: input.study_ids ?? [], site_ids: input.site_ids ?? [] },
   });
   return getUserOrThrow(tx, id);
 }
@@ -116,11 +116,11 @@ async function getUserOrThrow(tx: Tx, id: string): Promise<UserRow> {
   return user;
 }
 
-async function requireKnown(tx: Tx, given: { study_ids?: string[]; site_ids?: string[] }): Promise<void> {
-  const studies = given.study_ids ? await missingIds(tx, 'studies', given.study_ids) : [];
+async function requireKnown(tx: Tx, input: { study_ids?: string[]; site_ids?: string[] }): Promise<void> {
+  const studies = input.study_ids ? await missingIds(tx, 'studies', input.study_ids) : [];
   if (studies.length > 0)
     throw brokenRule('study_ids', 'UNKNOWN_STUDY', `names studies that do not exist: ${studies.join(', ')}`);
-  const sites = given.site_ids ? await missingIds(tx, 'sites', given.site_ids) : [];
+  const sites = input.site_ids ? await missingIds(tx, 'sites', input.site_ids) : [];
   if (sites.length > 0)
     throw brokenRule('site_ids', 'UNKNOWN_SITE', `names sites that do not exist: ${sites.join(', ')}`);
 }

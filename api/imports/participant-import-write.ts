@@ -9,7 +9,7 @@ import type { ImportedParticipant } from '../../db/imports/participant-import.qu
 import { auditActor } from '../http/audit-actor.js';
 import type { ImportPlan, PlannedRow } from './participant-import-plan.js';
 import { ANCHOR_RELEVANT_FIELDS, announceSourcesChanged } from '../participants/participants.service.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 
 /**
  * So many changed participants of a file are looked at again at once; the others give way to what somebody waits for.

@@ -28,7 +28,7 @@ import type { NewDevice, PreviewRequest } from './notifications.schemas.js';
 import type { Dependencies } from '../dependencies.js';
 import { getParticipantOrThrow as existingParticipant } from '../participants/participants.service.js';
 import { requireLinkQuota } from '../identity/quotas.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import { getVisitOrThrow } from '../scheduling/visits.service.js';
 import { studyFacts, zoneOf } from '../../db/notifications/message-facts.queries.js';
 import type { Tx } from '../../db/client/database.js';
@@ -159,26 +159,26 @@ export async function cancel({ tx, audit, actor, context }: RequestScope, id: st
  * A message as the participant of a visit would read it now, by the study's templates or one that is being written.
  * @throws 404, 422
  */
-export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, settings: Dependencies['settings']) {
-  const visit = await getVisitOrThrow(tx, given.visit_id);
-  if (given.template) {
-    const errors = settingsFaults({ languages: { en: { [given.kind]: given.template } } }).map((fault) => ({
+export async function preview(tx: Tx, input: Static<typeof PreviewRequest>, settings: Dependencies['settings']) {
+  const visit = await getVisitOrThrow(tx, input.visit_id);
+  if (input.template) {
+    const errors = settingsFaults({ languages: { en: { [input.kind]: input.template } } }).map((fault) => ({
       ...fault,
-      path: fault.path.replace(`languages.en.${given.kind}`, 'template'),
-      message: fault.message.replace(`languages.en.${given.kind}`, 'template'),
+      path: fault.path.replace(`languages.en.${input.kind}`, 'template'),
+      message: fault.message.replace(`languages.en.${input.kind}`, 'template'),
     }));
     if (errors.length > 0) throw problem('VALIDATION_FAILED', { detail: errors[0]!.message, errors });
   }
   const participant = await existingParticipant(tx, visit.participant_id);
   const study = await studyFacts<NotificationSettings>(tx, visit.study_id);
-  const words = given.template
-    ? { ...given.template, language: given.language ?? 'en', own: true }
-    : wordsFor(given.kind, given.language ?? participant.preferred_language, study.settings);
+  const words = input.template
+    ? { ...input.template, language: input.language ?? 'en', own: true }
+    : wordsFor(input.kind, input.language ?? participant.preferred_language, study.settings);
   const base = (settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
   const values = placeholderValues(
     {
-      kind: given.kind,
-      channel: given.channel ?? 'email',
+      kind: input.kind,
+      channel: input.channel ?? 'email',
       due_at: nowIso(),
       days_before: study.settings.days_before?.[0] ?? 1,
       visit,
@@ -204,7 +204,7 @@ export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, sett
     nowIso(),
     words.language,
   );
-  const whole = (given.channel ?? 'email') === 'email' ? withSignature(words, values) : words;
+  const whole = (input.channel ?? 'email') === 'email' ? withSignature(words, values) : words;
   return { ...compose(whole, values), language: words.language };
 }
 
@@ -277,26 +277,26 @@ export function webPushKey({ settings }: Dependencies): { public_key: string } {
  */
 export async function registerDevice(
   { tx, audit, actor, context }: Omit<RequestScope, 'actor'> & { actor: Actor | Participant },
-  given: Static<typeof NewDevice>,
+  input: Static<typeof NewDevice>,
   settings: Dependencies['settings'],
 ) {
   const own = actor.role === 'participant';
-  if (own && given.participant_id && given.participant_id.toLowerCase() !== actor.id)
+  if (own && input.participant_id && input.participant_id.toLowerCase() !== actor.id)
     throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   const participant = own
     ? { id: actor.id, study_id: actor.study_id, status: actor.status }
-    : given.participant_id
-      ? await existingParticipant(tx, given.participant_id)
+    : input.participant_id
+      ? await existingParticipant(tx, input.participant_id)
       : undefined;
   if (participant?.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
-  requireToken(given, settings);
+  requireToken(input, settings);
   const device = await keepPushToken(tx, {
     study_id: participant?.study_id ?? null,
     participant_id: participant?.id ?? null,
     user_id: participant ? null : actor.id,
     caregiver_id: own ? (actor.caregiver?.id ?? null) : null,
-    platform: given.platform,
-    token: given.token,
+    platform: input.platform,
+    token: input.token,
   });
   if (device.isNew) {
     audit.record({
@@ -306,7 +306,7 @@ export async function registerDevice(
       action: 'push_token_registered',
       resource_type: participant ? 'participant' : 'user',
       resource_id: participant?.id ?? actor.id,
-      metadata: { platform: given.platform },
+      metadata: { platform: input.platform },
     });
   }
   return {

@@ -22,12 +22,12 @@ export async function preferences(tx: Tx, participantId: string): Promise<Prefer
 
 export async function changePreferences(
   { tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Participant; context: RequestContext },
-  given: Partial<Preferences>,
+  input: Partial<Preferences>,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<Preferences> {
   assertIfMatch({ ...(await preferences(tx, actor.id)) });
-  for (const channel of CHANNELS.filter((name) => given[name] !== undefined)) {
-    const changed = given[channel]
+  for (const channel of CHANNELS.filter((name) => input[name] !== undefined)) {
+    const changed = input[channel]
       ? await optIn(tx, actor.id, channel)
       : (await optOut(tx, actor.id, channel, 'portal'))?.isNew;
     if (changed)
@@ -35,7 +35,7 @@ export async function changePreferences(
         study_id: actor.study_id,
         user_id: null,
         request_id: context.requestId,
-        action: given[channel] ? 'messages_opted_in' : 'messages_opted_out',
+        action: input[channel] ? 'messages_opted_in' : 'messages_opted_out',
         resource_type: 'participant',
         resource_id: actor.id,
         metadata: { channel, by: actor.caregiver ? 'caregiver' : 'participant' },

@@ -5,7 +5,7 @@ import { reminderByHand } from '../../workflows/domain/notifications/by-hand.js'
 import { reasonInWords } from '../../workflows/domain/notifications/explain.js';
 import { auditActor } from '../http/audit-actor.js';
 import { problem } from '../http/errors.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 
 /**
  * Sends the participant of a visit a reminder at once, by the first of the study's channels that reaches the person. Two

@@ -5,7 +5,7 @@ import { consentForUpdate, insertConsent, updateConsent } from '../../db/partici
 import { problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import { getParticipantOrThrow, pastInstant, realInstant, announceSourcesChanged } from './participants.service.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 
 type Fields = Partial<Pick<Consent, 'consent_version_id' | 'status' | 'signed_at' | 'revoked_at' | 'purpose'>>;
 
@@ -24,16 +24,16 @@ const next: Record<Consent['status'], readonly Consent['status'][]> = {
 export async function createConsent(
   { tx, audit, actor, context }: RequestScope,
   participantId: string,
-  given: Fields,
+  input: Fields,
 ): Promise<Consent> {
   const participant = await getParticipantOrThrow(tx, participantId);
-  const status = given.status ?? 'pending';
-  const signed_at = status === 'revoked' && !given.signed_at ? null : signature(status, given.signed_at);
+  const status = input.status ?? 'pending';
+  const signed_at = status === 'revoked' && !input.signed_at ? null : signature(status, input.signed_at);
   const consent = await insertConsent(tx, {
-    ...given,
+    ...input,
     status,
     signed_at,
-    revoked_at: revocation(status, given.revoked_at),
+    revoked_at: revocation(status, input.revoked_at),
     study_id: participant.study_id,
     participant_id: participantId,
   });
@@ -59,14 +59,14 @@ export async function changeConsent(
   { tx, audit, actor, context }: RequestScope,
   participantId: string,
   id: string,
-  given: Fields,
+  input: Fields,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<Consent> {
   const participant = await getParticipantOrThrow(tx, participantId);
   const before = await consentForUpdate(tx, participantId, id);
   if (!before) throw problem('NOT_FOUND', { detail: 'There is no such consent.' });
   assertIfMatch({ ...before });
-  const status = given.status ?? before.status;
+  const status = input.status ?? before.status;
   if (status !== before.status && !next[before.status].includes(status)) {
     throw problem('INVALID_TRANSITION', { detail: `A ${before.status} consent cannot become ${status}.` });
   }
@@ -74,12 +74,12 @@ export async function changeConsent(
   const signed_at =
     status === 'revoked'
       ? before.signed_at
-      : signature(status, given.signed_at === undefined ? before.signed_at : given.signed_at);
+      : signature(status, input.signed_at === undefined ? before.signed_at : input.signed_at);
   const revoked_at =
-    status === before.status && given.revoked_at === undefined
+    status === before.status && input.revoked_at === undefined
       ? before.revoked_at
-      : revocation(status, given.revoked_at);
-  const change = { ...given, status, signed_at, revoked_at };
+      : revocation(status, input.revoked_at);
+  const change = { ...input, status, signed_at, revoked_at };
   const fields = changedFields({ ...before }, change);
   if (fields.length === 0) return before;
   if (before.status === 'declined' || before.status === 'revoked')
@@ -107,22 +107,22 @@ export async function changeConsent(
  * The time of the signature: given, or now; only a consent that was signed has one. It may lie ahead: the policy says
  * what comes of it.
  */
-function signature(status: Consent['status'], given: string | null | undefined): string | null {
+function signature(status: Consent['status'], input: string | null | undefined): string | null {
   if (status !== 'signed' && status !== 'revoked') {
-    if (given)
+    if (input)
       throw problem('RULE_VIOLATED', {
         detail: `A ${status} consent has no signed_at.`,
         errors: [{ path: 'signed_at', code: 'NOT_SIGNED', message: `a ${status} consent has no signed_at` }],
       });
     return null;
   }
-  return realInstant(given ?? nowIso(), 'signed_at');
+  return realInstant(input ?? nowIso(), 'signed_at');
 }
 
 /** The time of the revocation: given, or now; only a revoked consent has one. */
-function revocation(status: Consent['status'], given: string | null | undefined): string | null {
-  if (status === 'revoked') return pastInstant(given ?? nowIso(), 'revoked_at');
-  if (given)
+function revocation(status: Consent['status'], input: string | null | undefined): string | null {
+  if (status === 'revoked') return pastInstant(input ?? nowIso(), 'revoked_at');
+  if (input)
     throw problem('RULE_VIOLATED', {
       detail: `A ${status} consent has no revoked_at.`,
       errors: [{ path: 'revoked_at', code: 'NOT_REVOKED', message: `a ${status} consent has no revoked_at` }],

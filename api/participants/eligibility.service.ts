@@ -9,7 +9,7 @@ import { invalidFields, problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { PutEligibility } from './facts.schemas.js';
 import { getParticipantOrThrow, realInstant, announceSourcesChanged } from './participants.service.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 
 /** Who may say that a person is eligible or not, or approve a waiver: a coordinator prepares the assessment. */
@@ -30,30 +30,30 @@ export async function eligibility(tx: Tx, participantId: string): Promise<Eligib
 export async function saveEligibility(
   { tx, audit, actor, context }: RequestScope,
   participantId: string,
-  given: Static<typeof PutEligibility>,
+  input: Static<typeof PutEligibility>,
   assertIfMatch: (record: Record<string, unknown> | undefined) => void,
 ): Promise<Eligibility> {
-  const tooMuch = [given.inclusion_criteria ?? {}, given.exclusion_criteria ?? {}].flatMap((criteria, i) =>
+  const tooMuch = [input.inclusion_criteria ?? {}, input.exclusion_criteria ?? {}].flatMap((criteria, i) =>
     boundFaults(criteria, i === 0 ? 'inclusion_criteria' : 'exclusion_criteria', Object.keys(criteria).length),
   );
   if (tooMuch.length > 0) throw invalidFields(tooMuch);
   const participant = await getParticipantOrThrow(tx, participantId);
   const before = await eligibilityOf(tx, participantId, true);
   assertIfMatch(before && { ...before });
-  const status = given.status ?? 'pending';
+  const status = input.status ?? 'pending';
   const confirmed = status === 'eligible' || status === 'ineligible';
-  if (!confirmed && given.confirmed_at) throw notConfirmed(status);
+  if (!confirmed && input.confirmed_at) throw notConfirmed(status);
   const same = before?.status === status;
   const confirmed_at = !confirmed
     ? null
-    : given.confirmed_at
-      ? realInstant(given.confirmed_at, 'confirmed_at')
+    : input.confirmed_at
+      ? realInstant(input.confirmed_at, 'confirmed_at')
       : ((same ? before.confirmed_at : null) ?? nowIso());
-  const waiver = given.has_waiver ?? false;
-  requireWaiverGrounds(waiver, given);
+  const waiver = input.has_waiver ?? false;
+  requireWaiverGrounds(waiver, input);
   const newlyConfirmed =
     confirmed && !(same && Date.parse(confirmed_at ?? '') === Date.parse(before.confirmed_at ?? ''));
-  const newlyWaived = waiver && !sameWaiver(before, given);
+  const newlyWaived = waiver && !sameWaiver(before, input);
   const waived = waiverOf(waiver ? (newlyWaived ? undefined : before) : null, actor);
   if ((newlyConfirmed || newlyWaived) && !mayConfirm.includes(actor.role)) {
     throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not confirm eligibility.` });
@@ -62,15 +62,15 @@ export async function saveEligibility(
     study_id: participant.study_id,
     participant_id: participantId,
     status,
-    inclusion_criteria: given.inclusion_criteria ?? {},
-    exclusion_criteria: given.exclusion_criteria ?? {},
+    inclusion_criteria: input.inclusion_criteria ?? {},
+    exclusion_criteria: input.exclusion_criteria ?? {},
     confirmed_at,
     confirmed_by_id: !confirmed ? null : newlyConfirmed ? actor.id : (before?.confirmed_by_id ?? null),
     has_waiver: waiver,
-    waiver_criteria_ids: given.waiver_criteria_ids ?? [],
-    waiver_reason: given.waiver_reason ?? null,
+    waiver_criteria_ids: input.waiver_criteria_ids ?? [],
+    waiver_reason: input.waiver_reason ?? null,
     ...waived,
-    source_documents: given.source_documents ?? [],
+    source_documents: input.source_documents ?? [],
   };
   const fields = changedFields({ ...before }, assessment);
   if (before && fields.length === 0) return before;
@@ -97,10 +97,10 @@ export async function saveEligibility(
 type Waiver = Pick<Eligibility, 'waiver_requested_by_id' | 'waiver_approved_by_id' | 'waiver_approved_at'>;
 
 /** Whether the assessment had the same waiver already: of the same criteria, for the same reason. */
-const sameWaiver = (before: Eligibility | undefined, given: Static<typeof PutEligibility>): boolean =>
+const sameWaiver = (before: Eligibility | undefined, input: Static<typeof PutEligibility>): boolean =>
   before?.has_waiver === true &&
-  before.waiver_reason === given.waiver_reason &&
-  [...before.waiver_criteria_ids].sort().join('\0') === [...(given.waiver_criteria_ids ?? [])].sort().join('\0');
+  before.waiver_reason === input.waiver_reason &&
+  [...before.waiver_criteria_ids].sort().join('\0') === [...(input.waiver_criteria_ids ?? [])].sort().join('\0');
 
 /**
  * Who wrote the waiver and who approved it. Putting the same waiver approves it, by another person who may confirm.
@@ -120,11 +120,11 @@ function waiverOf(before: Eligibility | null | undefined, actor: Actor): Waiver 
 }
 
 /** A waiver says which criteria it waives, and why. @throws 400 */
-function requireWaiverGrounds(waiver: boolean, given: Static<typeof PutEligibility>): void {
+function requireWaiverGrounds(waiver: boolean, input: Static<typeof PutEligibility>): void {
   if (!waiver) return;
   const errors = [
-    ...((given.waiver_criteria_ids ?? []).length === 0 ? ['waiver_criteria_ids'] : []),
-    ...(given.waiver_reason?.trim() ? [] : ['waiver_reason']),
+    ...((input.waiver_criteria_ids ?? []).length === 0 ? ['waiver_criteria_ids'] : []),
+    ...(input.waiver_reason?.trim() ? [] : ['waiver_reason']),
   ].map((path) => ({ path, code: 'REQUIRED', message: `${path} is required for a waiver` }));
   if (errors.length > 0) throw problem('RULE_VIOLATED', { detail: errors[0]!.message, errors });
 }

@@ -7,7 +7,7 @@ import { participantForUpdate } from '../../db/participants/participants.queries
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import { getParticipantOrThrow, withdraw } from './participants.service.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 
 /**
  * Removes what says who the participant is; who still takes part is withdrawn first. Dates, decisions, results and the
@@ -18,7 +18,7 @@ import type { RequestScope } from '../http/request-scope.js';
 export async function eraseParticipant(
   change: RequestScope,
   id: string,
-  given: { reason: string; replace_code?: boolean; form_items?: string[] },
+  input: { reason: string; replace_code?: boolean; form_items?: string[] },
 ) {
   const { tx, audit, actor, context } = change;
   // A decision that is being made has read what is removed here: its record is waited for, or it would be written
@@ -28,16 +28,16 @@ export async function eraseParticipant(
   if (!before) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   if (await erasedAt(tx, id))
     throw problem('PARTICIPANT_ERASED', { detail: 'The participant’s identity was erased already.' });
-  if (before.status !== 'withdrawn') await withdraw(change, id, { reason: given.reason });
-  const code = given.replace_code ? `ERASED-${randomBytes(5).toString('hex').toUpperCase()}` : null;
-  const items = [...(await mappedIdentityItems(tx, before.study_id)), ...(given.form_items ?? [])].map((name) =>
+  if (before.status !== 'withdrawn') await withdraw(change, id, { reason: input.reason });
+  const code = input.replace_code ? `ERASED-${randomBytes(5).toString('hex').toUpperCase()}` : null;
+  const items = [...(await mappedIdentityItems(tx, before.study_id)), ...(input.form_items ?? [])].map((name) =>
     name.toLowerCase(),
   );
   const erased = await eraseIdentity(tx, {
     id,
     study_id: before.study_id,
     by: actor.id,
-    reason: given.reason,
+    reason: input.reason,
     code,
     items,
   });

@@ -10,7 +10,7 @@ import { assertNotErased } from './erasure-guard.js';
 import { getParticipantOrThrow, lockForShare, announceSourcesChanged } from './participants.service.js';
 import { signatureOf } from './signatures.service.js';
 import type { SignatureRequest } from './signatures.service.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 
 type Status = FormInstance['status'];
@@ -33,23 +33,23 @@ export const maySign: readonly string[] = ['admin', 'investigator'];
 export async function createForm(
   change: RequestScope,
   participantId: string,
-  given: { form_oid: string; status?: Status; items?: Record<string, unknown> },
+  input: { form_oid: string; status?: Status; items?: Record<string, unknown> },
   signing: SignatureRequest,
 ): Promise<FormInstance> {
   const { tx, audit, actor, context } = change;
-  requireReadable(given.items ?? {}, Object.keys(given.items ?? {}).length);
-  const participant = await participantOf(tx, participantId, given);
+  requireReadable(input.items ?? {}, Object.keys(input.items ?? {}).length);
+  const participant = await participantOf(tx, participantId, input);
   await assertNotErased(
     tx,
     participantId,
-    Object.entries(given.items ?? {}).flatMap(([name, value]) => (value === null ? [] : name)),
+    Object.entries(input.items ?? {}).flatMap(([name, value]) => (value === null ? [] : name)),
     'items',
   );
-  const status = given.status ?? 'draft';
+  const status = input.status ?? 'draft';
   const marked = await marks(change, participant.study_id, status, signing);
   const form = await insertForm(tx, {
-    form_oid: given.form_oid,
-    items: given.items ?? {},
+    form_oid: input.form_oid,
+    items: input.items ?? {},
     study_id: participant.study_id,
     participant_id: participantId,
     status,
@@ -63,9 +63,9 @@ export async function createForm(
     resource_id: form.id,
     metadata: {
       participant_id: participantId,
-      form_oid: given.form_oid,
+      form_oid: input.form_oid,
       status,
-      items: Object.keys(given.items ?? {}).sort(),
+      items: Object.keys(input.items ?? {}).sort(),
       ...(marked.signature && { proved_by: marked.signature.proved_by }),
     },
   });
@@ -81,20 +81,20 @@ export async function changeForm(
   change: RequestScope,
   participantId: string,
   id: string,
-  given: { status?: Status; items?: Record<string, unknown> },
+  input: { status?: Status; items?: Record<string, unknown> },
   signing: SignatureRequest,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<FormInstance> {
   const { tx, audit, actor, context } = change;
-  const participant = await participantOf(tx, participantId, given);
+  const participant = await participantOf(tx, participantId, input);
   const before = await formForUpdate(tx, participantId, id);
   if (!before) throw problem('NOT_FOUND', { detail: 'There is no such form.' });
   assertIfMatch({ ...before });
-  const status = given.status ?? before.status;
+  const status = input.status ?? before.status;
   if (status !== before.status && !next[before.status].includes(status)) {
     throw problem('INVALID_TRANSITION', { detail: `A ${before.status} form cannot become ${status}.` });
   }
-  const items = given.items ? (mergePatch(before.items, given.items) as Record<string, unknown>) : before.items;
+  const items = input.items ? (mergePatch(before.items, input.items) as Record<string, unknown>) : before.items;
   const changedItems = changedFields(before.items, items)
     .concat(Object.keys(before.items).filter((name) => !(name in items)))
     .sort();

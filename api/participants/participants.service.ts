@@ -22,7 +22,7 @@ import { brokenRule, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import { assertNotErased } from './erasure-guard.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
@@ -66,15 +66,15 @@ export const announceSourcesChanged = (
 export async function enrollParticipant(
   { tx, audit, actor, context }: RequestScope,
   studyId: string,
-  given: Fields & { participant_code: string },
+  input: Fields & { participant_code: string },
 ): Promise<ParticipantRecord> {
-  const { fields, siteId } = await resolveSite(tx, studyId, given);
+  const { fields, siteId } = await resolveSite(tx, studyId, input);
   await requireReach(tx, studyId, siteId ?? null);
   const id = await mapConstraintErrors(unique, () =>
     insertParticipant(tx, {
       ...fields,
       study_id: studyId,
-      participant_code: given.participant_code,
+      participant_code: input.participant_code,
       ...(siteId !== undefined && { site_id: siteId }),
     }),
   );
@@ -84,7 +84,7 @@ export async function enrollParticipant(
     action: 'participant_created',
     resource_type: 'participant',
     resource_id: id,
-    metadata: { fields: Object.keys(given).sort() },
+    metadata: { fields: Object.keys(input).sort() },
   });
   await putOutbox(tx, [{ topic: 'participant-start', studyId, subject: id, payload: { site_id: siteId ?? null } }]);
   return getParticipantOrThrow(tx, id);
@@ -94,12 +94,12 @@ export async function enrollParticipant(
 export async function changeParticipant(
   { tx, audit, actor, context }: RequestScope,
   id: string,
-  given: Fields,
+  input: Fields,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<ParticipantRecord> {
   const before = await locked(tx, id);
   assertIfMatch({ ...before });
-  const { fields, siteId } = await resolveSite(tx, before.study_id, given);
+  const { fields, siteId } = await resolveSite(tx, before.study_id, input);
   const change: Partial<Participant> = { ...fields, ...(siteId !== undefined && { site_id: siteId }) };
   const changed = changedFields({ ...before }, { ...change });
   if (changed.length === 0) return before;
@@ -160,13 +160,13 @@ export async function removeParticipant(
 export async function withdraw(
   { tx, audit, actor, context }: RequestScope,
   id: string,
-  given: { reason: string; withdrawn_at?: string },
+  input: { reason: string; withdrawn_at?: string },
 ): Promise<ParticipantRecord> {
   const before = await locked(tx, id);
   if (before.status === 'withdrawn')
     throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn already.' });
-  const at = pastInstant(given.withdrawn_at ?? nowIso(), 'withdrawn_at');
-  await updateParticipant(tx, id, { status: 'withdrawn', withdrawn_at: at, withdrawal_reason: given.reason });
+  const at = pastInstant(input.withdrawn_at ?? nowIso(), 'withdrawn_at');
+  await updateParticipant(tx, id, { status: 'withdrawn', withdrawn_at: at, withdrawal_reason: input.reason });
   audit.record({
     ...auditActor(actor, context),
     study_id: before.study_id,
@@ -181,7 +181,7 @@ export async function withdraw(
         type: 'PARTICIPANT_WITHDRAWN',
         study_id: before.study_id,
         participant_id: id,
-        data: { status: 'withdrawn', withdrawn_at: at, reason: given.reason, actor: actorOf(actor) },
+        data: { status: 'withdrawn', withdrawn_at: at, reason: input.reason, actor: actorOf(actor) },
       },
     ]),
   ]);
@@ -204,7 +204,7 @@ export async function withdraw(
 export async function reinstate(
   { tx, audit, actor, context }: RequestScope,
   id: string,
-  given: { reason: string },
+  input: { reason: string },
 ): Promise<ParticipantRecord> {
   await lockAnchors(tx, [id]);
   const before = await locked(tx, id);
@@ -224,7 +224,7 @@ export async function reinstate(
     action: 'participant_reinstated',
     resource_type: 'participant',
     resource_id: id,
-    metadata: { reason: given.reason, withdrawn_at },
+    metadata: { reason: input.reason, withdrawn_at },
   });
   await insertMany(tx, [
     intoEvents(tx, [
@@ -232,7 +232,7 @@ export async function reinstate(
         type: 'PARTICIPANT_REINSTATED',
         study_id: before.study_id,
         participant_id: id,
-        data: { status: 'enrolled', withdrawn_at, withdrawal_reason, reason: given.reason, actor: actorOf(actor) },
+        data: { status: 'enrolled', withdrawn_at, withdrawal_reason, reason: input.reason, actor: actorOf(actor) },
       },
     ]),
   ]);
@@ -301,8 +301,8 @@ async function locked(tx: Tx, id: string): Promise<ParticipantRecord> {
 }
 
 /** Takes the site by id or by code; both must mean the same. `siteId` undefined: the site is not part of the change. */
-async function resolveSite(tx: Tx, studyId: string, given: Fields) {
-  const { site_id, site_code, ...fields } = given;
+async function resolveSite(tx: Tx, studyId: string, input: Fields) {
+  const { site_id, site_code, ...fields } = input;
   if (site_id === undefined && site_code === undefined) return { fields, siteId: undefined };
   const byId = site_id ? await siteById(tx, site_id) : undefined;
   if (site_id && byId?.study_id !== studyId) throw brokenRule('site_id', 'UNKNOWN_SITE', 'is not a site of the study');

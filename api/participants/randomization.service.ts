@@ -5,7 +5,7 @@ import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor } from '../http/audit-actor.js';
 import { getParticipantOrThrow, realInstant, announceSourcesChanged } from './participants.service.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 
 export async function randomization(tx: Tx, participantId: string): Promise<Randomization> {
@@ -18,12 +18,12 @@ export async function randomization(tx: Tx, participantId: string): Promise<Rand
 export async function randomize(
   { tx, audit, actor, context }: RequestScope,
   participantId: string,
-  given: { arm: string; randomized_at: string; stratum?: string | null },
+  input: { arm: string; randomized_at: string; stratum?: string | null },
 ): Promise<Randomization> {
   const participant = await getParticipantOrThrow(tx, participantId);
-  const randomized_at = realInstant(given.randomized_at, 'randomized_at');
+  const randomized_at = realInstant(input.randomized_at, 'randomized_at');
   const row = await mapConstraintErrors({ randomizations_participant_id_key: 'ALREADY_RANDOMIZED' }, () =>
-    insertRandomization(tx, { ...given, randomized_at, study_id: participant.study_id, participant_id: participantId }),
+    insertRandomization(tx, { ...input, randomized_at, study_id: participant.study_id, participant_id: participantId }),
   );
   audit.record({
     ...auditActor(actor, context),

@@ -50,10 +50,10 @@ export interface SignedDecision {
 export async function signDecision(
   { services, actor, studyId, requestId }: SignedDecision,
   decision: Decided,
-  given: Omit<SignatureRequest, 'settings'>,
+  input: Omit<SignatureRequest, 'settings'>,
 ): Promise<void> {
   await inScope(services.database, studyId, async ({ tx }) => {
-    const signing = { ...given, settings: services.settings };
+    const signing = { ...input, settings: services.settings };
     const usual = decision === 'approve' ? 'approval' : 'rejection';
     const signature = await signatureOf(tx, studyId, actor, signing, usual);
     await offerSignature(tx, { requestId, userId: actor.id }, { ...signature, decision });

@@ -13,7 +13,7 @@ import type { CaregiverFields, CaregiverRecord } from '../../db/portal/caregiver
 import { participantForUpdate } from '../../db/participants/participants.queries.js';
 import { problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 
 type Unchanged = (record: Record<string, unknown>) => void;

@@ -1,4 +1,5 @@
 import { portalLoginsOf } from '../../db/portal/portal-logins.queries.js';
+import type { Whose } from '../../db/portal/portal-logins.queries.js';
 import { anyone, staff } from '../http/access.js';
 import { clearedCookies, loginIn, refreshTokenIn } from '../http/security/portal.js';
 import { noContent, reply, route } from '../http/route.js';
@@ -10,20 +11,65 @@ import { leavePortal, refreshPortal, revokePortalLogin, revokePortalLogins } fro
 import type { Tx } from '../../db/client/database.js';
 
 const tag = 'Portal';
-const may = staff.participants;
 const ends =
   'Takes effect at once: refresh tokens and portal tokens of the login stop working. The person gets in again by a new link.';
 
-const participants = '/api/participants/{participant_id}/portal-sessions';
-const ofParticipant = async (tx: Tx, { participant_id }: { participant_id: string }) => {
-  const { id, study_id } = await getParticipantOrThrow(tx, participant_id);
-  return { whose: { participant_id: id }, study: study_id };
-};
-const caregivers = '/api/studies/{study_id}/caregivers/{caregiver_id}/portal-sessions';
-const ofCaregiver = async (tx: Tx, given: { study_id: string; caregiver_id: string }) => {
-  const { id, study_id } = await getCaregiverOrThrow(tx, given.study_id, given.caregiver_id);
-  return { whose: { caregiver_id: id }, study: study_id };
-};
+interface Holder {
+  whose: Whose;
+  study: string;
+}
+
+/** The routes for the logins of one kind of holder. */
+function loginsOf<Path extends string>(
+  path: Path,
+  { kind, word }: { kind: 'Participant' | 'Caregiver'; word: string },
+  holderOf: (tx: Tx, params: Record<string, string>) => Promise<Holder>,
+) {
+  const change = { tag, access: staff.participants, transaction: 'change', description: ends } as const;
+  return [
+    route({
+      method: 'GET',
+      path,
+      operationId: `list${kind}PortalLogins`,
+      tag,
+      summary: `List a ${word}’s portal logins`,
+      description: `Where the ${word} is logged in to the portal, and since when.`,
+      access: staff.participants,
+      transaction: 'read',
+      query: Paged,
+      responses: { 200: listOf(PortalLogin) },
+      handle: async ({ tx, params, query }) =>
+        pageOf(await portalLoginsOf(tx, (await holderOf(tx, params)).whose), query),
+    }),
+    route({
+      ...change,
+      method: 'DELETE',
+      path,
+      operationId: `end${kind}PortalLogins`,
+      summary: `End all portal logins of a ${word}`,
+      responses: { 204: undefined },
+      handle: async ({ tx, audit, actor, context, params }) => {
+        const { whose, study } = await holderOf(tx, params);
+        await revokePortalLogins({ tx, audit, actor, context }, whose, study);
+        return noContent();
+      },
+    }),
+    route({
+      ...change,
+      method: 'DELETE',
+      path: `${path}/{portal_session_id}`,
+      operationId: `end${kind}PortalLogin`,
+      summary: `End a portal login of a ${word}`,
+      responses: { 204: undefined },
+      handle: async ({ tx, audit, actor, context, params }) => {
+        const named = params as Record<string, string>;
+        const { whose, study } = await holderOf(tx, named);
+        await revokePortalLogin({ tx, audit, actor, context }, whose, study, named.portal_session_id!.toLowerCase());
+        return noContent();
+      },
+    }),
+  ];
+}
 
 export const portalLoginRoutes = [
   route({
@@ -67,96 +113,20 @@ export const portalLoginRoutes = [
       return reply(204, undefined, { 'Set-Cookie': clearedCookies(services.settings) });
     },
   }),
-  route({
-    method: 'GET',
-    path: participants,
-    operationId: 'listParticipantPortalLogins',
-    tag,
-    summary: 'List a participant’s portal logins',
-    description: 'Where the participant is logged in to the portal, and since when.',
-    access: may,
-    transaction: 'read',
-    query: Paged,
-    responses: { 200: listOf(PortalLogin) },
-    handle: async ({ tx, params, query }) =>
-      pageOf(await portalLoginsOf(tx, (await ofParticipant(tx, params)).whose), query),
-  }),
-  route({
-    method: 'DELETE',
-    path: participants,
-    operationId: 'endParticipantPortalLogins',
-    tag,
-    summary: 'End all portal logins of a participant',
-    access: may,
-    transaction: 'change',
-    description: ends,
-    responses: { 204: undefined },
-    handle: async ({ tx, audit, actor, context, params }) => {
-      const { whose, study } = await ofParticipant(tx, params);
-      await revokePortalLogins({ tx, audit, actor, context }, whose, study);
-      return noContent();
+  ...loginsOf(
+    '/api/participants/{participant_id}/portal-sessions',
+    { kind: 'Participant', word: 'participant' },
+    async (tx, { participant_id }) => {
+      const { id, study_id } = await getParticipantOrThrow(tx, participant_id!);
+      return { whose: { participant_id: id }, study: study_id };
     },
-  }),
-  route({
-    method: 'DELETE',
-    path: `${participants}/{portal_session_id}`,
-    operationId: 'endParticipantPortalLogin',
-    tag,
-    summary: 'End a portal login of a participant',
-    access: may,
-    transaction: 'change',
-    description: ends,
-    responses: { 204: undefined },
-    handle: async ({ tx, audit, actor, context, params }) => {
-      const { whose, study } = await ofParticipant(tx, params);
-      await revokePortalLogin({ tx, audit, actor, context }, whose, study, params.portal_session_id.toLowerCase());
-      return noContent();
+  ),
+  ...loginsOf(
+    '/api/studies/{study_id}/caregivers/{caregiver_id}/portal-sessions',
+    { kind: 'Caregiver', word: 'caregiver' },
+    async (tx, { study_id: studyId, caregiver_id }) => {
+      const { id, study_id } = await getCaregiverOrThrow(tx, studyId!, caregiver_id!);
+      return { whose: { caregiver_id: id }, study: study_id };
     },
-  }),
-  route({
-    method: 'GET',
-    path: caregivers,
-    operationId: 'listCaregiverPortalLogins',
-    tag,
-    summary: 'List a caregiver’s portal logins',
-    description: 'Where the caregiver is logged in to the portal, and since when.',
-    access: may,
-    transaction: 'read',
-    query: Paged,
-    responses: { 200: listOf(PortalLogin) },
-    handle: async ({ tx, params, query }) =>
-      pageOf(await portalLoginsOf(tx, (await ofCaregiver(tx, params)).whose), query),
-  }),
-  route({
-    method: 'DELETE',
-    path: caregivers,
-    operationId: 'endCaregiverPortalLogins',
-    tag,
-    summary: 'End all portal logins of a caregiver',
-    access: may,
-    transaction: 'change',
-    description: ends,
-    responses: { 204: undefined },
-    handle: async ({ tx, audit, actor, context, params }) => {
-      const { whose, study } = await ofCaregiver(tx, params);
-      await revokePortalLogins({ tx, audit, actor, context }, whose, study);
-      return noContent();
-    },
-  }),
-  route({
-    method: 'DELETE',
-    path: `${caregivers}/{portal_session_id}`,
-    operationId: 'endCaregiverPortalLogin',
-    tag,
-    summary: 'End a portal login of a caregiver',
-    access: may,
-    transaction: 'change',
-    description: ends,
-    responses: { 204: undefined },
-    handle: async ({ tx, audit, actor, context, params }) => {
-      const { whose, study } = await ofCaregiver(tx, params);
-      await revokePortalLogin({ tx, audit, actor, context }, whose, study, params.portal_session_id.toLowerCase());
-      return noContent();
-    },
-  }),
+  ),
 ];

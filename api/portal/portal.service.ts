@@ -22,7 +22,7 @@ import type { Dependencies } from '../dependencies.js';
 import { issuePortalTokens } from './portal-logins.service.js';
 import type { PortalTokens } from './portal-logins.service.js';
 import { requireLinkQuota } from '../identity/quotas.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 

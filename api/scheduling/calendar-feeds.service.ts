@@ -8,7 +8,7 @@ import { publicName } from '../../workflows/domain/notifications/study-face.js';
 import type { Actor, Participant } from '../http/access.js';
 import { sessionSecret } from '../http/security/portal.js';
 import { problem } from '../http/errors.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { Reply } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';

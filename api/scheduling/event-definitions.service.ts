@@ -10,7 +10,7 @@ import type { EventDefinitionFields, EventDefinitionRecord } from '../../db/sche
 import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import { requireBattery } from './windows.service.js';
 import type { Tx } from '../../db/client/database.js';
 
@@ -23,12 +23,12 @@ const unique = { event_definitions_study_id_event_oid_key: 'EVENT_OID_TAKEN' } a
 export async function createEventDefinition(
   change: RequestScope,
   studyId: string,
-  given: EventDefinitionFields,
+  input: EventDefinitionFields,
   changeId?: string,
 ): Promise<EventDefinitionRecord> {
   const { tx } = change;
-  await requireBattery(tx, given.battery_id, studyId);
-  const id = await mapConstraintErrors(unique, () => insertEventDefinition(tx, studyId, given));
+  await requireBattery(tx, input.battery_id, studyId);
+  const id = await mapConstraintErrors(unique, () => insertEventDefinition(tx, studyId, input));
   const made = await getEventDefinitionOrThrow(tx, id);
   await noteChange(change, made, 'event_definition_created', { changeId, more: { target_day: made.target_day } });
   return made;
@@ -38,17 +38,17 @@ export async function createEventDefinition(
 export async function changeEventDefinition(
   change: RequestScope,
   id: string,
-  given: EventDefinitionFields,
+  input: EventDefinitionFields,
   assertIfMatch: (record: Record<string, unknown>) => void,
   changeId?: string,
 ): Promise<EventDefinitionRecord> {
   const { tx } = change;
   const before = await getEventDefinitionOrThrow(tx, id, true);
   assertIfMatch({ ...before });
-  await requireBattery(tx, given.battery_id, before.study_id);
-  const fields = changedFields({ ...before }, given);
+  await requireBattery(tx, input.battery_id, before.study_id);
+  const fields = changedFields({ ...before }, input);
   if (fields.length === 0) return before;
-  await mapConstraintErrors(unique, () => updateEventDefinition(tx, id, given));
+  await mapConstraintErrors(unique, () => updateEventDefinition(tx, id, input));
   const kind = fields.includes('is_baseline') ? 'baseline' : 'events';
   await noteChange(change, before, 'event_definition_changed', { changeId, more: { fields }, kind });
   return getEventDefinitionOrThrow(tx, id);

@@ -15,7 +15,7 @@ import { brokenRule, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { HolidayCalendarChange, NewHolidayCalendar } from './edc.schemas.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 
 const unique = {
@@ -38,15 +38,15 @@ const fieldsOf = ({ holidays, ...fields }: Given): HolidayCalendarFields => ({
 export async function createCalendar(
   change: RequestScope,
   studyId: string,
-  given: Static<typeof NewHolidayCalendar>,
+  input: Static<typeof NewHolidayCalendar>,
 ): Promise<HolidayCalendarRecord> {
   const { tx } = change;
-  const site = given.site_id ?? null;
+  const site = input.site_id ?? null;
   const fields = {
-    ...fieldsOf(given),
-    is_default: given.is_default ?? (site === null && !(await studyHasCalendar(tx, studyId))),
+    ...fieldsOf(input),
+    is_default: input.is_default ?? (site === null && !(await studyHasCalendar(tx, studyId))),
   };
-  await requireSense(tx, studyId, { ...given, is_default: fields.is_default }, null);
+  await requireSense(tx, studyId, { ...input, is_default: fields.is_default }, null);
   const former = fields.is_default ? await clearDefault(tx, studyId) : undefined;
   const id = await mapConstraintErrors(unique, () => insertCalendar(tx, studyId, fields));
   const made = await getCalendarOrThrow(tx, id);
@@ -61,17 +61,17 @@ export async function createCalendar(
 export async function changeCalendar(
   change: RequestScope,
   id: string,
-  given: Given,
+  input: Given,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<HolidayCalendarRecord> {
   const { tx } = change;
   const before = await getCalendarOrThrow(tx, id, true);
   assertIfMatch({ ...before });
-  await requireSense(tx, before.study_id, given, before);
-  const wanted = fieldsOf(given);
+  await requireSense(tx, before.study_id, input, before);
+  const wanted = fieldsOf(input);
   const fields = changedFields({ ...before }, { ...wanted });
   if (fields.length === 0) return before;
-  const former = given.is_default && !before.is_default ? await clearDefault(tx, before.study_id) : undefined;
+  const former = input.is_default && !before.is_default ? await clearDefault(tx, before.study_id) : undefined;
   await mapConstraintErrors(unique, () => updateCalendar(tx, id, wanted));
   await noteChange(change, before, 'holiday_calendar_changed', { fields, ...(former && { default_before: former }) });
   return getCalendarOrThrow(tx, id);
@@ -101,16 +101,16 @@ export async function getCalendarOrThrow(tx: Tx, id: string, lock = false): Prom
 async function requireSense(
   tx: Tx,
   studyId: string,
-  given: Given,
+  input: Given,
   before: HolidayCalendarRecord | null,
 ): Promise<void> {
-  if (given.site_id && !(await siteIsOf(tx, given.site_id, studyId)))
+  if (input.site_id && !(await siteIsOf(tx, input.site_id, studyId)))
     throw brokenRule('site_id', 'UNKNOWN_SITE', 'is not a site of the study');
-  const site = given.site_id === undefined ? (before?.site_id ?? null) : given.site_id;
-  if (site !== null && (given.is_default ?? before?.is_default))
+  const site = input.site_id === undefined ? (before?.site_id ?? null) : input.site_id;
+  if (site !== null && (input.is_default ?? before?.is_default))
     throw brokenRule('is_default', 'SITE_CALENDAR', 'cannot be true for the calendar of a site');
   const seen = new Set<string>();
-  for (const [i, holiday] of (given.holidays ?? []).entries()) {
+  for (const [i, holiday] of (input.holidays ?? []).entries()) {
     const { date } = asHoliday(holiday);
     if (seen.has(date))
       throw brokenRule(

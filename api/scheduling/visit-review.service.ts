@@ -7,7 +7,7 @@ import { nextVersion } from '../../workflows/domain/anchor/regeneration.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { Review } from './schedules.schemas.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import { getVisitOrThrow } from './visits.service.js';
 import type { Tx } from '../../db/client/database.js';
 
@@ -19,14 +19,14 @@ import type { Tx } from '../../db/client/database.js';
 export async function reviewVisit(
   { tx, audit, actor, context }: RequestScope,
   id: string,
-  given: Static<typeof Review>,
+  input: Static<typeof Review>,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<ScheduledVisit> {
   const before = await getVisitOrThrow(tx, id, true);
   assertIfMatch({ ...before });
   if (!before.needs_review) throw problem('NOTHING_TO_REVIEW');
   const planned = await targetNow(tx, before);
-  const keep = given.keep_target ?? true;
+  const keep = input.keep_target ?? true;
   if (!keep && planned === null) {
     const message = 'keep_target cannot be false: the visit is no longer planned';
     throw problem('RULE_VIOLATED', {
@@ -37,7 +37,7 @@ export async function reviewVisit(
   const reportingTarget = keep ? before.reporting_target_date : planned;
   await settleReview(tx, id, {
     by: actor.id,
-    resolution: given.resolution ?? null,
+    resolution: input.resolution ?? null,
     heldAgainst: planned,
     reportingTarget,
   });

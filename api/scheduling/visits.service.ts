@@ -21,7 +21,7 @@ import {
   assertNotWithdrawn,
   announceSourcesChanged,
 } from '../participants/participants.service.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import { getWindowOrThrow, requireBattery } from './windows.service.js';
 import type { Tx } from '../../db/client/database.js';
 
@@ -32,24 +32,24 @@ import type { Tx } from '../../db/client/database.js';
  */
 export async function scheduleVisit(
   { tx, audit, actor, context }: RequestScope,
-  given: Static<typeof NewVisit>,
+  input: Static<typeof NewVisit>,
 ): Promise<VisitRecord> {
   // Who makes the schedule holds the anchor: neither sees half of what the other does.
-  if (given.visit_window_id) await lockAnchors(tx, [given.participant_id]);
-  const participant = await lockForShare(tx, given.participant_id);
-  if (given.study_id && given.study_id.toLowerCase() !== participant.study_id)
+  if (input.visit_window_id) await lockAnchors(tx, [input.participant_id]);
+  const participant = await lockForShare(tx, input.participant_id);
+  if (input.study_id && input.study_id.toLowerCase() !== participant.study_id)
     throw brokenRule('study_id', 'OTHER_STUDY', 'is not the study of the participant');
   assertNotWithdrawn(participant);
-  const window = given.visit_window_id ? await getWindowOrThrow(tx, given.visit_window_id) : undefined;
+  const window = input.visit_window_id ? await getWindowOrThrow(tx, input.visit_window_id) : undefined;
   if (window && window.study_id !== participant.study_id)
     throw problem('NOT_FOUND', { detail: 'There is no such visit window.' });
-  const name = given.name ?? window?.name;
+  const name = input.name ?? window?.name;
   if (name === undefined) throw invalid('name', 'REQUIRED', 'is required for a visit without a window');
-  await requireBattery(tx, given.battery_id, participant.study_id);
+  await requireBattery(tx, input.battery_id, participant.study_id);
   const dates = {
-    target_date: given.target_date,
-    window_open: given.window_open ?? (window ? addDays(given.target_date, -window.window_before) : given.target_date),
-    window_close: given.window_close ?? (window ? addDays(given.target_date, window.window_after) : given.target_date),
+    target_date: input.target_date,
+    window_open: input.window_open ?? (window ? addDays(input.target_date, -window.window_before) : input.target_date),
+    window_close: input.window_close ?? (window ? addDays(input.target_date, window.window_after) : input.target_date),
   };
   if (!isDate(dates.window_open) || !isDate(dates.window_close))
     throw brokenRule(
@@ -66,9 +66,9 @@ export async function scheduleVisit(
     study_id: participant.study_id,
     participant_id: participant.id,
     visit_window_id: window?.id ?? null,
-    battery_id: given.battery_id === undefined ? (window?.battery_id ?? null) : given.battery_id,
+    battery_id: input.battery_id === undefined ? (window?.battery_id ?? null) : input.battery_id,
     datacapture_event:
-      given.datacapture_event === undefined ? (window?.datacapture_event ?? null) : given.datacapture_event,
+      input.datacapture_event === undefined ? (window?.datacapture_event ?? null) : input.datacapture_event,
   });
   audit.record({
     ...auditActor(actor, context),
@@ -100,35 +100,35 @@ const SCHEDULE = new Set(['target_date', 'window_open', 'window_close', 'status'
 export async function changeVisit(
   { tx, audit, actor, context }: RequestScope,
   id: string,
-  given: Static<typeof VisitChange>,
+  input: Static<typeof VisitChange>,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<VisitRecord> {
   // What the participant's next schedule keeps is read under the anchor's lock: a cancellation, another day or battery
   // comes before it or after.
-  if (given.status === 'cancelled' || [...DAYS, ...CONTENT].some((field) => given[field] !== undefined))
+  if (input.status === 'cancelled' || [...DAYS, ...CONTENT].some((field) => input[field] !== undefined))
     await lockAnchors(tx, [(await getVisitOrThrow(tx, id)).participant_id]);
   const { visit: before, participant } = await lockVisitForShare(tx, id);
   assertIfMatch({ ...before });
-  const { reason, ...change } = given;
+  const { reason, ...change } = input;
   const fields = changedFields({ ...before }, change);
   if (fields.length === 0) return before;
   if (fields.some((field) => SCHEDULE.has(field))) assertNotWithdrawn(participant);
   requireChangeable(before, fields, reason);
   requireOrder({ ...before, ...change });
-  await requireBattery(tx, given.battery_id, before.study_id);
+  await requireBattery(tx, input.battery_id, before.study_id);
   await updateVisit(tx, id, {
     ...change,
-    ...movedFrom(before, given),
-    ...changedFrom(before, given),
-    ...(given.status === 'cancelled' && { status_reason: 'cancelled by hand', cancelled_by_hand: true }),
+    ...movedFrom(before, input),
+    ...changedFrom(before, input),
+    ...(input.status === 'cancelled' && { status_reason: 'cancelled by hand', cancelled_by_hand: true }),
   });
   // Another window may have opened the visit again, or closed it: the calendar says so at once, not at the next hour.
-  if (given.status === undefined && (fields.includes('window_open') || fields.includes('window_close')))
-    await updateVisit(tx, id, { status: await statusToday(tx, { ...before, ...given }) });
+  if (input.status === undefined && (fields.includes('window_open') || fields.includes('window_close')))
+    await updateVisit(tx, id, { status: await statusToday(tx, { ...before, ...input }) });
   audit.record({
     ...auditActor(actor, context),
     study_id: before.study_id,
-    action: given.status === 'cancelled' ? 'visit_cancelled' : 'visit_changed',
+    action: input.status === 'cancelled' ? 'visit_cancelled' : 'visit_changed',
     resource_type: 'visit',
     resource_id: id,
     metadata: {
@@ -137,9 +137,9 @@ export async function changeVisit(
       ...(reason !== undefined && { reason }),
       ...(fields.includes('datacapture_event') && {
         datacapture_event_before: before.datacapture_event,
-        datacapture_event: given.datacapture_event,
+        datacapture_event: input.datacapture_event,
       }),
-      ...(fields.includes('target_date') && { target_date_before: before.target_date, target_date: given.target_date }),
+      ...(fields.includes('target_date') && { target_date_before: before.target_date, target_date: input.target_date }),
     },
   });
   // Its results go where it is now.
@@ -174,13 +174,13 @@ function requireChangeable({ status }: VisitRecord, fields: readonly string[], r
 export async function completeVisit(
   { tx, audit, actor, context }: RequestScope,
   id: string,
-  given: Static<typeof Completion>,
+  input: Static<typeof Completion>,
 ): Promise<VisitRecord> {
   const before = await getVisitOrThrow(tx, id, true);
   if (before.status === 'completed') return before;
   if (before.status === 'superseded' || before.status === 'cancelled')
     throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status} and cannot be completed.` });
-  const completed_at = pastInstant(given.completed_at ?? nowIso(), 'completed_at');
+  const completed_at = pastInstant(input.completed_at ?? nowIso(), 'completed_at');
   await updateVisit(tx, id, { status: 'completed', completed_at });
   audit.record({
     ...auditActor(actor, context),
@@ -218,10 +218,10 @@ export async function lockVisitForShare(
  * Of a visit of a schedule whose days somebody changes: those that the schedule has for it; null where it is back on
  * them.
  */
-function movedFrom(before: VisitRecord, given: Static<typeof VisitChange>): { moved_from?: VisitDays | null } {
+function movedFrom(before: VisitRecord, input: Static<typeof VisitChange>): { moved_from?: VisitDays | null } {
   if (
     before.schedule_version_id === null ||
-    !DAYS.some((day) => given[day] !== undefined && given[day] !== before[day])
+    !DAYS.some((day) => input[day] !== undefined && input[day] !== before[day])
   )
     return {};
   const planned = before.moved_from ?? {
@@ -229,19 +229,19 @@ function movedFrom(before: VisitRecord, given: Static<typeof VisitChange>): { mo
     window_open: before.window_open,
     window_close: before.window_close,
   };
-  return { moved_from: DAYS.every((day) => (given[day] ?? before[day]) === planned[day]) ? null : planned };
+  return { moved_from: DAYS.every((day) => (input[day] ?? before[day]) === planned[day]) ? null : planned };
 }
 
 /** The same of its name, battery and event: of each that is not what the schedule has, what that is. */
-function changedFrom(before: VisitRecord, given: Static<typeof VisitChange>): { changed_from?: VisitContent | null } {
+function changedFrom(before: VisitRecord, input: Static<typeof VisitChange>): { changed_from?: VisitContent | null } {
   if (
     before.schedule_version_id === null ||
-    !CONTENT.some((field) => given[field] !== undefined && given[field] !== before[field])
+    !CONTENT.some((field) => input[field] !== undefined && input[field] !== before[field])
   )
     return {};
   const planned = { ...before, ...before.changed_from };
   const other = CONTENT.filter(
-    (field) => (given[field] === undefined ? before[field] : given[field]) !== planned[field],
+    (field) => (input[field] === undefined ? before[field] : input[field]) !== planned[field],
   );
   return {
     changed_from: other.length === 0 ? null : Object.fromEntries(other.map((field) => [field, planned[field]])),

@@ -12,7 +12,7 @@ import { brokenRule, invalid, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import { getStudyOrThrow as existingStudy } from '../studies/studies.service.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 
 type Fields = Partial<
@@ -38,11 +38,11 @@ const unique = { visit_windows_study_id_code_key: 'WINDOW_CODE_TAKEN' } as const
 export async function createWindow(
   change: RequestScope,
   contextStudy: string | undefined,
-  given: Fields & { code: string; study_id?: string },
+  input: Fields & { code: string; study_id?: string },
   changeId?: string,
 ): Promise<VisitWindow> {
   const { tx, audit, actor, context } = change;
-  const { study_id, ...fields } = given;
+  const { study_id, ...fields } = input;
   if (study_id && contextStudy && study_id.toLowerCase() !== contextStudy) throw problem('CONTEXT_CONFLICT');
   const studyId = study_id ?? contextStudy;
   if (!studyId) throw invalid('study_id', 'REQUIRED', 'is required: in the body, as X-Study-ID or as a query');
@@ -65,17 +65,17 @@ export async function createWindow(
 export async function changeWindow(
   change: RequestScope,
   id: string,
-  given: Fields,
+  input: Fields,
   assertIfMatch: (record: Record<string, unknown>) => void,
   changeId?: string,
 ): Promise<VisitWindow> {
   const { tx, audit, actor, context } = change;
   const before = await getWindowOrThrow(tx, id, true);
   assertIfMatch({ ...before });
-  await requireBattery(tx, given.battery_id, before.study_id);
-  const fields = changedFields({ ...before }, given);
+  await requireBattery(tx, input.battery_id, before.study_id);
+  const fields = changedFields({ ...before }, input);
   if (fields.length === 0) return before;
-  await mapConstraintErrors(unique, () => updateWindow(tx, id, given));
+  await mapConstraintErrors(unique, () => updateWindow(tx, id, input));
   audit.record({
     ...auditActor(actor, context),
     study_id: before.study_id,

@@ -15,7 +15,7 @@ import { isPlotName, plotNames, plotSvg } from './plots.js';
 import type { SimulationResult } from '../../workflows/domain/simulation/result.js';
 import { brokenRule, invalid, problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 
 const MAX_UNFINISHED = 10;

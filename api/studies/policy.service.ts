@@ -1,4 +1,4 @@
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { policyOf } from '../../workflows/domain/anchor/facts.js';
 import { completePolicy } from '../../workflows/domain/anchor/policy.js';
@@ -22,11 +22,11 @@ const InStudy = Type.Object({
  * A policy as it was sent, alone or within a study's `config`, complete and checked.
  * @throws 422 naming every fault with its path
  */
-export function acceptPolicy(given: unknown, sent: 'alone' | 'in study' = 'alone'): Policy {
+export function acceptPolicy(input: unknown, sent: 'alone' | 'in study' = 'alone'): Policy {
   const prefix = sent === 'alone' ? '' : 'config.enrollment_date_policy.';
-  if (sent === 'alone') check(PolicyInput, given, 'body');
-  else check(InStudy, { config: { enrollment_date_policy: given } }, 'body');
-  const policy = completePolicy(withoutNulls(given) as PolicyInput);
+  if (sent === 'alone') check(PolicyInput, input, 'body');
+  else check(InStudy, { config: { enrollment_date_policy: input } }, 'body');
+  const policy = completePolicy(withoutNulls(input) as PolicyInput);
   const errors = policyFaults(policy).map((f) => ({
     ...f,
     path: `${prefix}${f.path}`,

@@ -6,7 +6,7 @@ import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import { withEarlierOverrides } from './earlier-overrides.service.js';
 import type { WithEarlierOverrides } from './earlier-overrides.service.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 
 type Fields = Partial<Pick<Site, 'site_code' | 'name' | 'timezone' | 'status'>>;
@@ -16,16 +16,16 @@ const unique = { sites_study_id_site_code_key: 'SITE_CODE_TAKEN' } as const;
 export async function createSite(
   { tx, audit, actor, context }: RequestScope,
   studyId: string,
-  given: Fields & { site_code: string },
+  input: Fields & { site_code: string },
 ): Promise<Site> {
-  const site = await mapConstraintErrors(unique, () => insertSite(tx, { ...given, study_id: studyId }));
+  const site = await mapConstraintErrors(unique, () => insertSite(tx, { ...input, study_id: studyId }));
   audit.record({
     ...auditActor(actor, context),
     study_id: studyId,
     action: 'site_created',
     resource_type: 'site',
     resource_id: site.id,
-    metadata: { fields: Object.keys(given).sort() },
+    metadata: { fields: Object.keys(input).sort() },
   });
   return site;
 }
@@ -34,14 +34,14 @@ export async function createSite(
 export async function changeSite(
   { tx, audit, actor, context }: RequestScope,
   id: string,
-  given: Fields,
+  input: Fields,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<WithEarlierOverrides<Site>> {
   const before = await getSiteOrThrow(tx, id, true);
   assertIfMatch({ ...before });
-  const fields = changedFields({ ...before }, given);
+  const fields = changedFields({ ...before }, input);
   if (fields.length === 0) return before;
-  await mapConstraintErrors(unique, () => updateSite(tx, id, given));
+  await mapConstraintErrors(unique, () => updateSite(tx, id, input));
   audit.record({
     ...auditActor(actor, context),
     study_id: before.study_id,

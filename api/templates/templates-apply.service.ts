@@ -8,7 +8,7 @@ import { auditActor } from '../http/audit-actor.js';
 import { changeBattery, createBattery } from '../assessment/batteries/batteries.service.js';
 import { CAPTURE_DEFAULTS } from '../capture/capture-defaults.js';
 import { createStudy } from '../studies/studies.service.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import type { StudyTemplate } from './templates.service.js';
 import { storeConfigValue } from '../../db/studies/study-config.queries.js';
 import type { Tx } from '../../db/client/database.js';
@@ -59,7 +59,7 @@ export function previewTemplate(template: StudyTemplate) {
 export async function applyTemplate(
   change: RequestScope,
   template: StudyTemplate,
-  given: { study_code: string; study_name?: string },
+  input: { study_code: string; study_name?: string },
 ) {
   const { tx, audit, actor, context } = change;
   const {
@@ -68,9 +68,9 @@ export async function applyTemplate(
     visit_windows,
     event_definitions,
   } = template;
-  const study_name = given.study_name ?? template.name;
+  const study_name = input.study_name ?? template.name;
   const study = await createStudy(change, {
-    study_code: given.study_code,
+    study_code: input.study_code,
     study_name,
     description: description ?? template.description,
     consent_mode,

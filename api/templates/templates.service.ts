@@ -16,7 +16,7 @@ import type { Design, SaveTemplate } from './templates.schemas.js';
 import { check } from '../http/validation/validation.js';
 import { CAPTURE_DEFAULTS } from '../capture/capture-defaults.js';
 import { getStudyOrThrow as existingStudy } from '../studies/studies.service.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 
 export type StudyTemplate = Static<typeof TemplateFile> & { source: 'built_in' | 'study'; study_id: string | null };
@@ -108,10 +108,10 @@ const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 export async function saveTemplate(
   { tx, audit, actor, context }: RequestScope,
   studyId: string,
-  given: Static<typeof SaveTemplate>,
+  input: Static<typeof SaveTemplate>,
 ): Promise<StudyTemplate & { created_at: string }> {
   const study = await existingStudy(tx, studyId);
-  if (builtInTemplates().some(({ id }) => id === given.template_id)) throw problem('TEMPLATE_ID_TAKEN');
+  if (builtInTemplates().some(({ id }) => id === input.template_id)) throw problem('TEMPLATE_ID_TAKEN');
   const { description, timezone, consent_mode } = study;
   const { template_id: _made, [CAPTURE_DEFAULTS]: _mappings, ...config } = study.config;
   const notifications = config.notifications as { languages?: object } | undefined;
@@ -123,7 +123,7 @@ export async function saveTemplate(
       'batteries' | 'visit_windows' | 'event_definitions' | 'capture'
     >),
   };
-  const { template_id: id, name, category = 'own', description: about = '' } = given;
+  const { template_id: id, name, category = 'own', description: about = '' } = input;
   await mapConstraintErrors({ study_templates_pkey: 'TEMPLATE_ID_TAKEN' }, () =>
     insertTemplate(tx, { id, study_id: studyId, name, category, description: about, content, created_by_id: actor.id }),
   );

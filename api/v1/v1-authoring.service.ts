@@ -11,7 +11,7 @@ import type { Difference } from '../assessment/batteries/authoring-diff.js';
 import { acceptModules, changeBattery, createBattery } from '../assessment/batteries/batteries.service.js';
 import type { GivenModule } from '../assessment/batteries/batteries.service.js';
 import { withEarlierOverrides } from '../studies/earlier-overrides.service.js';
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import { changeWindow, createWindow, requireBattery } from '../scheduling/windows.service.js';
 
 /** What is to be put where: a record of one study, by its code. */
@@ -83,8 +83,8 @@ export async function putBattery(
   return answer(battery);
 }
 
-function assertSame(code: string, given: string | undefined): void {
-  if (given !== undefined && given !== code)
+function assertSame(code: string, input: string | undefined): void {
+  if (input !== undefined && input !== code)
     throw brokenRule('code', 'CODE_MISMATCH', 'must be the code of the path, or left out');
 }
 

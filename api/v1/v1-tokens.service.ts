@@ -1,4 +1,4 @@
-import type { RequestScope } from '../http/request-scope.js';
+import type { RequestScope } from '../http/state.js';
 import { randomUUID } from 'node:crypto';
 import { apiTokenById, insertApiToken, revokeApiToken } from '../../db/v1/api-tokens.queries.js';
 import type { ApiToken } from '../../db/v1/api-tokens.queries.js';
@@ -27,14 +27,14 @@ const DAY_SECONDS = 86_400;
 export async function mintToken(
   { tx, audit, actor, context }: RequestScope,
   { settings }: Dependencies,
-  given: { name: string; scopes: TokenScope[]; study_ids: string[]; expires_in_days?: number },
+  input: { name: string; scopes: TokenScope[]; study_ids: string[]; expires_in_days?: number },
   minting: { credential: Credential | undefined; proof: ReauthenticationProof | undefined },
 ): Promise<ApiToken & { token: string }> {
-  const scopes = [...new Set(given.scopes)];
+  const scopes = [...new Set(input.scopes)];
   const beyond = scopes.filter((scope) => !rolesOfScope[scope].includes(actor.role));
   if (beyond.length > 0)
     throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not allow ${beyond.join(', ')}.` });
-  const studyIds = [...new Set(given.study_ids.map((id) => id.toLowerCase()))];
+  const studyIds = [...new Set(input.study_ids.map((id) => id.toLowerCase()))];
   const missing = await missingIds(tx, 'studies', studyIds);
   if (missing.length > 0)
     throw problem('NOT_FOUND', {
@@ -47,12 +47,12 @@ export async function mintToken(
     });
   await requireRecentProof(tx, settings, { actor, ...minting });
   const id = randomUUID();
-  const seconds = Math.max(1, Math.round((given.expires_in_days ?? DEFAULT_DAYS) * DAY_SECONDS));
+  const seconds = Math.max(1, Math.round((input.expires_in_days ?? DEFAULT_DAYS) * DAY_SECONDS));
   const token = signToken(settings, 'v1', actor, seconds, { jti: id });
   const stored = await insertApiToken(tx, {
     id,
     userId: actor.id,
-    name: given.name,
+    name: input.name,
     scopes,
     studyIds,
     hash: sha256(token),
@@ -66,7 +66,7 @@ export async function mintToken(
     resource_id: id,
     metadata: { scopes, study_ids: studyIds, expires_at: stored.expires_at },
   });
-  await notifyUser(tx, actor.id, 'api_token_created', context, { token_name: given.name });
+  await notifyUser(tx, actor.id, 'api_token_created', context, { token_name: input.name });
   return { ...stored, token };
 }
 

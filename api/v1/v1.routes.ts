@@ -68,6 +68,12 @@ const codeOf = (code: string): string => {
     throw invalid('code', 'PATTERN', 'is not a code: at most 64 characters, no blanks around it');
   return code;
 };
+/** What is written, and whether it is only tried. */
+const placeOf = (params: { study_id: string; code: string }, { dry_run }: { dry_run?: boolean | undefined }) => ({
+  studyId: params.study_id.toLowerCase(),
+  code: codeOf(params.code),
+  dryRun: dry_run ?? false,
+});
 
 export const v1Routes = [
   route({
@@ -215,16 +221,7 @@ export const v1Routes = [
     body: WantedBattery,
     responses: { 200: AuthoredBattery, 201: AuthoredBattery, 409: undefined },
     handle: ({ tx, audit, actor, context, params, query, body, assertIfMatch }) =>
-      putBattery(
-        { tx, audit, actor, context },
-        {
-          studyId: params.study_id.toLowerCase(),
-          code: codeOf(params.code),
-          dryRun: query.dry_run ?? false,
-          assertIfMatch,
-        },
-        body,
-      ),
+      putBattery({ tx, audit, actor, context }, { ...placeOf(params, query), assertIfMatch }, body),
   }),
   route({
     method: 'PUT',
@@ -239,15 +236,6 @@ export const v1Routes = [
     body: WantedWindow,
     responses: { 200: AuthoredWindow, 201: AuthoredWindow, 409: undefined },
     handle: ({ tx, audit, actor, context, params, query, body, assertIfMatch }) =>
-      putWindow(
-        { tx, audit, actor, context },
-        {
-          studyId: params.study_id.toLowerCase(),
-          code: codeOf(params.code),
-          dryRun: query.dry_run ?? false,
-          assertIfMatch,
-        },
-        body,
-      ),
+      putWindow({ tx, audit, actor, context }, { ...placeOf(params, query), assertIfMatch }, body),
   }),
 ];

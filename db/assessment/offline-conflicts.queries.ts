@@ -64,11 +64,11 @@ export async function conflictById(
 export async function resolveConflict(
   tx: Tx,
   id: string,
-  how: { keep: string; reason: string; resolved_by_id: string; server_content: unknown },
+  options: { keep: string; reason: string; resolved_by_id: string; server_content: unknown },
 ): Promise<void> {
   await SyncConflict.query(tx)
     .findById(id)
-    .patch({ ...how, status: 'resolved', resolved_at: raw('clock_timestamp()') });
+    .patch({ ...options, status: 'resolved', resolved_at: raw('clock_timestamp()') });
 }
 
 /** The offline session's own fields as its device says them; what identifies it stays. */

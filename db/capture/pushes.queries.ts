@@ -230,12 +230,12 @@ export interface AttemptRecord {
   at: string;
   next_attempt_at: string | null;
 }
-export function listAttempts(tx: Tx, sessionId: string, at: Page): Promise<Listed<AttemptRecord>> {
+export function listAttempts(tx: Tx, sessionId: string, paging: Page): Promise<Listed<AttemptRecord>> {
   return page(
     tx,
     tx('push_attempts as a').where('a.session_id', sessionId),
     'a.id, a.session_id, a.visit_id, a.number, a.status, a.error_type, a.message, a.records_imported, a.already_there, a.warnings, a.started_at, a.at, a.next_attempt_at',
-    at,
+    paging,
     { at: 'a.number' },
     'a.seq',
   );

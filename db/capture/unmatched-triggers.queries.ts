@@ -36,12 +36,12 @@ export async function forgetUnmatched(tx: Tx, projectId: string): Promise<void> 
   await tx('unmatched_triggers').where({ project_id: projectId }).delete();
 }
 
-export function listUnmatched(tx: Tx, at: Page): Promise<Listed<UnmatchedProject>> {
+export function listUnmatched(tx: Tx, paging: Page): Promise<Listed<UnmatchedProject>> {
   return page(
     tx,
     tx('unmatched_triggers as u'),
     'u.project_id, u.count, u.first_at, u.last_at',
-    at,
+    paging,
     { last_at: 'u.last_at', count: 'u.count' },
     'u.project_id',
   );

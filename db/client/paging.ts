@@ -20,7 +20,7 @@ export async function page<T>(
   tx: Tx,
   found: Knex.QueryBuilder,
   select: string,
-  at: Page,
+  paging: Page,
   columns: Record<string, string>,
   tie: string,
 ): Promise<Listed<T>> {
@@ -29,9 +29,9 @@ export async function page<T>(
     found
       .clone()
       .select(tx.raw(select))
-      .orderByRaw(orderBy(at.sort, columns, tie))
-      .offset(at.skip)
-      .limit(at.limit),
+      .orderByRaw(orderBy(paging.sort, columns, tie))
+      .offset(paging.skip)
+      .limit(paging.limit),
   ]);
   return { items, total: counted[0]!.count };
 }

@@ -7,8 +7,8 @@ export type TraceCarrier = { traceparent?: string };
 let current: () => TraceCarrier = () => ({});
 let within: <T>(carrier: TraceCarrier, work: () => Promise<T>) => Promise<T> = (_carrier, work) => work();
 
-export function useTraces(how: { current: typeof current; within: typeof within }): void {
-  ({ current, within } = how);
+export function useTraces(options: { current: typeof current; within: typeof within }): void {
+  ({ current, within } = options);
 }
 
 /** What a message takes along of the trace that it is written in. */

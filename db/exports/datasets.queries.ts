@@ -142,7 +142,7 @@ export async function datasetPage(
 ): Promise<{ items: DatasetRow[]; total: number; last: string[] | undefined }> {
   const { columns, from, study, at, id, where }: Dataset = pageDatasets[name];
   const values: unknown[] = [];
-  const value = (given: unknown) => `$${values.push(given)}`;
+  const value = (input: unknown) => `$${values.push(input)}`;
   const all = `from ${from} where ${where ?? 'true'}${studyId ? ` and ${study} = ${value(studyId)}` : ''}`;
   const [counted] = await query<{ count: number }>(tx, `select count(*) as count ${all}`, [...values]);
   const behind = after ? ` and (${at}, ${id}) > (${value(after[0])}::timestamptz, ${value(after[1])}::uuid)` : '';

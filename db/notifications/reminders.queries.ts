@@ -200,8 +200,9 @@ export const claimedOf = (tx: Tx, ids: readonly string[], by: string): Promise<s
 
 /** Lets planning judge lateness as this process does. */
 export async function keepLatenessLimit(database: Database, hours: number): Promise<void> {
-  const limit = database.raw(`? * interval '1 hour'`, [hours]);
-  await database('reminder_limits').where('max_lateness', '<>', limit).update({ max_lateness: limit });
+  await database('reminder_limits')
+    .where('max_lateness', '<>', database.raw(`? * interval '1 hour'`, [hours]))
+    .update({ max_lateness: database.raw(`? * interval '1 hour'`, [hours]) });
 }
 
 /** Stops reminders of visits that were superseded and that no visit of a newer version has taken over. */

@@ -6,12 +6,12 @@ import type { Tx } from '../client/database.js';
 const COLUMNS =
   'id, study_id, participant_id, consent_version_id, status, signed_at, revoked_at, purpose, imported, imported_by, original_users, created_at, updated_at';
 
-export const listConsents = (tx: Tx, participantId: string, at: Page): Promise<Listed<Consent>> =>
+export const listConsents = (tx: Tx, participantId: string, paging: Page): Promise<Listed<Consent>> =>
   page(
     tx,
     tx('consents').where('participant_id', participantId),
     COLUMNS,
-    at,
+    paging,
     { created_at: 'created_at', signed_at: 'signed_at' },
     'id',
   );

@@ -35,18 +35,18 @@ export async function erasedAt(tx: Tx, id: string): Promise<string | null> {
  */
 export async function eraseIdentity(
   tx: Tx,
-  given: { id: string; study_id: string; by: string; reason: string; code: string | null; items: readonly string[] },
+  input: { id: string; study_id: string; by: string; reason: string; code: string | null; items: readonly string[] },
 ): Promise<Erased> {
   const rows = await query<{ erased: Omit<Erased, 'caregivers' | 'exports'> }>(
     tx,
     'select erase_participant($1, $2, $3, $4, $5::text[]) as erased',
-    [given.id, given.by, given.reason, given.code, [...given.items]],
+    [input.id, input.by, input.reason, input.code, [...input.items]],
   );
   const { erased } = rows[0]!;
-  const phones = await tx('push_tokens').where({ participant_id: given.id }).delete();
-  const [care] = await query<{ ended: number }>(tx, 'select end_care($1) as ended', [given.id]);
-  await forgetDetails(tx, given.id);
-  const files = await endExports(tx, given.study_id, given.id);
+  const phones = await tx('push_tokens').where({ participant_id: input.id }).delete();
+  const [care] = await query<{ ended: number }>(tx, 'select end_care($1) as ended', [input.id]);
+  await forgetDetails(tx, input.id);
+  const files = await endExports(tx, input.study_id, input.id);
   return { ...erased, devices: erased.devices + phones, caregivers: care!.ended, exports: files };
 }
 

@@ -56,7 +56,7 @@ export interface ParticipantFilter extends Page {
  */
 export function participantsPage(filter: ParticipantFilter): PageStatement {
   const values: (string | number)[] = [];
-  const value = (given: string | number) => `$${values.push(given)}`;
+  const value = (input: string | number) => `$${values.push(input)}`;
   const conditions = ['true'];
   if (filter.studyId) conditions.push(`p.study_id = ${value(filter.studyId)}`);
   if (filter.status) conditions.push(`p.status = ${value(filter.status)}`);

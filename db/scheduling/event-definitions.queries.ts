@@ -31,12 +31,12 @@ const COLUMNS = `id, study_id, event_oid, name, target_day, window_before, windo
   case when repeat_count is null then null else json_build_object('count', repeat_count, 'every_days', repeat_every_days) end as repeating,
   datacapture_event, sort_order, created_at, updated_at`;
 
-export function listEventDefinitions(tx: Tx, studyId: string, at: Page): Promise<Listed<EventDefinitionRecord>> {
+export function listEventDefinitions(tx: Tx, studyId: string, paging: Page): Promise<Listed<EventDefinitionRecord>> {
   return page(
     tx,
     tx('event_definitions').where({ study_id: studyId }),
     COLUMNS,
-    at,
+    paging,
     { sort_order: 'sort_order', target_day: 'target_day', event_oid: 'event_oid', created_at: 'created_at' },
     'id',
   );

@@ -19,12 +19,12 @@ export type HolidayCalendarFields = Partial<
 
 const COLUMNS = 'id, study_id, site_id, name, is_default, weekend_days, holidays, created_at, updated_at';
 
-export function listCalendars(tx: Tx, studyId: string, at: Page): Promise<Listed<HolidayCalendarRecord>> {
+export function listCalendars(tx: Tx, studyId: string, paging: Page): Promise<Listed<HolidayCalendarRecord>> {
   return page(
     tx,
     tx('holiday_calendars').where({ study_id: studyId }),
     COLUMNS,
-    at,
+    paging,
     { name: 'name', created_at: 'created_at' },
     'id',
   );

@@ -44,7 +44,7 @@ export interface VisitWrite {
  */
 export function supersedeVersionsStatements(
   participantIds: readonly string[],
-  how: {
+  options: {
     reason: string;
     visitStatus: 'superseded' | 'cancelled';
     visitIds: readonly string[];
@@ -57,15 +57,15 @@ export function supersedeVersionsStatements(
        where participant_id = any($2) and is_current
      )
      update scheduled_visits set status = $3, status_reason = $1::text, updated_at = clock_timestamp() where id = any($4) and status in ('scheduled', 'open', 'missed')`,
-    values: [how.reason, participantIds, how.visitStatus, how.visitIds],
+    values: [options.reason, participantIds, options.visitStatus, options.visitIds],
   };
   const mark = {
     sql: `update scheduled_visits v set anchor_reconciled = true, anchor_reconciled_at = clock_timestamp()
      from (select distinct on (participant_id) id from schedule_versions where participant_id = any($1) order by participant_id, version_number desc) ended
      where v.schedule_version_id = ended.id`,
-    values: [how.reconciled],
+    values: [options.reconciled],
   };
-  return how.reconciled.length === 0 ? [supersede] : [supersede, mark];
+  return options.reconciled.length === 0 ? [supersede] : [supersede, mark];
 }
 
 const VERSION_COLUMNS = [

@@ -25,12 +25,12 @@ export interface SimulationRecord {
 }
 const COLUMNS = `id, study_id, status, participants, months, seed, progress, result_sha256, error, requested_by_id, created_at, updated_at, started_at, completed_at`;
 
-export function listSimulations(tx: Tx, studyId: string, at: Page): Promise<Listed<SimulationRecord>> {
+export function listSimulations(tx: Tx, studyId: string, paging: Page): Promise<Listed<SimulationRecord>> {
   return page(
     tx,
     tx('simulations').where({ study_id: studyId }),
     COLUMNS,
-    at,
+    paging,
     { created_at: 'created_at', status: 'status' },
     'id',
   );

@@ -45,12 +45,12 @@ export async function insertApiToken(
 }
 
 /** A user's tokens that were not revoked, the expired ones among them. */
-export function listApiTokens(tx: Tx, userId: string, at: Page): Promise<Listed<ApiToken>> {
+export function listApiTokens(tx: Tx, userId: string, paging: Page): Promise<Listed<ApiToken>> {
   return page(
     tx,
     tx('api_tokens').where({ user_id: userId }).whereNull('revoked_at'),
     COLUMNS,
-    at,
+    paging,
     { created_at: 'created_at', expires_at: 'expires_at', name: 'name', last_used_at: 'last_used_at' },
     'id',
   );

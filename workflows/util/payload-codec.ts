@@ -65,9 +65,9 @@ export class EncryptionCodec implements PayloadCodec {
   }
 
   async encode(payloads: Payload[]): Promise<Payload[]> {
-    return payloads.map((given) => {
-      const payload = unmarked(given);
-      return !this.current || (payload !== given && this.ofWorker === 'open') ? payload : sealed(payload, this.current);
+    return payloads.map((input) => {
+      const payload = unmarked(input);
+      return !this.current || (payload !== input && this.ofWorker === 'open') ? payload : sealed(payload, this.current);
     });
   }
 

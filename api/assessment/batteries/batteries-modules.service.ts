@@ -7,25 +7,25 @@ import { auditActor } from '../../http/audit-actor.js';
 import { acceptModules, editable, getBatteryOrThrow } from './batteries.service.js';
 import type { GivenModule } from './batteries.service.js';
 import { acceptSettings } from './batteries-settings.js';
-import type { RequestScope } from '../../http/request-scope.js';
+import type { RequestScope } from '../../http/state.js';
 
 type Unchanged = (record: Record<string, unknown>) => void;
 export type ModuleOfBattery = ModuleRow & { battery_id: number; version: number };
 
 /** Adds a module, last or at a position. @throws 404, 409 BATTERY_RETIRED, 422 bad settings, 400 more than 100 modules */
-export async function addModule(change: RequestScope, id: number, given: GivenModule): Promise<ModuleOfBattery> {
+export async function addModule(change: RequestScope, id: number, input: GivenModule): Promise<ModuleOfBattery> {
   const battery = await editable(change, await getBatteryOrThrow(change.tx, id, true));
   const of = { battery_id: id, version: battery.version };
-  const [module] = await acceptModules(change.tx, battery.study_id, [given], 'module');
+  const [module] = await acceptModules(change.tx, battery.study_id, [input], 'module');
   if (battery.modules.length >= 100) throw brokenRule('modules', 'TOO_MANY', 'has 100 modules already');
   await insertModules(change.tx, { ...of, study_id: battery.study_id }, [
     { ...module!, position: battery.modules.length + 1 },
   ]);
   let after = await getBatteryOrThrow(change.tx, id);
   const added = after.modules.at(-1)!;
-  if (given.position !== undefined && given.position <= battery.modules.length) {
+  if (input.position !== undefined && input.position <= battery.modules.length) {
     const ids = after.modules.slice(0, -1).map((m) => m.id);
-    ids.splice(given.position - 1, 0, added.id);
+    ids.splice(input.position - 1, 0, added.id);
     await orderModules(change.tx, of, ids);
     after = await getBatteryOrThrow(change.tx, id);
   }
@@ -37,12 +37,12 @@ export async function addModule(change: RequestScope, id: number, given: GivenMo
 export async function reorderModules(
   change: RequestScope,
   id: number,
-  given: readonly string[],
+  input: readonly string[],
   assertIfMatch: Unchanged,
 ): Promise<BatteryRecord> {
   const before = await getBatteryOrThrow(change.tx, id, true);
   assertIfMatch({ ...before });
-  const ids = given.map((one) => one.toLowerCase());
+  const ids = input.map((one) => one.toLowerCase());
   if (new Set(ids).size !== ids.length) throw brokenRule('module_ids', 'DUPLICATE', 'names a module twice');
   const own = new Set(before.modules.map((module) => module.id));
   const strange = ids.findIndex((one) => !own.has(one));
@@ -61,7 +61,7 @@ export async function changeModule(
   change: RequestScope,
   id: number,
   moduleId: string,
-  given: Omit<GivenModule, 'task' | 'position'>,
+  input: Omit<GivenModule, 'task' | 'position'>,
   assertIfMatch: Unchanged,
 ): Promise<ModuleOfBattery> {
   const before = await getBatteryOrThrow(change.tx, id, true);
@@ -69,23 +69,23 @@ export async function changeModule(
   const module = found(before, moduleId);
   if (!isTask(module.task)) throw problem('NOT_FOUND', { detail: 'There is no such module.' });
   // Nothing to change: of a published battery no draft comes of it either.
-  if (Object.keys(given).length === 0) return module;
+  if (Object.keys(input).length === 0) return module;
   const settings =
-    given.settings &&
+    input.settings &&
     (await acceptSettings(
       change.tx,
       before.study_id,
       module.task,
-      mergePatch(module.settings, given.settings) as Record<string, unknown>,
+      mergePatch(module.settings, input.settings) as Record<string, unknown>,
       'settings',
     ));
   const battery = await editable(change, before);
   await updateModule(
     change.tx,
     { battery_id: id, version: battery.version, id: module.id },
-    { ...given, ...(settings && { settings }) },
+    { ...input, ...(settings && { settings }) },
   );
-  record(change, battery, 'battery_module_changed', { module_id: module.id, fields: Object.keys(given).sort() });
+  record(change, battery, 'battery_module_changed', { module_id: module.id, fields: Object.keys(input).sort() });
   return found(await getBatteryOrThrow(change.tx, id), module.id);
 }
 

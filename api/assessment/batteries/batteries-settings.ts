@@ -22,10 +22,10 @@ export async function acceptSettings(
   tx: Tx,
   studyId: string,
   task: TaskName,
-  given: Record<string, unknown>,
+  input: Record<string, unknown>,
   path: string,
 ): Promise<Record<string, unknown>> {
-  const settings = { ...TASKS[task].defaults, ...given };
+  const settings = { ...TASKS[task].defaults, ...input };
   report(validatorOf(task), settings, path);
   if (task === 'custom') {
     const schema = await customSchema(tx, studyId);

@@ -18,7 +18,7 @@ import { mapConstraintErrors } from '../../http/to-problem.js';
 import { auditActor, changedFields } from '../../http/audit-actor.js';
 import { acceptSettings } from './batteries-settings.js';
 import { getStudyOrThrow as existingStudy } from '../../studies/studies.service.js';
-import type { RequestScope } from '../../http/request-scope.js';
+import type { RequestScope } from '../../http/state.js';
 import type { Tx } from '../../../db/client/database.js';
 
 const unique = { batteries_study_id_code_key: 'BATTERY_CODE_TAKEN' } as const;
@@ -45,7 +45,7 @@ type Unchanged = (record: Record<string, unknown>) => void;
 export async function createBattery(
   change: RequestScope,
   contextStudy: string | undefined,
-  given: Fields & {
+  input: Fields & {
     code: string;
     name: string;
     study_id?: string;
@@ -54,7 +54,7 @@ export async function createBattery(
   },
 ): Promise<BatteryRecord> {
   const { tx, audit, actor, context } = change;
-  const { study_id, modules = [], status = 'draft', ...fields } = given;
+  const { study_id, modules = [], status = 'draft', ...fields } = input;
   if (study_id && contextStudy && study_id.toLowerCase() !== contextStudy) throw problem('CONTEXT_CONFLICT');
   const studyId = study_id ?? contextStudy;
   if (!studyId) throw invalid('study_id', 'REQUIRED', 'is required: in the body, as X-Study-ID or as a query');
@@ -68,7 +68,7 @@ export async function createBattery(
     action: 'battery_created',
     resource_type: 'battery',
     resource_id: String(id),
-    metadata: { code: given.code, modules: accepted.length },
+    metadata: { code: input.code, modules: accepted.length },
   });
   const battery = await getBatteryOrThrow(tx, id);
   return status === 'draft' ? battery : move(change, battery, status);
@@ -82,13 +82,13 @@ export async function createBattery(
 export async function changeBattery(
   change: RequestScope,
   id: number,
-  given: Fields & { modules?: GivenModule[]; status?: BatteryRecord['status'] },
+  input: Fields & { modules?: GivenModule[]; status?: BatteryRecord['status'] },
   assertIfMatch: Unchanged,
 ): Promise<BatteryRecord> {
   const { tx, audit, actor, context } = change;
   let battery = await getBatteryOrThrow(tx, id, true);
   assertIfMatch({ ...battery });
-  const { status, modules, ...fields } = given;
+  const { status, modules, ...fields } = input;
   const changed = changedFields({ ...battery }, { ...fields });
   if (changed.length > 0 || modules || (status === 'draft' && battery.status === 'published')) {
     battery = await editable(change, battery);
@@ -180,27 +180,27 @@ export async function removeBattery(
 export async function duplicateBattery(
   change: RequestScope,
   id: number,
-  given: { study_id: string; code?: string; name?: string },
+  input: { study_id: string; code?: string; name?: string },
 ): Promise<BatteryRecord> {
   const { tx, audit, actor, context } = change;
   const source = await getBatteryOrThrow(tx, id);
-  await existingStudy(tx, given.study_id);
+  await existingStudy(tx, input.study_id);
   const copy = await mapConstraintErrors(unique, () =>
     insertBattery(tx, {
-      study_id: given.study_id,
-      code: given.code ?? source.code,
-      name: given.name ?? source.name,
+      study_id: input.study_id,
+      code: input.code ?? source.code,
+      name: input.name ?? source.name,
       description: source.description,
     }),
   );
   await insertModules(
     tx,
-    { battery_id: copy, version: 1, study_id: given.study_id },
+    { battery_id: copy, version: 1, study_id: input.study_id },
     source.modules.map(({ id: _id, ...module }) => module),
   );
   audit.record({
     ...auditActor(actor, context),
-    study_id: given.study_id,
+    study_id: input.study_id,
     action: 'battery_duplicated',
     resource_type: 'battery',
     resource_id: String(copy),
@@ -221,12 +221,12 @@ export async function batteryVersions(tx: Tx, id: number): Promise<VersionRow[]>
 export async function acceptModules(
   tx: Tx,
   studyId: string,
-  given: readonly GivenModule[],
+  input: readonly GivenModule[],
   path = 'modules',
 ): Promise<Omit<ModuleRow, 'id'>[]> {
-  if (given.length > MAX_MODULES) throw invalid(path, 'TOO_MANY', `has more than ${MAX_MODULES} modules`);
+  if (input.length > MAX_MODULES) throw invalid(path, 'TOO_MANY', `has more than ${MAX_MODULES} modules`);
   const accepted: Omit<ModuleRow, 'id' | 'position'>[] = [];
-  for (const [index, module] of given.entries()) {
+  for (const [index, module] of input.entries()) {
     const definition = taskDefinition(module.task);
     accepted.push({
       task: module.task,
@@ -236,22 +236,22 @@ export async function acceptModules(
       settings: await acceptSettings(tx, studyId, module.task, module.settings ?? {}, `${path}.${index}.settings`),
     });
   }
-  return checkedPositions(given).map((index, place) => ({ ...accepted[index]!, position: place + 1 }));
+  return checkedPositions(input).map((index, place) => ({ ...accepted[index]!, position: place + 1 }));
 }
 
 /**
  * The places in the list, in the order that its positions ask for: those without one fill what is left, equal ones stay
  * as listed.
  */
-function checkedPositions(given: readonly { position?: number }[]): number[] {
-  const places = [...given.keys()];
-  const order = places.filter((index) => given[index]!.position === undefined);
+function checkedPositions(input: readonly { position?: number }[]): number[] {
+  const places = [...input.keys()];
+  const order = places.filter((index) => input[index]!.position === undefined);
   const wanted = places
-    .filter((index) => given[index]!.position !== undefined)
-    .sort((a, b) => given[a]!.position! - given[b]!.position!);
+    .filter((index) => input[index]!.position !== undefined)
+    .sort((a, b) => input[a]!.position! - input[b]!.position!);
   let free = 0;
   for (const index of wanted) {
-    const at = Math.max(free, given[index]!.position! - 1);
+    const at = Math.max(free, input[index]!.position! - 1);
     order.splice(at, 0, index);
     free = at + 1;
   }

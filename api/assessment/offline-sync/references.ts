@@ -40,5 +40,5 @@ export const resolveParticipant = (
  * The one session that has a response already. A summary without trials, whose times are nobody else's, may be
  * another's by chance.
  */
-export const isSingle = <T extends SessionFacts>(having: readonly T[], given: ResponseGiven): T | undefined =>
-  having.length === 1 && given.content.trials.length > 0 ? having[0] : undefined;
+export const isSingle = <T extends SessionFacts>(having: readonly T[], input: ResponseGiven): T | undefined =>
+  having.length === 1 && input.content.trials.length > 0 ? having[0] : undefined;

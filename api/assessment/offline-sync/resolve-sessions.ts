@@ -74,27 +74,27 @@ export async function resolveSessions(
     stored.map(({ id }) => id),
   );
   const hasIt =
-    (given: ResponseGiven) =>
+    (input: ResponseGiven) =>
     ({ id }: SessionFacts): boolean => {
-      const known = tasks.get(id)?.get(given.task);
-      return known?.local_id === given.id && known.content_hash === given.content.hash;
+      const known = tasks.get(id)?.get(input.task);
+      return known?.local_id === input.id && known.content_hash === input.content.hash;
     };
-  const having = (given: ResponseGiven) =>
+  const having = (input: ResponseGiven) =>
     holders.answered
       .flatMap((id) => byId.get(id) ?? [])
-      .filter((session) => session.local_id === given.sessionId && hasIt(given)(session))
+      .filter((session) => session.local_id === input.sessionId && hasIt(input)(session))
       .map((session) => ({ ...session, own: session.started_by_id === caller.userId }));
-  const named = (given: ResponseGiven): ResolvedSession => {
-    const itself = byId.get(given.sessionId.toLowerCase());
+  const named = (input: ResponseGiven): ResolvedSession => {
+    const itself = byId.get(input.sessionId.toLowerCase());
     if (itself) return itself;
-    const came = claimed.get(given.sessionId);
-    if (came) return resultOfClaim(came, given, (id) => byId.get(id), hasIt(given));
-    if (own !== null) return ofOwn(stored, given, hasIt(given));
+    const came = claimed.get(input.sessionId);
+    if (came) return resultOfClaim(came, input, (id) => byId.get(id), hasIt(input));
+    if (own !== null) return ofOwn(stored, input, hasIt(input));
     return ofHolders(
-      holders.byLocalId.get(holderKey(given.sessionId, given.deviceId)) ?? [],
+      holders.byLocalId.get(holderKey(input.sessionId, input.deviceId)) ?? [],
       byId,
-      given,
-      having(given),
+      input,
+      having(input),
     );
   };
   return { all: [...byId.values()], tasks, named };
@@ -103,18 +103,18 @@ export async function resolveSessions(
 /** Of the participant's sessions under a local id: that of the device which is named, or the only one. */
 function ofOwn(
   stored: readonly SessionCandidate[],
-  given: ResponseGiven,
+  input: ResponseGiven,
   hasIt: (session: SessionCandidate) => boolean,
 ): SessionCandidate | 'unknown' | 'ambiguous' {
-  const own = stored.filter(({ local_id }) => local_id === given.sessionId);
-  const { deviceId } = given;
+  const own = stored.filter(({ local_id }) => local_id === input.sessionId);
+  const { deviceId } = input;
   const meant =
     deviceId === null
       ? own
       : own.filter(({ device_id, started_device_id }) => device_id === deviceId || started_device_id === deviceId);
   const [only, another] = meant;
   if (!only) return 'unknown';
-  return isSingle(meant.filter(hasIt), given) ?? (another || only.contested ? 'ambiguous' : only);
+  return isSingle(meant.filter(hasIt), input) ?? (another || only.contested ? 'ambiguous' : only);
 }
 
 /** Of local ids that the call itself has no session for, where their sessions are, and which are to be looked at. */
@@ -164,14 +164,14 @@ const count = (rows: readonly LocalIdHolders[]): number => rows.reduce((sum, { s
 function ofHolders(
   rows: readonly LocalIdHolders[],
   byId: ReadonlyMap<string, SessionCandidate>,
-  given: ResponseGiven,
+  input: ResponseGiven,
   having: readonly (SessionCandidate & { own: boolean })[],
 ): SessionCandidate | 'unknown' | 'ambiguous' {
   const [latest] = rows;
   if (!latest) return 'unknown';
   const unless = (session: SessionCandidate | undefined) =>
     session === undefined ? 'unknown' : session.contested ? 'ambiguous' : session;
-  const repeated = isSingle(having, given);
+  const repeated = isSingle(having, input);
   if (repeated) return repeated;
   if (count(rows) === 1 && latest.own === 0) return 'unknown';
   if (latest.own === 1) return unless(byId.get(latest.own_id!));

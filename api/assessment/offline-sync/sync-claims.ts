@@ -59,11 +59,11 @@ export function claimsByLocalId(claims: readonly Claim[], names: ReadonlySet<str
 /** Whose a response is that came with these session items, all of one local id. */
 export function resultOfClaim(
   claims: readonly Claim[],
-  given: ResponseGiven,
+  input: ResponseGiven,
   sessionOf: (id: string) => SessionFacts | undefined,
   hasIt: (session: SessionFacts) => boolean,
 ): SessionFacts | Refused | 'unknown' | 'ambiguous' {
-  const named = given.deviceId === null ? claims : claims.filter(({ device_id }) => device_id === given.deviceId);
+  const named = input.deviceId === null ? claims : claims.filter(({ device_id }) => device_id === input.deviceId);
   const came = named.length > 0 ? named : claims.filter(({ device_id }) => device_id === null);
   const outcomes = came.map(({ outcome }) => outcome);
   const taken = [
@@ -87,10 +87,10 @@ export function resultOfClaim(
   const [first, second] = refused;
   if (!session && first && !second && !rejected) {
     const met = sessionOf(first.session.id) ?? first.session;
-    return first.same_start && given.content.trials.length > 0 && hasIt(met) ? met : { refused: first.decided };
+    return first.same_start && input.content.trials.length > 0 && hasIt(met) ? met : { refused: first.decided };
   }
   if (!session && !first) return 'unknown';
   const having = taken.filter(hasIt);
   const all = taken.length === having.length && refused.length === 0 && !rejected;
-  return isSingle(having, given) ?? (all ? session! : 'ambiguous');
+  return isSingle(having, input) ?? (all ? session! : 'ambiguous');
 }

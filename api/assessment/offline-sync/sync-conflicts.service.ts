@@ -19,7 +19,7 @@ import { dateAt } from '../../../workflows/domain/util/dates.js';
 import { problem } from '../../http/errors.js';
 import { auditActor } from '../../http/audit-actor.js';
 import { lockForShare } from '../../participants/participants.service.js';
-import type { RequestScope } from '../../http/request-scope.js';
+import type { RequestScope } from '../../http/state.js';
 import { putAside, writeKept } from './sync-conflicts-results.js';
 import type { KeptResponse } from './sync-conflicts-results.js';
 import { participantRef, timesOf } from './references.js';
@@ -39,7 +39,7 @@ export async function resolve(
   change: RequestScope,
   studyId: string,
   id: string,
-  given: { keep: Keep; reason: string },
+  input: { keep: Keep; reason: string },
 ): Promise<ConflictRecord> {
   const { tx, audit, actor, context } = change;
   const conflict = await getConflictOrThrow(tx, studyId, id, true);
@@ -50,9 +50,9 @@ export async function resolve(
   const participant = await lockForShare(tx, conflict.participant_id);
   const session = conflict.session_id === null ? undefined : await lockSession(tx, conflict.session_id);
   if (!session) throw problem('NOT_FOUND', { detail: 'The session of the conflict is gone.' });
-  const aside = await applyResolution(change, { conflict, session, participant }, given.keep);
+  const aside = await applyResolution(change, { conflict, session, participant }, input.keep);
   await resolveConflict(tx, id, {
-    ...given,
+    ...input,
     resolved_by_id: actor.id,
     server_content: aside ?? conflict.server_content,
   });
@@ -66,8 +66,8 @@ export async function resolve(
       conflict_type: conflict.conflict_type,
       session_id: session.id,
       task: conflict.task,
-      keep: given.keep,
-      reason: given.reason,
+      keep: input.keep,
+      reason: input.reason,
     },
   });
   return getConflictOrThrow(tx, studyId, id);

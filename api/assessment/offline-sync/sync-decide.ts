@@ -126,21 +126,21 @@ async function keptBeside(tx: Tx, decided: readonly DecidedItem[]): Promise<Deci
   });
 }
 
-function offlineSession(given: SessionGiven, person: SyncParticipantRow): OfflineSession {
+function offlineSession(input: SessionGiven, person: SyncParticipantRow): OfflineSession {
   const iso = (instant: string) => new Date(instant).toISOString();
   const base = {
-    local_id: given.id,
+    local_id: input.id,
     study_id: person.study_id,
     participant_id: person.id,
-    status: given.status === 'in_progress' ? ('active' as const) : given.status,
-    started_at: iso(given.startedAt),
-    completed_at: given.completedAt ? iso(given.completedAt) : null,
-    visit_id: given.visitId?.toLowerCase() ?? null,
-    battery_id: given.batteryId ?? null,
-    battery_version: given.batteryVersion ?? null,
-    language: given.language ?? null,
-    timezone: given.timezone ?? null,
-    device_id: given.deviceId ?? null,
+    status: input.status === 'in_progress' ? ('active' as const) : input.status,
+    started_at: iso(input.startedAt),
+    completed_at: input.completedAt ? iso(input.completedAt) : null,
+    visit_id: input.visitId?.toLowerCase() ?? null,
+    battery_id: input.batteryId ?? null,
+    battery_version: input.batteryVersion ?? null,
+    language: input.language ?? null,
+    timezone: input.timezone ?? null,
+    device_id: input.deviceId ?? null,
   };
   const started = Date.parse(base.started_at);
   return {

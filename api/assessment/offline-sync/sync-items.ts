@@ -67,13 +67,13 @@ export function readItems(
 }
 
 /** A leap second fits the schema and is no instant of our calendar. */
-function readSession(given: SessionGiven, index: number): SyncItem | ItemResult {
-  const bad = [given.startedAt, given.completedAt ?? given.startedAt].find((instant) =>
+function readSession(input: SessionGiven, index: number): SyncItem | ItemResult {
+  const bad = [input.startedAt, input.completedAt ?? input.startedAt].find((instant) =>
     Number.isNaN(Date.parse(instant)),
   );
   return bad === undefined
-    ? { kind: 'session', index, given }
-    : rejection('session', given.id, 'INVALID_ITEM', `${bad} is no time`);
+    ? { kind: 'session', index, given: input }
+    : rejection('session', input.id, 'INVALID_ITEM', `${bad} is no time`);
 }
 
 function readResponse(raw: Static<typeof ResponseItem>, index: number): SyncItem | ItemResult {

@@ -40,17 +40,17 @@ export async function submit(
   { tx, audit }: WriteTransaction,
   session: SessionRow,
   context: RequestContext,
-  given: SubmissionBody,
+  input: SubmissionBody,
 ): Promise<Submitted> {
-  const trials = given.raw_trials ?? [];
+  const trials = input.raw_trials ?? [];
   if (trials.length > MAX_TRIALS)
     throw problem('TOO_LARGE', {
       detail: `raw_trials has ${trials.length} items: at most ${MAX_TRIALS} are taken in one submission.`,
     });
-  refuseEmpty(given, trials);
-  const { tasks: sent, checksum } = readContent(given.task_summaries, trials);
+  refuseEmpty(input, trials);
+  const { tasks: sent, checksum } = readContent(input.task_summaries, trials);
   const modules = await modulesOf(tx, session);
-  const contents = given.module_id === undefined ? sent : [inModule(sent, given.module_id, modules)];
+  const contents = input.module_id === undefined ? sent : [inModule(sent, input.module_id, modules)];
   const answer = { session_id: session.id, tasks: contents.length, trials: trials.length, checksum };
   const fresh = await newTasks(tx, session.id, contents);
   if (fresh.length === 0) return { ...answer, status: 'duplicate', warnings: [], quality_flags: [] };
@@ -59,7 +59,7 @@ export async function submit(
       detail: `The session is ${session.status}: only what began before its end is taken.`,
     });
   const now = nowMs();
-  refuseFaults(given, fresh, modules);
+  refuseFaults(input, fresh, modules);
   const rows = fresh.map((content) =>
     taskRows(
       content,

@@ -56,23 +56,23 @@ export interface Starting {
 export async function startSession(
   { tx, audit, caller, context, minutes }: Starting,
   contextStudy: string | undefined,
-  given: StartRequest,
+  input: StartRequest,
 ): Promise<Started> {
-  if (given.study_id && contextStudy && given.study_id.toLowerCase() !== contextStudy)
+  if (input.study_id && contextStudy && input.study_id.toLowerCase() !== contextStudy)
     throw problem('CONTEXT_CONFLICT');
-  const studyId = given.study_id?.toLowerCase() ?? contextStudy;
-  const { id: participantId } = await participantOf(tx, given.participant_id, studyId);
+  const studyId = input.study_id?.toLowerCase() ?? contextStudy;
+  const { id: participantId } = await participantOf(tx, input.participant_id, studyId);
   requireOwn(caller, participantId);
   const participant = await lockForShare(tx, participantId);
   if (participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
-  const siteId = given.site_id ? await siteOf(tx, given.site_id, participant.study_id) : participant.site_id;
+  const siteId = input.site_id ? await siteOf(tx, input.site_id, participant.study_id) : participant.site_id;
   // Another site than their own is for those who work there: no participant, and no caregiver, chooses one.
   const elsewhere = siteId !== participant.site_id;
   if (elsewhere && (caller.participantId !== null || !(await siteInReach(tx, participant.study_id, siteId))))
     throw problem('SITE_NOT_ASSIGNED');
-  const open = given.visit_id ? [] : await openVisits(tx, participant.id);
-  const visit = given.visit_id
-    ? await namedVisit(tx, participant.id, given.visit_id)
+  const open = input.visit_id ? [] : await openVisits(tx, participant.id);
+  const visit = input.visit_id
+    ? await namedVisit(tx, participant.id, input.visit_id)
     : open.length === 1
       ? open[0]!
       : null;
@@ -83,9 +83,9 @@ export async function startSession(
       : [];
   const battery = await batteryOf(
     tx,
-    given.battery_id ?? visit?.battery_id ?? null,
+    input.battery_id ?? visit?.battery_id ?? null,
     participant.study_id,
-    given.battery_id != null,
+    input.battery_id != null,
   );
   const { id, expires_at } = await insertSession(tx, {
     study_id: participant.study_id,
@@ -94,9 +94,9 @@ export async function startSession(
     visit_id: visit?.id ?? null,
     battery_id: battery?.id ?? null,
     battery_version: battery?.version ?? null,
-    language: given.language ?? participant.preferred_language,
-    timezone: given.timezone ?? participant.timezone,
-    device_id: given.device_id ?? null,
+    language: input.language ?? participant.preferred_language,
+    timezone: input.timezone ?? participant.timezone,
+    device_id: input.device_id ?? null,
     started_by_id: caller.userId,
     minutes,
   });

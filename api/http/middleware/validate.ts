@@ -21,7 +21,7 @@ export function validate(route: Route): RouteStep {
   const schema = bodySchema(route);
   const special = route.body instanceof RequestBody ? route.body : undefined;
   const limits = special ? RAW_DATA_LIMITS : PLAIN_LIMITS;
-  return ({ state, headers }) => {
+  return async ({ state, headers }) => {
     state.query ??= checkedQuery(route, state.search);
     if (route.headers) check(route.headers, { ...headers }, 'headers');
     if (schema) {

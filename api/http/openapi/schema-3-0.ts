@@ -117,9 +117,9 @@ function exclusive(result: Json, schema: Json, key: 'exclusiveMinimum' | 'exclus
 }
 
 /** An alternative that is null makes the others nullable. */
-function alternatives(result: Json, key: 'anyOf' | 'oneOf', given: unknown[], typeAt: TypeAt): void {
-  const others = given.filter((one) => !isNull(one)).map((one) => schema30(one, typeAt));
-  if (others.length < given.length) result.nullable = true;
+function alternatives(result: Json, key: 'anyOf' | 'oneOf', input: unknown[], typeAt: TypeAt): void {
+  const others = input.filter((one) => !isNull(one)).map((one) => schema30(one, typeAt));
+  if (others.length < input.length) result.nullable = true;
   const [only] = others as Json[];
   if (only === undefined) result.enum = [null];
   else if (others.length > 1) result[key] = others;

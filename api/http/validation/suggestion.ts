@@ -5,13 +5,13 @@ const LARGEST_DIFFERENCE = 0.4;
  * "; did you mean …?" with the known name that is most like the given one, or nothing where none is like it. Names that
  * differ in case, `_` and `-` alone are the same.
  */
-export function suggestion(given: string, known: readonly string[]): string {
+export function suggestion(input: string, known: readonly string[]): string {
   let nearest: string | undefined;
   let least = Infinity;
   // Whoever sends a text of thousands of letters meant none of the names.
-  if (given.length <= 100)
+  if (input.length <= 100)
     for (const name of known) {
-      const difference = editDistance(plain(given), plain(name)) / Math.max(given.length, name.length);
+      const difference = editDistance(plain(input), plain(name)) / Math.max(input.length, name.length);
       if (difference < least) [nearest, least] = [name, difference];
     }
   return nearest !== undefined && least <= LARGEST_DIFFERENCE ? `; did you mean ${nearest}?` : '';

@@ -68,37 +68,29 @@ function build(allErrors: boolean): Ajv2020 {
   ajv.addFormat('date', date);
   ajv.addFormat('date-time', instant);
   ajv.addFormat('date-or-date-time', (value: string) => date(value) || instant(value));
-  ajv.addKeyword({
-    keyword: 'x-instant',
-    type: 'string',
-    modifying: true,
-    errors: false,
-    validate: (
-      _schema: unknown,
-      value: string,
-      _parent: unknown,
-      at?: { parentData: Record<string | number, unknown>; parentDataProperty: string | number },
-    ) => {
-      if (at && FAR.test(value)) at.parentData[at.parentDataProperty] = nearer(value);
-      return true;
-    },
-  });
-  ajv.addKeyword({
-    keyword: 'x-time-zone',
-    type: 'string',
-    modifying: true,
-    errors: false,
-    validate: (
-      _schema: unknown,
-      value: string,
-      _parent: unknown,
-      at?: { parentData: Record<string | number, unknown>; parentDataProperty: string | number },
-    ) => {
-      if (at && isTimeZone(value)) at.parentData[at.parentDataProperty] = zoneName(value);
-      return true;
-    },
-  });
+  addRewriting(ajv, 'x-instant', (value) => (FAR.test(value) ? nearer(value) : undefined));
+  addRewriting(ajv, 'x-time-zone', (value) => (isTimeZone(value) ? zoneName(value) : undefined));
   return ajv;
+}
+
+/** Adds a keyword that writes a text anew, in its place, where `rewritten` gives another. */
+function addRewriting(ajv: Ajv2020, keyword: string, rewritten: (value: string) => string | undefined): void {
+  ajv.addKeyword({
+    keyword,
+    type: 'string',
+    modifying: true,
+    errors: false,
+    validate: (
+      _schema: unknown,
+      value: string,
+      _parent: unknown,
+      at?: { parentData: Record<string | number, unknown>; parentDataProperty: string | number },
+    ) => {
+      const text = at && rewritten(value);
+      if (text !== undefined) at!.parentData[at!.parentDataProperty] = text;
+      return true;
+    },
+  });
 }
 
 /** An offset that RFC 3339 allows and PostgreSQL does not read, which knows offsets of less than 16 hours. */

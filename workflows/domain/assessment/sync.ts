@@ -129,21 +129,21 @@ const rejected = (code: string, message: string): SyncDecision => ({ status: 're
  * Decides one offline session and notes in `state` what comes of it, so that the next one of the same bulk meets it.
  * @param now milliseconds since 1970; `newId` makes the id of a new session
  */
-export function decideSession(given: OfflineSession, state: SyncState, now: number, newId: () => string): SyncDecision {
-  const participant = state.participants.get(given.participant_id);
-  if (!participant || participant.study_id !== given.study_id)
+export function decideSession(input: OfflineSession, state: SyncState, now: number, newId: () => string): SyncDecision {
+  const participant = state.participants.get(input.participant_id);
+  if (!participant || participant.study_id !== input.study_id)
     return rejected('UNKNOWN_PARTICIPANT', 'the study has no such participant');
-  const fault = badTimes(given, now);
+  const fault = badTimes(input, now);
   if (fault) return fault;
-  const key = sessionKey(participant.id, given.local_id);
+  const key = sessionKey(participant.id, input.local_id);
   const others = state.sessions.get(key) ?? [];
-  const own = sameSession(given, others);
-  const named = own ? undefined : state.serverSessions.get(given.local_id.toLowerCase());
+  const own = sameSession(input, others);
+  const named = own ? undefined : state.serverSessions.get(input.local_id.toLowerCase());
   const server = named?.participant_id === participant.id ? named : undefined;
   const known = own ?? server;
-  if (own && !goesOn(given, own)) return again(given, own);
-  if (server && !endsServers(given, server)) return againServers(given, server);
-  const session = server ? asServers(given, server) : given;
+  if (own && !goesOn(input, own)) return again(input, own);
+  if (server && !endsServers(input, server)) return againServers(input, server);
+  const session = server ? asServers(input, server) : input;
 
   const visits = state.visits.get(participant.id) ?? [];
   const visit = visitOf(session, visits);

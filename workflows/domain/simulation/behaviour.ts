@@ -60,13 +60,13 @@ export const BehaviourInput = Type.Partial(Behaviour, { additionalProperties: fa
 export type BehaviourInput = Static<typeof BehaviourInput>;
 
 /** The behaviour in full. `length` is the simulated time in days. */
-export function completeBehaviour(given: BehaviourInput, length: number): Required<Behaviour> {
+export function completeBehaviour(input: BehaviourInput, length: number): Required<Behaviour> {
   const defaults = Object.fromEntries(
     Object.entries(Behaviour.properties).map(([name, schema]) => [name, (schema as { default?: number }).default]),
   );
   return {
     ...defaults,
     enrolment_days: Math.max(1, Math.min(365, Math.floor(length / 2))),
-    ...given,
+    ...input,
   } as Required<Behaviour>;
 }

@@ -7,7 +7,7 @@ import { problem } from '../../../http/errors.js';
 import { check } from '../../../http/validation/validation.js';
 import { UserChange } from '../../../identity/users.schemas.js';
 import { changeUser } from '../../../identity/users.service.js';
-import type { RequestScope } from '../../../http/request-scope.js';
+import type { RequestScope } from '../../../http/state.js';
 
 export type MembersView = Omit<StudyMembers, 'study'> & { study: NonNullable<StudyMembers['study']> };
 type Unchanged = (record: Record<string, unknown>) => void;

@@ -6,8 +6,8 @@ export interface Holiday {
 }
 
 /** A holiday as somebody writes it: with a name, without one, or as its date alone. */
-export const asHoliday = (given: string | { date: string; name?: string | null }): Holiday =>
-  typeof given === 'string' ? { date: given, name: null } : { date: given.date, name: given.name ?? null };
+export const asHoliday = (input: string | { date: string; name?: string | null }): Holiday =>
+  typeof input === 'string' ? { date: input, name: null } : { date: input.date, name: input.name ?? null };
 
 /** A holiday calendar, as far as a schedule needs it. Days of the week are ISO: 1 is Monday, 7 is Sunday. */
 export interface WorkingCalendar {
