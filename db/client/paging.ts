@@ -11,6 +11,13 @@ export interface Listed<T> {
   total: number;
 }
 
+interface PageOptions {
+  /** A query that counts the same rows, as `count`, for less than counting those of the page's query. */
+  counted?: Knex.QueryBuilder;
+  /** Words whose columns always have a value: an index on them can be read backwards. */
+  filled?: readonly string[];
+}
+
 /**
  * One page of a query and the number of all its rows. `columns` names, for each word that may be sorted by, the
  * column behind it; ties are broken by `tie`, so that paging never shows a row twice.
@@ -22,25 +29,35 @@ export async function page<T>(
   at: Page,
   columns: Record<string, string>,
   tie: string,
+  { counted, filled }: PageOptions = {},
 ): Promise<Listed<T>> {
-  const [{ count }] = (await found.clone().count('* as count')) as [{ count: number }];
+  const [{ count }] = (await (counted ?? found.clone().count('* as count'))) as [{ count: number }];
   if (count === 0) return { items: [], total: 0 };
   const items = (await found
     .clone()
     .select(tx.raw(select))
-    .orderByRaw(orderBy(at.sort, columns, tie))
+    .orderByRaw(orderBy(at.sort, columns, tie, filled))
     .offset(at.skip)
     .limit(at.limit)) as T[];
   return { items, total: count };
 }
 
-/** `order by` for a sort word; words and columns are the program's own. Rows without a value come last. */
-export function orderBy(sort: string, columns: Record<string, string>, tie: string): string {
+/**
+ * `order by` for a sort word; words and columns are the program's own. Rows without a value come last; words that are
+ * `filled` have none.
+ */
+export function orderBy(
+  sort: string,
+  columns: Record<string, string>,
+  tie: string,
+  filled: readonly string[] = [],
+): string {
   const descending = sort.startsWith('-');
-  const column = columns[descending ? sort.slice(1) : sort];
+  const word = descending ? sort.slice(1) : sort;
+  const column = columns[word];
   if (!column) throw new Error(`no column to sort by: ${sort}`);
   const direction = descending ? 'desc' : 'asc';
-  return `${column} ${direction} nulls last, ${tie} ${direction}`;
+  return `${column} ${direction} ${filled.includes(word) ? '' : 'nulls last'}, ${tie} ${direction}`;
 }
 
 /** The columns of a row in their order and nothing else, from a model that a write returned. */
