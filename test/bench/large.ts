@@ -34,11 +34,7 @@ interface Study {
 }
 type One = [name: string, what: string, run: (stage: Stage, study: Study, i: number) => Promise<unknown>];
 const ONE: One[] = [
-  [
-    'READ',
-    'a participant read',
-    (stage, { id, people }, i) => stage.call('GET', `/api/studies/${id}/participants/${people[i]!}`),
-  ],
+  ['READ', 'a participant read', (stage, { people }, i) => stage.call('GET', `/api/participants/${people[i]!}`)],
   [
     'SCHEDULE',
     'a participant’s schedule read',
