@@ -1499,6 +1499,7 @@ END) NOT VALID,
 );
 CREATE INDEX scheduled_visits_event ON public.scheduled_visits USING btree (event_definition_id) WHERE (event_definition_id IS NOT NULL);
 CREATE INDEX scheduled_visits_missed ON public.scheduled_visits USING btree (window_close) WHERE ((status)::text = 'missed'::text);
+CREATE INDEX scheduled_visits_of_study ON public.scheduled_visits USING btree (study_id, target_date, id);
 CREATE INDEX scheduled_visits_participant ON public.scheduled_visits USING btree (participant_id, target_date);
 CREATE INDEX scheduled_visits_to_miss ON public.scheduled_visits USING btree (window_close) WHERE ((status)::text = 'open'::text);
 CREATE INDEX scheduled_visits_to_open ON public.scheduled_visits USING btree (window_open) WHERE ((status)::text = 'scheduled'::text);

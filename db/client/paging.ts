@@ -12,6 +12,13 @@ export interface Listed<T> {
   total: number;
 }
 
+interface PageOptions {
+  /** A query that counts the same rows, as `count`, for less than counting those of the page's query. */
+  counted?: Knex.QueryBuilder;
+  /** Words whose columns always have a value: an index on them can be read backwards. */
+  filled?: readonly string[];
+}
+
 /**
  * One page of a query and the number of all its rows, in one round trip. `columns` names, for each word that may be
  * sorted by, the column behind it; ties are broken by `tie`, so that paging never shows a row twice.
@@ -23,26 +30,36 @@ export async function page<T>(
   paging: Page,
   columns: Record<string, string>,
   tie: string,
+  { counted, filled }: PageOptions = {},
 ): Promise<Listed<T>> {
-  const [counted, items] = await runTogether<[{ count: number }, T]>(tx, [
-    found.clone().count('* as count'),
+  const [number, items] = await runTogether<[{ count: number }, T]>(tx, [
+    counted ?? found.clone().count('* as count'),
     found
       .clone()
       .select(tx.raw(select))
-      .orderByRaw(orderBy(paging.sort, columns, tie))
+      .orderByRaw(orderBy(paging.sort, columns, tie, filled))
       .offset(paging.skip)
       .limit(paging.limit),
   ]);
-  return { items, total: counted[0]!.count };
+  return { items, total: number[0]!.count };
 }
 
-/** `order by` for a sort word; words and columns are the program's own. Rows without a value come last. */
-export function orderBy(sort: string, columns: Record<string, string>, tie: string): string {
+/**
+ * `order by` for a sort word; words and columns are the program's own. Rows without a value come last; words that are
+ * `filled` have none.
+ */
+export function orderBy(
+  sort: string,
+  columns: Record<string, string>,
+  tie: string,
+  filled: readonly string[] = [],
+): string {
   const descending = sort.startsWith('-');
-  const column = columns[descending ? sort.slice(1) : sort];
+  const word = descending ? sort.slice(1) : sort;
+  const column = columns[word];
   if (!column) throw new Error(`no column to sort by: ${sort}`);
   const direction = descending ? 'desc' : 'asc';
-  return `${column} ${direction} nulls last, ${tie} ${direction}`;
+  return `${column} ${direction} ${filled.includes(word) ? '' : 'nulls last'}, ${tie} ${direction}`;
 }
 
 /** The columns of a row in their order and nothing else, from a model that a write returned. */

@@ -1,4 +1,5 @@
 import { reportingShift, sessionStatus, visitStatus } from '../scheduling/effective-status.js';
+import { queryAll } from '../client/query.js';
 import type { Statement } from '../client/one-trip.js';
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
@@ -25,14 +26,16 @@ export interface ReportScope extends ReportFilter {
   paged?: boolean;
 }
 
-const narrowed = ({ site_code, arm }: ReportScope): string =>
+/** Of participants `p` and their sites `s`, those whom a filter takes. */
+export const narrowed = ({ site_code, arm }: ReportScope): string =>
   `${site_code === undefined ? '' : 'and s.site_code = :site_code'} ${arm === undefined ? '' : 'and p.arm = :arm'}`;
 
 const inStudy = (asked: ReportScope, date: string): string =>
   `${asked.study ? 't.study_id = :study' : 'true'} ${between(date, asked)}`;
 const ofPeople = (asked: ReportScope): string =>
   `t.participant_id in (select p.id from participants p left join sites s on s.id = p.site_id where true ${asked.study ? 'and p.study_id = :study' : ''} ${narrowed(asked)})`;
-const isOfEverybody = ({ site_code, arm }: ReportScope): boolean => site_code === undefined && arm === undefined;
+/** No filter is of people. */
+export const isOfEverybody = ({ site_code, arm }: ReportScope): boolean => site_code === undefined && arm === undefined;
 
 /** Nothing narrows it but what the caller may see. */
 export const isUnfiltered = (asked: ReportScope): boolean =>
@@ -46,10 +49,11 @@ export const countNumber = (asked: ReportScope, date: string): string =>
   `${inStudy(asked, date)} and (${isOfEverybody(asked) ? '(select app_all_sites()) or' : ''} ${ofPeople(asked)})`;
 
 /**
- * How many of them there are; asking of each row whether everybody may be counted would take as long as counting it.
+ * How many of them there are, `which` fit as well; asking of each row whether everybody may be counted would take as
+ * long as counting it.
  */
-export function numberOf(table: string, asked: ReportScope, date: string): string {
-  const count = (more: string) => `(select count(*) from ${table} t where ${inStudy(asked, date)} ${more})`;
+export function numberOf(table: string, asked: ReportScope, date: string, which = ''): string {
+  const count = (more: string) => `(select count(*) from ${table} t where ${inStudy(asked, date)} ${which} ${more})`;
   const reached = count(`and ${ofPeople(asked)}`);
   return isOfEverybody(asked) ? `case when app_all_sites() then ${count('')} else ${reached} end` : reached;
 }
@@ -75,7 +79,8 @@ const people = (asked: ReportScope): string => `people as materialized (
   cross join lateral (select coalesce(s.timezone, y.timezone) as zone) z
   where true ${asked.study ? 'and p.study_id = :study' : ''} ${asked.participant ? 'and p.id = :participant' : ''} ${asked.paged ? 'and p.id in (select participant_id from page)' : ''} ${narrowed(asked)})`;
 
-const between = (value: string, { from, to }: ReportFilter): string =>
+/** Days from and to which a filter takes. */
+export const between = (value: string, { from, to }: ReportFilter): string =>
   `${from === undefined ? '' : `and ${value} >= :from::date`} ${to === undefined ? '' : `and ${value} < :to::date + 1`}`;
 
 /** Those whose enrollment date the filter takes; without dates everybody. Counting them asks nobody's calendar. */
@@ -134,6 +139,18 @@ export async function ask<Row>(
 ): Promise<Row[]> {
   const { sql, values } = question(asked, names, select, more);
   return query<Row>(tx, sql, values);
+}
+
+/** `ask` of what goes through all visits of a study: one helper counts with it. */
+export async function askOfAll<Row extends object>(
+  tx: Tx,
+  asked: ReportScope,
+  names: readonly Part[],
+  select: string,
+  more: Values = {},
+): Promise<Row[]> {
+  const [rows] = await queryAll<[Row]>(tx, [{ ...question(asked, names, select, more), customPlan: true }]);
+  return rows;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { summarySource, taskSummary } from '../scheduling/effective-status.js';
-import { DUE, ask } from './base.queries.js';
+import { DUE, askOfAll } from './base.queries.js';
 import type { ReportScope } from './base.queries.js';
+import { tallied } from './tally.queries.js';
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
@@ -14,13 +15,14 @@ export interface AdherenceCell {
 
 /** Adherence of each site in each window of the plan, for a map of both. */
 export function adherenceMap(tx: Tx, asked: ReportScope): Promise<AdherenceCell[]> {
-  return ask<AdherenceCell>(
+  return askOfAll<AdherenceCell>(
     tx,
     asked,
-    ['people', 'judged'],
-    `
-    select j.site_code, coalesce(w.code, e.event_oid) as code, coalesce(w.name, e.name) as name, count(*) filter (where ${DUE})::integer as due, count(*) filter (where adherence = 'in_window')::integer as in_window
-    from judged j left join visit_windows w on w.id = j.visit_window_id left join event_definitions e on e.id = j.event_definition_id
+    [],
+    `with ${tallied(asked, { by: ['window', 'site'] })}
+    select j.site_code, coalesce(w.code, e.event_oid) as code, coalesce(w.name, e.name) as name,
+      coalesce(sum(n) filter (where ${DUE}), 0)::integer as due, coalesce(sum(n) filter (where adherence = 'in_window'), 0)::integer as in_window
+    from tallied j left join visit_windows w on w.id = j.visit_window_id left join event_definitions e on e.id = j.event_definition_id
     where coalesce(w.id, e.id) is not null and j.status <> 'superseded'
     group by 1, 2, 3, coalesce(w.sort_order, e.sort_order), coalesce(w.target_day, e.target_day)
     order by coalesce(w.sort_order, e.sort_order), coalesce(w.target_day, e.target_day), 2, 1 nulls last`,

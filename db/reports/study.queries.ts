@@ -1,8 +1,9 @@
-import { PLAUSIBLE_LIMIT_SQL, taskSummary } from '../scheduling/effective-status.js';
+import { PLAUSIBLE_LIMIT_SQL, sessionStatus, taskSummary } from '../scheduling/effective-status.js';
 import { queryAll } from '../client/query.js';
 import type { Statement } from '../client/one-trip.js';
-import { DUE, ask, countNumber, isUnfiltered, numberOf, question } from './base.queries.js';
+import { DUE, ask, askOfAll, countNumber, isUnfiltered, numberOf, question } from './base.queries.js';
 import type { ReportScope } from './base.queries.js';
+import { tallied } from './tally.queries.js';
 import type { Tx } from '../client/database.js';
 
 export interface Totals {
@@ -52,23 +53,33 @@ export interface StudySummary {
 }
 
 const countOf = (word: string) => `'${word}', count(*) filter (where status = '${word}')`;
+const sumOf = (condition?: string) =>
+  `coalesce(sum(n)${condition === undefined ? '' : ` filter (where ${condition})`}, 0)`;
+const VISITS = ['scheduled', 'open', 'completed', 'missed', 'superseded', 'cancelled'];
 
-/** Statuses and adherence are both of this moment's calendar (see base.ts). */
+/**
+ * Statuses and adherence are both of this moment's calendar (see base.queries.ts). Without dates, anchors are counted
+ * as sessions are: whose they are is asked for who sees a part of the study.
+ */
 export async function studySummary(tx: Tx, asked: ReportScope): Promise<StudySummary> {
-  const [row] = await ask<StudySummary>(
+  const anchors =
+    asked.from === undefined && asked.to === undefined
+      ? `anchor_dates t where ${countNumber(asked, '')}`
+      : 'anchor_dates t join enrolled e on e.id = t.participant_id';
+  const [row] = await askOfAll<StudySummary>(
     tx,
     asked,
-    ['people', 'enrolled', 'judged', 'sessions'],
-    `
+    ['enrolled'],
+    `, ${tallied(asked)}
     select p.participants, s.sessions, v.visits, a.anchors, v.adherence
     from (select jsonb_build_object('total', count(*), ${countOf('enrolled')}, ${countOf('withdrawn')}) as participants from enrolled) p,
-      (select jsonb_build_object('total', count(*), ${countOf('completed')}, ${countOf('expired')}) as sessions from sessions) s,
-      (select jsonb_build_object('total', count(*), ${['scheduled', 'open', 'completed', 'missed', 'superseded', 'cancelled'].map(countOf).join(', ')}) as visits,
-        jsonb_build_object('due', count(*) filter (where ${DUE}), 'completed_in_window', count(*) filter (where adherence = 'in_window'),
-          'rate', count(*) filter (where adherence = 'in_window')::float8 / nullif(count(*) filter (where ${DUE}), 0)) as adherence from judged) v,
-      (select jsonb_build_object('unset', count(*) filter (where d.status = 'unset'), 'provisional', count(*) filter (where d.status = 'provisional'),
-        'finalized', count(*) filter (where d.status = 'finalized'), 'overridden', count(*) filter (where d.is_override)) as anchors
-        from anchor_dates d join enrolled e on e.id = d.participant_id) a`,
+      (select jsonb_build_object('total', count(*), ${countOf('completed')}, ${countOf('expired')}) as sessions
+        from (select ${sessionStatus('t')} as status from assessment_sessions t where ${countNumber(asked, 't.started_at')}) x) s,
+      (select jsonb_build_object('total', ${sumOf()}, ${VISITS.map((word) => `'${word}', ${sumOf(`status = '${word}'`)}`).join(', ')}) as visits,
+        jsonb_build_object('due', ${sumOf(DUE)}, 'completed_in_window', ${sumOf(`adherence = 'in_window'`)},
+          'rate', (${sumOf(`adherence = 'in_window'`)})::float8 / nullif(${sumOf(DUE)}, 0)) as adherence from tallied) v,
+      (select jsonb_build_object('unset', count(*) filter (where t.status = 'unset'), 'provisional', count(*) filter (where t.status = 'provisional'),
+        'finalized', count(*) filter (where t.status = 'finalized'), 'overridden', count(*) filter (where t.is_override)) as anchors from ${anchors}) a`,
   );
   return row!;
 }
@@ -123,14 +134,14 @@ export interface WindowCompletion {
  * Visits that belong to none (unscheduled ones, or of a window taken away since) come last, with code null.
  */
 export function completion(tx: Tx, asked: ReportScope): Promise<WindowCompletion[]> {
-  return ask<WindowCompletion>(
+  return askOfAll<WindowCompletion>(
     tx,
     asked,
-    ['people', 'judged'],
-    `, counted as (
-      select visit_window_id, event_definition_id, count(*) filter (where ${DUE})::integer as due, count(*) filter (where status = 'completed')::integer as completed,
-        count(*) filter (where adherence = 'in_window')::integer as in_window, count(*) filter (where adherence = 'late')::integer as late, count(*) filter (where adherence = 'missed')::integer as missed
-      from judged where status <> 'superseded' group by 1, 2
+    [],
+    `with ${tallied(asked, { by: ['window'] })}, counted as (
+      select visit_window_id, event_definition_id, ${sumOf(DUE)}::integer as due, ${sumOf(`status = 'completed'`)}::integer as completed,
+        ${sumOf(`adherence = 'in_window'`)}::integer as in_window, ${sumOf(`adherence = 'late'`)}::integer as late, ${sumOf(`adherence = 'missed'`)}::integer as missed
+      from tallied where status <> 'superseded' group by 1, 2
     ), named as (
       select 0 as kind, w.id, w.code, w.name, w.sort_order, w.target_day from visit_windows w where w.study_id = :study
       union all select 1, e.id, e.event_oid, e.name, e.sort_order, e.target_day from event_definitions e where e.study_id = :study
@@ -221,15 +232,15 @@ export interface SiteReport {
  * visits count for the participant's site.
  */
 export function sites(tx: Tx, asked: ReportScope): Promise<SiteReport[]> {
-  return ask<SiteReport>(
+  return askOfAll<SiteReport>(
     tx,
     asked,
-    ['people', 'enrolled', 'judged', 'sessions'],
-    `, counted as (
+    ['people', 'enrolled', 'sessions'],
+    `, ${tallied(asked, { by: ['site'], ended: true })}, counted as (
       select site_code, sum(participants)::integer as participants, sum(sessions)::integer as sessions, sum(completed)::integer as visits_completed, sum(missed)::integer as visits_missed from (
         select site_code, count(*) as participants, 0 as sessions, 0 as completed, 0 as missed from enrolled group by site_code
         union all select site_code, 0, count(*), 0, 0 from sessions group by site_code
-        union all select site_code, 0, 0, count(*) filter (where status = 'completed'), count(*) filter (where status = 'missed') from judged group by site_code
+        union all select site_code, 0, 0, ${sumOf(`status = 'completed'`)}, ${sumOf(`status = 'missed'`)} from tallied group by site_code
         union all select site_code, 0, 0, 0, 0 from sites where study_id = :study and (app_all_sites() or study_id <> all (app_site_studies()) or id = any (app_sites())) ${asked.site_code === undefined ? '' : 'and site_code = :site_code'}
       ) each group by site_code)
     select * from counted order by site_code nulls last`,

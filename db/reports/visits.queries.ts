@@ -1,6 +1,7 @@
 import type { Statement } from '../client/one-trip.js';
-import { ask, listed, question } from './base.queries.js';
+import { ask, askOfAll, numberOf, question } from './base.queries.js';
 import type { ReportScope } from './base.queries.js';
+import { tallied } from './tally.queries.js';
 import type { Tx } from '../client/database.js';
 
 export type AdherenceCounts = 'early' | 'in_window' | 'late' | 'missed' | 'pending' | 'cancelled';
@@ -35,13 +36,12 @@ export async function reportedVisits(
   if (at.adherence === undefined) return pageOfAll(tx, asked, { skip: at.skip, limit: at.limit });
   const which = `j.status <> 'superseded' and j.adherence = :adherence`;
   const more = { skip: at.skip, limit: at.limit, adherence: at.adherence };
-  const [row] = await ask<{ items: ReportedVisit[]; total: number }>(
+  const [row] = await askOfAll<{ total: number }>(
     tx,
     asked,
-    ['people', 'judged'],
-    `
-    select (select count(*) from judged j where ${which}) as total`,
-    more,
+    [],
+    `with ${tallied(asked)} select coalesce(sum(n), 0) as total from tallied j where ${which}`,
+    { adherence: at.adherence },
   );
   const items =
     row!.total === 0
@@ -70,7 +70,12 @@ async function pageOfAll(
   asked: ReportScope,
   at: { skip: number; limit: number },
 ): Promise<{ items: ReportedVisit[]; total: number }> {
-  const [row] = await ask<{ total: number }>(tx, asked, [], `select count(*) as total from ${listed(asked)}`);
+  const [row] = await ask<{ total: number }>(
+    tx,
+    asked,
+    [],
+    `select ${numberOf('scheduled_visits', asked, 't.target_date', `and t.status <> 'superseded'`)} as total`,
+  );
   const items =
     row!.total === 0
       ? []

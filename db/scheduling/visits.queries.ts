@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import { reportingShift, visitStatus } from './effective-status.js';
 import { ScheduledVisit } from '../models/records.js';
 import { visitSequence } from './visit-sequence.js';
@@ -63,28 +64,60 @@ export const visitSorts = [
   'created_at',
 ] as const satisfies (keyof typeof SORTS)[];
 
-/** Visits by target date. */
+/**
+ * What a visit's stored row must be like for it to be of a status by the participant's calendar, which is nowhere more
+ * than a day off UTC: nobody's calendar is asked about the others.
+ */
+const UTC = `(select (now() at time zone 'UTC')::date)`;
+const STORED: Record<string, string> = {
+  scheduled: `v.status = 'scheduled' and v.window_close >= ${UTC} - 1`,
+  open: `v.status in ('scheduled', 'open') and v.window_close >= ${UTC} - 1 and (v.status = 'open' or v.window_open <= ${UTC} + 1)`,
+  missed: `(v.status = 'missed' or v.status in ('scheduled', 'open') and v.window_close <= ${UTC})`,
+};
+
+/**
+ * Visits by target date. They are counted without their participants where no filter asks for these and who asks may see
+ * everybody.
+ */
 export function listVisits(tx: Tx, filter: VisitFilter): Promise<Listed<VisitRecord>> {
-  const found = tx(FROM)
-    .join('participants as p', 'p.id', 'v.participant_id')
+  const { status } = filter;
+  const isByCalendar = status !== undefined && status in STORED;
+  const own = (q: Knex.QueryBuilder) => {
+    if (filter.studyId) q.where('v.study_id', filter.studyId);
+    if (filter.participantId) q.where('v.participant_id', filter.participantId);
+    if (isByCalendar) q.whereRaw(STORED[status]!);
+    else if (status) q.where('v.status', status);
+    for (const [column, days] of [
+      ['v.target_date', filter.target],
+      ['v.window_open', filter.windowOpen],
+      ['v.window_close', filter.windowClose],
+    ] as const) {
+      if (days?.from) q.where(column, '>=', days.from);
+      if (days?.to) q.where(column, '<=', days.to);
+    }
+    if (filter.needsReview !== undefined) q.where('v.needs_review', filter.needsReview);
+  };
+  const withPeople = () =>
+    tx(FROM)
+      .join('participants as p', 'p.id', 'v.participant_id')
+      .modify(own)
+      .modify((q) => {
+        if (filter.participantCode) q.where('p.participant_code', filter.participantCode);
+        if (filter.siteCode) q.whereRaw('p.site_id in (select id from sites where site_code = ?)', [filter.siteCode]);
+      });
+  const found = withPeople()
     .joinRaw(CALENDAR)
     .modify((q) => {
-      if (filter.studyId) q.where('v.study_id', filter.studyId);
-      if (filter.participantId) q.where('v.participant_id', filter.participantId);
-      if (filter.status) q.where('z.status', filter.status);
-      for (const [column, days] of [
-        ['v.target_date', filter.target],
-        ['v.window_open', filter.windowOpen],
-        ['v.window_close', filter.windowClose],
-      ] as const) {
-        if (days?.from) q.where(column, '>=', days.from);
-        if (days?.to) q.where(column, '<=', days.to);
-      }
-      if (filter.participantCode) q.where('p.participant_code', filter.participantCode);
-      if (filter.needsReview !== undefined) q.where('v.needs_review', filter.needsReview);
-      if (filter.siteCode) q.whereRaw('p.site_id in (select id from sites where site_code = ?)', [filter.siteCode]);
+      if (isByCalendar) q.where('z.status', status);
     });
-  return page(tx, found, COLUMNS, filter, SORTS, 'v.id');
+  const reached = (isByCalendar ? found.clone() : withPeople()).count('*');
+  const ofPeople = isByCalendar || filter.participantCode !== undefined || filter.siteCode !== undefined;
+  const counted = tx.select(
+    ofPeople
+      ? tx.raw('? as count', [reached])
+      : tx.raw('case when app_all_sites() then ? else ? end as count', [tx(FROM).modify(own).count('*'), reached]),
+  );
+  return page(tx, found, COLUMNS, filter, SORTS, 'v.id', { counted, filled: ['target_date'] });
 }
 
 /** The SEQUENCE in calendars of each of a participant's visits, by visit key; and whether the participant has withdrawn. */

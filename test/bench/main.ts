@@ -17,6 +17,7 @@ import { eventFigures } from './events.js';
 import { lineOf } from './figure.js';
 import type { Figure } from './figure.js';
 import { growthFigures } from './growth.js';
+import { largeFigures } from './large.js';
 import { listingFigures } from './listing.js';
 import { memoryFigures } from './memory.js';
 import { previewFigures } from './preview.js';
@@ -71,10 +72,10 @@ const PURE = ['P9', 'DECIDE', 'PUSH'];
 /** Reminders that are due (P7), where --rows says no less. */
 const DUE = 60_000;
 /**
- * Only when it is asked for: it installs everything again; it makes a study of two million visits; it is a table of its
+ * Only when it is asked for: it installs everything again; they make a study of two million visits; it is a table of its
  * own; it is what a choice has cost.
  */
-const ON_DEMAND = ['START_COLD', 'GROWTH', 'PROCESSOR', 'APPROVAL'];
+const ON_DEMAND = ['START_COLD', 'GROWTH', 'LARGE', 'PROCESSOR', 'APPROVAL'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -152,6 +153,7 @@ try {
         for (const one of spent) process.stdout.write(`${spentLine(one)}\n`);
         if (values.write) writeSpent(spent);
       }
+      if (wanted('LARGE')) tell(await largeFigures(stage));
       if (wanted('GROWTH')) tell(await growthFigures(stage, values.write));
       if (wanted('P8')) tell(await auditFigures(stage, rounds, Math.max(1_000, Number(values.rows))));
     });

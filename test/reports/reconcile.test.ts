@@ -54,6 +54,8 @@ interface Visits {
   total: number;
 }
 
+const STATUSES = ['scheduled', 'open', 'completed', 'missed', 'superseded', 'cancelled'];
+
 const sum = <T>(items: readonly T[], of: (item: T) => number): number =>
   items.reduce((total, item) => total + of(item), 0);
 const filters: fc.Arbitrary<Narrowed> = fc
@@ -97,7 +99,7 @@ describe('The reports of a study', function () {
             completed: sessions.filter((s) => s.status === 'completed').length,
             expired: sessions.filter((s) => s.status === 'expired').length,
           });
-          for (const status of ['scheduled', 'open', 'completed', 'missed', 'superseded', 'cancelled'])
+          for (const status of STATUSES)
             expect(summary.visits[status], status).to.equal(visits.filter((v) => v.status === status).length);
           expect(summary.visits.total).to.equal(visits.length);
           expect(summary.anchors).to.deep.equal({ unset: persons.length, provisional: 0, finalized: 0, overridden: 0 });
@@ -181,6 +183,40 @@ describe('The reports of a study', function () {
             rts.length,
             world.visits.filter(ofSite.visit).length,
           ]);
+          const ofTheSite = world.visits.filter(ofSite.visit);
+          const { body: narrowedSummary } = await world.http.get<Summary>(
+            `/api/reports/studies/${world.study}/summary`,
+            narrowed,
+          );
+          expect(narrowedSummary.visits).to.deep.equal(
+            Object.fromEntries([
+              ['total', ofTheSite.length],
+              ...STATUSES.map((status) => [status, ofTheSite.filter((v) => v.status === status).length]),
+            ]),
+          );
+          expect(narrowedSummary.adherence.completed_in_window).to.equal(
+            ofTheSite.filter((v) => v.adherence === 'in_window').length,
+          );
+
+          // A list of visits has as many, by every status, for who sees everybody and for who sees one site.
+          for (const [headers, seen] of [
+            [{}, world.visits],
+            [narrowed.headers, ofTheSite],
+          ] as const) {
+            for (const status of [undefined, ...STATUSES]) {
+              const { body: page } = await world.http.get<{ items: { status: string }[]; total: number }>(
+                `/api/schedules/visits?study_id=${world.study}&limit=500&sort=-target_date${status ? `&status=${status}` : ''}`,
+                { headers },
+              );
+              const expected = seen.filter((v) => status === undefined || v.status === status);
+              expect(page.total, `visits listed, ${status ?? 'of any status'}`).to.equal(expected.length);
+              expect(page.items.map((v) => v.status).sort()).to.deep.equal(expected.map((v) => v.status).sort());
+            }
+          }
+          for (const adherence of ['early', 'in_window', 'late', 'missed', 'pending', 'cancelled'])
+            expect((await world.report<Visits>('visits', `${query}&adherence=${adherence}`)).total, adherence).to.equal(
+              visits.filter((v) => v.adherence === adherence).length,
+            );
         } finally {
           await world.close();
         }
