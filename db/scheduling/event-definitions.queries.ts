@@ -27,7 +27,7 @@ export type EventDefinitionFields = Partial<
   Omit<EventDefinitionRecord, 'id' | 'study_id' | 'created_at' | 'updated_at'>
 >;
 
-const COLUMNS = `id, study_id, event_oid, name, target_day, window_before, window_after, battery_id, is_baseline,
+export const EVENT_COLUMNS = `id, study_id, event_oid, name, target_day, window_before, window_after, battery_id, is_baseline,
   case when repeat_count is null then null else json_build_object('count', repeat_count, 'every_days', repeat_every_days) end as repeating,
   datacapture_event, sort_order, created_at, updated_at`;
 
@@ -35,7 +35,7 @@ export function listEventDefinitions(tx: Tx, studyId: string, paging: Page): Pro
   return page(
     tx,
     tx('event_definitions').where({ study_id: studyId }),
-    COLUMNS,
+    EVENT_COLUMNS,
     paging,
     { sort_order: 'sort_order', target_day: 'target_day', event_oid: 'event_oid', created_at: 'created_at' },
     'id',
@@ -49,7 +49,7 @@ export async function eventDefinitionById(
 ): Promise<EventDefinitionRecord | undefined> {
   const found = tx('event_definitions').where({ id });
   if (lock) void found.forUpdate();
-  return found.first(tx.raw(COLUMNS)) as Promise<EventDefinitionRecord | undefined>;
+  return found.first(tx.raw(EVENT_COLUMNS)) as Promise<EventDefinitionRecord | undefined>;
 }
 
 export async function insertEventDefinition(tx: Tx, studyId: string, fields: EventDefinitionFields): Promise<string> {

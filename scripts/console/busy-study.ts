@@ -29,6 +29,49 @@ const STAFF: [string, string, string][] = [
 /** The days of enrollment, from today: some long ago, some of this week. */
 const ENROLLED = [-400, -370, -215, -183, -150, -95, -90, -61, -33, -30, -29, -14, -5, -1, 0];
 
+/** What a study is made of beside its visits: batteries, words of messages, a connection with its mapping. */
+async function furnish(admin: Http, study_id: string): Promise<string> {
+  const main = await admin.expect(201, 'POST', '/api/batteries', {
+    study_id,
+    code: 'COG-A',
+    name: 'Attention and memory',
+    status: 'published',
+    modules: [{ task: 'reaction_time' }, { task: 'n_back' }, { task: 'digit_span' }],
+  });
+  await admin.expect(200, 'PATCH', `/api/batteries/${main.id}`, {
+    modules: [{ task: 'reaction_time', settings: { trials: 60 } }, { task: 'n_back' }, { task: 'stroop' }],
+  });
+  await admin.expect(201, 'POST', '/api/batteries', { study_id, code: 'COG-S', name: 'Short follow-up', modules: [] });
+  for (const [event_oid, name, target_day] of [
+    ['SE_BL', 'Baseline', 0],
+    ['SE_CALL', 'Phone call', 14],
+  ] as const)
+    await admin.expect(201, 'POST', `/api/studies/${study_id}/event-definitions`, { event_oid, name, target_day });
+  const reminder = { subject: 'Your visit {visit_name}', body: 'We look forward to seeing you.' };
+  await admin.expect(200, 'PATCH', `/api/studies/${study_id}`, {
+    config: {
+      notifications: { days_before: [7, 1], send_at: '10:00', languages: { en: { visit_reminder: reminder } } },
+      contact: { name: 'Study office', email: 'office@example.org' },
+    },
+  });
+  await admin.expect(201, 'PATCH', `/api/datacapture/config/${study_id}`, {
+    api_url: 'http://127.0.0.1:9/api/',
+    api_token: 'EXAMPLE',
+    project_id: '1742',
+    enrollment_instrument: 'enrollment',
+    enrollment_event: 'baseline_arm_1',
+    participant_field_mapping: { participant_code: 'subject_code', enrollment_date: 'consent_date', site_code: 'site' },
+    event_battery_mapping: {
+      baseline_arm_1: { battery_id: main.id, target_day: 0 },
+      month_6_arm_1: { battery_id: main.id, target_day: 180, window_before: 14, window_after: 14 },
+    },
+    data_field_mapping: {
+      n_back: { datacapture_instrument: 'cognition', fields: { d_prime: 'nback_dprime', mean_rt: 'nback_rt' } },
+    },
+  });
+  return String(main.id);
+}
+
 /** A study in the middle of its work: sites, staff, participants with visits behind and before them, an open request. */
 export async function busyStudy(run: RunJson): Promise<Subjects> {
   const stage = await Stage.open(run);
@@ -43,6 +86,7 @@ export async function busyStudy(run: RunJson): Promise<Subjects> {
       sites.push((await admin.expect(201, 'POST', `/api/studies/${study.id}/sites`, { site_code, name, timezone })).id);
     for (const [target, code, name, around] of WINDOWS)
       await study.window(target, { code, name, window_before: around, window_after: around });
+    const battery = await furnish(admin, study.id);
     const staff: Http[] = [];
     for (const [name, email, role] of STAFF) {
       await admin.expect(201, 'POST', '/api/auth/register', {
@@ -78,6 +122,7 @@ export async function busyStudy(run: RunJson): Promise<Subjects> {
       participant: first.id,
       user: coordinator.userId!,
       approval: asked.body.override_request_id,
+      battery,
     };
   } finally {
     await stage.close();

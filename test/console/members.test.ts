@@ -70,8 +70,8 @@ describe('the console’s pages of members and sites', function () {
     await submit(page, 'button.danger');
     expect(await textOf(page, 'main')).to.include('The membership has ended.');
     expect(await account(email)).to.deep.include({ study_ids: [other.id], site_ids: [elsewhere.id] });
-    // The back button asks for the page anew: that is no member any more.
-    await page.goBack();
+    // Whoever comes back to the page is told that there is no such member any more.
+    await page.goto(`${browser.base}/console/studies/${study.id}/members/${id}`);
     expect(await page.$('button.danger')).to.equal(null);
     expect(faults).to.deep.equal([]);
     const { items } = await by.expect(200, 'GET', `/api/audit?resource_type=user&action=user_changed&limit=50`);

@@ -7,6 +7,7 @@ export interface Subjects {
   participant: string;
   user: string;
   approval?: string;
+  battery?: string;
 }
 
 export interface ShownPage {
@@ -18,6 +19,10 @@ const subjectOf = (part: string, { study, participant, user, approval }: Subject
   ({ participants: participant, users: user, approvals: approval, studies: study, capture: study, reports: study })[
     part
   ];
+
+/** The parts of a study and of its capture system that are pages of their own. */
+const PARTS =
+  /^\/console\/(studies|capture)\/\{\w+\}\/(batteries|connection|events|mapping|mapping\/edit|members|messages|sites)$/;
 
 /** Parts of a page, files, and the address of a search: they show nothing by themselves. */
 const NO_PAGES = ['search', 'outcome', 'csv'];
@@ -32,6 +37,14 @@ export function pagesToShow(subjects: Subjects): ShownPage[] {
   for (const { method, path } of consoleRoutes) {
     const [, first, second] = (method === 'GET' && /^\/console\/([a-z]+)\/([a-z-]+)$/.exec(path)) || [];
     if (first && parts.includes(first) && !NO_PAGES.includes(second!)) pages.push({ name: `${first}-${second}`, path });
+    const [, area, inside] = (method === 'GET' && PARTS.exec(path)) || [];
+    if (area && inside)
+      pages.push({
+        name: `${area === 'studies' ? 'study' : area}-${inside.replace('/', '-')}`,
+        path: `/console/${area}/${subjects.study}/${inside}`,
+      });
+    if (path === '/console/studies/{study_id}/batteries/{battery_id}' && method === 'GET' && subjects.battery)
+      pages.push({ name: 'battery-page', path: `/console/studies/${subjects.study}/batteries/${subjects.battery}` });
     const part = method === 'GET' ? /^\/console\/([a-z]+)\/\{\w+\}$/.exec(path)?.[1] : undefined;
     const subject = part && part !== 'assets' ? subjectOf(part, subjects) : undefined;
     if (part && subject)

@@ -77,4 +77,22 @@ describe('A question to the capture system', function () {
         audit_metadata: { result: 'connected', via: 'workflow' },
       });
   });
+
+  it('sends no token to an address that it is not for, whoever asks', async () => {
+    const elsewhere = 'http://127.0.0.1:9/api/';
+    const stored = await asked({ kind: 'try-connection', api_url: elsewhere });
+    expect(stored).to.deep.include({ ok: false, error_type: 'configuration' });
+    const [config] = await stage.sql<{ api_token_encrypted: string }>(
+      'select api_token_encrypted from datacapture_configs where study_id = ?',
+      [study.id],
+    );
+    const moved = await asked({
+      kind: 'try-connection',
+      api_url: elsewhere,
+      sealed_token: config!.api_token_encrypted,
+    });
+    expect(moved).to.deep.include({ ok: false, error_type: 'configuration' });
+    const own = await asked({ kind: 'try-connection', api_url: stage.simulator.apiUrl });
+    expect(own).to.deep.include({ ok: true });
+  });
 });

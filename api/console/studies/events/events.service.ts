@@ -1,8 +1,7 @@
 import type { Static } from 'typebox';
-import { listBatteries } from '../../../../db/assessment/batteries.queries.js';
-import type { BatteryRecord } from '../../../../db/assessment/batteries.queries.js';
 import type { Tx } from '../../../../db/client/database.js';
-import { listEventDefinitions } from '../../../../db/scheduling/event-definitions.queries.js';
+import { eventsOfStudy } from '../../../../db/console/study-events.queries.js';
+import type { BatteryName } from '../../../../db/console/study-events.queries.js';
 import type { EventDefinitionRecord } from '../../../../db/scheduling/event-definitions.queries.js';
 import type { EventRow, ScheduleSources } from '../../../../db/scheduling/schedules.queries.js';
 import type { StudyRecord } from '../../../../db/studies/studies.queries.js';
@@ -11,24 +10,21 @@ import type { NewEventDefinition } from '../../../scheduling/edc.schemas.js';
 import { getEventDefinitionOrThrow } from '../../../scheduling/event-definitions.service.js';
 import { dryRunSchedules } from '../../../studies/policy-dry-run.service.js';
 import type { ScheduleDryRun } from '../../../studies/policy-dry-run.service.js';
-import { getStudyOrThrow } from '../../../studies/studies.service.js';
 import { editOf, orNull, wholeNumber } from '../edit/edit.js';
 import type { Edit, Sent } from '../edit/edit.js';
 
-const MOST = 1_000;
 export interface EventsView {
   study: StudyRecord;
   events: EventDefinitionRecord[];
-  batteries: BatteryRecord[];
+  batteries: BatteryName[];
 }
 export const plansByEvents = (study: StudyRecord): boolean => study.config.scheduling_mode === 'edc';
 
 /** @throws 404 */
 export async function loadEvents(tx: Tx, studyId: string): Promise<EventsView> {
-  const study = await getStudyOrThrow(tx, studyId);
-  const { items: events } = await listEventDefinitions(tx, studyId, { skip: 0, limit: MOST, sort: 'sort_order' });
-  const { items: batteries } = await listBatteries(tx, { studyId, skip: 0, limit: MOST, sort: 'code' });
-  return { study, events, batteries };
+  const { study, ...found } = await eventsOfStudy(tx, studyId);
+  if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
+  return { study, ...found };
 }
 
 /** @throws 404 also for an event of another study */
