@@ -74,6 +74,7 @@ import * as askersAndWorkers from './0090-askers-and-workers.js';
 import * as moreImportedClaims from './0091-more-imported-claims.js';
 import * as workToDo from './0092-work-to-do.js';
 import * as importedPersons from './0094-imported-persons.js';
+import * as reportDocuments from './0095-report-documents.js';
 
 export interface SqlMigration {
   name: string;
@@ -158,5 +159,6 @@ export const migrations: readonly SqlMigration[] = [
   moreImportedClaims,
   workToDo,
   importedPersons,
+  reportDocuments,
 ];
 export const latestRevision = migrations.at(-1)!.name;
