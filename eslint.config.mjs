@@ -33,6 +33,34 @@ const zones = [
   ...forbid('./settings.ts', './api', './db', './html', './workflows', './activities', './scripts', './test'),
 ];
 
+/** HTML and SVG are components, which escape by themselves (html/, Preact); no text is put between tags by hand. */
+const TAGS =
+  'html|head|body|title|meta|link|style|script|main|section|article|header|footer|nav|div|span|p|br|hr|a|b|i|em|strong|small|pre|h[1-6]|ul|ol|li|dl|dt|dd|table|caption|thead|tbody|tr|th|td|form|label|input|button|select|option|textarea|fieldset|legend|details|summary|figure|img|time|bdi|svg|g|path|rect|circle|line|text|tspan|desc';
+const markup = [
+  ...['Literal[value', 'TemplateElement[value.raw'].map((text) => ({
+    selector: `${text}=/<\\/?(${TAGS})(\\s|\\/?>)/i]`,
+    message: 'HTML and SVG are written as components (html/), not as text',
+  })),
+  {
+    selector: 'CallExpression[callee.property.name=/^replace/][arguments.1.value=/^&(amp|lt|gt|quot|#[0-9]+);$/]',
+    message: 'components escape by themselves (html/)',
+  },
+  {
+    selector: "JSXAttribute[name.name='dangerouslySetInnerHTML']",
+    message: 'only html/ puts text into a page unescaped, each time with its reason',
+  },
+];
+const clock = [
+  {
+    selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
+    message: 'the time is nowMs() of db/client/clock.ts; what is only measured, performance.now()',
+  },
+  {
+    selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+    message: 'the time is nowIso() of db/client/clock.ts',
+  },
+];
+
 export default tseslint.config(
   { ignores: ['dist/**', 'node_modules/**', '.data/**', '.cache/**', 'docs/**'] },
   js.configs.recommended,
@@ -123,21 +151,23 @@ export default tseslint.config(
     rules: { '@typescript-eslint/no-require-imports': 'off' },
   },
   {
+    files: [
+      'workflows/**/*.ts',
+      'html/**/*.{ts,tsx}',
+      'scripts/**/*.{ts,tsx}',
+      'test/capture-simulator/*.tsx',
+    ],
+    rules: { 'no-restricted-syntax': ['error', ...markup] },
+  },
+  {
     // A deadline is no matter of the clock of the machine that happens to look.
     files: ['api/**/*.{ts,tsx}', 'activities/**/*.{ts,tsx}', 'db/**/*.ts'],
-    rules: {
-      'no-restricted-syntax': [
-        'error',
-        {
-          selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
-          message: 'the time is nowMs() of db/client/clock.ts; what is only measured, performance.now()',
-        },
-        {
-          selector: "NewExpression[callee.name='Date'][arguments.length=0]",
-          message: 'the time is nowIso() of db/client/clock.ts',
-        },
-      ],
-    },
+    rules: { 'no-restricted-syntax': ['error', ...clock, ...markup] },
+  },
+  {
+    // Reports put their HTML together from text.
+    files: ['api/reports/document/**/*.ts'],
+    rules: { 'no-restricted-syntax': ['error', ...clock] },
   },
   {
     // A workflow knows of activities only their types: their code must not get into its sandbox.
@@ -171,6 +201,7 @@ export default tseslint.config(
     rules: {
       'no-restricted-syntax': [
         'error',
+        ...markup,
         { selector: "MemberExpression[object.name='Date']", message: 'the domain has no clock' },
         { selector: "NewExpression[callee.name='Date']", message: 'calendar dates are Temporal.PlainDate' },
         {

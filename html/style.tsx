@@ -16,6 +16,7 @@ export const pageStyle = (css: string): PageStyle => ({
 });
 
 /** A style element is not escaped: browsers read no entities in it. */
+// eslint-disable-next-line no-restricted-syntax -- the CSS is the page's own, never text from outside
 export const Style = ({ of: { css } }: { of: PageStyle }) => <style dangerouslySetInnerHTML={{ __html: css }} />;
 
 /** Of a page with one thing to do, such as a form of one question. */

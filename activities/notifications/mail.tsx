@@ -5,11 +5,11 @@ import { renderPage } from '../../html/render.js';
 
 /** What mail programs understand: plain elements, each with its own style. They are light, since a dark one is theirs. */
 const style = {
-  mail: `margin:0;padding:16px;font-family:sans-serif;line-height:1.5;max-width:36rem;color:${light.ink}`,
+  mail: `margin:0;padding:16px;font-family:sans-serif;line-height:1.5;max-width:36rem;overflow-wrap:anywhere;color:${light.ink}`,
   button: `display:inline-block;padding:.7em 1.4em;border-radius:.5em;background:${light.accent};color:${light['on-accent']};text-decoration:none;font-weight:600`,
   link: `color:${light.accent}`,
-  address: 'font-size:.85em;overflow-wrap:anywhere',
-  foot: `color:${light.quiet};font-size:.85em;overflow-wrap:anywhere`,
+  address: 'font-size:.85em',
+  foot: `color:${light.quiet};font-size:.85em`,
 };
 
 /** A mail as HTML: a whole page of its own. */

@@ -64,10 +64,10 @@ export function unknownVariables(template: string, kind: ParticipantMessage): st
   return named(template).filter((name) => !known.includes(name));
 }
 
-const filled = (template: string, values: Readonly<Record<string, string>>): string =>
+const filled = (template: string, valueOf: (name: string) => string | undefined): string =>
   template.replaceAll(
     VARIABLE,
-    (whole, double: string | undefined, single: string | undefined) => values[(double ?? single)!] ?? whole,
+    (whole, double: string | undefined, single: string | undefined) => valueOf((double ?? single)!) ?? whole,
   );
 
 /** `de_AT` is `de-AT`. */
@@ -137,25 +137,18 @@ export function linkWords(channel: string, language: string | null, study: Study
     : { ...words, body: `${words.body}\n\n{{link}}` };
 }
 
-/** What people have named, in whatever direction. */
-const NAMES = new Set([
-  ...FACE,
-  'participant_code',
-  'study_code',
-  'study_name',
-  'site_code',
-  'site_name',
-  'visit_name',
-]);
+/** A mark behind an address would become a part of it. */
+const ADDRESSES = new Set(['link', 'portal_url', 'new_link_url', 'unsubscribe_url', 'contact_email']);
 
-/** A message as a person reads it. A name of another direction than the message's language keeps to its place. */
+/** A message as a person reads it. A value of another direction than the message's language keeps to its place. */
 export function compose(words: Words & { language?: string }, values: Readonly<Record<string, string>>): Words {
   const direction = directionOf(words.language ?? 'en');
-  const placed = Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, NAMES.has(name) ? isolated(value, direction) : value]),
-  );
+  const valueOf = (name: string): string | undefined => {
+    const value = values[name];
+    return value === undefined || ADDRESSES.has(name) ? value : isolated(value, direction);
+  };
   return {
-    subject: filled(words.subject, placed).replaceAll(/\s+/g, ' ').trim(),
-    body: filled(words.body, placed),
+    subject: filled(words.subject, valueOf).replaceAll(/\s+/g, ' ').trim(),
+    body: filled(words.body, valueOf),
   };
 }
