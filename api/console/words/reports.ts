@@ -81,7 +81,7 @@ export const de: typeof en = {
   requestedAt: 'Angefordert',
   file: 'Datei',
   states: { pending: 'Wartet', completed: 'Fertig', failed: 'Fehlgeschlagen', expired: 'Abgelaufen' },
-  drawing: (percent) => `Wird gezeichnet, ${percent} %`,
+  drawing: (percent) => `In Arbeit, ${percent} %`,
   mayLeave: 'Sie können diese Seite verlassen und zu ihr zurückkehren.',
   ready: 'Das PDF ist fertig.',
   keptUntil: 'Es bleibt bis',
