@@ -9,6 +9,7 @@ import type { Printer } from './reports/pdf/printer.js';
 import type { RateLimits } from './http/rate-limits.js';
 import type { ReportCache } from './reports/document/cache.js';
 import type { Drawing } from './reports/document/drawing.js';
+import type { KeptDocuments } from './reports/kept-documents.js';
 import type { MessageSigning } from './anchor/message-signing.js';
 import type { Temporal } from './temporal.js';
 import type { Database } from '../db/client/database.js';
@@ -38,6 +39,8 @@ export interface Dependencies {
   reports: ReportCache;
   /** Prints pages as PDF. */
   printer: Printer;
+  /** Documents that are printed meanwhile and kept for a while. */
+  documents: KeptDocuments;
   log: Logger;
   /** Where traces are asked for. */
   tracing: Tracing | undefined;

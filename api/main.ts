@@ -19,6 +19,7 @@ import { assertDependencies } from './readiness.js';
 import { openRedis, rateLimits } from './http/rate-limits.js';
 import { ReportCache } from './reports/document/cache.js';
 import { Drawing } from './reports/document/drawing.js';
+import { KeptDocuments } from './reports/kept-documents.js';
 import { routesOf } from './routes.js';
 import { listen } from './server.js';
 import type { Dependencies } from './dependencies.js';
@@ -74,18 +75,17 @@ async function openServices(settings: Settings, draining: AbortSignal): Promise<
     timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS,
   });
   const printer = new Printer({ path: settings.CHROMIUM_PATH, cacheDir: join(process.cwd(), '.cache'), log });
+  const printing = { database, drawing: new Drawing(), reports: new ReportCache(), printer };
   return {
     settings,
-    database,
     redis,
     temporal,
     anchors,
     signing: new MessageSigning(database, settings),
     rateLimits: rateLimits(settings, database, redis),
     metrics: new RequestMetrics(),
-    drawing: new Drawing(),
-    reports: new ReportCache(),
-    printer,
+    ...printing,
+    documents: new KeptDocuments({ ...printing, log }),
     log,
     tracing,
     draining,
@@ -149,7 +149,9 @@ async function main(): Promise<void> {
     sweepPoints(database).catch((fault: unknown) =>
       log.warn({ err: fault }, 'old counts of requests were not removed'),
     );
+    services.documents.sweep().catch((fault: unknown) => log.warn({ err: fault }, 'old documents were not removed'));
   }, SWEEP_MS);
+  services.documents.watch();
   log.info({ url }, 'listening');
   process.send?.({ ready: true, url });
   // Those who come first open their own.
@@ -167,12 +169,13 @@ async function main(): Promise<void> {
     draining.abort();
     await drain();
     await Promise.all([
-      database.destroy(),
       services.temporal.close(),
       services.printer.close(),
       services.drawing.close(),
+      services.documents.close(),
       services.tracing?.close(),
     ]);
+    await database.destroy();
     services.redis?.disconnect();
     process.exit(0);
   };

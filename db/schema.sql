@@ -1362,6 +1362,37 @@ create table reminder_limits (
 );
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table report_documents (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  requested_by_id uuid not null,
+  request_id character varying(36) not null,
+  question jsonb not null,
+  status character varying(20) not null default 'pending'::character varying,
+  progress real not null default 0,
+  attempt integer not null default 0,
+  taken_until timestamp with time zone,
+  error character varying(60),
+  disposition text,
+  reach text,
+  content bytea,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  completed_at timestamp with time zone,
+  expires_at timestamp with time zone,
+  constraint report_documents_check CHECK ((((status)::text = 'completed'::text) = (content IS NOT NULL))),
+  constraint report_documents_check1 CHECK ((((status)::text = 'failed'::text) = (error IS NOT NULL))),
+  constraint report_documents_progress_check CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision))),
+  constraint report_documents_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'running'::character varying, 'completed'::character varying, 'failed'::character varying, 'expired'::character varying])::text[]))),
+  constraint report_documents_requested_by_id_fkey FOREIGN KEY (requested_by_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint report_documents_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint report_documents_pkey PRIMARY KEY (id)
+);
+CREATE INDEX report_documents_open ON public.report_documents USING btree (created_at) WHERE ((status)::text = ANY ((ARRAY['pending'::character varying, 'running'::character varying])::text[]));
+CREATE INDEX report_documents_study ON public.report_documents USING btree (study_id);
+CREATE INDEX report_documents_user ON public.report_documents USING btree (requested_by_id, created_at);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table result_pushes (
   session_id uuid not null,
   study_id uuid not null,

@@ -3,7 +3,10 @@ import type { Actor } from './access.js';
 import type { RequestContext } from './request-context.js';
 
 /** Who did it and by which request: the part that every audit record of a request has in common. */
-export const auditActor = (actor: Actor, context: RequestContext): Pick<AuditEntry, 'user_id' | 'request_id'> => ({
+export const auditActor = (
+  actor: Pick<Actor, 'id'>,
+  context: Pick<RequestContext, 'requestId'>,
+): Pick<AuditEntry, 'user_id' | 'request_id'> => ({
   user_id: actor.id,
   request_id: context.requestId,
 });

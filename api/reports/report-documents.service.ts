@@ -34,13 +34,23 @@ import { execute } from '../../db/client/query.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
+/** What a document is read, drawn and printed with. */
+export type Printing = Pick<Dependencies, 'database' | 'drawing' | 'printer' | 'reports'>;
 export interface Ordering {
-  services: Dependencies;
-  actor: Actor;
-  context: RequestContext;
+  services: Printing;
+  actor: Pick<Actor, 'id'>;
+  context: Pick<RequestContext, 'requestId'>;
   studyId: string;
   siteId: string | undefined;
   query: ReportFilter & { page_size?: 'letter' | 'a4'; language?: ReportLanguage };
+  /** Told how far it is, from 0 to 1. */
+  note?: (progress: number) => void;
+}
+/** A document that was printed. */
+export interface Printed {
+  pdf: Buffer;
+  /** Its Content-Disposition. */
+  disposition: string;
 }
 type Read<T> = (tx: Tx) => Promise<T>;
 
@@ -86,7 +96,7 @@ type Parts = typeof partsOfStudy;
 type Question = ReportScope & { study: string };
 
 function partOf<K extends keyof Parts>(
-  services: Dependencies,
+  services: Pick<Dependencies, 'reports'>,
   tx: Tx,
   version: ReportVersion,
   question: Question,
@@ -98,7 +108,7 @@ function partOf<K extends keyof Parts>(
 
 /** What a study's report is made of. @param version of the study, read in this transaction */
 export async function studyParts(
-  services: Dependencies,
+  services: Pick<Dependencies, 'reports'>,
   tx: Tx,
   version: ReportVersion,
   question: Question,
@@ -119,23 +129,32 @@ const versionNow = async (tx: Tx, studyId: string): Promise<ReportVersion> => {
   return version!;
 };
 
-/** The PDF of a study. @throws 404, 400 FROM_AFTER_TO, 503 BROWSER_UNAVAILABLE */
-export function studyPdf(ordering: Ordering): Promise<Reply> {
+/**
+ * Prints the report of a study.
+ * @returns also the sites that it tells of @throws 404, 400 FROM_AFTER_TO, 503 BROWSER_UNAVAILABLE
+ */
+export async function printStudy(ordering: Ordering): Promise<Printed & { reach: string }> {
   const question = { ...reportFilter(ordering.studyId, ordering.query), study: ordering.studyId };
-  return printed(ordering, undefined, { type: 'study', id: ordering.studyId }, async (tx) => {
+  let reach = '';
+  const made = await printed(ordering, undefined, { type: 'study', id: ordering.studyId }, async (tx) => {
     const version = await versionNow(tx, ordering.studyId);
+    ({ reach } = version);
     const { audit, ...data } = {
       ...(await head(tx, ordering.studyId)),
       ...(await studyParts(ordering.services, tx, version, question)),
     };
     return { content: { kind: 'study', data }, audit, name: [data.study.study_code, 'summary'] };
   });
+  return { ...made, reach };
 }
 
+/** The PDF of a study. @throws as `printStudy` */
+export const studyPdf = async (ordering: Ordering): Promise<Reply> => download(await printStudy(ordering));
+
 /** The PDF of a participant, by its code. @throws 404, 503 BROWSER_UNAVAILABLE */
-export function participantPdf(ordering: Ordering, participantId: string): Promise<Reply> {
+export async function participantPdf(ordering: Ordering, participantId: string): Promise<Reply> {
   const { from, to } = ordering.query;
-  return printed(ordering, participantId, { type: 'participant', id: participantId }, async (tx) => {
+  const made = await printed(ordering, participantId, { type: 'participant', id: participantId }, async (tx) => {
     const { audit, ...data } = {
       ...(await head(tx, ordering.studyId)),
       ...participantReport(await participantRows(tx, participantId, { from, to }), { from, to }),
@@ -148,11 +167,12 @@ export function participantPdf(ordering: Ordering, participantId: string): Promi
       name: [data.study.study_code, data.identity.participant_code],
     };
   });
+  return download(made);
 }
 
 /** The PDF of a session. @throws 404, 503 BROWSER_UNAVAILABLE */
-export function sessionPdf(ordering: Ordering, sessionId: string): Promise<Reply> {
-  return printed(ordering, undefined, { type: 'session', id: sessionId }, async (tx) => {
+export async function sessionPdf(ordering: Ordering, sessionId: string): Promise<Reply> {
+  const made = await printed(ordering, undefined, { type: 'session', id: sessionId }, async (tx) => {
     const participantId = await participantOfSession(tx, ordering.studyId, sessionId);
     if (!participantId) throw problem('NOT_FOUND', { detail: 'There is no such session.' });
     const { audit, ...data } = {
@@ -167,7 +187,15 @@ export function sessionPdf(ordering: Ordering, sessionId: string): Promise<Reply
       name: [data.study.study_code, data.identity.participant_code, data.session.started_at.slice(0, 10)],
     };
   });
+  return download(made);
 }
+
+/** How far a document is after each of its steps. */
+const ALLOWED = 0.05,
+  ITS_TURN = 0.1,
+  READ = 0.4,
+  DRAWN = 0.5,
+  PRINTED = 0.95;
 
 interface Document {
   content:
@@ -187,12 +215,14 @@ async function printed(
   participantId: string | undefined,
   resource: { type: string; id: string },
   read: Read<Document>,
-): Promise<Reply> {
-  const { services, actor, context, studyId, query } = ordering;
+): Promise<Printed> {
+  const { services, actor, context, studyId, query, note } = ordering;
   const { page_size = 'letter', language = 'en', from = null, to = null, site_code = null, arm = null } = query;
   await reading.run(() => snapshot(ordering, participantId, async () => undefined));
   let made: { document: Document; imprint: Imprint } | undefined;
+  note?.(ALLOWED);
   const pdf = await services.printer.print(async () => {
+    note?.(ITS_TURN);
     const document = await reading.run(() =>
       snapshot(ordering, participantId, async (tx) => {
         // Not the number for each statement: those that are planned once set that themselves.
@@ -211,8 +241,12 @@ async function printed(
       page_size,
     };
     made = { document, imprint };
-    return services.drawing.draw({ ...content, imprint } as Task);
+    note?.(READ);
+    const page = await services.drawing.draw({ ...content, imprint } as Task);
+    note?.(DRAWN);
+    return page;
   }, page_size);
+  note?.(PRINTED);
   const {
     document: { content, name },
     imprint,
@@ -227,12 +261,15 @@ async function printed(
       metadata: { kind: content.kind, page_size, language, data_sha256: imprint.checksum },
     });
   });
-  return reply(200, pdf, {
+  return { pdf, disposition: attachment(name, 'pdf', imprint.generated_at) };
+}
+
+const download = ({ pdf, disposition }: Printed): Reply =>
+  reply(200, pdf, {
     'Content-Type': 'application/pdf',
-    'Content-Disposition': attachment(name, 'pdf', imprint.generated_at),
+    'Content-Disposition': disposition,
     'Cache-Control': 'private, no-store',
   });
-}
 
 /** A plot of a study, as its reports print it. @throws 404 another name, 422 a course of nobody */
 export async function plot(ordering: Ordering, file: string, participantId: string | undefined): Promise<Reply> {

@@ -75,6 +75,7 @@ import * as moreImportedClaims from './0091-more-imported-claims.js';
 import * as workToDo from './0092-work-to-do.js';
 import * as claimedSignatures from './0093-claimed-signatures.js';
 import * as importedPersons from './0094-imported-persons.js';
+import * as reportDocuments from './0095-report-documents.js';
 import * as visitsOfAStudy from './0096-visits-of-a-study.js';
 
 export interface SqlMigration {
@@ -161,6 +162,7 @@ export const migrations: readonly SqlMigration[] = [
   workToDo,
   claimedSignatures,
   importedPersons,
+  reportDocuments,
   visitsOfAStudy,
 ];
 export const latestRevision = migrations.at(-1)!.name;

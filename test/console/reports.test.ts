@@ -1,9 +1,5 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { goodPassword, newParticipant, newStudy, user } from '../support/http.js';
-import { until } from '../support/until.js';
 import { Stage } from '../anchor/stage.js';
 import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
 import { Visitor } from './stage.js';
@@ -28,7 +24,7 @@ describe('the console’s page of reports', function () {
     return { study, reader };
   };
 
-  it('shows plots and tables of the PDF, narrows them, and downloads the PDF with progress', async () => {
+  it('shows plots and tables of the PDF, and narrows them', async () => {
     const { study, reader } = await reported();
     const { page, faults } = await openConsole(browser, '/console/reports');
     await signIn(page, reader.email);
@@ -51,26 +47,6 @@ describe('the console’s page of reports', function () {
     expect(await textOf(page, '#section-1 table'))
       .to.include('2024-04')
       .and.not.to.include('2024-03');
-    const folder = mkdtempSync(join(tmpdir(), 'report-'));
-    try {
-      const session = await page.createCDPSession();
-      await session.send('Browser.setDownloadBehavior', {
-        behavior: 'allow',
-        downloadPath: folder,
-        browserContextId: page.browserContext().id!,
-      });
-      await page.click('.download button');
-      await page.waitForFunction(`document.querySelector('[data-said]').textContent === 'The PDF is there.'`, {
-        timeout: 60_000,
-      });
-      await until(() => Promise.resolve(readdirSync(folder).some((name) => name.endsWith('.pdf'))), {
-        what: 'the file of the report',
-      });
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-    const { body } = await stage.admin.get(`/api/audit?study_id=${study.id}&action=report_printed`);
-    expect(body.total).to.equal(1);
     expect(faults).to.deep.equal([]);
   });
 
@@ -85,8 +61,7 @@ describe('the console’s page of reports', function () {
     const stranger = await user(stage.admin, 'researcher', { study_ids: [(await newStudy(stage.admin)).id] });
     const other = new Visitor(stage.run.api);
     await other.login(stranger.email, goodPassword);
-    for (const at of [path, `${path}/pdf`, `${path}/plots/enrollment.svg`])
-      expect((await other.get(at)).status, at).to.equal(404);
+    for (const at of [path, `${path}/plots/enrollment.svg`]) expect((await other.get(at)).status, at).to.equal(404);
   });
 
   it('escapes what a site or window is called, and says what there is not', async () => {

@@ -27,7 +27,9 @@ const NAMES = {
 };
 /** What a picture of a chart is made of. */
 const DRAWN = new Set(
-  'svg title desc g rect path text tspan line polyline polygon circle defs clipPath style'.split(' '),
+  'svg title desc linearGradient stop g rect path text tspan line polyline polygon circle defs clipPath style'.split(
+    ' ',
+  ),
 );
 
 describe('Names in reports', function () {

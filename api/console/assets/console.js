@@ -74,43 +74,7 @@ function closeMenu() {
   });
 }
 
-/** A file that takes a while: says so until it is there, then saves it. Leaving the page gives it up. */
-function waitForFiles() {
-  document.addEventListener('submit', async (event) => {
-    const form = event.target;
-    if (!form.dataset.file || event.defaultPrevented) return;
-    event.preventDefault();
-    const [said, bar] = form.querySelectorAll('[data-said], progress');
-    const say = (words) => (said.textContent = words);
-    bar.hidden = false;
-    say(form.dataset.file);
-    try {
-      const asked = new URLSearchParams(new FormData(form));
-      const answer = await fetch(`${form.action}?${asked}`, { redirect: 'manual' });
-      if (answer.type === 'opaqueredirect') return location.reload();
-      if (!answer.ok) throw new Error(String(answer.status));
-      save(await answer.blob(), /filename="([^"]+)"/.exec(answer.headers.get('content-disposition') ?? '')?.[1]);
-      say(form.dataset.ready);
-    } catch {
-      say(form.dataset.failed);
-    } finally {
-      bar.hidden = true;
-      delete form.dataset.sent;
-      form.removeAttribute('aria-busy');
-    }
-  });
-}
-
-function save(content, name = 'file') {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(content);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-}
-
 takeToken();
 sendOnce();
-waitForFiles();
 watchIdle();
 closeMenu();

@@ -7,12 +7,11 @@ import type { ReportTable, StudySection } from '../../reports/document/study-sec
 import { Locale } from '../../reports/document/words.js';
 import type { Problem } from '../../http/errors.js';
 import { instantText } from '../html/dates.js';
-import { Field, Refused } from '../html/form.js';
+import { Field, Form, Refused } from '../html/form.js';
 import { withQuery } from '../html/pager.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
-
-export const REPORTS = '/console/reports';
+import { DOCUMENTS, REPORTS } from './paths.js';
 
 /** The report of a study: plots and tables of its PDF. */
 export function ReportPage({ data, asked, fault }: { data: StudyData; asked: ReportFilter; fault?: Problem }) {
@@ -73,20 +72,13 @@ function Filter({ study, asked }: { study: string; asked: ReportFilter }) {
   );
 }
 
-/** The script waits for the file and says how it goes; without it the browser downloads it as any other. */
+/** Leads to the document's own page, which says how far it is. */
 function Download({ study, asked }: { study: string; asked: ReportFilter }) {
   const { words } = useUi();
   const { reports } = words;
   const filters = Object.entries(asked).filter(([, value]) => value !== undefined);
   return (
-    <form
-      method="get"
-      action={`${REPORTS}/${study}/pdf`}
-      class="download"
-      data-file={reports.downloading}
-      data-ready={reports.downloaded}
-      data-failed={reports.downloadFailed}
-    >
+    <Form action={`${REPORTS}/${study}/documents`} class="download">
       {filters.map(([name, value]) => (
         <input key={name} type="hidden" name={name} value={value} />
       ))}
@@ -98,13 +90,11 @@ function Download({ study, asked }: { study: string; asked: ReportFilter }) {
           </option>
         ))}
       </select>
-      <button>{reports.download}</button>
-      <span class="quiet">{reports.pdfWhat}</span>
-      <div class="work wide" aria-live="polite">
-        <p data-said />
-        <progress aria-label={reports.download} hidden />
-      </div>
-    </form>
+      <button>{reports.make}</button>
+      <span class="quiet">
+        {reports.pdfWhat} <a href={DOCUMENTS}>{reports.documents}</a>
+      </span>
+    </Form>
   );
 }
 

@@ -3,7 +3,7 @@ import { studyHead } from '../../../db/reports/document.queries.js';
 import { versionOf } from '../../../db/reports/version.queries.js';
 import type { ReportVersion } from '../../../db/reports/version.queries.js';
 import { listStudies } from '../../../db/studies/studies.queries.js';
-import { plot, studyParts, studyPdf } from '../../reports/report-documents.service.js';
+import { plot, studyParts } from '../../reports/report-documents.service.js';
 import { reportFilters } from '../../reports/reports.schemas.js';
 import { reportFilter } from '../../reports/reports.service.js';
 import { inStudy } from '../../http/access.js';
@@ -11,7 +11,9 @@ import { Type, oneOf } from '../../http/common.schemas.js';
 import { problem } from '../../http/errors.js';
 import { consolePage } from '../html/page.js';
 import { redirect } from '../html/render.js';
-import { REPORTS, ReportPage } from './report.page.js';
+import { documentPages } from './documents.routes.js';
+import { REPORTS } from './paths.js';
+import { ReportPage } from './report.page.js';
 import { ReportStudiesPage, STUDIES } from './studies.page.js';
 
 const ofStudy = `${REPORTS}/{study_id}` as const;
@@ -53,19 +55,5 @@ export const reportPages = [
     view: ({ services, actor, context, params, query }) =>
       plot({ services, actor, context, query, studyId: params.study_id, siteId: undefined }, params.plot, undefined),
   }),
-  consolePage({
-    path: `${ofStudy}/pdf`,
-    summary: 'Download the report of a study as PDF in the console',
-    access: inStudy(),
-    query: Type.Object({ ...reportFilters, page_size: Type.Optional(oneOf('a4', 'letter')) }),
-    view: ({ services, actor, context, params, query, ui }) =>
-      studyPdf({
-        services,
-        actor,
-        context,
-        query: { ...query, language: ui.language },
-        studyId: params.study_id,
-        siteId: undefined,
-      }),
-  }),
+  ...documentPages,
 ];

@@ -3,7 +3,7 @@ import { EmptyState } from '../html/empty-state.js';
 import { Pager, withQuery } from '../html/pager.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
-import { REPORTS } from './report.page.js';
+import { DOCUMENTS, REPORTS } from './paths.js';
 
 export const STUDIES = 50;
 
@@ -21,7 +21,9 @@ export function ReportStudiesPage({ items, total, skip }: { items: StudyRecord[]
   return (
     <>
       <h1>{reports.title}</h1>
-      <p class="quiet">{reports.choose}</p>
+      <p class="quiet">
+        {reports.choose} <a href={DOCUMENTS}>{reports.documents}</a>
+      </p>
       <Table<StudyRecord>
         caption={reports.caption(total)}
         rows={items}

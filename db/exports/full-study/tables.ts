@@ -84,6 +84,7 @@ export const LEFT_OUT: Record<string, string> = {
   push_attempts: 'made by this service',
   push_targets: 'made by this service',
   push_tokens: 'devices, as this service reaches them',
+  report_documents: 'files of this service',
   result_pushes: 'made by this service',
   simulations: 'computed from the rest',
   study_pseudonym_keys: 'secrets',

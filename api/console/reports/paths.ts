@@ -1,0 +1,2 @@
+export const REPORTS = '/console/reports';
+export const DOCUMENTS = `${REPORTS}/documents` as const;

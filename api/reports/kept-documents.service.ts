@@ -1,0 +1,84 @@
+import { versionOf } from '../../db/reports/version.queries.js';
+import type { ReportVersion } from '../../db/reports/version.queries.js';
+import {
+  documentById,
+  documentFile,
+  documentsOf,
+  documentsUnderWay,
+  insertDocument,
+} from '../../db/reports/documents.queries.js';
+import type { DocumentQuestion, DocumentRecord } from '../../db/reports/documents.queries.js';
+import { together } from '../../db/client/one-trip.js';
+import { writeAsCaller } from '../../db/client/request.js';
+import type { Tx } from '../../db/client/database.js';
+import type { Dependencies } from '../dependencies.js';
+import { authorizeUser, staff } from '../http/access.js';
+import type { Actor } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import type { RequestContext } from '../http/request-context.js';
+import { reply } from '../http/route.js';
+import type { Reply } from '../http/route.js';
+import { reportFilter } from './reports.service.js';
+
+/** So many of a user are printed at a time. */
+const MOST_UNDER_WAY = 5;
+const RECENT = 20;
+
+/**
+ * Asks for the document of a study, which is printed meanwhile. The same document, asked for again while it is printed,
+ * is that one.
+ * @returns its id @throws 400 FROM_AFTER_TO, 404, 429 QUOTA_EXCEEDED
+ */
+export async function orderDocument(
+  { services, actor, context }: { services: Dependencies; actor: Actor; context: RequestContext },
+  studyId: string,
+  question: DocumentQuestion,
+): Promise<string> {
+  reportFilter(studyId, question);
+  const id = await writeAsCaller(
+    services.database,
+    { userId: actor.id, studyId },
+    (row) => authorizeUser(staff.read, row, studyId),
+    async ({ tx }) => {
+      const underWay = await documentsUnderWay(tx, actor.id);
+      const same = underWay.find((one) => one.study_id === studyId && isSame(one.question, question));
+      if (same) return same.id;
+      if (underWay.length >= MOST_UNDER_WAY)
+        throw problem('QUOTA_EXCEEDED', {
+          detail: `You have ${MOST_UNDER_WAY} documents that are not printed yet: wait until one is.`,
+          headers: { 'Retry-After': '30' },
+        });
+      const asked = { study_id: studyId, requested_by_id: actor.id, request_id: context.requestId, question };
+      return insertDocument(tx, asked);
+    },
+  );
+  services.documents.begin(id, studyId);
+  return id;
+}
+
+const PARTS = ['from', 'to', 'site_code', 'arm', 'page_size', 'language'] as const;
+const isSame = (one: DocumentQuestion, other: DocumentQuestion): boolean =>
+  PARTS.every((part) => one[part] === other[part]);
+
+/** The user's last documents, newest first. */
+export const recentDocuments = (tx: Tx, actor: Actor): Promise<DocumentRecord[]> => documentsOf(tx, actor.id, RECENT);
+
+/** A document of the user's own. @throws 404 */
+export async function ownDocument(tx: Tx, actor: Actor, id: string): Promise<DocumentRecord> {
+  const found = await documentById(tx, actor.id, id);
+  if (!found) throw problem('NOT_FOUND', { detail: 'There is no such document.' });
+  return found;
+}
+
+/** Its file, for the user who asked for it and sees the same sites as then. @throws 404 */
+export async function ownFile(tx: Tx, actor: Actor, id: string): Promise<Reply> {
+  const file = await documentFile(tx, actor.id, id);
+  const [[version] = []] = file ? await together<[ReportVersion]>(tx, [versionOf(file.study_id)]) : [];
+  if (!file || version?.reach !== file.reach)
+    throw problem('NOT_FOUND', { detail: 'There is no such file, or no longer: make the document again.' });
+  return reply(200, file.content, {
+    'Content-Type': 'application/pdf',
+    'Content-Disposition': file.disposition,
+    'Cache-Control': 'private, no-store',
+  });
+}
