@@ -123,7 +123,7 @@ export async function admin(base?: string): Promise<Http> {
 export async function user(
   by: Http,
   role: Role,
-  assigned: { study_ids?: string[]; site_ids?: string[] } = {},
+  assigned: { study_ids?: string[]; site_ids?: string[]; name?: string } = {},
 ): Promise<Http & { email: string }> {
   const email = `${unique(role)}@example.org`;
   await by.expect(201, 'POST', '/api/auth/register', {
