@@ -13,6 +13,9 @@ const OF_NO_LOGIN = /^\/console\/(login|forgot|reset|accept|logout|preferences|s
 /** A file is sent with its parts: it is chosen again. */
 const UPLOADS = /\/import$/;
 
+/** Nothing is typed there: they are buttons alone. */
+const BUTTONS = /\/(?:capture\/.*|checkpoints|verifications|evaluate|delete|retry|process)$/;
+
 /** A page of what went wrong has no form of its own; one that is drawn again has kept its fields. */
 const isOfTheFault = (html: string): boolean => !/<form[^>]* action="(?!\/console\/(?:preferences|logout)")/.test(html);
 
@@ -38,6 +41,8 @@ describe('every form of the console', function () {
     forms = consoleRoutes
       .filter(({ method, path }) => method === 'POST' && !OF_NO_LOGIN.test(path))
       .map(({ path }) => path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? randomUUID()));
+    // A window that is not there yet cannot be deleted.
+    forms = forms.filter((path) => !path.endsWith('/windows/new/delete'));
     expect(forms.length).to.be.greaterThan(25);
   });
   after(() => stage?.close());
@@ -53,7 +58,13 @@ describe('every form of the console', function () {
       `select action from audit_log where study_id = ? and action !~ '(denied|refused)' order by seq`,
       [one.study.id],
     );
-  const typed = (token: string) => ({ _token: token, _back: '/console/today', reason: TYPED, note: TYPED });
+  const typed = (token: string) => ({
+    _token: token,
+    _back: '/console/today',
+    reason: TYPED,
+    resolution: TYPED,
+    note: TYPED,
+  });
 
   it('changes nothing by a forged token, says so, and gives back what was typed', async () => {
     const visitor = await entered((await user(stage.admin, 'admin')).email);
@@ -63,7 +74,8 @@ describe('every form of the console', function () {
       expect(status, form).to.be.oneOf(UPLOADS.test(form) ? [403, 415, 422] : [403]);
       if (UPLOADS.test(form)) continue;
       expect(text, form).to.include('The form is out of date or was sent from another site.');
-      if (isOfTheFault(text)) expect(text, form).to.include(SHOWN).and.to.include('href="/console/today"');
+      if (isOfTheFault(text) && !BUTTONS.test(form))
+        expect(text, form).to.include(SHOWN).and.to.include('href="/console/today"');
     }
     expect(await changes()).to.deep.equal(before);
   });
@@ -102,7 +114,7 @@ describe('every form of the console', function () {
       const { status, text } = await visitor.send('POST', form, typed(token));
       // A search finds nothing; else it is not there, not allowed, or what is missing is said first.
       expect(status, form).to.be.oneOf(form === '/console/participants' ? [303] : [400, 403, 404, 409, 422]);
-      if (status !== 303 && isOfTheFault(text)) expect(text, form).to.include(SHOWN);
+      if (status !== 303 && isOfTheFault(text) && !BUTTONS.test(form)) expect(text, form).to.include(SHOWN);
     }
     expect(await changes()).to.deep.equal(before);
   });

@@ -2,6 +2,7 @@ import { CalendarDate, Instant } from '../html/date.js';
 import { dateText, daysBetween } from '../html/dates.js';
 import { Field, Form, Notice } from '../html/form.js';
 import { Facts } from '../html/table.js';
+import { Typed } from '../html/problem.js';
 import { refusalText } from '../html/refusal.js';
 import { useUi } from '../html/ui.js';
 import { seenOf } from './approvals.service.js';
@@ -44,6 +45,9 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
       {said === 'done' && <Done view={view} />}
       {state === 'pending' && view.cannot && <Cannot because={view.cannot} />}
       {refused && <Notice kind="alert">{refused}</Notice>}
+      {(state === 'pending' ? view.cannot !== undefined : !view.decidedByCaller) && (
+        <Typed typed={[[words.approval.decisionReason, decision.reason ?? '']]} />
+      )}
       <Dates view={view} />
       {state !== 'pending' && <Outcome view={view} />}
       <Facts
