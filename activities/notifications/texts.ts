@@ -44,7 +44,7 @@ function pending({ study, participant, override, pages }: StaffMessage): Written
         : ['Visits that move:', ...listed, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n'),
       `Without a decision it is denied on ${of.expires}.`,
       ...(pages
-        ? [pages.approval(of.override_request_id)]
+        ? [`Approve or deny it on this page. You log in first.\n${pages.approval(of.override_request_id)}`]
         : [`The request is ${of.override_request_id}. It is among your approvals in the program that you work with.`]),
     ].join('\n\n'),
     ...(pages && { button: { url: pages.approval(of.override_request_id), says: 'Review the request' } }),

@@ -46,15 +46,10 @@ export async function streamStudy(
   });
   const sink = new PassThrough();
   const body = streamed(services, sink, () =>
-    readAsCaller(
-      services.database,
-      caller,
-      enter,
-      async (tx) => {
-        await withFileLimits(tx);
-        return write(tx, nowIso(), sink);
-      },
-    ),
+    readAsCaller(services.database, caller, enter, async (tx) => {
+      await withFileLimits(tx);
+      return write(tx, nowIso(), sink);
+    }),
   );
   return reply(200, body, {
     'Content-Type': `${mediaType}; charset=utf-8`,

@@ -8,7 +8,7 @@ import {
   insertDocument,
 } from '../../db/reports/documents.queries.js';
 import type { DocumentQuestion, DocumentRecord } from '../../db/reports/documents.queries.js';
-import { together } from '../../db/client/one-trip.js';
+import { queryAll } from '../../db/client/query.js';
 import { writeAsCaller } from '../../db/client/request.js';
 import type { Tx } from '../../db/client/database.js';
 import type { Dependencies } from '../dependencies.js';
@@ -73,7 +73,7 @@ export async function ownDocument(tx: Tx, actor: Actor, id: string): Promise<Doc
 /** Its file, for the user who asked for it and sees the same sites as then. @throws 404 */
 export async function ownFile(tx: Tx, actor: Actor, id: string): Promise<Reply> {
   const file = await documentFile(tx, actor.id, id);
-  const [[version] = []] = file ? await together<[ReportVersion]>(tx, [versionOf(file.study_id)]) : [];
+  const [[version] = []] = file ? await queryAll<[ReportVersion]>(tx, [versionOf(file.study_id)]) : [];
   if (!file || version?.reach !== file.reach)
     throw problem('NOT_FOUND', { detail: 'There is no such file, or no longer: make the document again.' });
   return reply(200, file.content, {

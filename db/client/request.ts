@@ -90,7 +90,10 @@ export async function writeAsCaller<A, T>(
   caller: Caller,
   admit: (row: CallerRow | undefined) => A,
   work: (work: WriteTransaction, admitted: A, first: unknown[][]) => Promise<T>,
-  { trial = false, ...options }: { trial?: boolean; first?: readonly Statement[]; meanwhile?: (answer: T) => void } = {},
+  {
+    trial = false,
+    ...options
+  }: { trial?: boolean; first?: readonly Statement[]; meanwhile?: (answer: T) => void } = {},
 ): Promise<T> {
   let marked: MarkedTransaction | undefined;
   const audit = new AuditTrail();

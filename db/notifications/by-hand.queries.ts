@@ -1,14 +1,33 @@
 import { query } from '../client/query.js';
 import type { Statement } from '../client/query.js';
 import type { Tx } from '../client/database.js';
-import type { ByHandFacts } from '../../workflows/domain/notifications/by-hand.js';
+import type { ReminderRow, ReminderVisit } from './reminders.queries.js';
 
-/** A visit whose participant is to be reminded by hand, and what became of reminders before. */
-export interface ByHandRow extends ByHandFacts {
-  study_id: string;
-  participant_id: string;
+type Channel = ReminderRow['channel'];
+
+/** A visit whose participant is to be reminded by hand, for every channel, and what became of reminders before. */
+export interface ByHandRow extends Omit<
+  ReminderRow,
+  | 'id'
+  | 'kind'
+  | 'channel'
+  | 'visit_key'
+  | 'target_date'
+  | 'resend_of'
+  | 'first_id'
+  | 'attempts'
+  | 'status'
+  | 'visit'
+  | 'opted_out'
+  | 'address_dead'
+  | 'public_name'
+  | 'contact'
+> {
   visit_id: string;
-  due_at: string;
+  visit: Omit<ReminderVisit, 'id' | 'sequence'>;
+  /** Channels that the participant does not want, and whose address is dead. */
+  opted_out_of: Channel[];
+  dead: Channel[];
   /** The last one that was sent. */
   last: { sent_at: string; channel: string } | null;
   /** The next one that is planned. */

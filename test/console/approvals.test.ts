@@ -68,7 +68,7 @@ describe('the console’s page of an approval', function () {
     await fill(page, { reason: 'agreed by telephone' });
     await submit(page, 'button[value=approve]');
     expect(await textOf(page, 'main'))
-      .to.include('Your decision is carried out.')
+      .to.include('Approved. The enrollment date is now 17 Mar 2024')
       .and.to.include('A researcher')
       .and.to.include('agreed by telephone');
     expect(await axe(page)).to.deep.equal([]);

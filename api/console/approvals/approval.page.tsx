@@ -1,7 +1,8 @@
 import { CalendarDate, Instant } from '../html/date.js';
-import { daysBetween } from '../html/dates.js';
+import { dateText, daysBetween } from '../html/dates.js';
 import { Field, Form, Notice } from '../html/form.js';
 import { Facts } from '../html/table.js';
+import { Typed } from '../html/problem.js';
 import { refusalText } from '../html/refusal.js';
 import { useUi } from '../html/ui.js';
 import { seenOf } from './approvals.service.js';
@@ -41,8 +42,12 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
           {view.decidedByCaller ? words.approval.yours : words.approval.notYours}
         </Notice>
       )}
-      {said === 'done' && <Notice kind="good">{words.approval.done}</Notice>}
+      {said === 'done' && <Done view={view} />}
+      {state === 'pending' && view.cannot && <Cannot because={view.cannot} />}
       {refused && <Notice kind="alert">{refused}</Notice>}
+      {(state === 'pending' ? view.cannot !== undefined : !view.decidedByCaller) && (
+        <Typed typed={[[words.approval.decisionReason, decision.reason ?? '']]} />
+      )}
       <Dates view={view} />
       {state !== 'pending' && <Outcome view={view} />}
       <Facts
@@ -83,24 +88,44 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
         </section>
       )}
       <Visits view={view} isStale={said === 'stale'} />
-      {state === 'pending' && <Decide view={view} decision={decision} />}
+      {state === 'pending' && !view.cannot && <Decide view={view} decision={decision} />}
     </article>
   );
 }
 
-function Dates({ view: { approval } }: { view: ApprovalView }) {
+/** What came of the decision that was just made. */
+function Done({ view: { approval, state, visits } }: { view: ApprovalView }) {
+  const { words, language } = useUi();
+  const { done } = words.approval;
+  const moves = approval.regenerate_schedule && visits.some(({ action }) => action === 'move');
+  const text = moves ? done.approved : done.approvedAlone;
+  return (
+    <Notice kind="good">
+      {state === 'approved' ? text(dateText(language, approval.new_enrollment_date)) : done.denied}
+    </Notice>
+  );
+}
+
+function Cannot({ because }: { because: NonNullable<ApprovalView['cannot']> }) {
   const { words } = useUi();
+  return <Notice>{because === 'own' ? words.approval.own : words.approval.notApprover}</Notice>;
+}
+
+function Dates({ view: { approval, state } }: { view: ApprovalView }) {
+  const { words } = useUi();
+  const isDone = state === 'approved';
   const days = daysBetween(approval.enrollment_date, approval.new_enrollment_date);
   return (
     <p class="dates">
       <span>
-        <small>{words.approval.from}</small> <CalendarDate value={approval.enrollment_date} />
+        <small>{isDone ? words.approval.was : words.approval.from}</small>{' '}
+        <CalendarDate value={approval.enrollment_date} />
       </span>
       <svg class="arrow" viewBox="0 0 20 24" aria-hidden="true">
         <path d="M2 12h15M12 7l5 5-5 5" />
       </svg>
       <span>
-        <small>{words.approval.to}</small>{' '}
+        <small>{isDone ? words.approval.is : words.approval.to}</small>{' '}
         <strong>
           <CalendarDate value={approval.new_enrollment_date} />
         </strong>
@@ -164,7 +189,6 @@ function Visits({ view, isStale }: { view: ApprovalView; isStale: boolean }) {
 
 function Decide({ view, decision }: { view: ApprovalView; decision: Decision }) {
   const { words } = useUi();
-  if (view.cannot) return <Notice>{view.cannot === 'own' ? words.approval.own : words.approval.notApprover}</Notice>;
   const action = `/console/approvals/${view.approval.id}`;
   return (
     <section class="card decide">

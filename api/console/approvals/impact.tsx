@@ -60,7 +60,11 @@ export function VisitChanges({ visits }: { visits: readonly VisitChange[] }) {
           cell: ({ action }) => <span class={`tag ${action}`}>{words.approval.actions[action] ?? action}</span>,
         },
         { title: words.approval.before, cell: ({ from }) => <CalendarDate value={from} /> },
-        { title: words.approval.after, cell: ({ to }) => <CalendarDate value={to} /> },
+        // What is kept stays where it is; where it would be planned now is told by its note.
+        {
+          title: words.approval.after,
+          cell: ({ action, from, to }) => <CalendarDate value={action === 'keep' ? from : to} />,
+        },
         { title: words.approval.notes, cell: ({ notes }) => <Notes of={notes ?? []} /> },
       ]}
     />

@@ -3,6 +3,7 @@ import { CalendarDate, Instant } from '../html/date.js';
 import { dateText } from '../html/dates.js';
 import { Field, Form, Notice } from '../html/form.js';
 import { versionOf } from '../html/form-version.js';
+import { Typed } from '../html/problem.js';
 import { Facts } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 
@@ -54,7 +55,11 @@ export function ReviewPage({ view: { visit, planned }, answer = {} }: { view: Re
           [reviewing.now, planned ? <CalendarDate value={planned} /> : reviewing.notPlanned],
         ]}
       />
-      {visit.needs_review && <Review visit={visit} planned={planned} answer={answer} />}
+      {visit.needs_review ? (
+        <Review visit={visit} planned={planned} answer={answer} />
+      ) : (
+        <Typed typed={[[reviewing.resolution, answer.resolution ?? '']]} />
+      )}
     </article>
   );
 }

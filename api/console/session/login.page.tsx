@@ -35,6 +35,9 @@ export function LoginPage({
       other={['/console/forgot', words.login.forgot]}
       before={
         <>
+          {!ended && next !== '/console/inbox' && (
+            <p class="quiet">{next.startsWith('/console/approvals/') ? words.login.toApproval : words.login.toPage}</p>
+          )}
           {ended && <Notice>{words.login.ended}</Notice>}
           {said && <Notice kind="good">{said}</Notice>}
           {kept.length > 0 && <Notice>{words.login.typedKept}</Notice>}

@@ -7,6 +7,7 @@ import { ZonedInstant } from '../participants/parts.js';
 import { CalendarDate, Instant } from '../html/date.js';
 import { Field, Form, Notice } from '../html/form.js';
 import { versionOf } from '../html/form-version.js';
+import { Typed } from '../html/problem.js';
 import { Said } from '../html/said.js';
 import { Facts } from '../html/table.js';
 import { useUi } from '../html/ui.js';
@@ -65,6 +66,7 @@ export function VisitPage({
         </Notice>
       )}
       {answer.refused && <Notice kind="alert">{answer.refused}</Notice>}
+      {(isOver || withdrawn) && <Typed typed={[[one.cancel.reason, answer.given?.reason ?? '']]} />}
       <VisitFacts view={view} />
       {isOver ? (
         <Notice>{one.closed}</Notice>

@@ -248,7 +248,7 @@ function compiled([text, said]: [string, string]): Phrase {
 
 /** A sentence of the service in the reader's language; one that the book does not have stays as it is. */
 export function phrase(language: Language, text: string): string {
-  if (language === 'en') return text;
+  if (language === 'en') return text.replaceAll(/\b\d{4}-\d{2}-\d{2}\b/g, (day) => read(language, day));
   for (const { pattern, said } of book[language]) {
     const parts = pattern.exec(text)?.slice(1);
     if (!parts) continue;

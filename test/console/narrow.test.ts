@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import { Stage } from '../anchor/stage.js';
+import { unique, user } from '../support/http.js';
+import { ConsoleBrowser, openConsole, signIn } from './browser.js';
+import { pagesToShow } from './pages.js';
+import { withApproval } from './stage.js';
+
+const NARROW = { width: 320, height: 640 };
+/** As long as a name may be, without a place to break it; written from right to left; a script. */
+const LONG = 'n'.repeat(200);
+const RIGHT_TO_LEFT = 'מרכז הבריאות של ירושלים '.repeat(8).slice(0, 199);
+const SCRIPT = '<script>document.title="broken"</script><img src=x onerror=\'document.title="broken"\'>';
+const TABS = ['timeline', 'schedule', 'date', 'facts', 'sessions', 'messages', 'audit'];
+
+describe('every page of the console on a narrow screen', function () {
+  this.timeout(240_000);
+  let browser: ConsoleBrowser;
+  let stage: Stage;
+  before(async () => {
+    [browser, stage] = await Promise.all([ConsoleBrowser.start(), Stage.open()]);
+  });
+  after(async () => {
+    await browser?.close();
+    await stage?.close();
+  });
+
+  it('keeps within 320 px with names of 200 characters, written either way, and runs no script of them', async () => {
+    const study = await stage.study(withApproval, {
+      days: [],
+      fields: {
+        study_code: unique('N').padEnd(64, 'X').slice(0, 64),
+        study_name: `${LONG}${SCRIPT}`.slice(0, 300),
+        description: `${SCRIPT} ${RIGHT_TO_LEFT}`,
+      },
+    });
+    const site = await stage.admin.expect(201, 'POST', `/api/studies/${study.id}/sites`, {
+      site_code: unique('SITE').padEnd(50, 'Y').slice(0, 50),
+      name: RIGHT_TO_LEFT,
+    });
+    await study.window(0, {
+      code: unique('W').padEnd(60, 'Z'),
+      name: SCRIPT + LONG,
+      window_before: 10,
+      window_after: 10,
+    });
+    await study.window(30, { code: 'M1', name: RIGHT_TO_LEFT });
+    const asker = await user(stage.admin, 'coordinator', { study_ids: [study.id], name: RIGHT_TO_LEFT });
+    const person = await study.person({
+      participant_code: unique('P').padEnd(64, 'Q').slice(0, 64),
+      site_id: site.id,
+      email: `${'m'.repeat(60)}@${'d'.repeat(60)}.example.org`,
+      external_id: unique('E').padEnd(100, 'E'),
+    });
+    await person.set(new Date().toISOString().slice(0, 10));
+    const { body } = await person.override('2024-03-17', asker, { reason: `${SCRIPT}${LONG} ${RIGHT_TO_LEFT}` });
+    const admin = await user(stage.admin, 'admin', { name: LONG });
+    const [visit] = await person.visits();
+    const subjects = {
+      study: study.id,
+      participant: person.id,
+      user: asker.userId!,
+      approval: body.override_request_id,
+    };
+    const at = `/console/studies/${study.id}`;
+    const paths = [
+      ...pagesToShow(subjects).map(({ path }) => path),
+      ...TABS.map((tab) => `/console/participants/${person.id}?tab=${tab}`),
+      `/console/visits/${visit!.id}`,
+      ...['settings', 'policy', 'template', 'windows/new', 'enroll', 'import'].map((part) => `${at}/${part}`),
+      `/console/reports/${study.id}`,
+      '/console/audit/checkpoints',
+    ];
+    for (const language of ['en', 'de']) {
+      const { page, faults } = await openConsole(browser, '/console/login', { viewport: NARROW, language });
+      await signIn(page, admin.email);
+      const over: string[] = [];
+      for (const path of paths) {
+        const answer = await page.goto(`${browser.base}${path}`);
+        expect(answer?.status(), path).to.equal(200);
+        // What is folded is unfolded: it has to fit as well.
+        await page.evaluate(`document.querySelectorAll('main details').forEach((part) => { part.open = true; })`);
+        const wide = Number(await page.evaluate('document.documentElement.scrollWidth'));
+        if (wide > NARROW.width) {
+          const what = await page.evaluate(
+            `[...document.querySelectorAll('body *')].filter((one) => one.getBoundingClientRect().right > 321 && !one.closest('.spoken')).slice(0, 4).map((one) => one.outerHTML.slice(0, 90)).join(' | ')`,
+          );
+          over.push(`${path}: ${wide} px: ${String(what)}`);
+        }
+        expect(await page.title(), path).not.to.equal('broken');
+      }
+      expect(over, language).to.deep.equal([]);
+      expect(faults).to.deep.equal([]);
+      await page.browserContext().close();
+    }
+  });
+});
