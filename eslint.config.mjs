@@ -21,14 +21,44 @@ const zones = [
     from: './workflows',
     except: ['./contract.ts', './client.ts', './util/payload-codec.ts', './domain'],
   }),
-  ...forbid('./api', './activities', './scripts', './test'),
+  ...forbid('./api', './scripts', './test', { from: './activities', except: ['./html'] }),
   ...forbid('./api', {
     from: './workflows',
     except: ['./contract.ts', './client.ts', './util/payload-codec.ts', './domain'],
   }),
   ...forbid('./workflows', './api', './db', './scripts', './test'),
+  ...forbid('./activities/html', './db', './settings.ts', { from: './activities', except: ['./html'] }),
+  ...forbid('./activities/html', { from: './workflows', except: ['./domain'] }),
   ...forbid('./workflows/domain', { from: './workflows', except: ['./domain'] }),
   ...forbid('./settings.ts', './api', './db', './workflows', './activities', './scripts', './test'),
+];
+
+/** HTML and SVG are components, which escape by themselves (activities/html/, Preact); no text is put between tags by hand. */
+const TAGS =
+  'html|head|body|title|meta|link|style|script|main|section|article|header|footer|nav|div|span|p|br|hr|a|b|i|em|strong|small|pre|h[1-6]|ul|ol|li|dl|dt|dd|table|caption|thead|tbody|tr|th|td|form|label|input|button|select|option|textarea|fieldset|legend|details|summary|figure|img|time|bdi|svg|g|path|rect|circle|line|text|tspan|desc';
+const markup = [
+  ...['Literal[value', 'TemplateElement[value.raw'].map((text) => ({
+    selector: `${text}=/<\\/?(${TAGS})(\\s|\\/?>)/i]`,
+    message: 'HTML and SVG are written as components (activities/html/), not as text',
+  })),
+  {
+    selector: 'CallExpression[callee.property.name=/^replace/][arguments.1.value=/^&(amp|lt|gt|quot|#[0-9]+);$/]',
+    message: 'components escape by themselves (activities/html/)',
+  },
+  {
+    selector: "JSXAttribute[name.name='dangerouslySetInnerHTML']",
+    message: 'only activities/html/ puts text into a page unescaped, each time with its reason',
+  },
+];
+const clock = [
+  {
+    selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
+    message: 'the time is nowMs() of db/client/clock.ts; what is only measured, performance.now()',
+  },
+  {
+    selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+    message: 'the time is nowIso() of db/client/clock.ts',
+  },
 ];
 
 export default tseslint.config(
@@ -77,10 +107,11 @@ export default tseslint.config(
   },
   {
     // What a browser runs.
-    files: ['api/portal/page/*.js', 'api/console/assets/*.js'],
+    files: ['api/portal/page/*.js', 'api/console/assets/*.js', 'api/identity/page/*.js', 'api/http/documents/*.js'],
     languageOptions: {
       sourceType: 'module',
       globals: {
+        SwaggerUIBundle: 'readonly',
         document: 'readonly',
         location: 'readonly',
         history: 'readonly',
@@ -120,21 +151,13 @@ export default tseslint.config(
     rules: { '@typescript-eslint/no-require-imports': 'off' },
   },
   {
+    files: ['workflows/**/*.ts', 'scripts/**/*.{ts,tsx}', 'test/capture-simulator/*.tsx'],
+    rules: { 'no-restricted-syntax': ['error', ...markup] },
+  },
+  {
     // A deadline is no matter of the clock of the machine that happens to look.
     files: ['api/**/*.{ts,tsx}', 'activities/**/*.{ts,tsx}', 'db/**/*.ts'],
-    rules: {
-      'no-restricted-syntax': [
-        'error',
-        {
-          selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
-          message: 'the time is nowMs() of db/client/clock.ts; what is only measured, performance.now()',
-        },
-        {
-          selector: "NewExpression[callee.name='Date'][arguments.length=0]",
-          message: 'the time is nowIso() of db/client/clock.ts',
-        },
-      ],
-    },
+    rules: { 'no-restricted-syntax': ['error', ...clock, ...markup] },
   },
   {
     // A workflow knows of activities only their types: their code must not get into its sandbox.
@@ -168,6 +191,7 @@ export default tseslint.config(
     rules: {
       'no-restricted-syntax': [
         'error',
+        ...markup,
         { selector: "MemberExpression[object.name='Date']", message: 'the domain has no clock' },
         { selector: "NewExpression[callee.name='Date']", message: 'calendar dates are Temporal.PlainDate' },
         {

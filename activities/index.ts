@@ -1,3 +1,4 @@
+import { countEnrolled } from '../db/participants/enrolled.queries.js';
 import { log } from '@temporalio/activity';
 import { readInScope } from '../db/client/transaction.js';
 import { applyAnchorCommand } from './anchor/apply.js';
@@ -46,9 +47,6 @@ export const createAnchorActivities = ({
   ),
   reanchorBatch: reanchorBatch(database, heartbeat, unsigned),
   countParticipants: (studyId: string): Promise<number> =>
-    readInScope(database, studyId, async (tx) => {
-      const row = await tx('participants').where({ study_id: studyId, status: 'enrolled' }).count({ n: '*' }).first();
-      return Number(row?.n ?? 0);
-    }),
+    readInScope(database, studyId, (tx) => countEnrolled(tx, studyId)),
 });
 export type AnchorActivities = ReturnType<typeof createAnchorActivities>;

@@ -162,6 +162,7 @@ const relay = new OutboxRelay({
   log,
   traffic,
   listenUrl: settings.DATABASE_URL,
+  appPassword: settings.DATABASE_APP_PASSWORD,
   deliver: createMessageHandler({
     ...eager,
     unsigned: unsignedMessages(settings),

@@ -1,7 +1,6 @@
 import Koa from 'koa';
 import type { Dependencies } from './dependencies.js';
 import { compress } from './http/middleware/compression.js';
-import { codecCors } from './http/middleware/codec-cors.js';
 import { cors } from './http/middleware/cors.js';
 import { requestLogger } from './http/middleware/request-logger.js';
 import type { Route } from './http/route.js';
@@ -23,7 +22,6 @@ export function createApp(
   if (tracing) app.use(tracing.middleware);
   app.use(requestLogger(dependencies, isDraining));
   if (settings.CORS_ORIGINS?.length) app.use(cors(settings.CORS_ORIGINS, routes));
-  app.use(codecCors(settings));
   app.use(compress);
   app.use(mountedRoutes(routes, dependencies));
   app.use(notFound(dependencies));

@@ -32,7 +32,7 @@ const ACQUIRE_MS = 5_000;
 // a fifth of a list's processor time, and 100 MB.
 setFlagsFromString('--no-allocation-site-pretenuring');
 /** Connections to the database that are open before a burst of requests comes. */
-const keptOpen = ({ DATABASE_POOL_MAX }: Pick<Settings, 'DATABASE_POOL_MAX'>): number =>
+const minConnections = ({ DATABASE_POOL_MAX }: Pick<Settings, 'DATABASE_POOL_MAX'>): number =>
   Math.min(10, DATABASE_POOL_MAX);
 const LOG_BYTES = 8_192,
   LOG_MS = 200;
@@ -53,7 +53,7 @@ async function openServices(settings: Settings, draining: AbortSignal): Promise<
     url: settings.DATABASE_URL,
     appPassword: settings.DATABASE_APP_PASSWORD,
     poolMax: settings.DATABASE_POOL_MAX,
-    poolMin: keptOpen(settings),
+    poolMin: minConnections(settings),
     name: 'api',
     acquireMs: ACQUIRE_MS,
     // Half the patience with it, and half to ask it.
@@ -153,7 +153,7 @@ async function main(): Promise<void> {
   log.info({ url }, 'listening');
   process.send?.({ ready: true, url });
   // Those who come first open their own.
-  openConnections(database, keptOpen(services.settings)).catch((fault: unknown) =>
+  openConnections(database, minConnections(services.settings)).catch((fault: unknown) =>
     log.warn({ err: fault }, 'connections were not opened ahead'),
   );
 

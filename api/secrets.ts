@@ -19,3 +19,17 @@ export function seal(
     throw problem('UNAVAILABLE', { detail: fault.message, cause: fault });
   }
 }
+
+/** A sealed secret as it was; undefined for what was sealed elsewhere, or was changed. */
+export function unseal(
+  { settings: { DATACAPTURE_ENCRYPTION_KEY: key } }: Pick<Dependencies, 'settings'>,
+  sealed: string,
+  place: string,
+): string | undefined {
+  try {
+    return new SecretBox(key === undefined ? undefined : encryptionKeyBytes(key)).open(sealed, place);
+  } catch (fault) {
+    if (fault instanceof SecretUnreadable) return undefined;
+    throw fault;
+  }
+}

@@ -8,7 +8,7 @@ import { dataConverterOf } from '../workflows/util/payload-codec.js';
 import { disableWhenUnused } from './call-context.js';
 import { problem } from './http/errors.js';
 
-const FRESH_MS = 5_000;
+const CACHE_TTL_MS = 5_000;
 const FRESH_DOWN_MS = 1_000;
 const PROBE_MS = 1_500;
 /** An idle worker asks for work once a minute; what has not asked for longer is gone. */
@@ -69,7 +69,7 @@ export class Temporal {
       const probe = withMetrics(PROBE_MS, async (deadline) => {
         await this.connection.withDeadline(deadline, () => this.connection.workflowService.getSystemInfo({}));
       });
-      const entry = { at: now + FRESH_MS, probe };
+      const entry = { at: now + CACHE_TTL_MS, probe };
       this.server = entry;
       void probe.then((p) => {
         if (!p.up) entry.at = performance.now() + FRESH_DOWN_MS;
@@ -81,7 +81,7 @@ export class Temporal {
   /** Whether a worker has asked the task queue for work lately; asked at most every 5 s. */
   probeWorker(): Promise<Probe> {
     const now = performance.now();
-    if (!this.worker || now - this.worker.at >= FRESH_MS) this.worker = { at: now, probe: this.lookForWorker() };
+    if (!this.worker || now - this.worker.at >= CACHE_TTL_MS) this.worker = { at: now, probe: this.lookForWorker() };
     return this.worker.probe;
   }
 

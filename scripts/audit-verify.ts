@@ -9,7 +9,7 @@ import { auditSigner } from '../db/audit/audit-signing.js';
 import { allChains, verifyChain } from '../db/audit/audit-verify.js';
 import type { CheckpointTrust } from '../db/audit/audit-verify.js';
 import { openDatabase } from '../db/client/knex.js';
-import { snapshotInScope } from '../db/client/transaction.js';
+import { readInScope } from '../db/client/transaction.js';
 import { checkpointFolder, definitions, readSettings } from '../settings.js';
 import { databaseUrlOf } from './runtime/database-url.js';
 import type { Tx } from '../db/client/database.js';
@@ -48,7 +48,7 @@ async function outsideOf(tx: Tx): Promise<CheckpointTrust> {
 const database = openDatabase({ url, name: 'audit-verify', asOwner: true, poolMax: 1 });
 let faults = 0,
   checkpoints = 0;
-await snapshotInScope(database, '*', async (tx) => {
+await readInScope(database, '*', async (tx) => {
   const outside = await outsideOf(tx);
   const chains = await allChains(tx, outside);
   for (const chain of chains) {

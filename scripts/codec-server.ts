@@ -14,7 +14,7 @@ import { EncryptionCodec } from '../workflows/util/payload-codec.js';
 import { runningOn } from './runtime/database-url.js';
 import { payloadKeysOf } from './runtime/keys.js';
 
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 const settings = readSettings();
 const keys = payloadKeysOf(settings);
@@ -73,7 +73,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   let bytes = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
     bytes += part.length;
-    if (bytes > MOST_BYTES) throw new Error(`No more than ${MOST_BYTES} bytes are taken.`);
+    if (bytes > MAX_BYTES) throw new Error(`No more than ${MAX_BYTES} bytes are taken.`);
     parts.push(part);
   }
   return Buffer.concat(parts).toString('utf8');

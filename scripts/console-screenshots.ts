@@ -19,7 +19,7 @@ const { values, positionals } = parseArgs({
 });
 
 /** A picture in the repository shows the beginning of a long page, and is small. */
-const MOST_PX = values.all ? 2_400 : HEIGHT;
+const MAX_PX = values.all ? 2_400 : HEIGHT;
 
 interface Look {
   theme: 'light' | 'dark';
@@ -65,7 +65,7 @@ try {
       if (new URL(page.url()).pathname !== path) continue;
       const long = Number(await page.evaluate('document.documentElement.scrollHeight'));
       const file = join(values.out, fileOf(name, look));
-      const height = Math.max(HEIGHT, Math.min(long, MOST_PX));
+      const height = Math.max(HEIGHT, Math.min(long, MAX_PX));
       rmSync(file, { force: true });
       writeFileSync(
         file,

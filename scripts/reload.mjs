@@ -140,7 +140,7 @@ function changedIn(before, after) {
 /** Who runs these sources. The tests and the supervisor's own scripts are nobody's. */
 function partsOf(paths) {
   const touches = (...starts) => paths.some((path) => starts.some((start) => path.startsWith(start)));
-  const shared = touches('settings.ts', 'workflows/', 'db/');
+  const shared = touches('settings.ts', 'workflows/', 'db/', 'activities/html/');
   return [...(shared || touches('api/') ? ['api'] : []), ...(shared || touches('activities/') ? ['worker'] : [])];
 }
 

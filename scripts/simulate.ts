@@ -7,7 +7,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isDate } from '../workflows/domain/util/dates.js';
-import { plotNames, plotSvg } from '../workflows/domain/simulation/plots.js';
+import { plotNames, plotSvg } from '../api/simulation/plots.js';
 import type { SimulationResult } from '../workflows/domain/simulation/result.js';
 import { simulateAtOnce } from '../workflows/domain/simulation/run.js';
 import { asProgram } from './runtime/program.js';

@@ -1,3 +1,5 @@
+import { formerPolicy } from '../../db/studies/policies.queries.js';
+import { enrolledAfter } from '../../db/participants/enrolled.queries.js';
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
 import { closeChange, notedChange } from '../../db/outbox/pending-work.queries.js';
 import { followBaseline } from '../../db/scheduling/schedule-writes.queries.js';
@@ -63,14 +65,7 @@ export const reanchorBatch =
   (database: Database, heartbeat: () => void, unsigned: UnsignedMessages = 'accept') =>
   async ({ change: requested, after, size, change_id }: Batch): Promise<BatchReport> => {
     const change = await provenChange(database, requested, change_id, unsigned);
-    const ids = await readInScope(database, change.study_id, async (tx): Promise<string[]> =>
-      tx('participants')
-        .where({ study_id: change.study_id, status: 'enrolled' })
-        .where('id', '>', after)
-        .orderBy('id')
-        .limit(size)
-        .pluck('id'),
-    );
+    const ids = await readInScope(database, change.study_id, (tx) => enrolledAfter(tx, change.study_id, after, size));
     if (ids.length === 0) {
       if (change_id !== undefined)
         await inScope(database, change.study_id, ({ tx }) => closeChange(tx, change.study_id, change_id));
@@ -124,7 +119,7 @@ const reanchorPiece = async (
     const snapshots = await loadSnapshots(tx, ids);
     const sources = await readScheduleSources(tx, change.study_id);
     const inputs = await readScheduleInputs(tx, change.study_id, ids, sources);
-    const former = change.kind === 'policy' ? await formerPolicy(tx, change.study_id) : null;
+    const former = change.kind === 'policy' ? await policyBefore(tx, change.study_id) : null;
     const causes = await causesOf(tx, change, ids);
     const decisions: AnchorDecision[] = [];
     const awake: string[] = [];
@@ -203,13 +198,9 @@ const changesStatus = (decision: AnchorDecision | null): boolean => {
   return last !== undefined && last.status_after !== decision!.snapshot.facts.anchor.status;
 };
 
-async function formerPolicy(tx: Tx, studyId: string): Promise<Policy | null> {
-  const row = await tx('enrollment_policies')
-    .where({ study_id: studyId })
-    .orderBy('policy_version', 'desc')
-    .offset(1)
-    .first('policy');
-  return row ? policyOf(row.policy) : null;
+async function policyBefore(tx: Tx, studyId: string): Promise<Policy | null> {
+  const former = await formerPolicy(tx, studyId);
+  return former === undefined ? null : policyOf(former);
 }
 
 /**

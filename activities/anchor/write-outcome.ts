@@ -1,5 +1,5 @@
 import { manualEntryStatements } from '../../db/anchor/anchors.queries.js';
-import { inOneTrip } from '../../db/client/one-trip.js';
+import { queryAllAsPlanned } from '../../db/client/query.js';
 import {
   endOverrideRequest,
   insertApproverNotices,
@@ -29,7 +29,7 @@ export async function writeOutcome(
   if (overrideRequest) await writeRequest(tx, overrideRequest);
   const before = manualEntry ? manualEntryStatements(participant_id, manualEntry.replaces, manualEntry.entry) : [];
   if (decision) await writeDecisions(tx, audit, study_id, [decision], { before });
-  else if (before.length > 0) await inOneTrip(tx, before);
+  else if (before.length > 0) await queryAllAsPlanned(tx, before);
   if (approverNotice) await notifyApprovers(tx, snapshot, approverNotice);
 }
 

@@ -1,5 +1,5 @@
 import type { AuditTrail } from '../../db/audit/audit.js';
-import { inOneTrip } from '../../db/client/one-trip.js';
+import { queryAllAsPlanned } from '../../db/client/query.js';
 import type { Statement } from '../../db/client/one-trip.js';
 import { intoEvents } from '../../db/events/events.js';
 import type { DomainEvent } from '../../db/events/events.js';
@@ -51,23 +51,24 @@ export async function writeDecisions(
         generatedBy: decision.sender.actor_user_id ?? null,
       })),
   );
-  const recorded = () => recordStatements(audit, studyId, steps, schedules.versionIds);
+  const recorded = () => recordStatements(tx, audit, studyId, steps, schedules.versionIds);
   const first = [
     ...before,
     ...(anchors.length > 0 ? [writeAnchorsStatement(anchors)] : []),
     ...schedules.statements,
     ...(schedulesWritten ? [] : recorded()),
   ];
-  const written = first.length > 0 ? await inOneTrip(tx, first) : [];
+  const written = first.length > 0 ? await queryAllAsPlanned(tx, first) : [];
   if (anchors.length > 0) assertWritten(written[before.length]!, anchors);
   if (!schedulesWritten) return;
   schedulesWritten();
   const records = recorded();
-  if (records.length > 0) await inOneTrip(tx, records);
+  if (records.length > 0) await queryAllAsPlanned(tx, records);
 }
 
 /** History, decisions and events of these steps as statements; their audit records are recorded. */
 function recordStatements(
+  tx: Tx,
   audit: AuditTrail,
   studyId: string,
   steps: readonly Step[],
@@ -129,5 +130,5 @@ function recordStatements(
       });
     }
   }
-  return insertManyStatements([intoHistory(history), intoDecisions(decisions), intoEvents(events)]);
+  return insertManyStatements([intoHistory(history), intoDecisions(decisions), intoEvents(tx, events)]);
 }

@@ -8,7 +8,7 @@ import { allChains, verifyPart } from '../../db/audit/audit-verify.js';
 import type { CheckpointTrust } from '../../db/audit/audit-verify.js';
 import { noteVerification, recordsOf, verificationById } from '../../db/audit/audit-verifications.queries.js';
 import type { VerificationRow, VerificationState } from '../../db/audit/audit-verifications.queries.js';
-import { inScope, snapshotInScope } from '../../db/client/transaction.js';
+import { inScope, readInScope } from '../../db/client/transaction.js';
 import { checkpointFolder } from '../../settings.js';
 import type { Settings } from '../../settings.js';
 import type { AuditVerificationStart } from '../../workflows/contract.js';
@@ -53,7 +53,7 @@ export function createAuditActivities({ database, settings }: { database: Databa
     const [chain, ...others] = state.chains;
     const where = await outside(chain);
     const from = state.at ?? BEGIN;
-    const { at, report } = await snapshotInScope(database, '*', (tx) => verifyPart(tx, chain!, from, PART, where));
+    const { at, report } = await readInScope(database, '*', (tx) => verifyPart(tx, chain!, from, PART, where));
     row.rows_verified += at.rows - from.rows;
     if (!report) state.at = at;
     else {

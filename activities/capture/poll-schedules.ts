@@ -14,7 +14,7 @@ export interface PollDeps {
 }
 
 /** A poll that hangs would block all later ones. The first one of a large project reads everything. */
-const LONGEST_RUN = '6h';
+const MAX_RUN = '6h';
 const PREFIX = datacapturePollId('');
 
 /** Brings a study's poll to what its configuration says now: made, changed, or taken away. Safe to repeat. */
@@ -55,7 +55,7 @@ async function schedule({ client, taskQueue }: PollDeps, studyId: string, every:
       workflowId: datacapturePollId(studyId),
       taskQueue,
       args: [{ study_id: studyId }],
-      workflowExecutionTimeout: LONGEST_RUN,
+      workflowExecutionTimeout: MAX_RUN,
       ...workflowMetadata('poll of the capture system', studyId),
     },
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: Math.max(every, 10_000) },

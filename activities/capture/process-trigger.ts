@@ -47,7 +47,7 @@ import type { Tx } from '../../db/client/database.js';
 const leaseSeconds = ({ settings }: CaptureDeps) => 6 * settings.DATACAPTURE_TIMEOUT_SECONDS + 30;
 /** About what one trigger takes. */
 const EACH_MS = 150,
-  LONGEST_WAIT_MS = 5_000;
+  MAX_WAIT_MS = 5_000;
 
 /**
  * Carries out a trigger: take the record, read it in the capture system, write what it says of the participant, have
@@ -153,7 +153,7 @@ async function ignore(tx: Tx, event: WebhookEventRow): Promise<TriggerReport> {
  */
 async function stepBack(deps: CaptureDeps, event: WebhookEventRow): Promise<never> {
   const ahead = await readInScope(deps.database, event.study_id, (tx) => openTriggersBefore(tx, event));
-  throw recordBusy(Math.min(EACH_MS * Math.max(1, ahead), LONGEST_WAIT_MS) * (0.8 + Math.random() * 0.4));
+  throw recordBusy(Math.min(EACH_MS * Math.max(1, ahead), MAX_WAIT_MS) * (0.8 + Math.random() * 0.4));
 }
 
 interface Fetched {

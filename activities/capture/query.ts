@@ -15,7 +15,8 @@ import type {
   Instrument,
 } from '../../workflows/domain/capture/query.js';
 import type { CaptureClient, CaptureRow } from './client/client.js';
-import { openConnection } from './client/connection.js';
+import { openConnection, openTrial } from './client/connection.js';
+import { describe, isSet, text } from './client/project.js';
 import type { CaptureDeps } from './deps.js';
 import { readDictionary } from './client/dictionary.js';
 import { CaptureFailure } from './client/failure.js';
@@ -31,6 +32,8 @@ export async function queryCapture(deps: CaptureDeps, question: CaptureQuestion)
   // The caller is to hear of a capture system that is slow, not of a worker that did not answer.
   const until = performance.now() + QUERY_SECONDS * 1000;
   try {
+    if (question.kind === 'try-connection')
+      return { ok: true, connection: await describe(await openTrial(deps, question, { until })) };
     const { config, client } = await openConnection(deps, question.study_id, { until });
     switch (question.kind) {
       case 'test-connection': {
@@ -80,30 +83,6 @@ async function checkNames(
 }
 
 type Test = Extract<CaptureQuestion, { kind: 'test-connection' }>;
-
-const isSet = (value: unknown) => value === 1 || value === '1' || value === true;
-const text = (value: unknown) => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '');
-
-async function describe(client: CaptureClient): Promise<ConnectionReport> {
-  const project = await client.project();
-  const projectId = text(project['project_id']);
-  if (projectId === '') throw new CaptureFailure('invalid_response', 'The capture system did not say its project_id.');
-  return {
-    status: 'connected',
-    project_title: text(project['project_title']),
-    project_id: projectId,
-    is_longitudinal: isSet(project['is_longitudinal']),
-    record_count: await countRecords(client),
-  };
-}
-
-/** Records by their primary key, the first field of the dictionary: a longitudinal project has several rows of each. */
-async function countRecords(client: CaptureClient): Promise<number> {
-  const primaryKey = text((await readDictionary(client, { forms: [] })).rows[0]?.['field_name']);
-  if (primaryKey === '') throw new CaptureFailure('invalid_response', 'The capture system has an empty dictionary.');
-  const rows = await client.exportRecords({ fields: [primaryKey] });
-  return new Set(rows.map((row) => text(row[primaryKey]))).size;
-}
 
 async function storeTest(deps: CaptureDeps, question: Test, connection: ConnectionReport): Promise<void> {
   await inScope(deps.database, question.study_id, async ({ tx, audit }) => {

@@ -6,7 +6,7 @@ import type { Reading } from '../../workflows/domain/capture/reading.js';
 import { sortBy } from './client/sort-by.js';
 import type { TriggerNotice } from './notice.js';
 
-const LONGEST_CODE = 64;
+const MAX_CODE_LENGTH = 64;
 
 interface SiteFound {
   id?: string;
@@ -44,11 +44,11 @@ export class Sites {
       (group === null ? undefined : this.sites.find((site) => matchesGroup(site.site_code, group)));
     if (found) return { id: found.id };
     const wanted = code ?? group!;
-    if (!this.study.create_missing_sites || wanted.length > LONGEST_CODE) {
+    if (!this.study.create_missing_sites || wanted.length > MAX_CODE_LENGTH) {
       return {
         notice: {
           code: 'UNKNOWN_SITE',
-          message: `The study has no site for ${code === undefined ? 'the data access group' : 'the site code'} "${wanted.slice(0, LONGEST_CODE)}".`,
+          message: `The study has no site for ${code === undefined ? 'the data access group' : 'the site code'} "${wanted.slice(0, MAX_CODE_LENGTH)}".`,
         },
       };
     }

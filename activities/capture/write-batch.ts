@@ -1,5 +1,5 @@
 import { currentPolicyRow, notifyCoordinators } from '../../db/capture/captured-participants.queries.js';
-import { lockByExternalId } from '../../db/capture/captured-participants.queries.js';
+import { lockAnchorsOfRecords, lockByExternalId } from '../../db/capture/captured-participants.queries.js';
 import type { CapturedRow } from '../../db/capture/captured-participants.queries.js';
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
 import { releaseRecords, storeReadings } from '../../db/capture/datacapture-records.queries.js';
@@ -58,6 +58,11 @@ export async function writeBatch(work: WriteTransaction, batch: ReadBatch): Prom
     read.map(({ reading, reading_hash }) => ({ record: reading.record, reading_hash })),
   );
   const held = read.filter(({ reading }) => ours.has(reading.record));
+  await lockAnchorsOfRecords(
+    tx,
+    study_id,
+    held.filter(({ known }) => !known).map(({ reading }) => reading.record),
+  );
   const existing =
     held.length === 0
       ? new Map<string, CapturedRow>()

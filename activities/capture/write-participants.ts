@@ -17,7 +17,7 @@ import { Sites } from './sites.js';
 import { sortBy } from './client/sort-by.js';
 
 /** As long as `participants.external_id` is. */
-const LONGEST_RECORD = 200;
+const MAX_RECORD_LENGTH = 200;
 
 export interface CaptureOrigin {
   study_id: string;
@@ -38,7 +38,7 @@ export interface WrittenParticipant {
   dates: ChangedDates;
 }
 export type WriteResult = WrittenParticipant | TriggerRefused;
-interface Case {
+interface CapturedRecord {
   reading: Reading;
   columns: CapturedColumns;
   notices: TriggerNotice[];
@@ -71,8 +71,8 @@ export async function writeParticipants(
     { source: 'datacapture', ...origin.from },
   );
   const siteOf = await sites.ofAll(readings);
-  const fresh: Case[] = [],
-    known: (Case & { row: CapturedRow })[] = [];
+  const fresh: CapturedRecord[] = [],
+    known: (CapturedRecord & { row: CapturedRow })[] = [];
   for (const reading of readings) {
     const { enrollment_date: _fact, site_code: _code, ...columns } = reading.mapped.values;
     const site = siteOf.get(reading)!;
@@ -121,7 +121,7 @@ const codeTaken = () =>
 async function enroll(
   { tx, audit }: WriteTransaction,
   origin: CaptureOrigin,
-  cases: readonly Case[],
+  cases: readonly CapturedRecord[],
   results: Map<string, WriteResult>,
 ): Promise<void> {
   const rows: NewCaptured[] = [];
@@ -135,12 +135,12 @@ async function enroll(
           'The participant code (or the record id in its place) must have 1 to 64 characters without control characters.',
         ),
       );
-    } else if (reading.record.length > LONGEST_RECORD) {
+    } else if (reading.record.length > MAX_RECORD_LENGTH) {
       results.set(
         reading.record,
         new TriggerRefused(
           'RECORD_ID_TOO_LONG',
-          `A record id of more than ${LONGEST_RECORD} characters cannot be kept.`,
+          `A record id of more than ${MAX_RECORD_LENGTH} characters cannot be kept.`,
         ),
       );
     } else {
@@ -180,7 +180,7 @@ async function enroll(
 async function update(
   { tx, audit }: WriteTransaction,
   origin: CaptureOrigin,
-  cases: readonly (Case & { row: CapturedRow })[],
+  cases: readonly (CapturedRecord & { row: CapturedRow })[],
   results: Map<string, WriteResult>,
 ): Promise<void> {
   const forms = await captured.captureForms(

@@ -7,7 +7,7 @@ import { sendDelivery, leaseSeconds } from './attempt.js';
 import type { EventDeps } from './attempt.js';
 
 /** At once in hand: of all, and of one subscription, so that a slow subscriber holds up itself alone. */
-const MOST = 64,
+const CONCURRENCY = 64,
   EACH = 8;
 const POLL_MS = 250,
   IDLE_POLL_MS = 1_000,
@@ -54,7 +54,7 @@ export class EventDispatcher {
           const claimed = await this.claim();
           for (const delivery of claimed) this.take(delivery);
           // More may wait than was taken.
-          if (claimed.length > 0 && this.inHand.size < MOST) pause = 0;
+          if (claimed.length > 0 && this.inHand.size < CONCURRENCY) pause = 0;
         }
       } catch (fault) {
         this.deps.log.warn(
@@ -67,11 +67,16 @@ export class EventDispatcher {
   }
 
   private async claim(): Promise<ClaimedDelivery[]> {
-    if (this.inHand.size >= MOST) return [];
+    if (this.inHand.size >= CONCURRENCY) return [];
     const busy: Record<string, number> = {};
     for (const { subscription } of this.inHand.values()) busy[subscription] = (busy[subscription] ?? 0) + 1;
     return inScope(this.deps.database, '*', ({ tx }) =>
-      claimDeliveries(tx, { each: EACH, most: MOST - this.inHand.size, leaseSeconds: leaseSeconds(this.deps), busy }),
+      claimDeliveries(tx, {
+        each: EACH,
+        most: CONCURRENCY - this.inHand.size,
+        leaseSeconds: leaseSeconds(this.deps),
+        busy,
+      }),
     );
   }
 
@@ -94,7 +99,7 @@ export class EventDispatcher {
         this.inHand.delete(delivery.id);
         // The next of a subscription in order waits for this one; those of one whose hands were full wait for room, and
         // all where everybody's are. Waiting for the next look instead they would come at eight a look.
-        if (delivery.ordered || this.inHand.size === MOST - 1 || this.of(delivery.subscription_id) === EACH / 2)
+        if (delivery.ordered || this.inHand.size === CONCURRENCY - 1 || this.of(delivery.subscription_id) === EACH / 2)
           this.pause.wake();
       });
     this.inHand.set(delivery.id, { subscription: delivery.subscription_id, done });

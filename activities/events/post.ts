@@ -16,8 +16,8 @@ export interface PostLimits {
 }
 
 /** Of an answer's body nothing is needed: so much is read for the connection to be used again, then it is closed. */
-const MOST_BYTES = 64 * 1024;
-const LONGEST_RETRY_AFTER_SECONDS = 6 * 3600;
+const MAX_BYTES = 64 * 1024;
+const MAX_RETRY_AFTER_SECONDS = 6 * 3600;
 
 const PRIVATE = 'the url points to a private address, which ALLOW_PRIVATE_URLS forbids here';
 class Refused extends Error {}
@@ -69,7 +69,7 @@ export function postEvent(
         let size = 0;
         response.on('data', (chunk: Buffer) => {
           size += chunk.length;
-          if (size > MOST_BYTES) request.destroy();
+          if (size > MAX_BYTES) request.destroy();
         });
         response.on('end', () => clearTimeout(timer));
         response.on('error', () => clearTimeout(timer));
@@ -100,7 +100,7 @@ const wordsOf = (status: number): string =>
 function retryAfter(header: string | undefined): number | null {
   if (header === undefined) return null;
   const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - nowMs()) / 1000;
-  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS) : null;
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, MAX_RETRY_AFTER_SECONDS) : null;
 }
 
 /** The socket's own code says what happened; its message may name addresses inside somebody's network. */

@@ -20,13 +20,13 @@ export function signedHeaders(secrets: readonly string[], id: string, body: stri
   };
 }
 
-const LONGEST_SECONDS = 6 * 3600;
+const MAX_SECONDS = 6 * 3600;
 
 /**
  * How long to wait after so many failed attempts: doubled each time up to six hours, give or take a fifth, so that what
  * failed together does not come back together.
  */
 export function backOff(initialSeconds: number, attempts: number): number {
-  const plain = Math.min(initialSeconds * 2 ** Math.min(attempts, 30), LONGEST_SECONDS);
+  const plain = Math.min(initialSeconds * 2 ** Math.min(attempts, 30), MAX_SECONDS);
   return plain * (0.8 + randomInt(0, 4001) / 10_000);
 }

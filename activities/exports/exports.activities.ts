@@ -110,7 +110,6 @@ async function write(
       ]);
       return count;
     },
-    { snapshot: true },
   );
   return { rows, size: (await stat(path)).size, sha256: hash.digest('hex') };
 }

@@ -55,11 +55,11 @@ export async function postToGateway({ called, setting, url, id, key, body, gone 
   });
 }
 
-const LONGEST_RETRY_AFTER_SECONDS = 3600;
+const MAX_RETRY_AFTER_SECONDS = 3600;
 
 /** What Retry-After asks for, in seconds, by its number or date; undefined: nothing usable. */
 export function retryAfter(header: string | null): number | undefined {
   if (header === null) return undefined;
   const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - nowMs()) / 1000;
-  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS) : undefined;
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, MAX_RETRY_AFTER_SECONDS) : undefined;
 }

@@ -6,7 +6,7 @@ import { faceValues } from '../../workflows/domain/notifications/study-face.js';
 import { compose, linkWords, openWord, withSignature } from '../../workflows/domain/notifications/words.js';
 import type { LinkValues, StudyWords } from '../../workflows/domain/notifications/words.js';
 import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
-import { mailPage, paragraphs } from './html.js';
+import { textMail } from './mail.js';
 import { writeLink } from './link.js';
 import type { LinkSettings } from './link.js';
 import type { RateLimiter } from './rate-limiter.js';
@@ -15,35 +15,11 @@ import type { Channels, Message } from './provider.js';
 import { sendReminder } from './reminders/send-reminder.js';
 import { dailySummaryFor } from './summary/summary.activities.js';
 import { staffMessageText } from './texts.js';
-import type { NotificationKind, OverrideDetails } from './texts.js';
-import { execute, query } from '../../db/client/query.js';
+import type { NotificationKind } from './texts.js';
+import { noteOutcome, notificationToSend } from '../../db/notifications/notification-mail.queries.js';
+import type { NotificationToSend } from '../../db/notifications/notification-mail.queries.js';
 import type { Database } from '../../db/client/database.js';
 
-interface NotificationRow {
-  id: string;
-  kind: string;
-  channel: 'email' | 'sms' | 'push';
-  status: string;
-  study_id: string | null;
-  user_id: string | null;
-  study_code: string;
-  study_name: string;
-  site_code: string | null;
-  site_name: string | null;
-  /** `config.public_name`, `config.contact` and `config.notifications` of the study. */
-  public_name: unknown;
-  contact: unknown;
-  words: StudyWords | null;
-  /** Of whom it tells: the participant, or all who take part of those whom its caregiver cares for; null: nobody. */
-  participant_code: string | null;
-  participant_status: string | null;
-  caregiver_status: string | null;
-  preferred_language: string | null;
-  email: string | null;
-  phone: string | null;
-  override: OverrideDetails | null;
-  draft: { to: string; subject: string; body: string } | null;
-}
 type Written = Omit<Message, 'id' | 'to'>;
 /** A message that has become pointless, and what its notification says of it. */
 interface Stopped {
@@ -67,17 +43,10 @@ export interface SendDeps {
 export const sendNotification =
   (deps: SendDeps) =>
   async (id: string): Promise<void> => {
-    const row = await notification(deps.database, id);
+    const row = await inScope(deps.database, '*', ({ tx }) => notificationToSend(tx, id));
     if (!row || row.status !== 'pending') return;
     const settle = (status: 'sent' | 'failed' | 'cancelled' | 'suppressed', reason: string | null) =>
-      inScope(deps.database, '*', async ({ tx }) => {
-        await execute(
-          tx,
-          `update notifications set status = $1, attempts = attempts + 1, reason = $2, last_error = case when $3 = 'failed' then $4 else last_error end, draft = null,
-         sent_at = case when $5 = 'sent' then clock_timestamp() end where id = $6 and status = 'pending'`,
-          [status, reason, status, reason, status, id],
-        );
-      });
+      inScope(deps.database, '*', ({ tx }) => noteOutcome(tx, id, status, reason));
     await deps.pace?.jumpIn(row.channel);
     try {
       const stopped = await (row.kind === 'visit_reminder' || row.kind === 'visit_missed'
@@ -91,29 +60,7 @@ export const sendNotification =
     }
   };
 
-async function notification(database: Database, id: string): Promise<NotificationRow | undefined> {
-  return inScope(database, '*', async ({ tx }) => {
-    const rows = await query<NotificationRow>(
-      tx,
-      `select n.id, n.kind, n.channel, n.status, n.study_id, n.user_id, n.draft, s.study_code, s.study_name, w.site_codes as site_code, w.site_names as site_name, s.config -> 'public_name' as public_name, s.config -> 'contact' as contact, s.config -> 'notifications' as words,
-         w.codes as participant_code, p.status as participant_status, c.status as caregiver_status, coalesce(p.preferred_language, c.preferred_language) as preferred_language, coalesce(u.email, p.email, c.email) as email, coalesce(p.phone, c.phone) as phone,
-         case when o.id is not null then jsonb_build_object('previous', o.previous_enrollment_date, 'wanted', o.new_enrollment_date, 'expires', to_char(o.expires_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), 'override_request_id', o.id,
-           'asked_by', (select a.name from users a where a.id = o.requested_by_id), 'reason', o.reason,
-           'moving', coalesce((select jsonb_agg(jsonb_build_object('name', v->'name', 'from', v->'from', 'to', v->'to') order by v->>'from', v->>'name') from jsonb_array_elements(o.impact->'visits') v where v->>'action' = 'move'), '[]')) end as override
-       from notifications n left join studies s on s.id = n.study_id left join participants p on p.id = n.participant_id
-       left join users u on u.id = n.user_id left join caregivers c on c.id = n.caregiver_id left join override_requests o on o.id = n.subject_id
-       left join lateral (
-         select string_agg(x.participant_code, ', ' order by x.participant_code) as codes, string_agg(distinct t.site_code, ', ') as site_codes, string_agg(distinct t.name, ', ') as site_names
-         from participants x left join sites t on t.id = x.site_id
-         where x.id = any (case when n.caregiver_id is null then array[n.participant_id] else array(select k.participant_id from caregiver_participants k where k.caregiver_id = n.caregiver_id) end)
-           and (n.caregiver_id is null or x.status = 'enrolled')) w on true where n.id = $1`,
-      [id],
-    );
-    return rows[0];
-  });
-}
-
-async function sendOnce(deps: SendDeps, row: NotificationRow): Promise<Stopped | undefined> {
+async function sendOnce(deps: SendDeps, row: NotificationToSend): Promise<Stopped | undefined> {
   const provider = deps.channels[row.channel];
   if (!provider) throw new RefusedMessage(unconfigured[row.channel]);
   const to = row.draft?.to ?? (row.channel === 'sms' ? row.phone : row.email);
@@ -125,7 +72,7 @@ async function sendOnce(deps: SendDeps, row: NotificationRow): Promise<Stopped |
 }
 
 /** The words of a message, made for this one sending. */
-async function write({ database, links, pages }: SendDeps, row: NotificationRow): Promise<Written | Stopped> {
+async function write({ database, links, pages }: SendDeps, row: NotificationToSend): Promise<Written | Stopped> {
   if (row.draft) return { subject: row.draft.subject, text: row.draft.body };
   if (row.kind === 'daily_summary') {
     return (
@@ -154,8 +101,8 @@ async function write({ database, links, pages }: SendDeps, row: NotificationRow)
 }
 
 /** A message with a link to the portal, in its reader's language; a mail as HTML too. */
-function linkMessage(row: NotificationRow, link: { link: string; minutes: string; new_link_url: string }): Written {
-  const words = linkWords(row.channel, row.preferred_language, row.words ?? {});
+function linkMessage(row: NotificationToSend, link: { link: string; minutes: string; new_link_url: string }): Written {
+  const words = linkWords(row.channel, row.preferred_language, (row.words ?? {}) as StudyWords);
   const values: LinkValues = {
     ...link,
     ...faceValues(row, words.language),
@@ -172,7 +119,11 @@ function linkMessage(row: NotificationRow, link: { link: string; minutes: string
   }
   const { subject, body } = compose(withSignature(words, values), values);
   const button = { url: link.link, says: openWord(words.language) };
-  return { subject, text: `${body}\n`, html: mailPage(words.language, subject, paragraphs(body, button)) };
+  return {
+    subject,
+    text: `${body}\n`,
+    html: textMail({ language: words.language, title: subject, text: body, button }),
+  };
 }
 
 /**

@@ -1,19 +1,12 @@
+import type { OverrideDetails } from '../../db/notifications/notification-mail.queries.js';
 import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
-import { mailPage, paragraphs } from './html.js';
+import { isolated } from '../../workflows/domain/util/text-direction.js';
+import { textMail } from './mail.js';
 
 /** The words of each kind of message to staff. Codes and dates, never a participant's name. */
 export type NotificationKind = 'override_pending' | 'trigger_override_required';
 
 /** What an override request says of itself. Instants are written for people, in UTC. */
-export interface OverrideDetails {
-  override_request_id: string;
-  previous: string;
-  wanted: string;
-  expires: string;
-  asked_by: string;
-  reason: string | null;
-  moving: { name: string; from: string; to: string }[];
-}
 export interface StaffMessage {
   study: string;
   participant: string;
@@ -30,7 +23,7 @@ interface Written {
 }
 
 /** More visits than these are counted, not listed. */
-const MOST_LISTED = 20;
+const MAX_LISTED = 20;
 
 const days = (from: string, to: string): string => {
   const moved = Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000);
@@ -39,13 +32,13 @@ const days = (from: string, to: string): string => {
 
 function pending({ study, participant, override, pages }: StaffMessage): Written {
   const of = override!;
-  const listed = of.moving.slice(0, MOST_LISTED).map(({ name, from, to }) => `${name}: ${from} → ${to}`);
+  const listed = of.moving.slice(0, MAX_LISTED).map(({ name, from, to }) => `${isolated(name)}: ${from} → ${to}`);
   const more = of.moving.length - listed.length;
   return {
     subject: `[${study}] Approval required: enrollment date change`,
     text: [
       `Participant ${participant} of study ${study}: the enrollment date is to move from ${of.previous} to ${of.wanted} (${days(of.previous, of.wanted)}).`,
-      `Asked by ${of.asked_by}.\nReason: ${of.reason ?? 'none was given'}`,
+      `Asked by ${isolated(of.asked_by)}.\nReason: ${isolated(of.reason ?? 'none was given')}`,
       of.moving.length === 0
         ? 'No visit moves.'
         : ['Visits that move:', ...listed, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n'),
@@ -74,6 +67,7 @@ export function staffMessageText(
 ): { subject: string; text: string; html: string } {
   const words = texts[kind];
   if (!words) throw new Error(`no words for notifications of kind ${String(kind)}`);
-  const { subject, text, button } = words(message);
-  return { subject, text: `${text}\n`, html: mailPage('en', subject, paragraphs(text, button)) };
+  const { study, participant } = message;
+  const { subject, text, button } = words({ ...message, study: isolated(study), participant: isolated(participant) });
+  return { subject, text: `${text}\n`, html: textMail({ language: 'en', title: subject, text, button }) };
 }

@@ -4,7 +4,7 @@ import { keepUserLink, userLinkSent } from '../../db/identity/user-links.queries
 import type { LinkPurpose } from '../../db/identity/user-links.queries.js';
 import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
 import { inScope } from '../../db/client/transaction.js';
-import { mailPage, paragraphs } from './html.js';
+import { textMail } from './mail.js';
 import { RefusedMessage } from './provider.js';
 import type { Provider } from './provider.js';
 import type { Database } from '../../db/client/database.js';
@@ -63,7 +63,13 @@ export const sendUserLink =
       const url = page?.(token) ?? `${publicUrl.replace(/\/+$/, '')}/account/password?token=${token}`;
       const { subject, text } = words[link.purpose](url, minutes[link.purpose]);
       const button = { url, says: 'Choose a password' };
-      await mail.send({ id, to: link.email, subject, text, html: mailPage('en', subject, paragraphs(text, button)) });
+      await mail.send({
+        id,
+        to: link.email,
+        subject,
+        text,
+        html: textMail({ language: 'en', title: subject, text: text.trimEnd(), button }),
+      });
     } catch (fault) {
       if (!(fault instanceof RefusedMessage)) throw fault;
     }

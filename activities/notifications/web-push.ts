@@ -7,9 +7,9 @@ import { RefusedMessage, unconfigured } from './provider.js';
 import type { Provider } from './provider.js';
 
 /** A message about a visit is of no use much later. */
-const KEPT_SECONDS = 12 * 3600;
+const TTL_SECONDS = 12 * 3600;
 /** Push services take 4 KB, encrypted; a notification shows less than this. */
-const LONGEST = { title: 200, body: 800 };
+const MAX_LENGTHS = { title: 200, body: 800 };
 
 /**
  * Push messages to browsers: encrypted for the one browser (RFC 8291), signed as ours (RFC 8292), left with the push
@@ -32,11 +32,11 @@ export function webPush(
       const { endpoint, headers, body } = sealed(
         to,
         JSON.stringify({
-          title: subject.slice(0, LONGEST.title),
-          body: text.slice(0, LONGEST.body),
+          title: subject.slice(0, MAX_LENGTHS.title),
+          body: text.slice(0, MAX_LENGTHS.body),
           notification_id: id,
         }),
-        { vapidDetails, TTL: KEPT_SECONDS, topic: id.replaceAll('-', ''), contentEncoding: 'aes128gcm' },
+        { vapidDetails, TTL: TTL_SECONDS, topic: id.replaceAll('-', ''), contentEncoding: 'aes128gcm' },
       );
       const { status, retryAfterSeconds } = await postBytes(endpoint, headers, body, { allowPrivate });
       if (status >= 200 && status < 300) return;

@@ -1,14 +1,16 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { withAdvisoryLock } from '../../db/client/advisory-lock.js';
+import { overdueRequests } from '../../db/anchor/override-requests.queries.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
+import { waitingStarts } from '../../db/outbox/pending-work.queries.js';
+import { settledAfter } from '../../db/participants/enrolled.queries.js';
 import { requeueOverduePushes as wakeOverduePushes } from '../../db/capture/push-requests.queries.js';
 import { inScope } from '../../db/client/transaction.js';
 import { reconcilePolls } from '../capture/poll-schedules.js';
 import { restartLostWorkflows } from './restart-lost-workflows.js';
 import { deadlineIn } from '../../workflows/client.js';
 import { participantAnchorId, workflowTypes } from '../../workflows/contract.js';
-import { query } from '../../db/client/query.js';
 import type { Database } from '../../db/client/database.js';
 
 const BATCH = 1000;
@@ -42,19 +44,13 @@ export async function reconcileParticipants(
   let after = '00000000-0000-0000-0000-000000000000';
   for (;;) {
     const batch = await inScope(deps.database, '*', async ({ tx }) => {
-      const rows: { id: string; study_id: string; site_id: string | null }[] = await tx('participants')
-        .where({ status: 'enrolled' })
-        .where('id', '>', after)
-        .whereRaw(`created_at < clock_timestamp() - ? * interval '1 second'`, [settledSeconds])
-        .orderBy('id')
-        .limit(BATCH)
-        .select('id', 'study_id', 'site_id');
+      const rows = await settledAfter(tx, after, { limit: BATCH, seconds: settledSeconds });
       const missing = rows.filter((row) => !running.has(participantAnchorId(row.id)));
       // A start that waits for its turn is not lost.
-      const waiting: string[] = await tx('outbox')
-        .where({ topic: 'participant-start' })
-        .whereRaw('subject = any(?)', [missing.map((row) => row.id)])
-        .pluck('subject');
+      const waiting = await waitingStarts(
+        tx,
+        missing.map((row) => row.id),
+      );
       const lost = missing.filter((row) => !waiting.includes(row.id));
       await putOutbox(
         tx,
@@ -79,14 +75,7 @@ export async function reconcileParticipants(
  */
 export async function requeueOverdue(database: Database, overdueSeconds = OVERDUE_SECONDS): Promise<number> {
   return inScope(database, '*', async ({ tx }) => {
-    const rows = await query<{ participant_id: string; study_id: string }>(
-      tx,
-      `select o.participant_id, o.study_id from override_requests o
-       where o.status = 'pending' and least(o.expires_at, case when o.reminded_at is null then o.remind_at end) < clock_timestamp() - $1 * interval '1 second'
-         and not exists (select from outbox x where x.subject = o.participant_id::text)`,
-      [overdueSeconds],
-    );
-    const overdue = rows;
+    const overdue = await overdueRequests(tx, overdueSeconds);
     await putOutbox(
       tx,
       overdue.map((row) => ({ topic: 'participant-start', studyId: row.study_id, subject: row.participant_id })),

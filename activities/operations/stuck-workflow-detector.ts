@@ -18,7 +18,7 @@ const SAID = 'TemporalReportedProblems';
 const PROBLEMS = `${SAID} IN ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')`;
 const TIMED_OUT = 'TimedOut';
 /** As many are kept of those that Temporal names. */
-const MOST = 1_000;
+const MAX_WORKFLOWS = 1_000;
 /** A task that a worker took along when it died is given again: its second attempt is no sign of anything. */
 const ATTEMPTS = 3;
 /**
@@ -26,7 +26,7 @@ const ATTEMPTS = 3;
  */
 const PAGE = 300;
 const AGAIN = 200;
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 /** How far back the event of the last failure lies: after it stand messages that came since. */
 const EVENTS = 50;
 const CALL_MS = 5_000;
@@ -119,7 +119,7 @@ export class StuckWorkflowDetector {
   }
 
   private async marked(): Promise<FailingWorkflow[]> {
-    const { runs } = await this.list(` AND ${PROBLEMS}`, MOST, new Uint8Array());
+    const { runs } = await this.list(` AND ${PROBLEMS}`, MAX_WORKFLOWS, new Uint8Array());
     return runs.map(({ said, ...run }) => ({
       ...run,
       problem: said.includes('category=WorkflowTaskTimedOut')
@@ -141,10 +141,10 @@ export class StuckWorkflowDetector {
     ];
     const failing: FailingWorkflow[] = [],
       looked: string[] = [];
-    for (let from = 0; from < runs.length && !this.stopped; from += AT_ONCE) {
+    for (let from = 0; from < runs.length && !this.stopped; from += CONCURRENCY) {
       const problems = await Promise.all(
         runs
-          .slice(from, from + AT_ONCE)
+          .slice(from, from + CONCURRENCY)
           .map(async (run) => ({ run, problem: await this.problemOf(run, before.has(run.run_id)) })),
       );
       for (const { run, problem } of problems) {

@@ -1,24 +1,15 @@
-import type { OutboxTopic } from '../../db/outbox/outbox.js';
-import { prepared } from '../../db/client/prepared.js';
-import { inScope, writeInScope } from '../../db/client/transaction.js';
+import {
+  claimNotifications,
+  claimWorkflowMessages,
+  dropSuperseded,
+  postponeMessages,
+} from '../../db/outbox/claims.queries.js';
+import type { OutboxRow } from '../../db/outbox/claims.queries.js';
+import { inScope } from '../../db/client/transaction.js';
 import type { LoadMonitor } from '../util/load-monitor.js';
 import type { Database } from '../../db/client/database.js';
 import type { Tx } from '../../db/client/database.js';
 
-export interface OutboxRow {
-  id: number;
-  topic: OutboxTopic;
-  study_id: string | null;
-  subject: string;
-  payload: Record<string, unknown>;
-  attempts: number;
-}
-
-/**
- * A message that is taken belongs to its relay for so long, and longer as long as that renews it (`lane.ts`). What a
- * relay held that died, or an answer that a dying database did not give any more, is due again after that.
- */
-export const LEASE_SECONDS = 10;
 const POLL_MS = 1000;
 /**
  * Triggers that came within the last second and are not taken up yet: so many are a burst that is faster than the work.
@@ -48,52 +39,6 @@ const COALESCE_MS = 250;
 
 export const kindOf = ({ payload }: OutboxRow): string => String(payload.kind ?? 'policy');
 
-/** Topics that are messages to persons (the condition of the index outbox_messages, too). */
-const NOTIFICATION_TOPICS = `('notification', 'user-link')`;
-
-/**
- * A queue is counted when it is empty and long when it matters, and the planner goes by the count: what may be planned
- * as a loop over all of it for each of its rows one day is planned so, and one look takes half a minute. So nothing
- * here is joined: the rows come in their order, each is looked up by its subject (within, for which there is one index
- * alone) until there are enough, and what was found is written by its key. Of one subject only the oldest is taken: its
- * messages keep their order.
- */
-const LEASE_DUE = `update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1 where o.id = any (array(select id from due))
-         returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`;
-const CLAIM_NOTIFICATIONS = `
-with due as materialized (
-  select d.id from outbox d where d.available_at <= clock_timestamp() and d.topic in ${NOTIFICATION_TOPICS} order by d.available_at, d.id limit $2 for update skip locked)
-${LEASE_DUE}`;
-/** Each row bears how many triggers have come just now; where nothing is due there is one row, without an id. */
-const CLAIM_WORKFLOW_MESSAGES = `
-with fresh as materialized (
-  select count(*)::integer as fresh from (select from outbox where topic = 'trigger' and attempts = 0 and available_at > statement_timestamp() - interval '1 second' limit $3) f
-),
-due as materialized (
-  select c.id from (
-    select d.id, d.subject from outbox d where d.available_at <= clock_timestamp() and not d.patient and d.topic not in ${NOTIFICATION_TOPICS}
-      and (d.topic <> 'trigger' or (select fresh from fresh) < $3 or d.created_at < clock_timestamp() - $4 * interval '1 second')
-    order by d.id offset 0 for update skip locked
-  ) c
-  where not exists (select from (select e.id, e.patient from outbox e where e.subject = c.subject offset 0) e where e.id < c.id and not e.patient)
-  limit $2
-),
-taken as (
-  ${LEASE_DUE}
-)
-select fresh.fresh, taken.* from fresh left join taken on true`;
-const CLAIM_LOW_PRIORITY = `
-with changes as materialized (
-  select d.id from outbox d where d.patient and d.topic <> 'participant-start' and d.available_at <= clock_timestamp() order by d.available_at, d.id limit $2 for update skip locked
-),
-starts as materialized (
-  select d.id from outbox d where d.patient and d.topic = 'participant-start' and d.available_at <= clock_timestamp() order by d.available_at, d.id
-  limit $2 - (select count(*) from changes) for update skip locked
-),
-due as materialized (select id from changes union all select id from starts)
-${LEASE_DUE}`;
-type Found = (OutboxRow | { id: null }) & { fresh: number };
-
 /** What a lane of the relay takes its messages from. */
 export interface OutboxClaimer {
   /** Leases at most so many that are due, in the order in which they were written. */
@@ -111,13 +56,7 @@ export class NotificationClaimer implements OutboxClaimer {
   constructor(private readonly database: Database) {}
 
   async claim(most: number): Promise<OutboxRow[]> {
-    const [rows] = await writeInScope(
-      this.database,
-      '*',
-      [{ sql: CLAIM_NOTIFICATIONS, values: [LEASE_SECONDS, most] }],
-      'queue',
-    );
-    return rows as OutboxRow[];
+    return claimNotifications(this.database, most);
   }
 
   pause(): number {
@@ -159,21 +98,15 @@ export class WorkflowClaimer implements OutboxClaimer {
    */
   async claim(most: number): Promise<OutboxRow[]> {
     this.lookAgain = false;
-    const due = {
-      sql: CLAIM_WORKFLOW_MESSAGES,
-      values: [LEASE_SECONDS, most, BURST_TRIGGERS, MAX_BURST_DELAY_SECONDS],
-    };
     const now = performance.now();
     const asking = now >= this.patientAt ? this.patientMost : 0;
-    const [found, patient = []] = (await writeInScope(
-      this.database,
-      '*',
-      asking > 0 ? [due, { sql: CLAIM_LOW_PRIORITY, values: [LEASE_SECONDS, asking] }] : [due],
-      'queue',
-    )) as [Found[], OutboxRow[]?];
-    const fresh = found[0]!.fresh;
+    const { rows, fresh, patient } = await claimWorkflowMessages(this.database, {
+      most,
+      lowPriority: asking,
+      burst: BURST_TRIGGERS,
+      maxDelaySeconds: MAX_BURST_DELAY_SECONDS,
+    });
     this.holding = fresh >= BURST_TRIGGERS;
-    const rows = found.flatMap(({ fresh: _fresh, ...row }) => (row.id === null ? [] : (row as OutboxRow)));
     this.notePace(rows, fresh);
     if (asking > 0) this.notePatient(patient, asking, now);
     return [...(await this.merge(rows)), ...patient].sort((a, b) => a.id - b.id);
@@ -214,24 +147,21 @@ export class WorkflowClaimer implements OutboxClaimer {
   }
 
   private async mergeIn(tx: Tx, claimed: readonly OutboxRow[], changes: readonly OutboxRow[]): Promise<OutboxRow[]> {
-    const dropped = await prepared<{ id: number }>(
+    const dropped = await dropSuperseded(
       tx,
-      `delete from outbox d where d.subject = any($1) and d.topic = 'study-changed' and d.payload->>'kind' <> 'policy'
-         and exists (select from outbox n where n.subject = d.subject and n.topic = d.topic and n.payload->>'kind' = d.payload->>'kind' and n.id > d.id)
-       returning d.id`,
-      [changes.map(({ subject }) => subject)],
+      changes.map(({ subject }) => subject),
     );
-    const left = changes.filter((row) => !dropped.some(({ id }) => id === row.id));
+    const left = changes.filter((row) => !dropped.includes(row.id));
     const now = performance.now();
     const early = left.filter(
       (row) => now - (this.changes.get(`${row.subject} ${kindOf(row)}`) ?? -COALESCE_MS) < COALESCE_MS,
     );
     if (early.length > 0) {
       this.settledAt = now + COALESCE_MS;
-      await prepared(
+      await postponeMessages(
         tx,
-        `update outbox set available_at = clock_timestamp() + $1 * interval '1 millisecond', attempts = attempts - 1 where id = any($2)`,
-        [COALESCE_MS, early.map(({ id }) => id)],
+        early.map(({ id }) => id),
+        COALESCE_MS,
       );
     }
     const taken = left.filter((row) => !early.includes(row));

@@ -1,14 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import type { Logger } from 'pino';
+import { Listener } from '../../db/client/listener.js';
 import { OUTBOX_CHANNEL } from '../../db/outbox/outbox.js';
 import { NotificationClaimer, WorkflowClaimer } from './claimer.js';
 import { RelayQueue } from './queue.js';
 import type { MessageHandler } from './queue.js';
 import type { LoadMonitor } from '../util/load-monitor.js';
 import type { Database } from '../../db/client/database.js';
-
-const RECONNECT_MS = 1000;
 
 /**
  * Brings committed messages to Temporal and to the mail server. It is woken by a notification and polls besides; a
@@ -17,14 +14,14 @@ const RECONNECT_MS = 1000;
  * workflow waiting.
  */
 export class OutboxRelay {
-  private stopping = false;
   private readonly lanes: RelayQueue[];
-  private listener: pg.Client | undefined;
+  private readonly listener: Listener;
 
   constructor(
     private readonly deps: {
       database: Database;
       listenUrl: string;
+      appPassword?: string | undefined;
       deliver: MessageHandler;
       log: Logger;
       traffic: LoadMonitor;
@@ -34,47 +31,30 @@ export class OutboxRelay {
       new RelayQueue(deps, new WorkflowClaimer(deps.database, deps.traffic)),
       new RelayQueue(deps, new NotificationClaimer(deps.database)),
     ];
+    // Without its connection the poll alone carries on.
+    this.listener = new Listener({
+      url: deps.listenUrl,
+      appPassword: deps.appPassword,
+      channel: OUTBOX_CHANNEL,
+      name: 'relay-listen',
+      heard: () => {
+        for (const lane of this.lanes) lane.nudge();
+      },
+      fault: (code) => {
+        deps.log.debug({ fault: code }, 'relay: cannot listen');
+      },
+    });
   }
 
   start(): void {
     for (const lane of this.lanes) lane.start();
-    void this.listen();
+    this.listener.start();
   }
 
   /** Answers when what was under way is delivered or given back. */
   async stop(): Promise<void> {
-    this.stopping = true;
     const ended = this.lanes.map((lane) => lane.stop());
-    await this.listener
-      ?.end()
-      .catch((fault: Error) => this.deps.log.debug({ fault: fault.message }, 'relay: listener closed'));
+    await this.listener.stop();
     await Promise.all(ended);
-  }
-
-  /** Keeps a listening connection; without it the poll alone carries on. */
-  private async listen(): Promise<void> {
-    while (!this.stopping) {
-      const client = new pg.Client({
-        connectionString: this.deps.listenUrl,
-        application_name: 'relay-listen',
-        keepAlive: true,
-      });
-      const gone = new Promise<void>((resolve) => {
-        client.on('error', () => resolve());
-        client.on('end', () => resolve());
-      });
-      try {
-        await client.connect();
-        this.listener = client;
-        client.on('notification', () => {
-          for (const lane of this.lanes) lane.nudge();
-        });
-        await client.query(`listen ${OUTBOX_CHANNEL}`);
-        await gone;
-      } catch (fault) {
-        this.deps.log.debug({ fault: (fault as { code?: string }).code ?? 'fault' }, 'relay: cannot listen yet');
-      }
-      if (!this.stopping) await sleep(RECONNECT_MS);
-    }
   }
 }

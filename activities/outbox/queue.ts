@@ -1,10 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { prepared } from '../../db/client/prepared.js';
+import {
+  LEASE_SECONDS,
+  deleteDelivered,
+  noteUndelivered,
+  postponeMessages,
+  renewLeases,
+} from '../../db/outbox/claims.queries.js';
+import type { OutboxRow } from '../../db/outbox/claims.queries.js';
 import { WakeableTimer } from '../util/wakeable-timer.js';
-import type { OutboxClaimer, OutboxRow } from './claimer.js';
-import { LEASE_SECONDS } from './claimer.js';
-import { execute } from '../../db/client/query.js';
+import type { OutboxClaimer } from './claimer.js';
 import type { Database } from '../../db/client/database.js';
 
 /**
@@ -134,10 +139,9 @@ export class RelayQueue {
     if (held.length === 0) return;
     const until = leasedFromNow();
     try {
-      await execute(
+      await renewLeases(
         this.deps.database,
-        `update outbox set available_at = clock_timestamp() + $1 * interval '1 second' where id = any($2)`,
-        [LEASE_SECONDS, held.map(({ message }) => message.id)],
+        held.map(({ message }) => message.id),
       );
       for (const taken of held) taken.until = until;
     } catch (fault) {
@@ -149,10 +153,10 @@ export class RelayQueue {
   private async giveBack(left: readonly Taken[]): Promise<void> {
     if (left.length === 0) return;
     try {
-      await execute(
+      await postponeMessages(
         this.deps.database,
-        `update outbox set available_at = clock_timestamp(), attempts = attempts - 1 where id = any($1)`,
-        [left.map(({ message }) => message.id)],
+        left.map(({ message }) => message.id),
+        0,
       );
     } catch (fault) {
       // They are due again when their lease ends.
@@ -165,7 +169,7 @@ export class RelayQueue {
     const { message } = taken;
     try {
       await this.deps.deliver(message);
-      await prepared(database, 'delete from outbox where id = $1', [message.id]);
+      await deleteDelivered(database, message.id);
     } catch (fault) {
       taken.settled = true;
       const wait = Math.min(0.5 * 2 ** Math.min(message.attempts, 8), 60);
@@ -173,12 +177,7 @@ export class RelayQueue {
         { topic: message.topic, outbox: message.id, attempts: message.attempts, fault: codeOf(fault) },
         `relay: not delivered, again in ${wait} s`,
       );
-      await database('outbox')
-        .where({ id: message.id })
-        .update({
-          available_at: database.raw(`clock_timestamp() + ? * interval '1 second'`, [wait]),
-          last_error: codeOf(fault).slice(0, 500),
-        })
+      await noteUndelivered(database, message.id, wait, codeOf(fault))
         // The database is away: the message is due again when its lease ends.
         .catch((away: unknown) => log.warn({ outbox: message.id, fault: codeOf(away) }, 'relay: the database is away'));
     }

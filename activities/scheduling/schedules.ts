@@ -15,7 +15,7 @@ export interface PeriodicJob {
 /** Temporal takes no shorter interval. */
 const SHORTEST_SECONDS = 1;
 /** A run that hangs would block all later ones: the policy skips a run while one is open. */
-const LONGEST_RUN = '30m';
+const MAX_RUN = '30m';
 /** Of a job of a certain hour: an outage over that hour does not cost the day. */
 const DAILY_CATCHUP_MS = 12 * 3_600_000;
 
@@ -50,7 +50,7 @@ export async function ensureSchedule(client: Client, job: PeriodicJob): Promise<
       workflowId: job.id,
       taskQueue: job.taskQueue,
       args: [],
-      workflowExecutionTimeout: LONGEST_RUN,
+      workflowExecutionTimeout: MAX_RUN,
       ...workflowMetadata(job.id.replaceAll('_', ' '), null),
     },
     // A run does everything that is due: after an outage one is enough, and none of the hours that were missed is made

@@ -18,7 +18,7 @@ const HEARTBEAT_MS = 5_000;
 const NOTE_MS = 1_000;
 
 /** Simulations of one worker go one after the other: each takes a whole core. */
-class Turns {
+class ConcurrencyLimiter {
   private last: Promise<unknown> = Promise.resolve();
   take<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.last.then(work, work);
@@ -35,7 +35,7 @@ class Turns {
  * inputs.
  */
 export function createSimulationActivities({ database }: { database: Database }) {
-  const turns = new Turns();
+  const turns = new ConcurrencyLimiter();
   return {
     /** Computes a simulation from its stored inputs and stores the result. Changes nothing else of the study. */
     async runSimulation({ simulation_id, study_id }: StudySimulationStart): Promise<void> {

@@ -8,6 +8,7 @@ import type { AnchorResponse } from '../../db/anchor/anchors.queries.js';
 import { addressWithDetails } from '../../db/participants/message-details.queries.js';
 import type { MessageDetails } from '../../db/participants/message-details.queries.js';
 import { readFacts } from '../../db/participants/facts.queries.js';
+import type { FactRow } from '../../db/participants/facts.queries.js';
 import { readScheduleInputs } from '../../db/scheduling/schedules.queries.js';
 import { hashOf, visitKey } from '../../db/audit/hashing.js';
 import { judgeOverride, overrideRefusalCode } from '../../workflows/domain/anchor/decide.js';
@@ -127,15 +128,19 @@ export function getAnchorOrThrow(anchor: AnchorResponse | undefined): AnchorResp
   return anchor;
 }
 
-/** What an override to `date` would do, and the hash that an override or an approval can echo. Changes nothing. */
+/**
+ * What an override to `date` would do, and the hash that an override or an approval can echo. Changes nothing.
+ * @param known the facts of the participant, where the caller has read them
+ */
 export async function previewOverride(
   tx: Tx,
   participantId: string,
   date: string,
   regenerate: boolean,
   actorId: string,
+  known?: FactRow,
 ): Promise<Impact & { preview_hash: string }> {
-  const [row] = await readFacts(tx, [participantId]);
+  const row = known ?? (await readFacts(tx, [participantId]))[0];
   if (!row) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   const policy = policyOf(row.policy);
   const facts = factsOf(row, policy);

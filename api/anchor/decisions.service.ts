@@ -22,7 +22,7 @@ export interface DecisionView extends Pick<DecisionRow, 'imported' | 'imported_b
 
 /** What was known, by whose rule, and what came of it (decisions, section 5, "As-of"). @throws 404 */
 export async function decisionBehind(tx: Tx, participantId: string, historyId: string): Promise<DecisionView> {
-  const { sealed_hash: _sealed, ...row } = await existing(tx, participantId, historyId);
+  const { sealed_hash: _sealed, ...row } = await getDecisionOrThrow(tx, participantId, historyId);
   return { ...row, policy: policyOf(row.policy) };
 }
 
@@ -37,7 +37,7 @@ export interface Rederivation {
  * chain has sealed: then nothing that follows from it proves anything. @throws 404
  */
 export async function deriveAgain(tx: Tx, participantId: string, historyId: string): Promise<Rederivation> {
-  const row = await existing(tx, participantId, historyId);
+  const row = await getDecisionOrThrow(tx, participantId, historyId);
   const again = rederive({
     policy: policyOf(row.policy),
     facts: row.facts as Facts,
@@ -52,7 +52,7 @@ export async function deriveAgain(tx: Tx, participantId: string, historyId: stri
   return { same: differences.length === 0, decision: again.decision, differences };
 }
 
-async function existing(tx: Tx, participantId: string, historyId: string): Promise<DecisionRow> {
+async function getDecisionOrThrow(tx: Tx, participantId: string, historyId: string): Promise<DecisionRow> {
   const row = await readDecision(tx, participantId, historyId);
   if (!row) throw problem('NOT_FOUND', { detail: 'There is no such entry in the history of this anchor.' });
   return row;

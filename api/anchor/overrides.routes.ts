@@ -33,7 +33,7 @@ const decide = (decision: 'approve' | 'deny') =>
     tag: 'Anchor date',
     summary: decision === 'approve' ? 'Approve an override' : 'Deny an override',
     access: auditedRefusals(approver, 'override_decision_refused'),
-    description: `Who asked cannot decide (403 SELF_APPROVAL); what is no longer pending is 409. A denial needs a reason. A refused decision is an audit record. ${asksAgain}`,
+    description: `${decision === 'approve' ? 'The requested date is applied at once, and visits are planned by it.' : 'The date stays as it is. A denial needs a reason.'} Who asked cannot decide (403 SELF_APPROVAL); what is no longer pending is 409. A refused decision is an audit record. ${asksAgain}`,
     headers: Reauthentication,
     body: input(decision === 'approve' ? 'OverrideApprove' : 'OverrideDeny', {
       reason: Type.Optional(nullable(text(2000))),
@@ -154,7 +154,8 @@ export const overrideRoutes = [
     summary: 'List pending override requests across studies, oldest first',
     access: inStudy(),
     transaction: 'read',
-    description: 'Narrowed by a study context, as every list.',
+    description:
+      'What waits for an approver in all studies that the caller sees, with the effect on each visit. A study context narrows the list.',
     query: Type.Object({
       ...paging,
       study_id: Type.Optional(Uuid),

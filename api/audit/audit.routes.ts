@@ -158,7 +158,7 @@ export const auditRoutes = [
     operationId: 'exportAudit',
     summary: 'Export audit records and checkpoints as NDJSON',
     description:
-      'Without study_id every chain. `npm run audit:verify-export -- export.ndjson --key public.pem` checks it with nothing else.',
+      'Each record and checkpoint on a line of its own, as it was sealed; without `study_id` those of every chain. `npm run audit:verify-export -- export.ndjson --key public.pem` checks the file without the service.',
     query: ofStudy,
     responses: { 200: response(undefined, { mediaTypes: ['application/x-ndjson'] }) },
     handle: async ({ services, actor, context, studyId }) =>

@@ -19,7 +19,7 @@ import {
   listCheckpoints,
 } from '../../db/audit/audit-checkpoints.queries.js';
 import type { StoredCheckpoint } from '../../db/audit/audit-checkpoints.queries.js';
-import { inScope, readInScope, snapshotInScope, withFileLimits } from '../../db/client/transaction.js';
+import { inScope, readInScope, withFileLimits } from '../../db/client/transaction.js';
 import { checkpointFolder } from '../../settings.js';
 import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
@@ -69,7 +69,7 @@ export async function checkpoints(tx: Tx, chain: string | undefined, at: { skip:
  */
 export async function verify(services: Dependencies, studyId: string | undefined) {
   const where = await outside(services, studyId);
-  return snapshotInScope(services.database, '*', async (tx) => {
+  return readInScope(services.database, '*', async (tx) => {
     await withFileLimits(tx);
     return verdict(tx, studyId, where);
   });
@@ -153,7 +153,9 @@ export async function inclusionProof(
   const [chain, seq] = place(named, studyId);
   const record = await recordBySeq(tx, chain, seq);
   if (!record) throw problem('NOT_FOUND', { detail: 'There is no such audit record.' });
-  const checkpoint = checkpointId ? await existing(tx, checkpointId) : await checkpointCovering(tx, chain, seq);
+  const checkpoint = checkpointId
+    ? await getCheckpointOrThrow(tx, checkpointId)
+    : await checkpointCovering(tx, chain, seq);
   if (!checkpoint) throw problem('NOT_CHECKPOINTED');
   if (checkpoint.chain !== chain || checkpoint.rows < seq)
     throw problem('NOT_CHECKPOINTED', { detail: 'That checkpoint does not cover the record.' });
@@ -170,7 +172,7 @@ export async function inclusionProof(
  * that have no such order
  */
 export async function consistencyProof(tx: Tx, id: string, fromId: string) {
-  const [to, from] = [await existing(tx, id), await existing(tx, fromId)];
+  const [to, from] = [await getCheckpointOrThrow(tx, id), await getCheckpointOrThrow(tx, fromId)];
   if (to.chain !== from.chain || from.rows > to.rows)
     throw problem('RULE_VIOLATED', { detail: 'from must be an earlier checkpoint of the same chain.' });
   const path = consistencyPath(await leavesOf(tx, to.chain, to.rows), from.rows);
@@ -212,7 +214,7 @@ const leavesOf = async (tx: Tx, chain: string, size: number): Promise<Leaves> =>
 /** A checkpoint with all that its signature covers. */
 const whole = (checkpoint: StoredCheckpoint) => ({ id: checkpoint.id, ...statedOnly(checkpoint) });
 
-async function existing(tx: Tx, id: string): Promise<StoredCheckpoint> {
+async function getCheckpointOrThrow(tx: Tx, id: string): Promise<StoredCheckpoint> {
   const found = await checkpointById(tx, id);
   if (!found) throw problem('NOT_FOUND', { detail: 'There is no such checkpoint.' });
   return found;

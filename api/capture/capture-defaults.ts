@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import { ConfigPatch } from './datacapture.schemas.js';
 import { check } from '../http/validation/validation.js';
+import { configValue } from '../../db/studies/study-config.queries.js';
 import type { Tx } from '../../db/client/database.js';
 
 /**
@@ -21,12 +22,9 @@ const FIELDS = [
  * @throws 422
  */
 export async function captureDefaults(tx: Tx, studyId: string): Promise<Static<typeof ConfigPatch>> {
-  const row = (await tx('studies')
-    .where({ id: studyId })
-    .first(tx.raw('config->? as defaults', [CAPTURE_DEFAULTS]))) as
-    { defaults: Record<string, unknown> | null } | undefined;
+  const kept = (await configValue(tx, studyId, CAPTURE_DEFAULTS)) as Record<string, unknown> | null;
   const defaults = Object.fromEntries(
-    FIELDS.flatMap((name) => (row?.defaults?.[name] === undefined ? [] : [[name, row.defaults[name]]])),
+    FIELDS.flatMap((name) => (kept?.[name] === undefined ? [] : [[name, kept[name]]])),
   );
   check(ConfigPatch, defaults, 'body');
   return defaults;

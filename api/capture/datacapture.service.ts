@@ -26,6 +26,7 @@ import { withPresentEvents } from './capture-events.js';
 import { changedOrigin } from './capture-origin.js';
 import { askCapture, askCaptureOrRefuse, askingFor } from './capture-query.service.js';
 import { mergeMappings } from './capture-mapping.service.js';
+import { namesIn, refuseUnknownNames } from './unknown-names.service.js';
 import { requireOutgoingUrl } from '../http/outgoing-urls.js';
 import type { ConfigChangeRequest, Saving, ConfigWarning } from './config-change.js';
 import type { Tx } from '../../db/client/database.js';
@@ -227,49 +228,6 @@ async function recordChange(
       },
     ]);
   }
-}
-
-const NAMES = [
-  'enrollment_instrument',
-  'enrollment_event',
-  'participant_field_mapping',
-  'event_battery_mapping',
-  'data_field_mapping',
-] as const;
-const namesIn = (change: ConfigChangeRequest) => NAMES.some((name) => change[name] !== undefined);
-
-/**
- * Strict saving: asks before anything is written. The stored connection is asked, since a token is never sent to the
- * worker; who changes both saves the connection first.
- */
-async function refuseUnknownNames(saving: Saving, change: ConfigChangeRequest): Promise<void> {
-  if (!namesIn(change) && typeof change.project_id !== 'string') return;
-  const stored = await readInScope(saving.services.database, saving.studyId, (tx) => findConfig(tx, saving.studyId));
-  if (!stored || change.api_url !== undefined || change.api_token !== undefined) {
-    throw problemOf(
-      400,
-      'SAVE_CONNECTION_FIRST',
-      'A strict check asks the stored connection: save api_url and api_token first, then the mapping.',
-    );
-  }
-  const { merged, faults } = mergeMappings(stored, {
-    ...(change.participant_field_mapping && { participant_field_mapping: change.participant_field_mapping }),
-    ...(change.event_battery_mapping && { event_battery_mapping: change.event_battery_mapping }),
-    ...(change.data_field_mapping && { data_field_mapping: change.data_field_mapping }),
-  });
-  if (faults.length > 0) return; // named, all of them, when the values are made
-  const proposed: Record<string, unknown> = { ...merged };
-  for (const name of ['project_id', 'enrollment_instrument', 'enrollment_event'] as const)
-    if (change[name] !== undefined) proposed[name] = change[name]?.trim() ?? null;
-  const { warnings = [] } = await askCaptureOrRefuse(saving.services, {
-    kind: 'check-mapping',
-    study_id: saving.studyId,
-    proposed,
-  });
-  if (warnings.length > 0)
-    throw problemOf(400, 'UNKNOWN_NAMES', 'The mapping names what the capture system does not have.', {
-      errors: warnings,
-    });
 }
 
 /**

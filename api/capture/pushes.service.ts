@@ -4,7 +4,7 @@ import type { Page } from '../../db/client/paging.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import { getSessionOrThrow } from '../assessment/sessions/sessions.service.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import type { Tx } from '../../db/client/database.js';
 
 /** A session's push and its attempts. @throws 404 */

@@ -13,7 +13,7 @@ import { problem, problemOf } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import { assertAllowed } from '../http/middleware/rate-limit.js';
 import type { Dependencies } from '../dependencies.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import { assertAllowedAddress } from './triggers/allowed-addresses.js';
 import { parseTrigger } from './triggers/trigger-body.js';
 import { hasValidSignature } from './triggers/trigger-signature.js';

@@ -23,6 +23,15 @@ import { todayRoutes } from './today/today.routes.js';
 import { visitRoutes } from './today/visit.routes.js';
 import { policyPages } from './studies/policy.routes.js';
 import { studyPages } from './studies/studies.routes.js';
+import { memberPages } from './studies/members/members.routes.js';
+import { sitePages } from './studies/sites/sites.routes.js';
+import { eventPages } from './studies/events/events.routes.js';
+import { batteryPages } from './studies/batteries/batteries.routes.js';
+import { modulePages } from './studies/batteries/modules.routes.js';
+import { messagePages } from './studies/messages/messages.routes.js';
+import { newStudyPages } from './studies/new/new-study.routes.js';
+import { connectionPages } from './capture/connection.routes.js';
+import { mappingEditPages } from './capture/mapping-edit.routes.js';
 import { windowPages } from './studies/windows.routes.js';
 
 /** An address of the console at which there is nothing gets a page that says so. */
@@ -67,5 +76,14 @@ export const consoleRoutes: readonly Route[] = [
   ...studyPages,
   ...policyPages,
   ...windowPages,
+  ...memberPages,
+  ...sitePages,
+  ...eventPages,
+  ...batteryPages,
+  ...modulePages,
+  ...messagePages,
+  ...newStudyPages,
+  ...connectionPages,
+  ...mappingEditPages,
   ...nothingAt,
 ];

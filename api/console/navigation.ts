@@ -7,6 +7,8 @@ import type { Words } from './words/words.js';
 export interface NavigationEntry {
   path: string;
   label: (words: Words) => string;
+  /** Pages that belong to it and do not lie below it. */
+  also?: RegExp;
   /** Who sees it; not set: everybody. */
   roles?: readonly Role[];
   /** How many wait there, within what the caller may see. */
@@ -15,14 +17,28 @@ export interface NavigationEntry {
 
 /** The menu, in its order. A page adds itself here, in one line. */
 export const navigation: readonly NavigationEntry[] = [
-  { path: '/console/inbox', label: (words) => words.navigation.inbox, count: inboxCount },
-  { path: '/console/today', label: (words) => words.navigation.today },
-  { path: '/console/participants', label: (words) => words.participants.title },
-  { path: '/console/studies', label: (words) => words.studies.title },
+  {
+    path: '/console/inbox',
+    label: (words) => words.navigation.inbox,
+    also: /^\/console\/approvals\//,
+    count: inboxCount,
+  },
+  { path: '/console/today', label: (words) => words.navigation.today, also: /^\/console\/visits\// },
+  {
+    path: '/console/participants',
+    label: (words) => words.participants.title,
+    also: /^\/console\/(?:enroll|studies\/[^/]+\/(?:enroll|imports?))(?:\/|$)/,
+  },
+  { path: '/console/studies', label: (words) => words.studies.title, also: /^\/console\/capture\// },
   { path: '/console/audit', label: (words) => words.navigation.audit, roles: ['admin'] },
   { path: '/console/reports', label: (words) => words.navigation.reports },
   { path: '/console/users', label: (words) => words.navigation.users, roles: ['admin'] },
 ];
+
+/** The entry that a page belongs to. One that claims the page comes before one that it lies below. */
+export const entryOf = (page: string): NavigationEntry | undefined =>
+  navigation.find(({ also }) => also?.test(page)) ??
+  navigation.find(({ path }) => page === path || page.startsWith(`${path}/`));
 
 /** The entries that a role sees. */
 export const navigationFor = (role: Role): NavigationEntry[] =>

@@ -1,28 +1,70 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { laterEvents } from '../../db/events/events.queries.js';
-import type { EventPosition } from '../../db/events/events.queries.js';
+import { Listener } from '../../db/client/listener.js';
 import { readInScope } from '../../db/client/transaction.js';
+import { lastEvents, rightsMarks } from '../../db/events/events.queries.js';
+import type { EventPosition } from '../../db/events/events.queries.js';
+import { EVENTS_CHANNEL } from '../../db/outbox/outbox.js';
 import { problem } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
 
-/** Each look is one indexed query in each process: no process has to know of what another one has committed. */
+/** While nobody would tell of an event, and while one that was told of may wait for a transaction begun before it. */
 const LOOK_MS = 400;
+/** So long an event may have to wait for others before each look is one that was asked for. */
+const LOOKS_AFTER_MS = 3_000;
+/** Else, and for whether the callers still may see what they follow. */
+const IDLE_LOOK_MS = 3_000;
 /** Streams of one user in a process; each keeps a connection and a place here. */
 export const MAX_STREAMS = 5;
 
-interface Waiting {
+/** Whose stream it is. */
+export interface Follower {
+  userId: string;
+  login?: string | undefined;
   studyId: string;
+}
+/** What ended a wait: the study's last event; that the caller's rights may have changed; its time. */
+export type Woken = { last: EventPosition } | 'look' | 'late';
+
+interface Waiting {
+  follower: Follower;
   place: EventPosition;
-  wake: (last: EventPosition | undefined) => void;
+  wake: (by: Woken) => void;
 }
 
-/** Looks for new events for all streams of a process at once, for as long as there are any. */
+/**
+ * Looks for new events for all streams of a process at once, for as long as there are any: when a commit tells of them,
+ * or every now and then where no connection listens. What a look asks the database does not grow with the streams.
+ */
 export class EventReader {
   private readonly waiting = new Set<Waiting>();
   private readonly streams = new Map<string, number>();
+  private readonly marks = new WeakMap<Follower, string>();
+  private readonly listener: Listener;
   private looking = false;
+  private toldAt = -Infinity;
+  private lookedAt = -Infinity;
+  private rightsAt = -Infinity;
+  private awake: () => void = () => undefined;
 
-  constructor(private readonly services: Dependencies) {}
+  constructor(private readonly services: Dependencies) {
+    this.listener = new Listener({
+      url: services.settings.DATABASE_URL!,
+      appPassword: services.settings.DATABASE_APP_PASSWORD,
+      channel: EVENTS_CHANNEL,
+      name: 'events-listen',
+      heard: () => {
+        this.toldAt = performance.now();
+        this.awake();
+      },
+      fault: (code) => {
+        services.log.debug({ fault: code }, 'event streams: cannot listen');
+      },
+    });
+    this.listener.start();
+    services.draining.addEventListener('abort', () => {
+      this.awake();
+      void this.listener.stop();
+    });
+  }
 
   /**
    * Takes one of a user's places. @returns gives it back
@@ -48,20 +90,22 @@ export class EventReader {
 
   /**
    * Waits for an event after a place, for so long, or until the stream's client has gone.
-   * @returns the study's last event; undefined: none came
+   * @param follower the same object for as long as the stream is open
    */
-  next(studyId: string, place: EventPosition, ms: number, gone: AbortSignal): Promise<EventPosition | undefined> {
-    if (gone.aborted) return Promise.resolve(undefined);
+  next(follower: Follower, place: EventPosition, ms: number, gone: AbortSignal): Promise<Woken> {
+    if (gone.aborted) return Promise.resolve('late');
     return new Promise((resolve) => {
-      const leave = () => entry.wake(undefined);
+      const leave = () => {
+        entry.wake('late');
+      };
       const entry: Waiting = {
-        studyId,
+        follower,
         place,
-        wake: (last) => {
+        wake: (by) => {
           clearTimeout(late);
           gone.removeEventListener('abort', leave);
           this.waiting.delete(entry);
-          resolve(last);
+          resolve(by);
         },
       };
       const late = setTimeout(leave, ms);
@@ -72,30 +116,76 @@ export class EventReader {
   }
 
   private async look(): Promise<void> {
-    const { database, draining, log } = this.services;
+    const { draining, log } = this.services;
     this.looking = true;
     while (this.waiting.size > 0) {
-      await sleep(LOOK_MS, undefined, { signal: draining }).catch(ignoreAbort);
+      await this.pause();
       const asked = [...this.waiting];
       if (draining.aborted) {
-        for (const { wake } of asked) wake(undefined);
+        for (const { wake } of asked) wake('late');
         break;
       }
       try {
-        for (const { index, place } of await readInScope(database, '*', (tx) => laterEvents(tx, asked)))
-          asked[index]!.wake(place);
+        await this.lookFor(asked);
       } catch (fault) {
-        // Each stream looks for itself before long, and says what it meets.
         log.debug({ fault: (fault as { code?: string }).code ?? 'fault' }, 'event streams: cannot look');
+        // Each stream looks for itself, and says what it meets.
+        for (const { wake } of asked) wake('look');
       }
     }
     this.looking = false;
   }
+
+  private async lookFor(asked: readonly Waiting[]): Promise<void> {
+    const now = performance.now();
+    const askRights = now - this.rightsAt >= IDLE_LOOK_MS;
+    if (askRights) this.rightsAt = now;
+    const studies = [...new Set(asked.map(({ follower }) => follower.studyId))];
+    const { events, marks } = await readInScope(this.services.database, '*', async (tx) => ({
+      events: await lastEvents(tx, studies),
+      marks: askRights
+        ? await rightsMarks(
+            tx,
+            asked.map(({ follower }) => follower),
+          )
+        : [],
+    }));
+    const last = new Map(events.map(({ study_id, place }) => [study_id, place]));
+    for (const [i, { follower, place, wake }] of asked.entries()) {
+      const mark = marks[i];
+      const before = this.marks.get(follower);
+      if (mark !== undefined) this.marks.set(follower, mark);
+      const found = last.get(follower.studyId);
+      // The first mark may be of rights that changed since the stream looked itself.
+      if (mark !== undefined && mark !== before) wake('look');
+      else if (found && isAfter(found, place)) wake({ last: found });
+    }
+  }
+
+  /** Until somebody tells of an event, or for as long as it is right to wait without. */
+  private pause(): Promise<void> {
+    const since = performance.now() - this.toldAt;
+    if (since < LOOK_MS && this.toldAt > this.lookedAt) {
+      this.lookedAt = performance.now();
+      return Promise.resolve();
+    }
+    const wait = this.listener.listening && since > LOOKS_AFTER_MS ? IDLE_LOOK_MS : LOOK_MS;
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.awake = () => undefined;
+        this.lookedAt = performance.now();
+        resolve();
+      };
+      const timer = setTimeout(end, wait);
+      this.awake = end;
+    });
+  }
 }
 
-function ignoreAbort(fault: Error): void {
-  if (fault.name !== 'AbortError') throw fault;
-}
+/** Whether a place comes after another one in the order of commits. */
+export const isAfter = (a: EventPosition, b: EventPosition): boolean =>
+  BigInt(a.tx) === BigInt(b.tx) ? Number(a.seq) > Number(b.seq) : BigInt(a.tx) > BigInt(b.tx);
 
 const readers = new WeakMap<Dependencies, EventReader>();
 

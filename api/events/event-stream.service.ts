@@ -7,11 +7,9 @@ import type { Access } from '../http/access.js';
 import { toProblem } from '../http/to-problem.js';
 import { invalid } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
-import { eventReader } from './event-reader.service.js';
+import { eventReader, isAfter } from './event-reader.service.js';
 import type { Tx } from '../../db/client/database.js';
 
-/** A stream in which nothing happens looks whether its caller may still see it. */
-const RIGHTS_MS = 3_000;
 const HEARTBEAT_MS = 15_000;
 const BATCH = 200;
 /** After how long a client that lost its stream comes back. */
@@ -21,6 +19,8 @@ export interface Followed {
   services: Dependencies;
   access: Access;
   caller: Caller & { studyId: string };
+  /** Of the logins that were good when it was opened. */
+  epoch: number;
   filter: EventFilter;
   start: EventPosition;
   /** The client has gone. */
@@ -39,23 +39,23 @@ export async function resumePosition(tx: Tx, studyId: string, lastEventId: strin
 }
 
 /**
- * A study's events as server-sent events, in the order of their commits, for as long as the caller may see them: the
- * rights are read anew with the events, and every few seconds. It ends when they are gone and when the process drains; a client comes back
- * with Last-Event-ID, to whichever process.
+ * A study's events as server-sent events, in the order of their commits, for as long as the caller may see them and the
+ * login lasts: the rights are read anew with the events, and soon after they change. It ends when they are gone and when
+ * the process drains; a client comes back with Last-Event-ID, to whichever process.
  */
 export async function* eventStream({
   services,
   access,
   caller,
+  epoch,
   filter,
   start,
   gone,
 }: Followed): AsyncGenerator<string> {
   const { database, draining, log } = services;
-  const enter = (row: CallerRow | undefined) => authorizeUser(access, row, caller.studyId);
+  const enter = (row: CallerRow | undefined) => authorizeUser(access, row, caller.studyId, epoch);
   let place = start;
   let last: EventPosition | undefined;
-  let quietSince = performance.now();
   yield `retry: ${RETRY_MS}\n\n`;
   while (!draining.aborted && !gone.aborted) {
     let found: Awaited<ReturnType<typeof eventsAfter>>;
@@ -73,18 +73,15 @@ export async function* eventStream({
       yield `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
       place = at;
     }
-    if (found.length > 0) quietSince = performance.now();
-    else if (performance.now() - quietSince > HEARTBEAT_MS) {
-      quietSince = performance.now();
-      // A comment: keeps proxies from closing the connection, and lets us notice that the client is gone.
-      yield ': still here\n\n';
-    }
     if (found.length === BATCH) continue;
     // All events up to the one that the reader saw have been looked through, also those that the filter leaves out.
     if (last && isAfter(last, place)) place = last;
-    last = await eventReader(services).next(caller.studyId, place, RIGHTS_MS, gone);
+    for (;;) {
+      const woken = await eventReader(services).next(caller, place, HEARTBEAT_MS, gone);
+      last = typeof woken === 'object' ? woken.last : undefined;
+      if (woken !== 'late' || draining.aborted || gone.aborted) break;
+      // A comment: keeps proxies from closing the connection, and lets us notice that the client is gone.
+      yield ': still here\n\n';
+    }
   }
 }
-
-const isAfter = (a: EventPosition, b: EventPosition): boolean =>
-  BigInt(a.tx) === BigInt(b.tx) ? Number(a.seq) > Number(b.seq) : BigInt(a.tx) > BigInt(b.tx);

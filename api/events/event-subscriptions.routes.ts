@@ -136,7 +136,8 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
     summary: 'List deliveries of a subscription, newest first',
     access: read,
     transaction: 'read',
-    description: '`status=failed` lists what was given up.',
+    description:
+      'Each event that was sent, with its attempts and the last answer. `status=failed` lists what was given up.',
     query: Type.Object({
       ...paging,
       sort: sorting('created_at'),

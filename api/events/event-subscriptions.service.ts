@@ -20,7 +20,7 @@ import type { EventSubscriptionChange, NewEventSubscription } from './events.sch
 import { seal } from '../secrets.js';
 import type { Dependencies } from '../dependencies.js';
 import { requireOutgoingUrl } from '../http/outgoing-urls.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import type { Tx } from '../../db/client/database.js';
 
 interface SubscriptionChange extends RequestScope {

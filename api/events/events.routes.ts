@@ -43,7 +43,7 @@ export const eventRoutes = [
     transaction: 'read',
     description: `What is emitted, and what stands in \`data\`: see \`webhooks\` of this document. Who is assigned to sites sees the events of their participants.
 
-With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on and then as they come: \`id\` and \`event\` are the event’s id and type, \`data\` the event. \`Last-Event-ID\` (or \`last_event_id\` in the query) goes on after that event, at any API process; instead of a bearer token \`ticket\` opens it; \`skip\`, \`limit\` and \`sort\` mean nothing there. A user follows 5 streams at a time; one more is 429. The stream ends, with an event \`end\` that says why, when the caller may no longer see the study.`,
+With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on and then as they come: \`id\` and \`event\` are the event’s id and type, \`data\` the event. \`Last-Event-ID\` (or \`last_event_id\` in the query) goes on after that event, at any API process; instead of a bearer token \`ticket\` opens it; \`skip\`, \`limit\` and \`sort\` mean nothing there. A user follows 5 streams at a time; one more is 429. The stream ends, with an event \`end\` that says why, when the caller may no longer see the study, or the login was ended.`,
     query: Type.Object({
       ...paging,
       sort: sorting('occurred_at'),
@@ -62,7 +62,7 @@ With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on
       ),
     }),
     responses: { 200: response(listOf(Event), { mediaTypes: [STREAM] }) },
-    handle: async ({ tx, services, actor, params, query, headers, signal }) => {
+    handle: async ({ tx, services, actor, credential, params, query, headers, signal }) => {
       const filter = {
         type: query.type,
         participantId: query.participant_id,
@@ -84,7 +84,8 @@ With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on
       const stream = eventStream({
         services,
         access: may,
-        caller: { userId: actor.id, studyId: params.study_id, ...(site && { siteId: site }) },
+        caller: { userId: actor.id, login: credential?.sid, studyId: params.study_id, ...(site && { siteId: site }) },
+        epoch: actor.session_epoch,
         filter,
         start,
         gone: signal,

@@ -15,7 +15,7 @@ export const fullStudyRoutes = [
     access: exporters,
     responses: { 200: StudyDocument },
     description:
-      'Of one moment, streamed; versions and history with it, secrets not. POST /api/studies/import/full takes it. The audit records in it are to be read: a chain is not loaded into another.',
+      'Everything of the study at one moment, streamed: versions and history too, secrets not. `POST /api/studies/import/full` loads it. The audit records in it are to be read: a chain is not loaded into another.',
     handle: ({ services, actor, context, studyId, params }) =>
       exportFullStudy({ services, actor, context, studyId, siteId: undefined }, params.study_id),
   }),
@@ -33,13 +33,20 @@ export const fullStudyRoutes = [
       'The document is the body, or the part `file` of a form, up to MAX_UPLOAD_BYTES; the target is said by query, header, a part of the form, or a key beside or within the document.',
     query: StudyTarget,
     responses: { 201: StudyLoaded, 403: undefined },
-    handle: async ({ tx, audit, actor, context, services, raw, parts, query, studyId }) =>
+    handle: async ({ tx, audit, actor, context, services, raw, parts, query, studyId, signal }) =>
       created(
-        await importFullStudy({ tx, audit, actor, context, services }, raw, {
-          study_id: studyId ?? parts.study_id,
-          study_code: query.study_code ?? parts.study_code,
-          study_name: query.study_name ?? parts.study_name,
-        }),
+        await importFullStudy(
+          { tx, audit, actor, context, services },
+          {
+            bytes: raw,
+            named: {
+              study_id: studyId ?? parts.study_id,
+              study_code: query.study_code ?? parts.study_code,
+              study_name: query.study_name ?? parts.study_name,
+            },
+            gone: signal,
+          },
+        ),
       ),
   }),
 ];

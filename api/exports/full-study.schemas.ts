@@ -1,5 +1,5 @@
 import { Code, IsoDate, Json, Type, Uuid, nullable, text, record, Remark, Rows } from '../http/common.schemas.js';
-import { FORMAT } from '../../db/exports/full-study/document.js';
+import { FORMAT } from '../../db/exports/full-study/format.js';
 
 /** Rows stand in it as they do in their tables; what a table does not take, the database refuses. */
 export const StudyDocument = record('StudyDocument', {

@@ -1,38 +1,32 @@
-import { createHash } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { auditSigner } from '../../db/audit/audit-signing.js';
 import type { AuditSigner } from '../../db/audit/audit-signing.js';
 import { nowIso } from '../../db/client/clock.js';
-import { isOwnDocument } from '../../db/exports/full-study/claims.js';
-import { contentHash } from '../../db/exports/full-study/content.js';
-import { FORMAT, FORMAT_VERSION, writeStudyDocument } from '../../db/exports/full-study/document.js';
-import type { StudyDocument } from '../../db/exports/full-study/document.js';
-import { ForeignReference } from '../../db/exports/full-study/ids.js';
-import { UnreadableDate, loadStudy, studyIsEmpty } from '../../db/exports/full-study/load.js';
-import { storedDocument } from '../../db/exports/full-study/stored.js';
-import { STUDY_COLUMNS, ofTarget, studyTables } from '../../db/exports/full-study/tables.js';
+import { writeStudyDocument } from '../../db/exports/full-study/document.js';
+import { askedIn, startLoaded, studyIsEmpty } from '../../db/exports/full-study/target.js';
 import { tokenPlace } from '../../db/capture/datacapture-configs.queries.js';
 import { IMPORT_ACTION, sealsOf } from '../../db/anchor/decisions.queries.js';
 import { updateStudy } from '../../db/studies/studies.queries.js';
 import { writeAsCaller, readAsCaller } from '../../db/client/request.js';
 import type { Caller } from '../../db/client/request.js';
+import { withKeepAlive } from '../../db/client/keep-alive.js';
 import { withFileLimits } from '../../db/client/transaction.js';
 import { authorizeUser, exporters } from '../http/access.js';
-import { parseJson } from '../http/body/json.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import { reply } from '../http/route.js';
 import type { Reply } from '../http/route.js';
-import { StudyDocument as DocumentSchema } from './full-study.schemas.js';
 import { seal } from '../secrets.js';
 import type { Dependencies } from '../dependencies.js';
-import { check } from '../http/validation/validation.js';
 import type { ExportOptions } from './exports.service.js';
 import { attachment, safeName } from '../http/conventions/file-names.js';
 import { acceptPolicy } from '../studies/policy.service.js';
 import { streamed } from './streamed.js';
+import { withDocument } from './full-study/in-thread.js';
+import type { DocumentThread } from './full-study/in-thread.js';
+import type { ImportTarget } from './full-study/opened.js';
 import { createStudy, getStudyOrThrow } from '../studies/studies.service.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 
 /** Everything of a study as one JSON document, streamed; told in the study's audit before it begins. @throws 404 */
 export async function exportFullStudy({ services, actor, context }: ExportOptions, studyId: string): Promise<Reply> {
@@ -58,8 +52,7 @@ export async function exportFullStudy({ services, actor, context }: ExportOption
         await withFileLimits(tx);
         return writeStudyDocument(tx, studyId, nowIso(), sink, signerOf(services));
       },
-      { snapshot: true },
-    ),
+      ),
   );
   return reply(200, body, {
     'Content-Type': 'application/json; charset=utf-8',
@@ -76,12 +69,6 @@ const NOT_VERIFIED = {
   message: 'The document does not bear this service’s signature: the signatures of its forms are shown as not verified',
 };
 
-export interface ImportTarget {
-  study_id?: string | undefined;
-  study_code?: string | undefined;
-  study_name?: string | undefined;
-}
-const KEYS = ['study_id', 'study_code', 'study_name'] as const;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
@@ -91,20 +78,22 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
  */
 export async function importFullStudy(
   change: RequestScope & { services: Dependencies },
-  bytes: Buffer,
-  named: ImportTarget,
+  sent: { bytes: Buffer; named: ImportTarget; gone: AbortSignal },
 ) {
+  const signer = signerOf(change.services);
+  const key = signer && { keyId: signer.keyId, publicKey: signer.publicKey };
+  return withKeepAlive(change.tx, () => withDocument({ ...sent, key }, (document) => importOpened(change, document)));
+}
+
+async function importOpened(change: RequestScope & { services: Dependencies }, document: DocumentThread) {
   const { tx, audit, actor, context, services } = change;
-  const { document, target } = opened(bytes, named);
+  const { study, ...opened } = await document.open();
   const policy = acceptPolicy(
-    (document.study.config as Record<string, unknown> | null)?.enrollment_date_policy ?? {},
+    (study.config as Record<string, unknown> | null | undefined)?.enrollment_date_policy ?? {},
     'in study',
   );
-  const studyId = await targetStudy(change, target);
-  const { study } = document;
-  const fields = Object.fromEntries(
-    STUDY_COLUMNS.filter((name) => !ofTarget.has(name) && study[name] !== undefined).map((name) => [name, study[name]]),
-  );
+  const studyId = await targetStudy(change, opened.target);
+  const { datacapture_enabled: captured, ...fields } = study;
   await updateStudy(tx, studyId, {
     ...fields,
     datacapture_enabled: false,
@@ -114,22 +103,14 @@ export async function importFullStudy(
     webhook_enabled: false,
     webhook_secret_encrypted: null,
     sync_status: 'pending',
-    api_token_encrypted:
-      (document.tables.datacapture_configs ?? []).length > 0 ? seal(services, '', tokenPlace(studyId)) : null,
+    api_token_encrypted: opened.hasDatacapture ? seal(services, '', tokenPlace(studyId)) : null,
   };
-  const importing = { userId: actor.id, verified: isOwnDocument(bytes, document.manifest, signerOf(services)) };
-  const { loaded, unknownBatteries } = await loadStudy(tx, studyId, document, { datacapture, importing }).catch(
-    (fault: unknown) => {
-      if (fault instanceof UnreadableDate)
-        throw problem('VALIDATION_FAILED', {
-          detail: fault.message,
-          errors: [{ path: fault.path, code: 'FORMAT', message: fault.message }],
-        });
-      throw fault instanceof ForeignReference
-        ? problem('FILE_UNREADABLE', { detail: `The document is not whole: ${fault.message}.`, cause: fault })
-        : fault;
-    },
-  );
+  const { loaded, unknownBatteries } = await document.load(askedIn(tx), {
+    studyId,
+    userId: actor.id,
+    datacapture,
+  });
+  await startLoaded(tx, studyId);
   const rows = Object.values(loaded).reduce((sum, n) => sum + n, 0);
   audit.record({
     ...auditActor(actor, context),
@@ -139,23 +120,21 @@ export async function importFullStudy(
     resource_id: studyId,
     metadata: {
       rows,
-      sha256: createHash('sha256').update(bytes).digest('hex'),
-      format_version: document.format_version,
-      signed_by_this_service: importing.verified,
+      sha256: opened.sha256,
+      format_version: opened.format_version,
+      signed_by_this_service: opened.verified,
     },
   });
   await sealDecisions(change, studyId);
   const { study_code, study_name } = await getStudyOrThrow(tx, studyId);
+  await writeStudyDocument(tx, studyId, nowIso(), document.stored());
   return {
     study_id: studyId,
     study_code,
     study_name,
     rows: loaded,
-    content_sha256: contentHash(await storedDocument(tx, studyId, nowIso())),
-    warnings: [
-      ...(importing.verified ? [] : [NOT_VERIFIED]),
-      ...warningsOf(study.datacapture_enabled === true, loaded, unknownBatteries),
-    ],
+    content_sha256: await document.contentHash(),
+    warnings: [...(opened.verified ? [] : [NOT_VERIFIED]), ...warningsOf(captured === true, loaded, unknownBatteries)],
   };
 }
 
@@ -241,38 +220,3 @@ const required = (names: readonly string[], sentence: string) =>
     detail: `${names.join(', ')} ${sentence}`,
     errors: names.map((path) => ({ path, code: 'REQUIRED', message: `${path} ${sentence}` })),
   });
-
-/**
- * The document, and where it is to go: said beside it, in its own top level, or around it as `{study_id, document}`.
- */
-function opened(bytes: Buffer, named: ImportTarget): { document: StudyDocument; target: ImportTarget } {
-  const given = parseJson(bytes);
-  const outer = (typeof given === 'object' && given !== null ? given : {}) as Record<string, unknown>;
-  const inner = (typeof outer.document === 'object' && outer.document !== null ? outer.document : outer) as Record<
-    string,
-    unknown
-  >;
-  if (inner.format !== FORMAT)
-    throw problem('FILE_UNREADABLE', { detail: `This is not a full export of a study: format is not ${FORMAT}.` });
-  if (inner.format_version !== FORMAT_VERSION)
-    throw problem('FILE_UNREADABLE', {
-      detail: `The document has format_version ${String(inner.format_version)}; ${FORMAT_VERSION} is read here.`,
-    });
-  check(DocumentSchema, inner, 'body');
-  const document = inner as unknown as StudyDocument;
-  const strange = Object.keys(document.tables).find((name) => !studyTables.some((table) => table.name === name));
-  if (strange !== undefined)
-    throw problem('FILE_UNREADABLE', {
-      detail: `The document has a table that is not known here: ${strange.slice(0, 60)}.`,
-    });
-  const target: ImportTarget = {};
-  for (const key of KEYS) {
-    const said = [named[key], outer[key], inner[key]].filter(
-      (value): value is string => typeof value === 'string' && value !== '',
-    );
-    if (new Set(said.map((value) => (key === 'study_id' ? value.toLowerCase() : value))).size > 1)
-      throw problem('CONTEXT_CONFLICT', { detail: `${key} is given twice, and not the same.` });
-    if (said[0] !== undefined) target[key] = said[0];
-  }
-  return { document, target };
-}

@@ -16,7 +16,7 @@ import { attachment, safeName } from '../http/conventions/file-names.js';
 import type { ExportOptions } from './exports.service.js';
 import { streamed } from './streamed.js';
 import { getStudyOrThrow } from '../studies/studies.service.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 
 /** Where codes of ours are from, for who has no address of us. */
 const SYSTEM = 'urn:research-assessment:platform';
@@ -46,8 +46,7 @@ export async function exportOdm({ services, actor, context, siteId }: ExportOpti
         await withFileLimits(tx);
         return writeOdm(tx, studyId, nowIso(), sink);
       },
-      { snapshot: true },
-    ),
+      ),
   );
   return reply(200, body, {
     'Content-Type': 'application/xml; charset=utf-8',

@@ -4,7 +4,7 @@ import { serializeError } from '../http/middleware/request-logger.js';
 import type { Dependencies } from '../dependencies.js';
 
 /** Each holds a connection to the database for as long as its reader takes. */
-const MOST = 6;
+const MAX_STREAMS = 6;
 /** A reader that takes nothing for so long has gone without a word. */
 const STALL_MS = 60_000;
 let running = 0;
@@ -15,7 +15,7 @@ let running = 0;
  * @throws 503 when as many bodies as may be are on their way already
  */
 export function streamed({ log }: Dependencies, sink: PassThrough, produce: () => Promise<unknown>): Readable {
-  if (running >= MOST)
+  if (running >= MAX_STREAMS)
     throw problem('UNAVAILABLE', {
       detail: 'Too many exports are being written: try again, or have it written in the background.',
       headers: { 'Retry-After': '5' },

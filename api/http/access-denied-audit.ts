@@ -1,3 +1,4 @@
+import { studyExists } from '../../db/studies/study-config.queries.js';
 import { inScope } from '../../db/client/transaction.js';
 import type { Problem } from './errors.js';
 import type { Route } from './route.js';
@@ -40,7 +41,7 @@ export async function auditRefusal(
 ): Promise<void> {
   if (![401, 403, 404].includes(fault.status) || studyId === undefined) return;
   await inScope(database, '*', async ({ tx, audit }) => {
-    if (!(await tx('studies').where({ id: studyId }).first('id'))) return;
+    if (!(await studyExists(tx, studyId))) return;
     audit.record({
       study_id: studyId,
       user_id: userId!,

@@ -105,6 +105,21 @@ export const input = <P extends TProperties>(name: string, properties: P): TObje
 export const extended = <B extends TProperties, P extends TProperties>(name: string, base: TObject<B>, more: P) =>
   Type.Object({ ...base.properties, ...more }, { $id: name, 'x-shown': { allOf: [base, Type.Object(more)] } });
 
+/**
+ * Records that one field tells apart: in the contract a `oneOf` with a `discriminator`, as generated clients can read it.
+ * @param branches each a record with a name, by the word that the field has in it
+ */
+export function toldApartBy<const B extends Record<string, TSchema>>(name: string, field: string, branches: B) {
+  const named = Object.entries(branches) as [string, TSchema & { $id?: string }][];
+  const mapping = Object.fromEntries(named.map(([word, { $id }]) => [word, `#/components/schemas/${$id}`]));
+  const alternatives = named.map(([, schema]) => schema);
+  return Type.Unsafe<Static<B[keyof B]>>({
+    anyOf: alternatives,
+    $id: name,
+    'x-shown': { oneOf: alternatives, discriminator: { propertyName: field, mapping } },
+  });
+}
+
 /** All fields of a body as optional, for PATCH. An empty PATCH changes nothing and is fine. */
 export const partial = <P extends TProperties>(object: TObject<P>) =>
   Type.Partial(object, { additionalProperties: false });

@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ReferencePage, TryPage } from './documents/pages.js';
+import { renderPage } from '../../activities/html/render.js';
 import { anyone } from './access.js';
 import { brokenRule, problem } from './errors.js';
 import { Type } from './common.schemas.js';
@@ -20,50 +22,12 @@ const redoc = join(dirname(require.resolve('redoc/package.json')), 'bundles');
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const swaggerPage = `<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Research Assessment Platform: API</title><meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="stylesheet" href="/docs/swagger-ui.css"><link rel="icon" type="image/png" href="/docs/favicon-32x32.png"></head>
-<body><form id="login" aria-label="Login" style="max-width:1460px;margin:1rem auto 0;padding:0 20px;font:1rem sans-serif">
-<input name="email" type="email" placeholder="Email" aria-label="Email" autocomplete="username"> <input name="password" type="password" placeholder="Password" aria-label="Password" autocomplete="current-password">
-<input name="code" placeholder="Code" aria-label="Code" inputmode="numeric" autocomplete="one-time-code" hidden> <button>Log in</button> <span id="said" role="status" aria-live="polite"></span></form><div id="swagger-ui"></div><script src="/docs/swagger-ui-bundle.js" charset="utf-8"></script><script src="/docs/start.js" charset="utf-8"></script></body></html>`;
-/** The login of the page: its token is given to the operations that are tried, and to nothing else. */
-const swaggerStart = `'use strict';
-const ui = SwaggerUIBundle({ url: '/openapi.json', dom_id: '#swagger-ui', deepLinking: true, docExpansion: 'none', filter: true, persistAuthorization: false, validatorUrl: null, presets: [SwaggerUIBundle.presets.apis] });
-const form = document.getElementById('login'), said = document.getElementById('said');
-const field = (name) => form.elements.namedItem(name);
-let mfaToken;
-const ask = async (path, body) => {
-  const answer = await fetch(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
-  return { ok: answer.ok, ...(await answer.json()) };
-};
-form.addEventListener('submit', async (event) => {
-  event.preventDefault();
-  try {
-    const answer = mfaToken
-      ? await ask('/api/auth/mfa/login', { mfa_token: mfaToken, code: field('code').value })
-      : await ask('/api/auth/login', { email: field('email').value, password: field('password').value });
-    if (answer.tokens) {
-      ui.preauthorizeApiKey('bearer', answer.tokens.access_token);
-      said.textContent = 'Logged in as ' + answer.user.email + '. Operations are called with this login.';
-      form.reset();
-    } else if (answer.mfa_required) {
-      mfaToken = answer.mfa_token;
-      field('code').hidden = false;
-      field('code').focus();
-      said.textContent = 'Give the code of your authenticator.';
-    } else said.textContent = answer.mfa_setup_required ? 'Your role needs a second factor: set one up first.' : answer.detail;
-  } catch { said.textContent = 'The service is not reached at the moment: try again.'; }
-});
-`;
-const redocPage = `<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Research Assessment Platform: API reference</title><meta name="viewport" content="width=device-width, initial-scale=1"></head>
-<body><redoc spec-url="/openapi.json" disable-search="true"></redoc><script src="/redoc/redoc.standalone.js" charset="utf-8"></script></body></html>`;
-
 const TYPES: Record<string, string> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
   png: 'image/png',
 };
+const START = fileURLToPath(new URL('documents/start.js', import.meta.url));
 /** What the pages load, by name: nothing else of the packages is served. */
 const files: Record<string, string> = {
   '/docs/swagger-ui.css': join(swagger, 'swagger-ui.css'),
@@ -123,9 +87,9 @@ export function documentRoutes(described: readonly Route[]): Route[] {
         });
       },
     }),
-    page('/docs', 'Interactive documentation', () => swaggerPage, 'text/html; charset=utf-8'),
-    page('/docs/start.js', 'Starts the documentation', () => swaggerStart, TYPES.js!),
-    page('/redoc', 'Reference documentation', () => redocPage, 'text/html; charset=utf-8'),
+    page('/docs', 'Interactive documentation', () => renderPage(TryPage()), 'text/html; charset=utf-8'),
+    page('/docs/start.js', 'Starts the documentation', () => read(START), TYPES.js!),
+    page('/redoc', 'Reference documentation', () => renderPage(ReferencePage()), 'text/html; charset=utf-8'),
     page(
       '/docs/expressions',
       'Names and functions of expressions',

@@ -99,6 +99,8 @@ const registry = {
   NOTIFICATION_PENDING: [409, 'The notification is still pending.'],
   NOTIFICATION_SETTLED: [409, 'The notification is already sent or cancelled.'],
   NOTIFICATION_BEING_SENT: [409, 'The notification is being sent right now.'],
+  REMINDER_NOT_SENT: [409, 'No reminder can be sent to the participant.'],
+  QUIET_HOURS: [409, 'The participant has quiet hours.'],
   SUBSCRIPTION_DISABLED: [409, 'The subscription is disabled: enable it first.'],
   EMAIL_TAKEN: [409, 'Another user has this email.'],
   LAST_ADMIN: [409, 'The last active admin cannot be deactivated or lose the role.'],

@@ -1,42 +1,33 @@
 import type { Dependencies } from '../dependencies.js';
+import { admit } from './middleware/admit.js';
 import { auditDenials } from './middleware/audit-denials.js';
-import { authenticate } from './middleware/authenticate.js';
 import { authorize } from './middleware/authorize.js';
-import { begin } from './middleware/begin.js';
-import { checkNames, hasNames } from './middleware/check-names.js';
 import { answerFaults } from './middleware/answer-faults.js';
 import { handle } from './middleware/handle.js';
 import { idempotency } from './middleware/idempotency.js';
-import { rateLimit } from './middleware/rate-limit.js';
-import { readBody } from './middleware/read-body.js';
 import { respond } from './middleware/respond.js';
-import { validate } from './middleware/validate.js';
-import { requestBody, takesKey } from './route.js';
+import { takesKey } from './route.js';
 import type { Route } from './route.js';
 import type { RouteMiddleware } from './state.js';
 
 /**
  * What a request to a route passes, in this order, so that nobody learns more than they may: token (401), rate (429),
- * names in the path (404), body read (413, 415, 400), role (403), study, site and participant in reach (404),
- * Idempotency-Key (409), schema (422), handler. A route has the middlewares that it needs.
+ * names in the path (404), body read (413, 415, 400), all of them in `admit`; role (403), study, site and participant in
+ * reach (404) in `authorize`; Idempotency-Key (409); schema (422) and handler in `handle`. A route has the middlewares
+ * that it needs.
  */
 export function pipeline(route: Route, dependencies: Dependencies): RouteMiddleware[] {
   const { access, transaction } = route;
   return [
     ...(route.onFault ? [answerFaults(route, dependencies)] : []),
-    begin(route, dependencies),
-    ...(access.token ? [authenticate(route, dependencies)] : []),
-    rateLimit(route, dependencies),
-    ...(hasNames(route) ? [checkNames(route)] : []),
-    ...(requestBody(route) ? [readBody(route, dependencies)] : []),
-    respond,
+    admit(route, dependencies),
+    respond(dependencies),
     ...(access.token ? [auditDenials(route, dependencies)] : []),
     ...(claimsBeforeReading(route)
       ? [onlyWithKey(authorize(route, dependencies, undefined)), idempotency(route, dependencies)]
       : []),
     authorize(route, dependencies, transaction),
     ...(takesKey(route) && !claimsBeforeReading(route) ? [idempotency(route, dependencies)] : []),
-    validate(route),
     handle(route, dependencies),
   ];
 }

@@ -41,7 +41,7 @@ export class RateLimit {
   private readonly leaseSize: number;
   private readonly store: { consume: (key: string, points: number) => Promise<RateLimiterRes> };
   /** The shared counter is away: this process counts alone until it is back, rather than not at all. */
-  private readonly alone: RateLimiterMemory;
+  private readonly local: RateLimiterMemory;
   private awayUntil = 0;
   private swept = performance.now();
 
@@ -51,13 +51,13 @@ export class RateLimit {
     shared: { database: Database; redis: Redis | undefined },
   ) {
     this.leaseSize = Math.max(1, Math.floor(limit / 1000));
-    this.alone = new RateLimiterMemory({ keyPrefix: name, points: limit, duration: WINDOW_SECONDS });
+    this.local = new RateLimiterMemory({ keyPrefix: name, points: limit, duration: WINDOW_SECONDS });
     this.store = shared.redis
       ? new RateLimiterRedis({
           keyPrefix: name,
           points: limit,
           duration: WINDOW_SECONDS,
-          insuranceLimiter: this.alone,
+          insuranceLimiter: this.local,
           storeClient: shared.redis,
         })
       : {
@@ -140,11 +140,11 @@ export class RateLimit {
 
   private insured(fault: unknown, key: string, points: number): Promise<RateLimiterRes> {
     if (fault instanceof RateLimiterRes) throw fault;
-    return this.alone.consume(key, points);
+    return this.local.consume(key, points);
   }
 
   private async consume(key: string): Promise<RateLimiterRes> {
-    if (performance.now() < this.awayUntil) return this.alone.consume(key, this.leaseSize);
+    if (performance.now() < this.awayUntil) return this.local.consume(key, this.leaseSize);
     const patience = new AbortController();
     const late = sleep(STORE_MS, 'late' as const, { signal: patience.signal });
     const stored = this.store.consume(key, this.leaseSize);
@@ -152,7 +152,7 @@ export class RateLimit {
       const first = await Promise.race([stored, late]);
       if (first !== 'late') return first;
       this.awayUntil = performance.now() + AWAY_MS;
-      return await this.alone.consume(key, this.leaseSize);
+      return await this.local.consume(key, this.leaseSize);
     } finally {
       patience.abort();
       // Whoever lost the race has nobody any more who waits for it.

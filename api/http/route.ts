@@ -23,11 +23,11 @@ type Names<P extends string> = P extends `${string}{${infer N}}${infer Rest}` ? 
 export type PathParams<P extends string> = { [K in Names<P>]: string };
 /**
  * The transaction that is open while the handler runs:
- * - `read`: the handler gets `tx`, a read-only transaction narrowed to the caller
+ * - `read`: the handler gets `tx`, a read-only transaction narrowed to the caller; all that it reads is of one moment
  * - `once`: a read in one round trip, without `tx`, where `prefetch` names every statement; else as `read`
  * - `list`: as `once`, where the one statement of `prefetch` is a page with its `total`: the page is `prefetched[0][0]`
  * - `change`: the handler gets `tx` and `audit`; records, an Idempotency-Key's answer and the change commit together
- * - `snapshot`: as `read`, at one instant (repeatable read), and open until a streamed answer is through; few at a time
+ * - `snapshot`: as `read`, and open until a streamed answer is through; few at a time
  * - `session`: as `change`, in the study of the assessment session that X-Session-ID names, which is locked and handed
  *   over
  * - absent: no transaction (routes that talk to Temporal: never call it inside one)
@@ -139,6 +139,11 @@ interface Definition<
     query: Static<Q>;
     studyId: string | undefined;
   }) => readonly Statement[] | undefined;
+  /**
+   * Of a `change`: whether this request only asks what it would do. All that it reads is of one moment then, and it
+   * writes nothing.
+   */
+  isTrial?: (asked: { search: URLSearchParams; raw: Buffer }) => boolean;
   query?: Q;
   headers?: TSchema;
   /** A JSON body's schema (`body({…})` of schemas/common), or `rawBody`, `upload`, `largeJson`. */

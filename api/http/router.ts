@@ -5,6 +5,7 @@ import type { Context, Middleware } from 'koa';
 import type { Dependencies } from '../dependencies.js';
 import { problem } from './errors.js';
 import { answerFaults } from './middleware/answer-faults.js';
+import { codecCors } from './middleware/codec-cors.js';
 import { refuseUnknownPath } from './middleware/begin.js';
 import { countRequest } from './middleware/rate-limit.js';
 import { pipeline } from './pipeline.js';
@@ -20,7 +21,7 @@ export function mountedRoutes(routes: readonly Route[], dependencies: Dependenci
   const routers = new Map<string, Router>();
   for (const [path, ofPath] of byPath(routes)) {
     const mount = mountOf(path);
-    const router = routers.get(mount) ?? new Router(STRICT);
+    const router = routers.get(mount) ?? newRouter(path, dependencies);
     routers.set(mount, router);
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
     for (const route of ofPath) router.register(pattern, [route.method], middlewaresOf(route, dependencies));
@@ -29,6 +30,13 @@ export function mountedRoutes(routes: readonly Route[], dependencies: Dependenci
   }
   const mounted = new Map([...routers].map(([mount, router]) => [mount, router.routes() as unknown as Middleware]));
   return (ctx, next) => mounted.get(mountOf(ctx.path))?.(ctx, next) ?? next();
+}
+
+/** The Temporal UI, which is another origin, asks the codec. */
+function newRouter(path: string, { settings }: Dependencies): Router {
+  const router = new Router(STRICT);
+  if (path.startsWith('/codec/')) router.use(codecCors(settings));
+  return router;
 }
 
 /** The library does not know what the state of a request is. */

@@ -47,3 +47,5 @@ export interface RouteState extends RequestState {
 
 export type RouteContext = ParameterizedContext<RouteState>;
 export type RouteMiddleware = (ctx: RouteContext, next: Next) => Promise<void>;
+/** What is done to a request before anything is open for it: it throws, or the next step follows. */
+export type RouteStep = (ctx: RouteContext) => Promise<void> | void;

@@ -23,7 +23,8 @@ export interface TransactionFactory {
   /** The caller alone, without a transaction. */
   load: () => Promise<AnyCaller>;
   read: (work: Work, prefetch?: readonly Statement[]) => Promise<void>;
-  change: (work: Work, prefetch?: readonly Statement[]) => Promise<void>;
+  /** `trial`: of what is only tried, every statement sees one moment; users alone. */
+  change: (work: Work, prefetch?: readonly Statement[], trial?: boolean) => Promise<void>;
   /** Users alone. */
   once?: (work: Work, prefetch: readonly Statement[]) => Promise<void>;
   /** Users alone. */
@@ -58,13 +59,13 @@ export function userTransactions(
         (tx, actor, prefetched) => work(actor, { tx, prefetched }),
         first ? { first } : {},
       ),
-    change: (work, first) =>
+    change: (work, first, trial = false) =>
       writeAsCaller(
         database,
         caller,
         enter,
         ({ tx, audit }, actor, prefetched) => work(actor, { tx, audit, prefetched }),
-        first ? { first } : {},
+        { trial, ...(first && { first }) },
       ),
     once: async (work, statements) => {
       const { admitted, first } = await queryAsCaller(database, caller, enter, statements);
@@ -75,7 +76,7 @@ export function userTransactions(
       const page = await listAsCaller(database, caller, (row) => (actor = enter(row)), statement);
       return work(actor!, { prefetched: [[page]] });
     },
-    snapshot: (work) => readAsCaller(database, caller, enter, (tx, actor) => work(actor, { tx }), { snapshot: true }),
+    snapshot: (work) => readAsCaller(database, caller, enter, (tx, actor) => work(actor, { tx })),
   };
 }
 

@@ -100,7 +100,8 @@ export const accountRoutes = [
     summary: 'End one of the current user’s logins',
     access: outsideStudy(signedIn),
     transaction: 'change',
-    description: 'It cannot be refreshed any more, and its access tokens end at once.',
+    description:
+      'The login can’t be refreshed any more, and its access tokens end at once. 404 where the caller has no such login.',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params }) => {
       await revokeLogin({ tx, audit, actor, context }, params.id.toLowerCase());
@@ -158,6 +159,7 @@ export const accountRoutes = [
     method: 'GET',
     path: '/api/users/{id}/sessions',
     operationId: 'listUserLogins',
+    description: 'Each login is a device that holds a refresh token: since when and from where.',
     tag: 'Users',
     summary: 'List a user’s logins',
     access: outsideStudy(roles('admin')),
@@ -178,7 +180,8 @@ export const accountRoutes = [
     summary: 'End all logins of a user',
     access: outsideStudy(roles('admin')),
     transaction: 'change',
-    description: 'Nothing of them can be refreshed any more, and their access tokens end at once.',
+    description:
+      'None of them can be refreshed any more, and their access tokens end at once. The user may log in again.',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params }) => {
       await endLoginsOf({ tx, audit, actor, context }, params.id);

@@ -1,5 +1,5 @@
+import type { RequestScope } from '../http/request-scope.js';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { AuditTrail } from '../../db/audit/audit.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { hashPassword } from '../../db/identity/passwords.js';
 import { linkHash } from '../../db/portal/portal.queries.js';
@@ -18,7 +18,6 @@ import {
 } from '../../db/identity/users.queries.js';
 import type { LoginSessionRow, UserRow } from '../../db/identity/users.queries.js';
 import { inScope } from '../../db/client/transaction.js';
-import type { Actor } from '../http/access.js';
 import { requireUncommon } from '../http/security/password-rule.js';
 import { sessionSecret } from '../http/security/portal.js';
 import { opaqueToken, sha256 } from '../http/security/tokens.js';
@@ -34,14 +33,8 @@ import { register } from './users.service.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
-interface Change {
-  tx: Tx;
-  audit: AuditTrail;
-  actor: Actor;
-  context: RequestContext;
-}
 /** How long the answer takes at least, so that it does not tell whether there was anything to do. */
-const LEAST_MS = 150;
+const MIN_MS = 150;
 
 async function queueLink(tx: Tx, userId: string, purpose: LinkPurpose): Promise<void> {
   await putOutbox(tx, [{ topic: 'user-link', studyId: null, subject: await insertUserLink(tx, userId, purpose) }]);
@@ -55,7 +48,7 @@ export async function forgotPassword(services: Dependencies, email: string, cont
   const account = sha256(email.toLowerCase()).toString('base64url');
   assertAllowed(await services.rateLimits.auth.take(`forgot:${account}`));
   await Promise.all([
-    pause(LEAST_MS),
+    pause(MIN_MS),
     inScope(services.database, [], async ({ tx, audit }) => {
       const user = await userSecretByEmail(tx, email);
       if (user?.status !== 'active' || !(await maySendLink(tx, services.settings, { user_id: user.id }))) return;
@@ -107,7 +100,7 @@ export async function resetPassword(
 
 /** Makes a user without a password, who chooses one by a mailed link. @throws 409 EMAIL_TAKEN, 422 */
 export async function inviteUser(
-  change: Change,
+  change: RequestScope,
   given: { email: string; name: string; role: string; study_ids?: string[]; site_ids?: string[] },
 ): Promise<UserRow> {
   const user = await register(change, { ...given, password: opaqueToken() });
@@ -124,7 +117,7 @@ export async function inviteUser(
 
 /** Sends another link to a user who lost the first. @throws 404, 409 for one who is not active, 429 QUOTA_EXCEEDED */
 export async function inviteAgain(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   settings: Settings,
   id: string,
 ): Promise<void> {
@@ -143,7 +136,7 @@ export async function inviteAgain(
 }
 
 /** Ends one of the caller's own logins. @throws 404 */
-export async function revokeLogin({ tx, audit, actor, context }: Change, familyId: string): Promise<void> {
+export async function revokeLogin({ tx, audit, actor, context }: RequestScope, familyId: string): Promise<void> {
   if (!(await familyOf(tx, actor.id, familyId))) throw problem('NOT_FOUND', { detail: 'There is no such login.' });
   await revokeFamily(tx, familyId);
   audit.record({
@@ -157,7 +150,7 @@ export async function revokeLogin({ tx, audit, actor, context }: Change, familyI
 }
 
 /** Ends every login of the caller's, this one included: access tokens too, at once. */
-export async function revokeAllLogins({ tx, audit, actor, context }: Change): Promise<void> {
+export async function revokeAllLogins({ tx, audit, actor, context }: RequestScope): Promise<void> {
   await revokeAllOf(tx, actor.id);
   audit.record({
     ...auditActor(actor, context),
@@ -175,7 +168,7 @@ export async function loginsOf(tx: Tx, userId: string): Promise<LoginSessionRow[
 }
 
 /** An admin ends every login of a user: access tokens too, at once. @throws 404 */
-export async function endLoginsOf({ tx, audit, actor, context }: Change, userId: string): Promise<void> {
+export async function endLoginsOf({ tx, audit, actor, context }: RequestScope, userId: string): Promise<void> {
   if (!(await userSecretForUpdate(tx, userId))) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
   await revokeAllOf(tx, userId);
   audit.record({

@@ -37,7 +37,7 @@ export const authRoutes = [
     tag: 'Authentication',
     summary: 'Refresh the tokens',
     description:
-      'Each refresh token is good once. A second use ends every token that came from the same login, access tokens at once.',
+      'Answers a new access token and the next refresh token: each is good once. A second use ends every token that came from the same login, access tokens at once. A token that was used, has expired or ended is 401 INVALID_REFRESH_TOKEN.',
     access: anyone,
     idempotencyKey: false,
     body: RefreshToken,
@@ -50,7 +50,8 @@ export const authRoutes = [
     operationId: 'logout',
     tag: 'Authentication',
     summary: 'Log out',
-    description: 'Its access tokens end at once.',
+    description:
+      'Ends the login of the refresh token: it can’t be refreshed any more, and its access tokens end at once. A token that is not known is answered alike.',
     access: anyone,
     idempotencyKey: false,
     body: RefreshToken,
@@ -83,7 +84,7 @@ export const authRoutes = [
     rateLimit: 'auth',
     idempotencyKey: false,
     description:
-      'Tokens of /api/v1 go on unless `revoke_api_tokens` ends them. Where the user has or had some they are listed (200), else the answer is 204. The user is told by mail.',
+      'Needs the current password: a wrong one is 400 with WRONG_PASSWORD, a common new one 400 PASSWORD_TOO_COMMON. Tokens of /api/v1 go on unless `revoke_api_tokens` ends them. Where the user has or had some they are listed (200), else the answer is 204. The user is told by mail.',
     body: ChangePassword,
     responses: { 200: PasswordChanged, 204: undefined },
     handle: async ({ tx, audit, actor, body, context }) =>
@@ -95,7 +96,8 @@ export const authRoutes = [
     operationId: 'registerUser',
     tag: 'Authentication',
     summary: 'Register a user',
-    description: 'Each of `site_ids` must be of one of `study_ids` (400 SITE_OF_OTHER_STUDY).',
+    description:
+      'Makes an account with a role, studies and sites. An email that an account has is 409 EMAIL_TAKEN, a common password 400 PASSWORD_TOO_COMMON. Each of `site_ids` must be of one of `study_ids` (400 SITE_OF_OTHER_STUDY).',
     access: outsideStudy(roles('admin')),
     transaction: 'change',
     rateLimit: 'auth',

@@ -84,14 +84,16 @@ export async function login(
       if (factor?.verified) {
         // The count of failures stays: it is cleared by a whole login, or codes could be tried without end.
         audit.record({ ...entry, action: 'login_password_accepted' });
-        return { mfa_required: true as const, mfa_token: await challenge(services, tx, now, 'login') };
+        const mfa_token = await challenge(services, tx, now, 'login');
+        return { outcome: 'mfa_required' as const, mfa_required: true as const, mfa_token };
       }
       if (mfaRequired(services.settings, now.role)) {
         audit.record({ ...entry, action: 'login_password_accepted', metadata: { mfa: 'setup_required' } });
-        return { mfa_setup_required: true as const, mfa_token: await challenge(services, tx, now, 'setup') };
+        const mfa_token = await challenge(services, tx, now, 'setup');
+        return { outcome: 'mfa_setup_required' as const, mfa_setup_required: true as const, mfa_token };
       }
       audit.record({ ...entry, action: 'login' });
-      return await signIn(services, tx, now, context);
+      return { outcome: 'logged_in' as const, ...(await signIn(services, tx, now, context)) };
     }
     audit.record({
       ...entry,

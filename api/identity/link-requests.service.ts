@@ -10,7 +10,7 @@ import type { Dependencies } from '../dependencies.js';
 import type { RequestContext } from '../http/request-context.js';
 
 /** How long the answer takes at least, so that it does not tell whether there was anything to do. */
-const LEAST_MS = 150;
+const MIN_MS = 150;
 
 /**
  * Sends a link to those whose address this is, in each of their studies. Known and unknown addresses are answered alike.
@@ -28,7 +28,7 @@ export async function requestNewLink(
   const key = channel === 'email' ? address.toLowerCase() : address.replaceAll(/\D/g, '');
   assertAllowed(await services.rateLimits.auth.take(`portal-link:${sha256(key).toString('base64url')}`));
   await Promise.all([
-    pause(LEAST_MS),
+    pause(MIN_MS),
     inScope(services.database, '*', async ({ tx, audit }) => {
       for (const { study_id, participant_id, caregiver_id } of await ownersOf(tx, channel, address)) {
         const notification = await insertLinkNotification(tx, {

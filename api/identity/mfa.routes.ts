@@ -78,7 +78,8 @@ export const mfaRoutes = [
     operationId: 'regenerateRecoveryCodes',
     summary: 'Regenerate recovery codes; invalidates the old ones',
     access: outsideStudy(signedIn),
-    description: 'Needs a code. A wrong one is 400 WRONG_CODE.',
+    description:
+      'Answers new codes, which are shown here alone; the former ones stop working. Needs a code or a recovery code: a wrong one is 400 WRONG_CODE. Without a second factor 409 MFA_NOT_SET_UP.',
     body: MfaProof,
     responses: { 200: RecoveryCodes, 409: undefined },
     handle: ({ services, actor, credential, context, body }) =>
@@ -90,7 +91,8 @@ export const mfaRoutes = [
     operationId: 'disableMfa',
     summary: 'Disable the second factor',
     access: outsideStudy(withNote(signedIn, 'not for a role of MFA_REQUIRED_ROLES (403 MFA_REQUIRED)')),
-    description: 'Needs a code. A wrong one is 400 WRONG_CODE.',
+    description:
+      'Removes the second factor and its recovery codes. Needs a code or a recovery code: a wrong one is 400 WRONG_CODE. Without a second factor 409 MFA_NOT_SET_UP.',
     body: MfaProof,
     responses: { 204: undefined, 409: undefined },
     handle: async ({ services, actor, credential, context, body }) => {

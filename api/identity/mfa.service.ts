@@ -146,7 +146,7 @@ export async function loginByMfa(
     if (!factor) return undefined;
     await endChallenge(work.tx, jti);
     work.audit.record({ ...entryOf(userId, context), action: 'login', metadata: { factor } });
-    return signIn(services, work.tx, user, context);
+    return { outcome: 'logged_in' as const, ...(await signIn(services, work.tx, user, context)) };
   });
   // Thrown after the commit: the count of failures and its record stay.
   if (!entered) throw problem('INVALID_CODE');

@@ -28,5 +28,6 @@ export const Signature = record('Signature', {
   }),
 });
 /** In the description of a route that signs. */
-export const asksAgain =
-  'It is a signature: where the study’s `config.signatures.reauthenticate` is true (default in production) the request proves identity again, by X-Reauthentication or by `password` or `code` (401 REAUTHENTICATION_REQUIRED).';
+export const asSignature =
+  'a signature: where the study’s `config.signatures.reauthenticate` is true (default in production) the request proves identity again, by X-Reauthentication or by `password` or `code` (401 REAUTHENTICATION_REQUIRED).';
+export const asksAgain = `It is ${asSignature}`;

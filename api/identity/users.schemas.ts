@@ -1,7 +1,19 @@
 import { allRoles } from '../http/access.js';
 import type { Role } from '../http/access.js';
 import { proof } from './reauthentication.schemas.js';
-import { Email, Instant, Type, Uuid, oneOf, text, named, record, input, about } from '../http/common.schemas.js';
+import {
+  Email,
+  Instant,
+  Type,
+  Uuid,
+  extension,
+  input,
+  named,
+  oneOf,
+  record,
+  text,
+  toldApartBy,
+} from '../http/common.schemas.js';
 import { ApiToken } from './api-tokens.schemas.js';
 
 export const RoleName = named('Role', Type.Unsafe<Role>({ type: 'string', enum: [...allRoles] }));
@@ -71,37 +83,28 @@ export const Tokens = record('Tokens', {
   token_type: oneOf('bearer'),
   expires_in: Type.Integer({ description: 'seconds' }),
 });
-const signedIn = { user: UserBrief, tokens: Tokens };
-export const LoggedIn = named('LoggedIn', Type.Object(signedIn));
-const MfaToken = Type.String({ description: 'good for this one step, for some minutes' });
+const outcome = <const W extends string>(word: W) =>
+  extension(oneOf(word), 'what the login came to; says which fields there are');
+export const LoggedIn = record('LoggedIn', { outcome: outcome('logged_in'), user: UserBrief, tokens: Tokens });
+const mfa_token = Type.String({ description: 'good for this one step, for some minutes' });
+const MfaRequired = record('MfaRequired', {
+  outcome: outcome('mfa_required'),
+  mfa_required: Type.Literal(true, { description: 'a code is asked for: POST /api/auth/mfa/login with `mfa_token`' }),
+  mfa_token,
+});
+const MfaSetupRequired = record('MfaSetupRequired', {
+  outcome: outcome('mfa_setup_required'),
+  mfa_setup_required: Type.Literal(true, {
+    description: 'the role must have a second factor: setup and verify take `mfa_token` as bearer',
+  }),
+  mfa_token,
+});
 /** The password was right: tokens, or what is asked for before there are any. */
-export const LoginAnswer = Type.Union(
-  [
-    LoggedIn,
-    Type.Object({ mfa_required: Type.Literal(true), mfa_token: MfaToken }, { additionalProperties: false }),
-    Type.Object({ mfa_setup_required: Type.Literal(true), mfa_token: MfaToken }, { additionalProperties: false }),
-  ],
-  {
-    $id: 'LoginAnswer',
-    // Nothing but which fields are there tells the three apart, which few generators can.
-    'x-shown': Type.Object(
-      {
-        user: Type.Optional(UserBrief),
-        tokens: Type.Optional(Tokens),
-        mfa_required: Type.Optional(
-          about(Type.Literal(true), 'a code is asked for: POST /api/auth/mfa/login with `mfa_token`'),
-        ),
-        mfa_setup_required: Type.Optional(
-          about(Type.Literal(true), 'the role must have a second factor: setup and verify take `mfa_token` as bearer'),
-        ),
-        mfa_token: Type.Optional(MfaToken),
-      },
-      {
-        description: '`user` and `tokens`; or `mfa_required` and `mfa_token`; or `mfa_setup_required` and `mfa_token`',
-      },
-    ),
-  },
-);
+export const LoginAnswer = toldApartBy('LoginAnswer', 'outcome', {
+  logged_in: LoggedIn,
+  mfa_required: MfaRequired,
+  mfa_setup_required: MfaSetupRequired,
+});
 
 const Code = Type.String({ pattern: '^[0-9]{6}$', description: 'six digits' });
 const RecoveryCode = text(100, 1);

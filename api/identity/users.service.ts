@@ -1,4 +1,4 @@
-import type { AuditTrail } from '../../db/audit/audit.js';
+import type { RequestScope } from '../http/request-scope.js';
 import { hashPassword } from '../../db/identity/passwords.js';
 import { revokeApiTokensOf } from '../../db/v1/api-tokens.queries.js';
 import {
@@ -14,27 +14,18 @@ import {
   userSecretForUpdate,
 } from '../../db/identity/users.queries.js';
 import type { UserRow } from '../../db/identity/users.queries.js';
-import type { Actor } from '../http/access.js';
 import { requireUncommon } from '../http/security/password-rule.js';
 import { brokenRule, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { Tx } from '../../db/client/database.js';
-import type { RequestContext } from '../http/request-context.js';
-
-interface Change {
-  tx: Tx;
-  audit: AuditTrail;
-  actor: Actor;
-  context: RequestContext;
-}
 
 /**
  * Registers a user. @throws 409 EMAIL_TAKEN, 400 for a common password, an unknown study or site, or a site of
  * another study
  */
 export async function register(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   given: { email: string; name: string; password: string; role: string; study_ids?: string[]; site_ids?: string[] },
 ): Promise<UserRow> {
   requireUncommon(given.password, given.email, 'password');
@@ -58,7 +49,7 @@ export async function register(
     resource_id: id,
     metadata: { role: given.role, study_ids: given.study_ids ?? [], site_ids: given.site_ids ?? [] },
   });
-  return existing(tx, id);
+  return getUserOrThrow(tx, id);
 }
 
 /**
@@ -66,12 +57,12 @@ export async function register(
  * 400 as `register`
  */
 export async function changeUser(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   id: string,
   change: { role?: string; status?: string; study_ids?: string[]; site_ids?: string[] },
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<UserRow> {
-  const before = await existing(tx, id);
+  const before = await getUserOrThrow(tx, id);
   assertIfMatch({ ...before });
   await requireKnown(tx, change);
   const losesAdmin =
@@ -107,7 +98,7 @@ export async function changeUser(
       resource_id: token,
       metadata: { user_id: id },
     });
-  return existing(tx, id);
+  return getUserOrThrow(tx, id);
 }
 
 /**
@@ -119,7 +110,7 @@ async function endAccess(tx: Tx, id: string): Promise<string[]> {
   return revokeApiTokensOf(tx, id);
 }
 
-async function existing(tx: Tx, id: string): Promise<UserRow> {
+async function getUserOrThrow(tx: Tx, id: string): Promise<UserRow> {
   const user = await userById(tx, id);
   if (!user) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
   return user;
@@ -145,7 +136,7 @@ async function sitesAfter(
 ): Promise<string[] | undefined> {
   // Of two changes at once, one of the studies and one of the sites, the second sees what the first has made of them.
   await userSecretForUpdate(tx, id);
-  const held = await existing(tx, id);
+  const held = await getUserOrThrow(tx, id);
   if (site_ids) {
     await requireSitesWithin(tx, site_ids, study_ids ?? held.study_ids);
     return site_ids;

@@ -9,12 +9,12 @@ import type { ImportedParticipant } from '../../db/imports/participant-import.qu
 import { auditActor } from '../http/audit-actor.js';
 import type { ImportPlan, PlannedRow } from './participant-import-plan.js';
 import { ANCHOR_RELEVANT_FIELDS, announceSourcesChanged } from '../participants/participants.service.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 
 /**
  * So many changed participants of a file are looked at again at once; the others give way to what somebody waits for.
  */
-const AT_ONCE = 200;
+const BATCH_SIZE = 200;
 
 interface Rules {
   skip_duplicates: boolean;
@@ -69,7 +69,7 @@ export class ImportWriter {
       tx,
       moved.map(({ known }, i) => ({
         ...announceSourcesChanged(known, actor, context),
-        lowPriority: this.moved + i >= AT_ONCE,
+        lowPriority: this.moved + i >= BATCH_SIZE,
       })),
     );
     this.moved += moved.length;

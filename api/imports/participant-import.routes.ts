@@ -90,7 +90,8 @@ export const participantImportRoutes = [
         mediaTypes: ['text/csv', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
       }),
     },
-    description: '`format=xlsx`: a workbook whose site_code column offers the study’s sites.',
+    description:
+      'A file with the columns that the import takes. `format=xlsx`: a workbook whose site_code column offers the study’s sites.',
     handle: ({ tx, params, query }) => templateFile(tx, params.study_id, query.format),
   }),
   route({

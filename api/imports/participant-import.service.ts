@@ -16,7 +16,7 @@ import { auditActor } from '../http/audit-actor.js';
 import type { JsonStream } from '../http/json-stream.js';
 import { ImportPlanner } from './participant-import-plan.js';
 import { ImportWriter } from './participant-import-write.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 
 export interface ImportOptions {
   skip_duplicates: boolean;

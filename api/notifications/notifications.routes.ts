@@ -29,6 +29,7 @@ import {
   sendTest,
   webPushKey,
 } from './notifications.service.js';
+import { OPT_OUT_POLICY } from './opt-out-page.js';
 import { changePreferences, preferences, unsubscribe, unsubscribePage } from './opt-outs.service.js';
 
 const tag = 'Notifications';
@@ -38,7 +39,7 @@ const testing =
 const html = (content: string) =>
   reply(200, content, {
     'Content-Type': 'text/html; charset=utf-8',
-    'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'",
+    'Content-Security-Policy': OPT_OUT_POLICY,
     'Cache-Control': 'no-store',
     'Referrer-Policy': 'no-referrer',
   });
@@ -52,7 +53,8 @@ export const notificationRoutes = [
     summary: 'List notifications',
     access: staff.read,
     transaction: 'read',
-    description: 'A stopped one says why in `reason`. Messages to users are seen by these users and by admins.',
+    description:
+      'Reminders and messages, planned and sent, with what became of each: a stopped one says why in `reason`. Messages to users are seen by these users and by admins.',
     query: Type.Object({
       ...paging,
       sort: sorting('due_at', 'created_at', 'sent_at'),
@@ -102,7 +104,7 @@ export const notificationRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'It is a notification of its own (`resend_of`). One that is still pending is 409 NOTIFICATION_PENDING.',
+      'Sends the message again, as a notification of its own (`resend_of`). One that is still pending is 409 NOTIFICATION_PENDING.',
     responses: { 202: Notification, 409: undefined },
     handle: async ({ tx, audit, actor, context, services, params }) =>
       accepted(await resend({ tx, audit, actor, context }, services.settings, params.notification_id)),
@@ -128,7 +130,8 @@ export const notificationRoutes = [
     summary: 'Preview a notification',
     access: staff.participants,
     transaction: 'read',
-    description: 'By the study’s templates in the participant’s language, or by a `template` that is being written.',
+    description:
+      'Answers subject and text as they would be sent, and sends nothing: by the study’s templates in the participant’s language, or by a `template` that is being written.',
     body: PreviewRequest,
     responses: { 200: Preview },
     handle: ({ tx, body, services }) => preview(tx, body, services.settings),
@@ -191,7 +194,8 @@ export const notificationRoutes = [
     summary: 'Send a test text message',
     access: outsideStudy(withNote(signedIn, 'an admin, to participants and caregivers')),
     rateLimit: 'auth',
-    description: testing,
+    description:
+      'It goes to the phone of a participant or caregiver, and only an admin sends it (else 403 RECIPIENT_NOT_ALLOWED). Counted at the rate of logins.',
     body: TestSms,
     responses: { 202: TestQueued, 403: undefined },
     handle: async ({ services, actor, context, body }) =>
@@ -228,7 +232,8 @@ export const notificationRoutes = [
     body: rawBody(),
     query: Link,
     responses: { 200: response(undefined, { mediaTypes: ['text/html'] }), 404: undefined },
-    description: 'One click is enough for mail programs (RFC 8058).',
+    description:
+      'The person gets no more messages of the study on this channel. One click is enough for mail programs (RFC 8058); a second one changes nothing. A link that is not valid is 404.',
     handle: async ({ services, query, context }) => html(await unsubscribe(services, query.token, context)),
   }),
   route({
@@ -282,7 +287,8 @@ export const notificationRoutes = [
     operationId: 'updateMessagePreferences',
     tag: 'Portal',
     summary: 'Change message preferences',
-    description: 'Only the fields that are given change.',
+    description:
+      'Only the channels that are given change. A channel that is off is not used for messages of the study.',
     access: outsideStudy(portal),
     transaction: 'change',
     body: PreferencesChange,

@@ -28,13 +28,13 @@ import type { NewDevice, PreviewRequest } from './notifications.schemas.js';
 import type { Dependencies } from '../dependencies.js';
 import { getParticipantOrThrow as existingParticipant } from '../participants/participants.service.js';
 import { requireLinkQuota } from '../identity/quotas.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import { getVisitOrThrow } from '../scheduling/visits.service.js';
-import { query } from '../../db/client/query.js';
+import { studyFacts, zoneOf } from '../../db/notifications/message-facts.queries.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
-async function existing(tx: Tx, id: string, actor: Actor, lock = false): Promise<NotificationRecord> {
+async function getNotificationOrThrow(tx: Tx, id: string, actor: Actor, lock = false): Promise<NotificationRecord> {
   const found = await notificationById(tx, id, actor, lock);
   if (!found) throw problem('NOT_FOUND', { detail: 'There is no such notification.' });
   return found;
@@ -91,35 +91,11 @@ export async function explainVisit(tx: Tx, visitId: string, maxLatenessHours: nu
     timezone: rows[0]?.zone ?? (await zoneOf(tx, visit.participant_id)),
     items,
     total: items.length,
-    why_none: items.length > 0 ? null : explainNone(visit, (await studyOf(tx, visit.study_id)).settings),
+    why_none:
+      items.length > 0
+        ? null
+        : explainNone(visit, (await studyFacts<NotificationSettings>(tx, visit.study_id)).settings),
   };
-}
-
-interface StudyFacts {
-  study_code: string;
-  study_name: string;
-  public_name: unknown;
-  contact: unknown;
-  status: string;
-  settings: NotificationSettings;
-}
-async function studyOf(tx: Tx, studyId: string): Promise<StudyFacts> {
-  return (
-    await query<StudyFacts>(
-      tx,
-      `select study_code, study_name, config -> 'public_name' as public_name, config -> 'contact' as contact, status, coalesce(config -> 'notifications', '{}') as settings from studies where id = $1`,
-      [studyId],
-    )
-  )[0]!;
-}
-
-async function zoneOf(tx: Tx, participantId: string): Promise<string> {
-  const rows = await query<{ zone: string }>(
-    tx,
-    'select coalesce(p.timezone, t.timezone, s.timezone) as zone from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id where p.id = $1',
-    [participantId],
-  );
-  return rows[0]!.zone;
 }
 
 /**
@@ -131,7 +107,7 @@ export async function resend(
   settings: Dependencies['settings'],
   id: string,
 ): Promise<NotificationRecord> {
-  const before = await existing(tx, id, actor, true);
+  const before = await getNotificationOrThrow(tx, id, actor, true);
   if (before.status === 'pending') throw problem('NOTIFICATION_PENDING');
   if (before.kind.startsWith('test_'))
     throw problem('NOTIFICATION_SETTLED', { detail: 'The words of a test message are not kept: send another.' });
@@ -155,14 +131,14 @@ export async function resend(
     metadata: { resend_of: id, kind: before.kind, channel: before.channel },
   });
   await putOutbox(tx, [{ topic: 'notification', studyId: before.study_id, subject: again }]);
-  return existing(tx, again, actor);
+  return getNotificationOrThrow(tx, again, actor);
 }
 
 /**
  * Stops a message that was not sent yet, for good. @throws 404, 409 NOTIFICATION_SETTLED, or NOTIFICATION_BEING_SENT
  */
 export async function cancel({ tx, audit, actor, context }: RequestScope, id: string): Promise<NotificationRecord> {
-  const before = await existing(tx, id, actor, true);
+  const before = await getNotificationOrThrow(tx, id, actor, true);
   if (before.status === 'cancelled' && before.reason === 'cancelled_by_staff') return before;
   if (before.status !== 'pending')
     throw problem('NOTIFICATION_SETTLED', { detail: `The notification is ${before.status}.` });
@@ -176,7 +152,7 @@ export async function cancel({ tx, audit, actor, context }: RequestScope, id: st
     resource_id: id,
     metadata: { kind: before.kind, channel: before.channel, due_at: before.due_at },
   });
-  return existing(tx, id, actor);
+  return getNotificationOrThrow(tx, id, actor);
 }
 
 /**
@@ -194,7 +170,7 @@ export async function preview(tx: Tx, given: Static<typeof PreviewRequest>, sett
     if (errors.length > 0) throw problem('VALIDATION_FAILED', { detail: errors[0]!.message, errors });
   }
   const participant = await existingParticipant(tx, visit.participant_id);
-  const study = await studyOf(tx, visit.study_id);
+  const study = await studyFacts<NotificationSettings>(tx, visit.study_id);
   const words = given.template
     ? { ...given.template, language: given.language ?? 'en', own: true }
     : wordsFor(given.kind, given.language ?? participant.preferred_language, study.settings);

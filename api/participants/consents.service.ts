@@ -5,7 +5,7 @@ import { consentForUpdate, insertConsent, updateConsent } from '../../db/partici
 import { problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import { getParticipantOrThrow, pastInstant, realInstant, announceSourcesChanged } from './participants.service.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 
 type Fields = Partial<Pick<Consent, 'consent_version_id' | 'status' | 'signed_at' | 'revoked_at' | 'purpose'>>;
 

@@ -9,7 +9,7 @@ import { invalidFields, problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { PutEligibility } from './facts.schemas.js';
 import { getParticipantOrThrow, realInstant, announceSourcesChanged } from './participants.service.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import type { Tx } from '../../db/client/database.js';
 
 /** Who may say that a person is eligible or not, or approve a waiver: a coordinator prepares the assessment. */

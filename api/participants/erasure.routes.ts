@@ -52,7 +52,8 @@ export const erasureRoutes = [
     summary: 'Export everything stored about a participant',
     access: inStudy('researcher'),
     transaction: 'change',
-    description: 'Each export is an audit record.',
+    description:
+      'All of it in one document, for a participant who asks what is stored. Each export is an audit record.',
     responses: {
       200: record('ParticipantDataExport', {
         exported_at: Instant,

@@ -7,7 +7,7 @@ import { participantForUpdate } from '../../db/participants/participants.queries
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import { getParticipantOrThrow, withdraw } from './participants.service.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 
 /**
  * Removes what says who the participant is; who still takes part is withdrawn first. Dates, decisions, results and the

@@ -4,7 +4,7 @@ import { inStudy, withNote, staff } from '../http/access.js';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Settings } from '../../settings.js';
 import { created, route, tagged, response } from '../http/route.js';
-import { Reauthentication, asksAgain } from '../identity/reauthentication.schemas.js';
+import { Reauthentication, asSignature } from '../identity/reauthentication.schemas.js';
 import { Type, listOf, paging, sorting, text } from '../http/common.schemas.js';
 import {
   Consent,
@@ -131,7 +131,7 @@ export const factRoutes = [
     summary: 'Record the randomization',
     access: staff.participants,
     transaction: 'change',
-    description: `A second one is 409 ALREADY_RANDOMIZED. The arm becomes the participant’s. ${evaluated}`,
+    description: `Records the arm that was drawn; the service draws none. A second one is 409 ALREADY_RANDOMIZED. The arm becomes the participant’s. ${evaluated}`,
     body: NewRandomization,
     responses: { 201: Randomization },
     handle: async ({ tx, audit, actor, context, params, body }) =>
@@ -169,7 +169,7 @@ export const factRoutes = [
     summary: 'Add a form',
     transaction: 'change',
     access: withNote(staff.participants, 'signed and locked: admin, investigator'),
-    description: `Items of an erased participant are not kept: 409 PARTICIPANT_ERASED. A signed one: ${asksAgain} ${evaluated}`,
+    description: `Items of an erased participant are not kept: 409 PARTICIPANT_ERASED. Signing is ${asSignature} ${evaluated}`,
     headers: Reauthentication,
     body: NewForm,
     responses: { 201: Form, 401: undefined },
@@ -201,7 +201,7 @@ export const factRoutes = [
     summary: 'Fill in, complete, sign or lock a form',
     transaction: 'change',
     access: withNote(staff.participants, 'signed and locked: admin, investigator'),
-    description: `draft ↔ complete → signed → locked (else 409 INVALID_TRANSITION). \`items\` is merged (RFC 7396) until the form is signed (then 409 FORM_FROZEN), and stays as it is once the participant is erased (409 PARTICIPANT_ERASED). Investigators and admins sign and lock. Signing: ${asksAgain} ${evaluated}`,
+    description: `draft ↔ complete → signed → locked (else 409 INVALID_TRANSITION). \`items\` is merged (RFC 7396) until the form is signed (then 409 FORM_FROZEN), and stays as it is once the participant is erased (409 PARTICIPANT_ERASED). Investigators and admins sign and lock. Signing is ${asSignature} ${evaluated}`,
     headers: Reauthentication,
     body: FormChange,
     responses: { 200: Form, 401: undefined },

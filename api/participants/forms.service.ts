@@ -10,7 +10,7 @@ import { assertNotErased } from './erasure-guard.js';
 import { getParticipantOrThrow, lockForShare, announceSourcesChanged } from './participants.service.js';
 import { signatureOf } from './signatures.service.js';
 import type { SignatureRequest } from './signatures.service.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import type { Tx } from '../../db/client/database.js';
 
 type Status = FormInstance['status'];

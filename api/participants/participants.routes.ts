@@ -69,7 +69,7 @@ export const participantRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'The anchor date is there from the start (`unset`, version 1). enrollment_date is not writable here: it follows the anchor date.',
+      'Makes the participant and its anchor date (`unset`, version 1), which is decided once a source gives one: enrollment_date is not writable here. A code or `external_id` that the study has already is 409.',
     body: NewParticipant,
     responses: { 201: Participant },
     handle: async ({ tx, audit, actor, context, params, body }) =>
@@ -96,7 +96,7 @@ export const participantRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'Of an erased participant email, phone, date_of_birth and participant_code stay as they are: another value is 409 PARTICIPANT_ERASED.',
+      'Only the fields that are given change; a code or `external_id` of another participant is 409. Of an erased participant email, phone, date_of_birth and participant_code stay as they are: another value is 409 PARTICIPANT_ERASED.',
     body: ParticipantChange,
     responses: { 200: Participant },
     handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
@@ -110,7 +110,8 @@ export const participantRoutes = [
     summary: 'Delete a participant without data',
     access: staff.participants,
     transaction: 'change',
-    description: 'A participant for whom anything was recorded is 409 PARTICIPANT_HAS_DATA: withdraw instead.',
+    description:
+      'For one that was entered by mistake. A participant for whom anything was recorded is 409 PARTICIPANT_HAS_DATA: withdraw instead.',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
       await removeParticipant({ tx, audit, actor, context }, params.participant_id, assertIfMatch);
@@ -126,7 +127,7 @@ export const participantRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'The enrollment date is kept and the schedule is frozen. A second withdrawal is 409 PARTICIPANT_WITHDRAWN.',
+      'Keeps the enrollment date and freezes the schedule: nothing is planned or reminded of any more. `withdrawn_at` (default: now) may not be ahead (400). A second withdrawal is 409 PARTICIPANT_WITHDRAWN.',
     body: Withdrawal,
     responses: { 200: Participant },
     handle: ({ tx, audit, actor, context, params, body }) =>

@@ -22,7 +22,7 @@ import { brokenRule, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import { assertNotErased } from './erasure-guard.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
@@ -176,7 +176,7 @@ export async function withdraw(
     metadata: { withdrawn_at: at },
   });
   await insertMany(tx, [
-    intoEvents([
+    intoEvents(tx, [
       {
         type: 'PARTICIPANT_WITHDRAWN',
         study_id: before.study_id,
@@ -227,7 +227,7 @@ export async function reinstate(
     metadata: { reason: given.reason, withdrawn_at },
   });
   await insertMany(tx, [
-    intoEvents([
+    intoEvents(tx, [
       {
         type: 'PARTICIPANT_REINSTATED',
         study_id: before.study_id,

@@ -5,7 +5,7 @@ import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor } from '../http/audit-actor.js';
 import { getParticipantOrThrow, realInstant, announceSourcesChanged } from './participants.service.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import type { Tx } from '../../db/client/database.js';
 
 export async function randomization(tx: Tx, participantId: string): Promise<Randomization> {

@@ -60,7 +60,7 @@ export const caregiverRoutes = [
     summary: 'Add a caregiver',
     access: may,
     transaction: 'change',
-    description: 'Who opens the portal for one or several participants of the study, as soon as it is said for whom.',
+    description: 'Adds a person who opens the portal for participants of the study, once they are assigned.',
     body: NewCaregiver,
     responses: { 201: Caregiver },
     handle: async ({ tx, audit, actor, context, params, body }) =>
@@ -115,7 +115,8 @@ export const caregiverRoutes = [
     summary: 'Assign a caregiver',
     access: may,
     transaction: 'change',
-    description: 'And what it is to it (`mother`, `guardian` …). The same again changes nothing.',
+    description:
+      'The caregiver then opens the portal for the participant, as its `relationship` says (`mother`, `guardian` …). The same again changes nothing. For a withdrawn participant 409 PARTICIPANT_WITHDRAWN.',
     body: CareGiven,
     responses: { 200: Caregiver, 409: undefined },
     handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
@@ -130,7 +131,7 @@ export const caregiverRoutes = [
     access: may,
     transaction: 'change',
     description:
-      'At once: a portal token of the caregiver shows nothing of the participant any more, its devices get no messages about it.',
+      'Takes effect at once: a portal token of the caregiver shows nothing of the participant any more, and its devices get no messages about it.',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
       await unassignCare({ tx, audit, actor, context }, params, assertIfMatch);

@@ -4,6 +4,7 @@ import {
   deleteCaregiver,
   endCare,
   insertCaregiver,
+  lockCared,
   upsertCare,
   revokeCaregiverAccess,
   updateCaregiver,
@@ -12,7 +13,7 @@ import type { CaregiverFields, CaregiverRecord } from '../../db/portal/caregiver
 import { participantForUpdate } from '../../db/participants/participants.queries.js';
 import { problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import type { Tx } from '../../db/client/database.js';
 
 type Unchanged = (record: Record<string, unknown>) => void;
@@ -95,7 +96,7 @@ export async function assignCare(
   relationship: string,
   assertIfMatch: Unchanged,
 ): Promise<CaregiverRecord> {
-  const before = await lockedCaregiver(tx, study_id, caregiver_id);
+  const before = await lockedCaregiver(tx, study_id, caregiver_id, participant_id);
   assertIfMatch({ ...before });
   const participant = await participantForUpdate(tx, participant_id);
   if (participant?.study_id !== study_id.toLowerCase())
@@ -129,7 +130,7 @@ export async function unassignCare(
   { study_id, caregiver_id, participant_id }: CareOf,
   assertIfMatch: Unchanged,
 ): Promise<void> {
-  const before = await lockedCaregiver(tx, study_id, caregiver_id);
+  const before = await lockedCaregiver(tx, study_id, caregiver_id, participant_id);
   assertIfMatch({ ...before });
   if (!(await endCare(tx, before.id, participant_id)))
     throw problem('NOT_FOUND', { detail: 'The caregiver does not care for this participant.' });
@@ -147,7 +148,8 @@ export async function getCaregiverOrThrow(tx: Tx, studyId: string, id: string): 
   return found(await caregiverInStudy(tx, studyId, id));
 }
 
-async function lockedCaregiver(tx: Tx, studyId: string, id: string): Promise<CaregiverRecord> {
+async function lockedCaregiver(tx: Tx, studyId: string, id: string, participantId?: string): Promise<CaregiverRecord> {
+  await lockCared(tx, id, participantId);
   return found(await caregiverInStudy(tx, studyId, id, true));
 }
 

@@ -11,7 +11,8 @@ import type { Tx } from '../../db/client/database.js';
 
 const tag = 'Portal';
 const may = staff.participants;
-const ends = 'It cannot be refreshed any more, and its portal tokens end at once.';
+const ends =
+  'Takes effect at once: refresh tokens and portal tokens of the login stop working. The person gets in again by a new link.';
 
 const participants = '/api/participants/{participant_id}/portal-sessions';
 const ofParticipant = async (tx: Tx, { participant_id }: { participant_id: string }) => {
@@ -51,7 +52,7 @@ export const portalLoginRoutes = [
     access: anyone,
     idempotencyKey: false,
     description:
-      'That of the request’s portal token or cookies, and of the refresh token in the body. The cookies are taken back. What is not known has ended already.',
+      'Ends the login of the request’s portal token or cookies, and that of the refresh token in the body. The cookies are taken back. What is not known has ended already.',
     body: LeavePortal,
     responses: { 204: undefined, 403: undefined },
     handle: async ({ services, body, headers, context }) => {

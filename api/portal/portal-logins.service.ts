@@ -15,7 +15,7 @@ import { opaqueToken } from '../http/security/tokens.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { Dependencies } from '../dependencies.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 

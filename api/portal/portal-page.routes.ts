@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { h } from 'preact';
+import { paletteCss } from '../../activities/html/palette.js';
+import { renderPage } from '../../activities/html/render.js';
 import { anyone } from '../http/access.js';
 import { reply, route } from '../http/route.js';
+import { PortalPage } from './portal.page.js';
 
 /**
  * Scripts and styles as files of the service itself; nothing is sent elsewhere, and no other page may frame this one.
@@ -10,7 +14,13 @@ const POLICY =
 /** Beside this file, also when it is built: scripts/build.mjs copies what is not TypeScript. */
 const asset = (name: string): string => readFileSync(new URL(`page/${name}`, import.meta.url), 'utf8');
 
-const file = (path: string, summary: string, name: string, type: string, more: Record<string, string> = {}) => {
+const file = (
+  path: string,
+  summary: string,
+  contentOf: string | (() => string),
+  type: string,
+  more: Record<string, string> = {},
+) => {
   let content: string | undefined;
   return route({
     method: 'GET',
@@ -22,7 +32,7 @@ const file = (path: string, summary: string, name: string, type: string, more: R
     rateLimit: 'none',
     responses: { 200: undefined },
     handle: () =>
-      reply(200, (content ??= asset(name)), {
+      reply(200, (content ??= typeof contentOf === 'string' ? asset(contentOf) : contentOf()), {
         'Content-Type': type,
         'Content-Security-Policy': POLICY,
         'Referrer-Policy': 'no-referrer',
@@ -37,7 +47,7 @@ const file = (path: string, summary: string, name: string, type: string, more: R
  * looks through mails for bad links must not take it away. Not part of the contract.
  */
 export const portalPages = [
-  file('/portal', 'The participant’s page', 'page.html', 'text/html; charset=utf-8'),
+  file('/portal', 'The participant’s page', () => renderPage(h(PortalPage, {})), 'text/html; charset=utf-8'),
   file('/portal/page.js', 'Its script', 'page.js', 'text/javascript; charset=utf-8'),
   file('/portal/words.js', 'Its words', 'words.js', 'text/javascript; charset=utf-8'),
   file('/portal/icon.svg', 'Its icon', 'icon.svg', 'image/svg+xml'),
@@ -47,5 +57,5 @@ export const portalPages = [
   file('/portal/worker.js', 'What shows its push messages', 'worker.js', 'text/javascript; charset=utf-8', {
     'Service-Worker-Allowed': '/portal',
   }),
-  file('/portal/page.css', 'Its style', 'page.css', 'text/css; charset=utf-8'),
+  file('/portal/page.css', 'Its style', () => paletteCss('auto') + asset('page.css'), 'text/css; charset=utf-8'),
 ];

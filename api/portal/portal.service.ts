@@ -22,7 +22,7 @@ import type { Dependencies } from '../dependencies.js';
 import { issuePortalTokens } from './portal-logins.service.js';
 import type { PortalTokens } from './portal-logins.service.js';
 import { requireLinkQuota } from '../identity/quotas.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
@@ -140,7 +140,7 @@ export async function openSession(
       });
       return {
         caregiver,
-        participants: (await caredFor(tx, caregiver.id, { skip: 0, limit: MOST })).items,
+        participants: (await caredFor(tx, caregiver.id, { skip: 0, limit: MAX_VISITS })).items,
         tokens: await issue(
           { kind: 'caregiver', id: caregiver.id, epoch: caregiver.session_epoch },
           caregiver.study_id,
@@ -175,7 +175,7 @@ export async function openSession(
 }
 
 /** More than anybody cares for; the list itself is paged. */
-const MOST = 500;
+const MAX_VISITS = 500;
 const withoutCare = ({ relationship: _relationship, ...participant }: CaredFor): PortalParticipant => participant;
 
 /** For whom a portal token may ask: the participant itself, or those whom a caregiver cares for. */

@@ -13,8 +13,8 @@ import { participantRows, reportedSession } from '../../db/reports/participant.q
 import { completion, enrollment, modules, sites, studySummary } from '../../db/reports/study.queries.js';
 import { versionOf } from '../../db/reports/version.queries.js';
 import type { ReportVersion } from '../../db/reports/version.queries.js';
-import { together } from '../../db/client/one-trip.js';
-import { snapshotAsCaller } from '../../db/client/request.js';
+import { queryAll } from '../../db/client/query.js';
+import { readAsCaller } from '../../db/client/request.js';
 import type { ReportScope, ReportFilter } from '../../db/reports/base.queries.js';
 import { inScope, withFileLimits } from '../../db/client/transaction.js';
 import { ConcurrencyLimiter } from '../util/concurrency-limiter.js';
@@ -53,7 +53,7 @@ function snapshot<T>(
   participantId: string | undefined,
   read: Read<T>,
 ): Promise<T> {
-  return snapshotAsCaller(
+  return readAsCaller(
     services.database,
     { userId: actor.id, studyId, siteId, participantId },
     (row) => authorizeUser(staff.read, row, studyId),
@@ -115,7 +115,7 @@ export async function studyParts(
 }
 
 const versionNow = async (tx: Tx, studyId: string): Promise<ReportVersion> => {
-  const [[version]] = await together<[ReportVersion]>(tx, [versionOf(studyId)]);
+  const [[version]] = await queryAll<[ReportVersion]>(tx, [versionOf(studyId)]);
   return version!;
 };
 

@@ -43,7 +43,7 @@ export const calendarFeedRoutes = [
     operationId: 'getOwnCalendarFeed',
     transaction: 'read',
     summary: 'Get the address of the own calendar feed',
-    description: 'Without one 404.',
+    description: 'The secret address that a calendar program reads the visits from. 404 where none was made.',
     responses: { 200: CalendarFeed, 404: undefined },
     handle: ({ tx, actor, services }) => readOwnFeed(tx, services.settings, actor),
   }),
@@ -55,7 +55,8 @@ export const calendarFeedRoutes = [
     transaction: 'change',
     idempotencyKey: false,
     summary: 'Create the own calendar feed',
-    description: 'Where there is one it is answered again, with 200.',
+    description:
+      'Makes a secret address of the visits, for calendar programs, which send no token. Where there is one it is answered again, with 200.',
     responses: { 201: CalendarFeed, 200: CalendarFeed },
     handle: async ({ tx, audit, actor, context, services }) => {
       const { feed, isNew } = await openFeed({ tx, audit, actor, context }, services.settings);
@@ -102,7 +103,8 @@ export const calendarFeedRoutes = [
     access: staff.participants,
     transaction: 'change',
     idempotencyKey: false,
-    description: 'Where there is one it is answered again, with 200.',
+    description:
+      'Makes a secret address of the participant’s visits, for calendar programs, which send no token. Where there is one it is answered again, with 200.',
     responses: { 201: CalendarFeed, 200: CalendarFeed },
     handle: async ({ tx, audit, actor, context, params, services }) => {
       const { id, study_id } = await getParticipantOrThrow(tx, params.participant_id);

@@ -1,4 +1,3 @@
-import type { AuditTrail } from '../../db/audit/audit.js';
 import { dropFeed, feedOf, feedToRead, feedsOf, keepFeed } from '../../db/scheduling/calendar-feeds.queries.js';
 import type { CalendarFeed, FeedOf } from '../../db/scheduling/calendar-feeds.queries.js';
 import { signedToken, subjectOfToken } from '../../db/notifications/signed-links.js';
@@ -9,6 +8,7 @@ import { publicName } from '../../workflows/domain/notifications/study-face.js';
 import type { Actor, Participant } from '../http/access.js';
 import { sessionSecret } from '../http/security/portal.js';
 import { problem } from '../http/errors.js';
+import type { RequestScope } from '../http/request-scope.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { Reply } from '../http/route.js';
 import type { Dependencies } from '../dependencies.js';
@@ -17,12 +17,7 @@ import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
 type Settings = Dependencies['settings'];
-interface Change {
-  tx: Tx;
-  audit: AuditTrail;
-  actor: Actor | Participant;
-  context: RequestContext;
-}
+type Change = RequestScope<Actor | Participant>;
 const PATH = '/api/calendar/visits.ics';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

@@ -10,23 +10,27 @@ import type { EventDefinitionFields, EventDefinitionRecord } from '../../db/sche
 import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import { requireBattery } from './windows.service.js';
 import type { Tx } from '../../db/client/database.js';
 
 const unique = { event_definitions_study_id_event_oid_key: 'EVENT_OID_TAKEN' } as const;
 
-/** @throws 409 EVENT_OID_TAKEN, 400 UNKNOWN_BATTERY */
+/**
+ * @param changeId the name of the change, by which its progress is asked for
+ * @throws 409 EVENT_OID_TAKEN, 400 UNKNOWN_BATTERY
+ */
 export async function createEventDefinition(
   change: RequestScope,
   studyId: string,
   given: EventDefinitionFields,
+  changeId?: string,
 ): Promise<EventDefinitionRecord> {
   const { tx } = change;
   await requireBattery(tx, given.battery_id, studyId);
   const id = await mapConstraintErrors(unique, () => insertEventDefinition(tx, studyId, given));
   const made = await getEventDefinitionOrThrow(tx, id);
-  await noteChange(change, made, 'event_definition_created', { target_day: made.target_day });
+  await noteChange(change, made, 'event_definition_created', { changeId, more: { target_day: made.target_day } });
   return made;
 }
 
@@ -36,6 +40,7 @@ export async function changeEventDefinition(
   id: string,
   given: EventDefinitionFields,
   assertIfMatch: (record: Record<string, unknown>) => void,
+  changeId?: string,
 ): Promise<EventDefinitionRecord> {
   const { tx } = change;
   const before = await getEventDefinitionOrThrow(tx, id, true);
@@ -44,13 +49,8 @@ export async function changeEventDefinition(
   const fields = changedFields({ ...before }, given);
   if (fields.length === 0) return before;
   await mapConstraintErrors(unique, () => updateEventDefinition(tx, id, given));
-  await noteChange(
-    change,
-    before,
-    'event_definition_changed',
-    { fields },
-    fields.includes('is_baseline') ? 'baseline' : 'events',
-  );
+  const kind = fields.includes('is_baseline') ? 'baseline' : 'events';
+  await noteChange(change, before, 'event_definition_changed', { changeId, more: { fields }, kind });
   return getEventDefinitionOrThrow(tx, id);
 }
 
@@ -59,13 +59,14 @@ export async function removeEventDefinition(
   change: RequestScope,
   id: string,
   assertIfMatch: (record: Record<string, unknown>) => void,
+  changeId?: string,
 ): Promise<void> {
   const { tx } = change;
   const before = await getEventDefinitionOrThrow(tx, id, true);
   assertIfMatch({ ...before });
   if (await eventHasCompletedInstances(tx, id)) throw problem('EVENT_IN_USE');
   await deleteEventDefinition(tx, id);
-  await noteChange(change, before, 'event_definition_deleted');
+  await noteChange(change, before, 'event_definition_deleted', { changeId });
 }
 
 export async function getEventDefinitionOrThrow(tx: Tx, id: string, lock = false): Promise<EventDefinitionRecord> {
@@ -82,8 +83,11 @@ async function noteChange(
   { tx, audit, actor, context }: RequestScope,
   event: EventDefinitionRecord,
   action: string,
-  more: Record<string, unknown> = {},
-  kind: 'events' | 'baseline' = 'events',
+  {
+    changeId,
+    more = {},
+    kind = 'events',
+  }: { changeId: string | undefined; more?: Record<string, unknown>; kind?: 'events' | 'baseline' },
 ): Promise<void> {
   const { id, study_id, event_oid } = event;
   audit.record({
@@ -95,6 +99,11 @@ async function noteChange(
     metadata: { event_oid, ...more },
   });
   await putOutbox(tx, [
-    { topic: 'study-changed', studyId: study_id, subject: study_id, payload: { kind, actor_user_id: actor.id } },
+    {
+      topic: 'study-changed',
+      studyId: study_id,
+      subject: study_id,
+      payload: { kind, actor_user_id: actor.id, ...(changeId && { change_id: changeId }) },
+    },
   ]);
 }

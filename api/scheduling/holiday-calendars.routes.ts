@@ -79,7 +79,7 @@ export const holidayCalendarRoutes = [
     operationId: 'deleteHolidayCalendar',
     tag,
     summary: 'Delete a holiday calendar',
-    description: regenerates,
+    description: `Targets no longer keep clear of its days. ${regenerates}`,
     access: staff.configure,
     transaction: 'change',
     responses: { 204: undefined },

@@ -15,7 +15,7 @@ import { brokenRule, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { HolidayCalendarChange, NewHolidayCalendar } from './edc.schemas.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import type { Tx } from '../../db/client/database.js';
 
 const unique = {

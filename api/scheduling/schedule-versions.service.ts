@@ -1,7 +1,7 @@
 import {
   listVersions,
   readVersion,
-  unscheduledVisits,
+  plannedAndOther,
   versionVisits,
 } from '../../db/scheduling/schedule-versions.queries.js';
 import { readInScope } from '../../db/client/transaction.js';
@@ -38,13 +38,8 @@ export async function versionWithVisits(
 export async function schedule(tx: Tx, participantId: string): Promise<Record<string, unknown>> {
   const current = ((await listVersions(tx, participantId)) as VersionRow[]).find((v) => v.is_current);
   const version = current && ((await readVersion(tx, participantId, current.id)) as VersionRow);
-  const visits = version ? await versionVisits(tx, version) : [];
-  const unscheduled = await unscheduledVisits(
-    tx,
-    participantId,
-    visits.map((visit) => visit.id as string),
-  );
-  return { participant_id: participantId, schedule_version: version ?? null, visits: [...visits, ...unscheduled] };
+  const visits = await plannedAndOther(tx, participantId, version);
+  return { participant_id: participantId, schedule_version: version ?? null, visits };
 }
 
 export interface Moved {

@@ -9,7 +9,7 @@ import { reply } from '../http/route.js';
 import type { Reply } from '../http/route.js';
 import type { Tx } from '../../db/client/database.js';
 
-const MOST = 500;
+const MAX_VISITS = 500;
 const LOOK_AGAIN_HOURS = 6;
 const words: Record<BuiltInLanguage, { window: string; completed: string; missed: string }> = {
   en: { window: 'Can be done from {open} to {close}.', completed: 'Done.', missed: 'Missed.' },
@@ -27,7 +27,7 @@ export async function visitCalendar(
   participantId: string,
   { language, name }: { language: BuiltInLanguage; name: string },
 ): Promise<Reply> {
-  const { items } = await listVisits(tx, { participantId, skip: 0, limit: MOST, sort: 'target_date' });
+  const { items } = await listVisits(tx, { participantId, skip: 0, limit: MAX_VISITS, sort: 'target_date' });
   const facts = await calendarFacts(tx, participantId);
   const newest = new Map<string, VisitRecord>();
   for (const visit of items) {

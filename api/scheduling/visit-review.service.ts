@@ -7,7 +7,7 @@ import { nextVersion } from '../../workflows/domain/anchor/regeneration.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { Review } from './schedules.schemas.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import { getVisitOrThrow } from './visits.service.js';
 import type { Tx } from '../../db/client/database.js';
 

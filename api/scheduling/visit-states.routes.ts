@@ -45,7 +45,8 @@ export const visitStateRoutes = [
     operationId: 'getParticipantCalendar',
     tag: 'Visits',
     summary: 'Get a participant’s visits as iCalendar',
-    description: 'In the participant’s language. Calendar programs send no token: for them there is a secret address.',
+    description:
+      'The visits as a file, in the participant’s language. Calendar programs send no token: for them there is a secret address (`createCalendarFeed`).',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: response(undefined, { etag: true, mediaTypes: ['text/calendar'] }) },

@@ -11,7 +11,7 @@ import { contentByHand, daysByHand } from '../../workflows/domain/scheduling/sch
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import { assertNotWithdrawn, announceSourcesChanged } from '../participants/participants.service.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import { getVisitOrThrow, lockVisitForShare } from './visits.service.js';
 import type { Tx } from '../../db/client/database.js';
 

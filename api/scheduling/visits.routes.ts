@@ -48,7 +48,7 @@ export const visitRoutes = [
     operationId: 'createVisitWindow',
     tag: 'Schedules',
     summary: 'Add a visit window',
-    description: regenerates,
+    description: `Plans a visit for every participant, on \`target_day\` after the enrollment date. A code that the study has already is 409 WINDOW_CODE_TAKEN. ${regenerates}`,
     access: inStudy('researcher'),
     transaction: 'change',
     body: NewVisitWindow,
@@ -76,7 +76,7 @@ export const visitRoutes = [
     operationId: 'updateVisitWindow',
     tag: 'Schedules',
     summary: 'Change a visit window',
-    description: regenerates,
+    description: `Only the fields that are given change. ${regenerates}`,
     access: inStudy('researcher'),
     transaction: 'change',
     body: VisitWindowChange,
@@ -94,7 +94,7 @@ export const visitRoutes = [
     summary: 'Delete a visit window',
     access: inStudy('researcher'),
     transaction: 'change',
-    description: `${regenerates} Once a visit of it was completed, 409 WINDOW_IN_USE.`,
+    description: `The visit is no longer planned. ${regenerates} Once a visit of it was completed, 409 WINDOW_IN_USE.`,
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
       await removeWindow({ tx, audit, actor, context }, params.window_id, assertIfMatch);
@@ -196,7 +196,7 @@ export const visitRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'A scheduled, open or missed visit; one that is completed answers 200 again; superseded and cancelled ones 409 VISIT_CLOSED.',
+      'Marks a scheduled, open or missed visit as done at `completed_at` (default: now); its adherence says early, in window or late. One that is completed answers 200 again; superseded and cancelled ones 409 VISIT_CLOSED.',
     body: Completion,
     responses: { 200: Visit },
     handle: ({ tx, audit, actor, context, params, body }) =>

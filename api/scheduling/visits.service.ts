@@ -21,7 +21,7 @@ import {
   assertNotWithdrawn,
   announceSourcesChanged,
 } from '../participants/participants.service.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import { getWindowOrThrow, requireBattery } from './windows.service.js';
 import type { Tx } from '../../db/client/database.js';
 

@@ -12,7 +12,7 @@ import { brokenRule, invalid, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import { getStudyOrThrow as existingStudy } from '../studies/studies.service.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import type { Tx } from '../../db/client/database.js';
 
 type Fields = Partial<

@@ -11,16 +11,16 @@ import { policyOf } from '../../workflows/domain/anchor/facts.js';
 import type { BehaviourInput } from '../../workflows/domain/simulation/behaviour.js';
 import { visitsPerParticipant } from '../../workflows/domain/simulation/inputs.js';
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
-import { isPlotName, plotNames, plotSvg } from '../../workflows/domain/simulation/plots.js';
+import { isPlotName, plotNames, plotSvg } from './plots.js';
 import type { SimulationResult } from '../../workflows/domain/simulation/result.js';
 import { brokenRule, invalid, problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import type { Tx } from '../../db/client/database.js';
 
-const MOST_UNFINISHED = 10;
+const MAX_UNFINISHED = 10;
 /** Planned visits of a simulation: what its time and memory grow with. */
-const MOST_VISITS = 300_000;
+const MAX_VISITS = 300_000;
 const EARLIEST = '1900-01-01',
   LATEST = '2200-01-01';
 
@@ -49,13 +49,13 @@ export async function orderSimulation(
   if (inputs.start_date < EARLIEST || inputs.start_date > LATEST)
     throw invalid('start_date', 'OUT_OF_RANGE', `must lie between ${EARLIEST} and ${LATEST}`);
   const visits = visitsPerParticipant(inputs) * inputs.participants;
-  if (visits > MOST_VISITS)
+  if (visits > MAX_VISITS)
     throw brokenRule(
       'participants',
       'TOO_LARGE',
-      `would have ${visits} planned visits in all; at most ${MOST_VISITS} are simulated`,
+      `would have ${visits} planned visits in all; at most ${MAX_VISITS} are simulated`,
     );
-  if ((await lockUnfinished(tx, studyId)) >= MOST_UNFINISHED) throw problem('TOO_MANY_SIMULATIONS');
+  if ((await lockUnfinished(tx, studyId)) >= MAX_UNFINISHED) throw problem('TOO_MANY_SIMULATIONS');
   const id = randomUUID();
   const { participants, months, seed } = inputs;
   await insertSimulation(tx, { id, study_id: studyId, participants, months, seed, inputs, requested_by_id: actor.id });
@@ -99,7 +99,7 @@ export const simulationView = ({ id, ...record }: SimulationRecord) => ({ simula
 
 /** A simulation with its result and the paths of its plots. @throws 404 */
 export async function simulation(tx: Tx, studyId: string, id: string) {
-  const found = await existing(tx, studyId, id);
+  const found = await getSimulationOrThrow(tx, studyId, id);
   const plots =
     found.status === 'completed'
       ? plotNames.map((name) => [name, `${simulationPath(studyId, id)}/plots/${name}.svg`])
@@ -109,7 +109,7 @@ export async function simulation(tx: Tx, studyId: string, id: string) {
 
 /** A plot of a simulation. @throws 404 another name than those in `plots`, 409 while there is no result */
 export async function simulationPlot(tx: Tx, studyId: string, id: string, file: string): Promise<string> {
-  const found = await existing(tx, studyId, id);
+  const found = await getSimulationOrThrow(tx, studyId, id);
   const name = file.endsWith('.svg') ? file.slice(0, -4) : '';
   if (!isPlotName(name))
     throw problem('NOT_FOUND', {
@@ -120,7 +120,7 @@ export async function simulationPlot(tx: Tx, studyId: string, id: string, file: 
   return plotSvg(name, found.result as SimulationResult);
 }
 
-async function existing(tx: Tx, studyId: string, id: string) {
+async function getSimulationOrThrow(tx: Tx, studyId: string, id: string) {
   const found = await simulationById(tx, studyId, id);
   if (!found) throw problem('NOT_FOUND', { detail: 'There is no such simulation.' });
   return found;

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+import { enrolledAfter } from '../../db/participants/enrolled.queries.js';
 import { readFacts } from '../../db/participants/facts.queries.js';
 import { readScheduleInputs, readScheduleSources } from '../../db/scheduling/schedules.queries.js';
 import type { ScheduleSources } from '../../db/scheduling/schedules.queries.js';
@@ -10,9 +12,11 @@ import type { EvaluationResult } from '../../workflows/domain/util/types.js';
 import type { Tx } from '../../db/client/database.js';
 import { currentPolicy } from './policy.service.js';
 
-/** Small, since planning visits keeps the process busy: other requests are answered between two batches. */
-const BATCH = 100;
-const MOST_EXAMPLES = 20;
+/** Small, since what is read of a batch is taken in at once. */
+const BATCH = 50;
+/** Deciding keeps the process busy: after so long, other requests are answered first. */
+const TURN_MS = 10;
+const MAX_EXAMPLES = 20;
 
 /** `unchanged` counts those for whom no source gives a date as well: nothing of theirs changes. */
 export const outcomes = [
@@ -52,12 +56,22 @@ export async function dryRunPolicy(tx: Tx, studyId: string, policy: Policy): Pro
   return (await dryRunWithCodes(tx, studyId, policy)).run;
 }
 
-/** As `dryRunPolicy`, with the codes of the examples, for people. */
+/** A dry run with the codes of its examples. */
+export interface CodedRun {
+  run: DryRun;
+  codes: Map<string, string>;
+}
+
+/**
+ * As `dryRunPolicy`, with the codes of the examples, for people.
+ * @param onSeen called with how many are done
+ */
 export async function dryRunWithCodes(
   tx: Tx,
   studyId: string,
   policy: Policy,
-): Promise<{ run: DryRun; codes: Map<string, string> }> {
+  onSeen?: (n: number) => void,
+): Promise<CodedRun> {
   const run: DryRun = {
     dry_run: true,
     policy,
@@ -71,7 +85,7 @@ export async function dryRunWithCodes(
   const codes = new Map<string, string>();
   const example = (of: Example, { participant_id, participant_code }: Enrolled['row']) => {
     const list = (run.examples[of] ??= []);
-    if (list.length >= MOST_EXAMPLES) return;
+    if (list.length >= MAX_EXAMPLES) return;
     list.push(participant_id);
     codes.set(participant_id, participant_code);
   };
@@ -81,6 +95,7 @@ export async function dryRunWithCodes(
     const { decision, schedule } = reanchor(policy, factsOf(row, policy), inputs, (identity) => visitKey(id, identity));
     const outcome = outcomeOf(decision.result);
     run.total += 1;
+    onSeen?.(run.total);
     run.counts[outcome] += 1;
     if (decision.transitions.length > 0) run.would_change += 1;
     if (outcome !== 'unchanged') example(outcome, row);
@@ -119,7 +134,7 @@ export async function dryRunSchedules(
     const next = reschedule(policy, factsOf(row, policy), inputs, (identity) => visitKey(participant_id, identity));
     if (next === null) continue;
     run.schedules += 1;
-    if (run.examples.length < MOST_EXAMPLES) run.examples.push({ participant_id, participant_code });
+    if (run.examples.length < MAX_EXAMPLES) run.examples.push({ participant_id, participant_code });
   }
   return run;
 }
@@ -130,19 +145,28 @@ interface Enrolled {
 }
 /** Everybody who is enrolled, with the facts of a decision and what the next schedule would be made from. */
 async function* everyEnrolled(tx: Tx, studyId: string, sources: ScheduleSources): AsyncGenerator<Enrolled> {
+  let since = performance.now();
   for (let after = '00000000-0000-0000-0000-000000000000'; ;) {
-    const ids: string[] = await tx('participants')
-      .where({ study_id: studyId, status: 'enrolled' })
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(BATCH)
-      .pluck('id');
+    const ids = await enrolledAfter(tx, studyId, after, BATCH);
     if (ids.length === 0) return;
     after = ids.at(-1)!;
     const rows = await readFacts(tx, ids);
     const inputs = await readScheduleInputs(tx, studyId, ids, sources);
-    for (const row of rows) yield { row, inputs: inputs.get(row.participant_id)! };
+    for (const row of rows) {
+      yield { row, inputs: inputs.get(row.participant_id)! };
+      if (performance.now() - since < TURN_MS) continue;
+      await setImmediate();
+      since = performance.now();
+    }
   }
+}
+
+/** How many a dry run looks at. */
+export async function enrolledIn(tx: Tx, studyId: string): Promise<number> {
+  const [row] = (await tx('participants').where({ study_id: studyId, status: 'enrolled' }).count('* as n')) as [
+    { n: number },
+  ];
+  return row.n;
 }
 
 const outcomeOf = (result: EvaluationResult): DryRunOutcome => (result === 'none' ? 'unchanged' : result);

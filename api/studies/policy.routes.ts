@@ -17,7 +17,8 @@ import {
 } from '../http/common.schemas.js';
 import type { Static } from '../http/common.schemas.js';
 import { withEarlierOverrides } from './earlier-overrides.service.js';
-import { acceptPolicy, currentPolicy, policyVersions, savePolicy } from './policy.service.js';
+import { listPolicyVersions } from '../../db/studies/policies.queries.js';
+import { acceptPolicy, currentPolicy, savePolicy } from './policy.service.js';
 import { dryRunPolicy, outcomes } from './policy-dry-run.service.js';
 import { reanchoring } from './reanchorings.js';
 
@@ -33,7 +34,7 @@ const examples = Type.Partial(
   ),
 );
 const DryRun = record('PolicyDryRun', {
-  dry_run: Type.Boolean(),
+  dry_run: Type.Literal(true),
   policy: Policy,
   total: Type.Integer(),
   would_change: Type.Integer(),
@@ -93,6 +94,7 @@ export const policyRoutes = [
     description:
       'What is left out or null has its default. A new version is evaluated for every participant in the background: the header X-Change-Id names the change, whose progress is at /api/studies/{study_id}/reanchorings/{change_id}. With `dry_run=true` nothing is stored and the answer says what would change for how many. Expressions are CEL, with the names and functions of [docs/expressions.md](/docs/expressions); a fault is a 422 that names its path.',
     query: Type.Object({ dry_run: Type.Optional(Type.Boolean({ default: false })) }),
+    isTrial: ({ search }) => /^(?:true|1)$/i.test(search.get('dry_run') ?? ''),
     body: PolicyInput,
     responses: {
       200: PolicySet,
@@ -129,7 +131,7 @@ export const policyRoutes = [
     transaction: 'read',
     query: Paged,
     responses: { 200: listOf(PolicyVersion) },
-    handle: async ({ tx, params, query }) => pageOf(await policyVersions(tx, params.study_id), query),
+    handle: async ({ tx, params, query }) => pageOf(await listPolicyVersions(tx, params.study_id), query),
   }),
   route({
     method: 'GET',
@@ -142,7 +144,7 @@ export const policyRoutes = [
     transaction: 'read',
     responses: { 200: PolicyVersion },
     handle: async ({ tx, params }) => {
-      const found = (await policyVersions(tx, params.study_id)).find(
+      const found = (await listPolicyVersions(tx, params.study_id)).find(
         (v) => String(v.policy_version) === params.policy_version,
       );
       if (!found) throw problem('NOT_FOUND', { detail: 'There is no such policy version.' });

@@ -1,4 +1,4 @@
-import type { AuditTrail } from '../../db/audit/audit.js';
+import type { RequestScope } from '../http/request-scope.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { policyOf } from '../../workflows/domain/anchor/facts.js';
 import { completePolicy } from '../../workflows/domain/anchor/policy.js';
@@ -6,29 +6,12 @@ import { policyFaults } from '../../workflows/domain/anchor/policy-check.js';
 import { PolicyInput, withoutNulls } from '../../workflows/domain/anchor/policy-schema.js';
 import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
 import { sameJson } from '../../workflows/domain/util/same.js';
-import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import { Type } from '../http/common.schemas.js';
 import { check } from '../http/validation/validation.js';
-import { execute } from '../../db/client/query.js';
+import { insertPolicy, policyInForce } from '../../db/studies/policies.queries.js';
 import type { Tx } from '../../db/client/database.js';
-import type { RequestContext } from '../http/request-context.js';
-
-interface Change {
-  tx: Tx;
-  audit: AuditTrail;
-  actor: Actor;
-  context: RequestContext;
-}
-export interface PolicyVersion extends Record<string, unknown> {
-  policy_version: number;
-  author_id: string | null;
-  imported: boolean;
-  imported_by: string | null;
-  original_users: Record<string, string> | null;
-  created_at: string;
-}
 
 /** A policy that stands inside a study's body: the paths of its faults begin at that body. */
 const InStudy = Type.Object({
@@ -76,31 +59,18 @@ export interface SavedPolicy {
  * @throws 409 STALE where another one is in force meanwhile
  */
 export async function savePolicy(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   studyId: string,
   policy: Policy,
   seen?: number,
 ): Promise<SavedPolicy> {
-  const study = await tx('studies')
-    .where({ id: studyId })
-    .forNoKeyUpdate()
-    .first('policy_version', tx.raw(`config->'enrollment_date_policy' as policy`));
+  const study = (await policyInForce(tx, studyId, true))!;
   const first = study.policy === null;
-  if (seen !== undefined && seen !== Number(study.policy_version)) throw problem('STALE');
+  if (seen !== undefined && seen !== study.policy_version) throw problem('STALE');
   if (!first && sameJson(study.policy, policy))
     return { policy, policy_version: study.policy_version, change_id: null };
-  const policyVersion = first ? 1 : Number(study.policy_version) + 1;
-  await execute(
-    tx,
-    `update studies set policy_version = $1, config = jsonb_set(config, '{enrollment_date_policy}', $2::jsonb) where id = $3`,
-    [policyVersion, JSON.stringify(policy), studyId],
-  );
-  await tx('enrollment_policies').insert({
-    study_id: studyId,
-    policy_version: policyVersion,
-    policy: JSON.stringify(policy),
-    author_id: actor.id,
-  });
+  const policyVersion = first ? 1 : study.policy_version + 1;
+  await insertPolicy(tx, { study_id: studyId, policy_version: policyVersion, policy, author_id: actor.id });
   if (!first) {
     audit.record({
       ...auditActor(actor, context),
@@ -126,14 +96,7 @@ const changeIdOf = (policyVersion: number) => `policy-${policyVersion}`;
 
 /** The policy in force. @throws 404 */
 export async function currentPolicy(tx: Tx, studyId: string): Promise<Policy> {
-  const study = await tx('studies').where({ id: studyId }).first(tx.raw(`config->'enrollment_date_policy' as policy`));
+  const study = await policyInForce(tx, studyId);
   if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   return policyOf(study.policy);
-}
-
-export async function policyVersions(tx: Tx, studyId: string): Promise<PolicyVersion[]> {
-  return tx('enrollment_policies')
-    .where({ study_id: studyId })
-    .orderBy('policy_version', 'desc')
-    .select('policy_version', 'author_id', 'created_at', 'policy', 'imported', 'imported_by', 'original_users');
 }

@@ -5,7 +5,8 @@ import type { ReanchoringProgress } from '../../workflows/contract.js';
 import { readInScope } from '../../db/client/transaction.js';
 import { problem } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
-import { query } from '../../db/client/query.js';
+import { isChangeWaiting } from '../../db/outbox/pending-work.queries.js';
+import { countEnrolled } from '../../db/participants/enrolled.queries.js';
 
 export interface ReanchoringView extends ReanchoringProgress {
   change_id: string;
@@ -58,19 +59,9 @@ async function started(services: Dependencies, studyId: string, changeId: string
 
 /** A change that is committed and has not reached Temporal yet; null where none waits. */
 async function waiting(services: Dependencies, studyId: string, changeId: string): Promise<ReanchoringView | null> {
-  const row = await readInScope(
-    services.database,
-    studyId,
-    async (tx) =>
-      (
-        await query<{ there: boolean; total: number }>(
-          tx,
-          `select exists (select from outbox where topic = 'study-changed' and study_id = $1 and coalesce(payload->>'change_id', id::text) = $2) as there,
-       (select count(*)::integer from participants where study_id = $3 and status = 'enrolled') as total`,
-          [studyId, changeId, studyId],
-        )
-      )[0],
-  );
-  if (!row!.there) return null;
-  return { change_id: changeId, status: 'pending', seen: 0, total: row!.total, moved: 0, schedules: 0 };
+  return readInScope(services.database, studyId, async (tx) => {
+    if (!(await isChangeWaiting(tx, studyId, changeId))) return null;
+    const total = await countEnrolled(tx, studyId);
+    return { change_id: changeId, status: 'pending' as const, seen: 0, total, moved: 0, schedules: 0 };
+  });
 }

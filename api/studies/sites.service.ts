@@ -6,7 +6,7 @@ import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import { withEarlierOverrides } from './earlier-overrides.service.js';
 import type { WithEarlierOverrides } from './earlier-overrides.service.js';
-import type { RequestScope } from './studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import type { Tx } from '../../db/client/database.js';
 
 type Fields = Partial<Pick<Site, 'site_code' | 'name' | 'timezone' | 'status'>>;

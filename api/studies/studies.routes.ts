@@ -81,7 +81,8 @@ export const studyRoutes = [
     summary: 'Delete a study without participants',
     access: roles('admin'),
     transaction: 'change',
-    description: 'A study that has participants is 409 STUDY_NOT_EMPTY.',
+    description:
+      'For one that was made by mistake: its design goes with it, its audit log stays. A study that has participants is 409 STUDY_NOT_EMPTY.',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
       await removeStudy({ tx, audit, actor, context }, params.study_id, assertIfMatch);

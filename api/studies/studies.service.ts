@@ -1,5 +1,5 @@
+import type { RequestScope } from '../http/request-scope.js';
 import { randomUUID } from 'node:crypto';
-import type { AuditTrail } from '../../db/audit/audit.js';
 import type { Study } from '../../db/models/records.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import {
@@ -11,7 +11,6 @@ import {
   updateStudy,
 } from '../../db/studies/studies.queries.js';
 import type { StudyLock, StudyRecord } from '../../db/studies/studies.queries.js';
-import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { mergePatch } from '../http/conventions/merge-patch.js';
@@ -25,14 +24,7 @@ import { acceptNotifications } from './settings/notifications.js';
 import { acceptPortalResults } from './settings/portal-results.js';
 import { acceptSignatures } from './settings/signatures.js';
 import type { Tx } from '../../db/client/database.js';
-import type { RequestContext } from '../http/request-context.js';
 
-export interface RequestScope {
-  tx: Tx;
-  audit: AuditTrail;
-  actor: Actor;
-  context: RequestContext;
-}
 type Fields = Partial<
   Pick<
     Study,

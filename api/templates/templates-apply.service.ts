@@ -8,9 +8,9 @@ import { auditActor } from '../http/audit-actor.js';
 import { changeBattery, createBattery } from '../assessment/batteries/batteries.service.js';
 import { CAPTURE_DEFAULTS } from '../capture/capture-defaults.js';
 import { createStudy } from '../studies/studies.service.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import type { StudyTemplate } from './templates.service.js';
-import { execute } from '../../db/client/query.js';
+import { storeConfigValue } from '../../db/studies/study-config.queries.js';
 import type { Tx } from '../../db/client/database.js';
 
 /** Of what a template plans, all that applying it would create, with the defaults filled in; nothing is changed. */
@@ -125,11 +125,7 @@ async function keepCaptureDefaults(
     battery === null ? [] : [[event, { battery_id: batteryId(battery), ...days }]],
   );
   const defaults = { ...capture, event_battery_mapping: Object.fromEntries(events) as Record<string, unknown> };
-  await execute(tx, `update studies set config = jsonb_set(config, $1::text[], $2::jsonb) where id = $3`, [
-    [CAPTURE_DEFAULTS],
-    JSON.stringify(defaults),
-    studyId,
-  ]);
+  await storeConfigValue(tx, studyId, CAPTURE_DEFAULTS, defaults);
 }
 
 function batteryOf(ids: ReadonlyMap<string, number>, code: string | null): number | null {

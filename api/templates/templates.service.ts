@@ -16,7 +16,7 @@ import type { Design, SaveTemplate } from './templates.schemas.js';
 import { check } from '../http/validation/validation.js';
 import { CAPTURE_DEFAULTS } from '../capture/capture-defaults.js';
 import { getStudyOrThrow as existingStudy } from '../studies/studies.service.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import type { Tx } from '../../db/client/database.js';
 
 export type StudyTemplate = Static<typeof TemplateFile> & { source: 'built_in' | 'study'; study_id: string | null };

@@ -4,6 +4,7 @@ import type { Participant } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { builtInLanguage } from '../../workflows/domain/notifications/built-in.js';
 import { visitTitle } from '../../workflows/domain/scheduling/visit-title.js';
+import { isolated } from '../../workflows/domain/util/text-direction.js';
 import { timelineWords, wordsForCaregivers } from '../portal/portal-words.js';
 import type { Tx } from '../../db/client/database.js';
 
@@ -47,9 +48,8 @@ export async function portalTimeline(
 
 function itemOf({ at, kind: given, what, data }: TimelineRow, words: Record<string, string>): PortalTimelineItem {
   const kind = given as PortalTimelineItem['kind'];
-  const title = (words[`${kind} ${what}`] ?? words[kind] ?? kind).replace(
-    '{name}',
-    visitTitle(String(data.name ?? '')),
+  const title = (words[`${kind} ${what}`] ?? words[kind] ?? kind).replace('{name}', () =>
+    isolated(visitTitle(String(data.name ?? ''))),
   );
   return { at, kind, title, data: Object.fromEntries(shown[kind].map((name) => [name, data[name]])) };
 }

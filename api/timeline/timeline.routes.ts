@@ -17,8 +17,7 @@ import {
   named,
 } from '../http/common.schemas.js';
 import { timeline, wholeTimeline } from './timeline.service.js';
-import { PAGE_POLICY, timelinePage } from './page.js';
-import { timelineSvg } from './picture.js';
+import { PAGE_POLICY, timelinePage, timelineSvg } from './page.js';
 import { portalKinds, portalTimeline } from './portal.js';
 
 const Item = record('TimelineItem', {
@@ -109,7 +108,8 @@ export const timelineRoutes = [
     summary: 'Get the own timeline',
     access: outsideStudy(portal),
     transaction: 'read',
-    description: 'In the participant’s language, or its caregiver’s, where there is one for it (de, en, es).',
+    description:
+      'What happened and what is planned, in one list, in the participant’s language, or its caregiver’s, where there is one for it (de, en, es).',
     query: Type.Object({ ...paging, ...narrowing, kind: kinds(...portalKinds) }),
     responses: { 200: listOf(OwnItem) },
     handle: ({ tx, actor, query }) =>

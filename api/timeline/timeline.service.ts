@@ -15,16 +15,21 @@ export interface TimelineItem {
   links: Links;
 }
 /** What a picture shows at most: more would not be seen. */
-const MOST_DRAWN = 2_000;
+const MAX_DRAWN = 2_000;
 
-/** What became of a participant and what is to come, oldest first. @throws 404 */
+/**
+ * What became of a participant and what is to come, oldest first.
+ * @param known whose timeline it is, where the caller has read it
+ * @throws 404
+ */
 export async function timeline(
   tx: Tx,
   services: Dependencies,
   participantId: string,
   filter: TimelineFilter,
+  known?: TimelineSubject,
 ): Promise<{ subject: TimelineSubject; items: TimelineItem[]; total: number }> {
-  const subject = await timelineSubject(tx, participantId);
+  const subject = known ?? (await timelineSubject(tx, participantId));
   if (!subject) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   const { items, total } = await listTimeline(tx, subject, filter);
   const of = { studyId: subject.study_id, participantId };
@@ -47,4 +52,4 @@ export const wholeTimeline = (
   services: Dependencies,
   participantId: string,
   filter: Omit<TimelineFilter, 'skip' | 'limit'>,
-) => timeline(tx, services, participantId, { ...filter, skip: 0, limit: MOST_DRAWN });
+) => timeline(tx, services, participantId, { ...filter, skip: 0, limit: MAX_DRAWN });

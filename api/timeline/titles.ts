@@ -1,8 +1,11 @@
 import type { TimelineRow } from '../../db/timeline/timeline.queries.js';
+import { isolated } from '../../workflows/domain/util/text-direction.js';
 import { reasonInWords } from '../../workflows/domain/notifications/explain.js';
 
 type Data = Record<string, unknown>;
 const date = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 10) : 'none');
+/** What people have written, in whatever direction. */
+const own = (value: unknown): string => isolated(String(value));
 const words = (value: unknown): string => String(value ?? '').replaceAll('_', ' ');
 const days = (delta: unknown): string => {
   const count = Number(delta ?? 0);
@@ -12,9 +15,9 @@ const days = (delta: unknown): string => {
 };
 const signed = (signature: unknown): string => {
   const { name, meaning } = (signature ?? {}) as { name?: string; meaning?: string };
-  return name === undefined ? '' : `, signed by ${name} (${String(meaning)})`;
+  return name === undefined ? '' : `, signed by ${own(name)} (${own(meaning)})`;
 };
-const because = (reason: unknown): string => (typeof reason === 'string' && reason !== '' ? `: ${reason}` : '');
+const because = (reason: unknown): string => (typeof reason === 'string' && reason !== '' ? `: ${own(reason)}` : '');
 
 const anchor: Record<string, (data: Data) => string> = {
   PROPOSED: (d) => `Enrollment date ${date(d.enrollment_date)} proposed (${words(d.source_type)})`,
@@ -31,11 +34,11 @@ const anchor: Record<string, (data: Data) => string> = {
 };
 
 const visit: Record<string, (data: Data) => string> = {
-  completed: (d) => `${String(d.name)} completed (due ${date(d.target_date)})`,
-  missed: (d) => `${String(d.name)} missed (window closed ${date(d.window_close)})`,
-  cancelled: (d) => `${String(d.name)} cancelled`,
-  open: (d) => `${String(d.name)} due, window open until ${date(d.window_close)}`,
-  scheduled: (d) => `${String(d.name)} due, window ${date(d.window_open)} to ${date(d.window_close)}`,
+  completed: (d) => `${own(d.name)} completed (due ${date(d.target_date)})`,
+  missed: (d) => `${own(d.name)} missed (window closed ${date(d.window_close)})`,
+  cancelled: (d) => `${own(d.name)} cancelled`,
+  open: (d) => `${own(d.name)} due, window open until ${date(d.window_close)}`,
+  scheduled: (d) => `${own(d.name)} due, window ${date(d.window_open)} to ${date(d.window_close)}`,
 };
 
 const outcomes: Record<string, string> = {
@@ -58,21 +61,21 @@ const titles: Record<TimelineRow['kind'], (what: string, data: Data) => string> 
       ? `Withdrawn${because(d.reason)}`
       : what === 'reinstated'
         ? `Withdrawal taken back${because(d.reason)}`
-        : `${String(d.participant_code)} enrolled in the study`,
-  consent: (what, d) => `Consent ${what}${d.consent_version_id ? ` (${String(d.consent_version_id)})` : ''}`,
+        : `${own(d.participant_code)} enrolled in the study`,
+  consent: (what, d) => `Consent ${what}${d.consent_version_id ? ` (${own(d.consent_version_id)})` : ''}`,
   eligibility: (what, d) => `Eligibility: ${what}${d.has_waiver ? ', with a waiver' : ''}`,
-  randomization: (_what, d) => `Randomized to ${String(d.arm)}`,
+  randomization: (_what, d) => `Randomized to ${own(d.arm)}`,
   form: (what, d) =>
-    `Form “${String(d.form_oid)}” ${d.origin === 'datacapture' && what === 'entered' ? 'taken from the capture system' : what}${signed(d.signature)}`,
+    `Form “${own(d.form_oid)}” ${d.origin === 'datacapture' && what === 'entered' ? 'taken from the capture system' : what}${signed(d.signature)}`,
   trigger: (what, d) =>
-    `Data-entry trigger of the form “${String(d.instrument)}”: ${what === 'failed' ? 'failed' : (outcomes[String(d.outcome)] ?? words(d.outcome ?? what))}`,
+    `Data-entry trigger of the form “${own(d.instrument)}”: ${what === 'failed' ? 'failed' : (outcomes[String(d.outcome)] ?? words(d.outcome ?? what))}`,
   approval: (what, d) => `Override to ${date(d.new_enrollment_date)} ${what}${because(d.reason)}${signed(d.signature)}`,
   anchor: (what, d) => anchor[what]?.(d) ?? words(what),
   schedule: (what, d) =>
     what === 'superseded'
       ? `Schedule version ${String(d.version_number)} superseded`
       : `Schedule version ${String(d.version_number)} made from ${date(d.anchor_date_used)}: ${String(d.visits_generated)} new ${d.visits_generated === 1 ? 'visit' : 'visits'}`,
-  visit: (what, d) => visit[what]?.(d) ?? `${String(d.name)} ${what}`,
+  visit: (what, d) => visit[what]?.(d) ?? `${own(d.name)} ${what}`,
   session: (what, d) =>
     `Assessment session ${what === 'active' ? 'started' : what}${d.source === 'offline' ? ' (offline)' : ''}`,
   push: (what, d) =>
@@ -82,7 +85,7 @@ const titles: Record<TimelineRow['kind'], (what: string, data: Data) => string> 
         ? 'Nothing to push to the capture system'
         : `Push of results failed (${words(d.error_type)}), attempt ${String(d.attempt)}`,
   reminder: (what, d) =>
-    `${capital(kinds[String(d.notification_kind)] ?? words(d.notification_kind))}${d.visit_name ? ` “${String(d.visit_name)}”` : ''} by ${channels[String(d.channel)] ?? String(d.channel)} ${what === 'pending' ? 'planned' : what === 'suppressed' ? 'not sent' : what}${what === 'sent' ? '' : because(d.reason && reasonInWords(String(d.reason)))}`,
+    `${capital(kinds[String(d.notification_kind)] ?? words(d.notification_kind))}${d.visit_name ? ` “${own(d.visit_name)}”` : ''} by ${channels[String(d.channel)] ?? String(d.channel)} ${what === 'pending' ? 'planned' : what === 'suppressed' ? 'not sent' : what}${what === 'sent' ? '' : because(d.reason && reasonInWords(String(d.reason)))}`,
 };
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -11,7 +11,7 @@ import type { Difference } from '../assessment/batteries/authoring-diff.js';
 import { acceptModules, changeBattery, createBattery } from '../assessment/batteries/batteries.service.js';
 import type { GivenModule } from '../assessment/batteries/batteries.service.js';
 import { withEarlierOverrides } from '../studies/earlier-overrides.service.js';
-import type { RequestScope } from '../studies/studies.service.js';
+import type { RequestScope } from '../http/request-scope.js';
 import { changeWindow, createWindow, requireBattery } from '../scheduling/windows.service.js';
 
 /** What is to be put where: a record of one study, by its code. */

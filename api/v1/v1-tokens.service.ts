@@ -1,5 +1,5 @@
+import type { RequestScope } from '../http/request-scope.js';
 import { randomUUID } from 'node:crypto';
-import type { AuditTrail } from '../../db/audit/audit.js';
 import { apiTokenById, insertApiToken, revokeApiToken } from '../../db/v1/api-tokens.queries.js';
 import type { ApiToken } from '../../db/v1/api-tokens.queries.js';
 import { missingIds } from '../../db/identity/users.queries.js';
@@ -14,14 +14,7 @@ import { requireRecentProof } from '../identity/reauthentication.service.js';
 import type { ReauthenticationProof } from '../identity/reauthentication.service.js';
 import type { Tx } from '../../db/client/database.js';
 import type { Credential } from '../http/request-context.js';
-import type { RequestContext } from '../http/request-context.js';
 
-interface Change {
-  tx: Tx;
-  audit: AuditTrail;
-  actor: Actor;
-  context: RequestContext;
-}
 const DEFAULT_DAYS = 90;
 const DAY_SECONDS = 86_400;
 
@@ -32,7 +25,7 @@ const DAY_SECONDS = 86_400;
  * @throws 401 REAUTHENTICATION_REQUIRED or …_FAILED, 403 a scope that the role does not allow, 404 a study out of reach
  */
 export async function mintToken(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   { settings }: Dependencies,
   given: { name: string; scopes: TokenScope[]; study_ids: string[]; expires_in_days?: number },
   minting: { credential: Credential | undefined; proof: ReauthenticationProof | undefined },
@@ -87,7 +80,7 @@ export async function getTokenOrThrow(tx: Tx, actor: Actor, id: string): Promise
 
 /** Ends a token at once. @throws 404 */
 export async function endToken(
-  { tx, audit, actor, context }: Change,
+  { tx, audit, actor, context }: RequestScope,
   id: string,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {

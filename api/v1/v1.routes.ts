@@ -49,7 +49,8 @@ const list = (
     operationId,
     tag,
     summary,
-    description: '`cursor` goes on where a page ended. A cursor of another list is 400 INVALID_CURSOR.',
+    description:
+      'Of the study, without name, address or birthday. `cursor` goes on where a page ended. A cursor of another list is 400 INVALID_CURSOR.',
     access: scoped(scope),
     transaction: 'read',
     query: Type.Object(v1Paging),

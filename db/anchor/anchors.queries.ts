@@ -1,4 +1,4 @@
-import { inOneTrip } from '../client/one-trip.js';
+import { queryAllAsPlanned } from '../client/query.js';
 import type { Statement } from '../client/one-trip.js';
 import { prepared } from '../client/prepared.js';
 import { insertStatement, into } from '../client/sets/bulk-insert.js';
@@ -53,7 +53,7 @@ export const knownMessageStatement = (message: {
  * last.
  */
 export async function lockAnchors(tx: Tx, participantIds: readonly string[]): Promise<void> {
-  await inOneTrip(tx, [
+  await queryAllAsPlanned(tx, [
     {
       sql: 'select 1 from anchor_dates where participant_id = any($1::uuid[]) order by participant_id for update',
       values: [`{${participantIds.join(',')}}`],

@@ -72,13 +72,13 @@ export function claimedAuthorization(token: string): ClaimedAuthorization | null
 type PublicKey = Awaited<ReturnType<typeof importSPKI>>;
 /** By their PEM: the same one or two at every message, and to read one takes as long as to verify by it. */
 const importedKeys = new Map<string, PublicKey>();
-const KEPT_KEYS = 10;
+const MAX_KEYS = 10;
 
 async function importedKey(pem: string): Promise<PublicKey> {
   let key = importedKeys.get(pem);
   if (!key) {
     key = await importSPKI(pem, ALGORITHM);
-    if (importedKeys.size >= KEPT_KEYS) importedKeys.clear();
+    if (importedKeys.size >= MAX_KEYS) importedKeys.clear();
     importedKeys.set(pem, key);
   }
   return key;

@@ -1,7 +1,11 @@
 import { raw } from 'objection';
 import { OverrideRequest } from '../models/messages.js';
 import type { Signature } from '../models/records.js';
+import { statementOf } from '../client/builders.js';
+import { queryAll } from '../client/query.js';
 import type { Tx } from '../client/database.js';
+import { factsOfRequest } from '../participants/facts.queries.js';
+import type { FactRow } from '../participants/facts.queries.js';
 
 /** Override requests as an approver reads them (decisions, section 5, "approvals"). */
 const requests = (tx: Tx) =>
@@ -71,6 +75,23 @@ const named = (tx: Tx) =>
 /** One request of a study that the caller may see. */
 export const approvalById = async (tx: Tx, id: string): Promise<Approval | undefined> =>
   (await named(tx).where('o.id', id).first()) as Approval | undefined;
+
+/** A request with the facts of its participant, and whether its study's signatures ask again, where the study says so. */
+export async function approvalWithFacts(
+  tx: Tx,
+  id: string,
+): Promise<{ approval: Approval; facts: FactRow; asksAgain: boolean | undefined } | undefined> {
+  const [[approval], [facts], [study]] = await queryAll<[Approval, FactRow, { asks: unknown }]>(tx, [
+    statementOf(named(tx).where('o.id', id)),
+    factsOfRequest(id),
+    {
+      sql: `select s.config #> '{signatures,reauthenticate}' as asks from override_requests o join studies s on s.id = o.study_id where o.id = $1`,
+      values: [id],
+    },
+  ]);
+  if (!approval || !facts) return undefined;
+  return { approval, facts, asksAgain: typeof study?.asks === 'boolean' ? study.asks : undefined };
+}
 
 /** The requests that wait, over all studies that the caller may see, oldest first. */
 export async function waitingApprovals(
@@ -164,4 +185,20 @@ export async function withdrawSignature(tx: Tx, requestId: string, userId: strin
   await OverrideRequest.query(tx)
     .findById(requestId)
     .patch({ offered_signatures: raw('offered_signatures - ?::text', [userId]) });
+}
+
+/** Requests of which a reminder or the end has been due for so long, and of which nothing waits in the outbox. */
+export async function overdueRequests(
+  tx: Tx,
+  overdueSeconds: number,
+): Promise<Pick<OverrideRequest, 'participant_id' | 'study_id'>[]> {
+  return OverrideRequest.query(tx)
+    .alias('o')
+    .where('o.status', 'pending')
+    .whereRaw(
+      `least(o.expires_at, case when o.reminded_at is null then o.remind_at end) < clock_timestamp() - ? * interval '1 second'`,
+      [overdueSeconds],
+    )
+    .whereNotExists(tx('outbox as x').whereRaw('x.subject = o.participant_id::text'))
+    .select('o.participant_id', 'o.study_id');
 }

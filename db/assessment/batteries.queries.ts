@@ -1,3 +1,5 @@
+import { raw } from 'objection';
+import { Battery, BatteryModule, BatteryVersion } from '../models/assessment.js';
 import type { Statement } from '../client/one-trip.js';
 import { prepared } from '../client/prepared.js';
 import { page } from '../client/paging.js';
@@ -60,35 +62,34 @@ export function listBatteries(
  * left
  */
 export async function batteryById(tx: Tx, id: number, lock = false): Promise<BatteryRecord | undefined> {
-  if (lock) await tx('batteries').where({ id }).forUpdate().select('id');
-  return tx('batteries as b').where('b.id', id).first(tx.raw(COLUMNS)) as Promise<BatteryRecord | undefined>;
+  if (lock) await Battery.query(tx).findById(id).forUpdate().select('id');
+  return shown(tx).findById(id).castTo<BatteryRecord | undefined>();
 }
 
 /** By its code, locked until the commit. */
 export async function batteryByCode(tx: Tx, studyId: string, code: string): Promise<BatteryRecord | undefined> {
-  await tx('batteries').where({ study_id: studyId, code }).forUpdate().select('id');
-  return tx('batteries as b').where({ 'b.study_id': studyId, 'b.code': code }).first(tx.raw(COLUMNS)) as Promise<
-    BatteryRecord | undefined
-  >;
+  await Battery.query(tx).findOne({ study_id: studyId, code }).forUpdate().select('id');
+  return shown(tx).findOne({ 'b.study_id': studyId, 'b.code': code }).castTo<BatteryRecord | undefined>();
 }
+
+const shown = (tx: Tx) => Battery.query(tx).alias('b').select(raw(COLUMNS));
 
 export async function insertBattery(
   tx: Tx,
   battery: BatteryFields & { study_id: string; code: string; name: string },
 ): Promise<number> {
-  const [row] = (await tx('batteries').insert(battery).returning('id')) as { id: number }[];
-  return row!.id;
+  return (await Battery.query(tx).insert(battery).returning('id')).id;
 }
 
 /** Also without fields: what belongs to the battery changed, and its `updated_at` says so. */
 export async function updateBattery(tx: Tx, id: number, change: BatteryFields): Promise<void> {
-  await tx('batteries')
-    .where({ id })
-    .update({ ...change, updated_at: tx.raw('clock_timestamp()') });
+  await Battery.query(tx)
+    .findById(id)
+    .patch({ ...change, updated_at: raw('clock_timestamp()') });
 }
 
 export async function deleteBattery(tx: Tx, id: number): Promise<void> {
-  await tx('batteries').where({ id }).delete();
+  await Battery.query(tx).deleteById(id);
 }
 
 /** Whether windows, events, visits, sessions or the capture system's mapping name the battery. */
@@ -110,10 +111,7 @@ export async function insertModules(
   of: { battery_id: number; version: number; study_id: string },
   modules: readonly (Omit<ModuleRow, 'id'> & { id?: string })[],
 ): Promise<void> {
-  if (modules.length > 0)
-    await tx('battery_modules').insert(
-      modules.map((module) => ({ ...of, ...module, settings: JSON.stringify(module.settings) })),
-    );
+  if (modules.length > 0) await BatteryModule.query(tx).insert(modules.map((module) => ({ ...of, ...module })));
 }
 
 export async function updateModule(
@@ -121,15 +119,12 @@ export async function updateModule(
   of: { battery_id: number; version: number; id: string },
   change: Partial<Omit<ModuleRow, 'id' | 'position'>>,
 ): Promise<void> {
-  const { settings, ...rest } = change;
-  await tx('battery_modules')
-    .where(of)
-    .update({ ...rest, ...(settings && { settings: JSON.stringify(settings) }) });
+  await BatteryModule.query(tx).where(of).patch(change);
 }
 
 /** Takes a module out and closes the gap. */
 export async function deleteModule(tx: Tx, of: { battery_id: number; version: number; id: string }): Promise<void> {
-  await tx('battery_modules').where(of).delete();
+  await BatteryModule.query(tx).where(of).delete();
   await execute(
     tx,
     `update battery_modules m set position = n.position from (
@@ -140,7 +135,7 @@ export async function deleteModule(tx: Tx, of: { battery_id: number; version: nu
 }
 
 export async function deleteModules(tx: Tx, of: { battery_id: number; version: number }): Promise<void> {
-  await tx('battery_modules').where(of).delete();
+  await Battery.relatedQuery('modules', tx).for(of.battery_id).where({ version: of.version }).delete();
 }
 
 /** Puts the modules into this order, in one statement. */
@@ -184,7 +179,7 @@ export interface VersionRow {
 }
 
 export async function insertVersion(tx: Tx, battery: BatteryRecord, publishedById: string): Promise<void> {
-  await tx('battery_versions').insert({
+  await BatteryVersion.query(tx).insert({
     battery_id: battery.id,
     version: battery.version,
     study_id: battery.study_id,

@@ -1,6 +1,8 @@
+import { raw } from 'objection';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
-import { execute, query } from '../client/query.js';
+import { AssessmentSession, SyncConflict } from '../models/assessment.js';
+import { ScheduledVisit } from '../models/records.js';
 import type { Tx } from '../client/database.js';
 
 export interface ConflictRecord {
@@ -52,13 +54,11 @@ export async function conflictById(
   id: string,
   lock = false,
 ): Promise<ConflictRecord | undefined> {
-  return (
-    await query<ConflictRecord>(
-      tx,
-      `select ${COLUMNS} from sync_conflicts c join participants p on p.id = c.participant_id where c.study_id = $1 and c.id = $2 ${lock ? 'for update of c' : ''}`,
-      [studyId, id],
-    )
-  )[0];
+  const found = tx('sync_conflicts as c')
+    .join('participants as p', 'p.id', 'c.participant_id')
+    .where({ 'c.study_id': studyId, 'c.id': id });
+  if (lock) void found.forUpdate('c');
+  return found.first(tx.raw(COLUMNS)) as Promise<ConflictRecord | undefined>;
 }
 
 export async function resolveConflict(
@@ -66,19 +66,14 @@ export async function resolveConflict(
   id: string,
   how: { keep: string; reason: string; resolved_by_id: string; server_content: unknown },
 ): Promise<void> {
-  await tx('sync_conflicts')
-    .where({ id })
-    .update({
-      ...how,
-      server_content: how.server_content === null ? null : JSON.stringify(how.server_content),
-      status: 'resolved',
-      resolved_at: tx.raw('clock_timestamp()'),
-    });
+  await SyncConflict.query(tx)
+    .findById(id)
+    .patch({ ...how, status: 'resolved', resolved_at: raw('clock_timestamp()') });
 }
 
 /** The offline session's own fields as its device says them; what identifies it stays. */
-export async function replaceSession(tx: Tx, id: string, change: Record<string, unknown>): Promise<void> {
-  await tx('assessment_sessions').where({ id }).update(change);
+export async function replaceSession(tx: Tx, id: string, change: Partial<AssessmentSession>): Promise<void> {
+  await AssessmentSession.query(tx).findById(id).patch(change);
 }
 
 /** A second session beside another, for what is kept of both; without a visit, unless `change` has one. */
@@ -102,6 +97,9 @@ export async function copySession(tx: Tx, id: string, change: Record<string, unk
     'local_id',
     'content_hash',
     'start_hash',
+    'imported',
+    'imported_by',
+    'original_users',
   ];
   const row = (await tx('assessment_sessions').where({ id }).first(columns)) as Record<string, unknown>;
   const [made] = (await tx('assessment_sessions')
@@ -116,16 +114,22 @@ export async function retellVisit(
   visitId: string,
   sessionId: string,
 ): Promise<{ session_id: string | null; completed_at: string } | undefined> {
-  const before = (await tx('scheduled_visits')
-    .where({ id: visitId, status: 'completed' })
+  const before = await ScheduledVisit.query(tx)
+    .findById(visitId)
+    .where({ status: 'completed' })
     .forUpdate()
-    .first('session_id', 'completed_at')) as { session_id: string | null; completed_at: string } | undefined;
-  if (before)
-    await execute(
-      tx,
-      `update scheduled_visits v set session_id = s.id, completed_at = s.completed_at from assessment_sessions s where v.id = $1 and s.id = $2 and s.completed_at is not null`,
-      [visitId, sessionId],
-    );
+    .select('session_id', 'completed_at')
+    .castTo<{ session_id: string | null; completed_at: string } | undefined>();
+  if (!before) return undefined;
+  const session = await AssessmentSession.query(tx)
+    .findById(sessionId)
+    .whereNotNull('completed_at')
+    .select(raw('completed_at::text as completed_at'))
+    .castTo<{ completed_at: string } | undefined>();
+  if (session)
+    await ScheduledVisit.query(tx)
+      .findById(visitId)
+      .patch({ session_id: sessionId, completed_at: session.completed_at });
   return before;
 }
 

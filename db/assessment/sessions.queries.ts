@@ -117,13 +117,18 @@ export async function lockSession(tx: Tx, id: string): Promise<SessionRow | unde
   )[0];
 }
 
-/** Narrows the transaction, which sees every study, to that of one session. False: there is no such session. */
+/**
+ * Narrows the transaction, which sees every study, to that of one session, and holds the session's participant, who
+ * comes before the session: a withdrawal and an erasure wait for it. False: there is no such session.
+ */
 export async function enterStudyOf(tx: Tx, sessionId: string): Promise<boolean> {
   return (
     (
       await prepared(
         tx,
-        `select set_config('app.studies', s.study_id::text, true) from assessment_sessions s where s.id = $1`,
+        `with person as materialized (
+           select p.id from participants p where p.id = (select x.participant_id from assessment_sessions x where x.id = $1) for key share)
+         select set_config('app.studies', s.study_id::text, true) from assessment_sessions s where s.id = $1 and exists (select from person)`,
         [sessionId],
       )
     ).length > 0

@@ -1,3 +1,5 @@
+import { raw } from 'objection';
+import { AuditChain, AuditCheckpoint } from '../models/audit.js';
 import type { Checkpoint } from './audit-signing.js';
 import { query } from '../client/query.js';
 import type { Database } from '../client/database.js';
@@ -20,30 +22,28 @@ const whole = <T extends StoredCheckpoint>(row: T): T => ({ ...row, witness: row
 
 /** Where every chain, or one, ends now. */
 export async function chainHeads(db: Database | Tx, chain?: string): Promise<ChainHead[]> {
-  const rows = await query<ChainHead>(
-    db,
-    `select chain, seq as rows, head from audit_chains where $1::text is null or chain = $2 order by chain`,
-    [chain ?? null, chain ?? null],
-  );
-  return rows;
+  const found = AuditChain.query(db).orderBy('chain').select('chain', 'seq as rows', 'head');
+  if (chain !== undefined) void found.where({ chain });
+  return found.castTo<ChainHead[]>();
 }
 
 /** How many records the last checkpoint of each chain covers. */
 export async function lastCheckpoints(db: Database | Tx): Promise<Map<string, number>> {
-  const rows = await query<{ chain: string; rows: number }>(
-    db,
-    'select chain, max(seq) as rows from audit_checkpoints group by chain',
-  );
-  return new Map(rows.map((row) => [row.chain, row.rows]));
+  const last = await AuditCheckpoint.query(db)
+    .groupBy('chain')
+    .select('chain')
+    .max('seq as rows')
+    .castTo<{ chain: string; rows: number }[]>();
+  return new Map(last.map(({ chain, rows }) => [chain, rows]));
 }
 
 export async function checkpointsOf(db: Database | Tx, chain: string): Promise<StoredCheckpoint[]> {
-  const rows = await query<StoredCheckpoint>(
-    db,
-    `select ${WHOLE} from audit_checkpoints where chain = $1 order by seq`,
-    [chain],
-  );
-  return rows.map(whole);
+  const stored = await AuditCheckpoint.query(db)
+    .where({ chain })
+    .orderBy('seq')
+    .select(raw(WHOLE))
+    .castTo<StoredCheckpoint[]>();
+  return stored.map(whole);
 }
 
 export async function insertCheckpoint(
@@ -79,18 +79,20 @@ export async function listCheckpoints(
 }
 
 export async function checkpointById(tx: Tx, id: string): Promise<StoredCheckpoint | undefined> {
-  const rows = await query<StoredCheckpoint>(tx, `select ${WHOLE} from audit_checkpoints where id = $1`, [id]);
-  return rows.map(whole)[0];
+  const stored = await AuditCheckpoint.query(tx).findById(id).select(raw(WHOLE)).castTo<StoredCheckpoint | undefined>();
+  return stored && whole(stored);
 }
 
 /** The newest checkpoint of a chain that covers record `seq`. */
 export async function checkpointCovering(tx: Tx, chain: string, seq: number): Promise<StoredCheckpoint | undefined> {
-  const rows = await query<StoredCheckpoint>(
-    tx,
-    `select ${WHOLE} from audit_checkpoints where chain = $1 and seq >= $2 order by seq desc limit 1`,
-    [chain, seq],
-  );
-  return rows.map(whole)[0];
+  const stored = await AuditCheckpoint.query(tx)
+    .where({ chain })
+    .where('seq', '>=', seq)
+    .orderBy('seq', 'desc')
+    .select(raw(WHOLE))
+    .first()
+    .castTo<StoredCheckpoint | undefined>();
+  return stored && whole(stored);
 }
 
 /** The hashes of a chain's first `rows` records side by side, 32 bytes each. */

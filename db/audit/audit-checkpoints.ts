@@ -6,6 +6,7 @@ import type { AuditSigner, Checkpoint } from './audit-signing.js';
 import { GrowingTree } from './merkle.js';
 import { chainHeads, checkpointsOf, insertCheckpoint, lastCheckpoints } from './audit-checkpoints.queries.js';
 import type { StoredCheckpoint } from './audit-checkpoints.queries.js';
+import { execute } from '../client/query.js';
 import { inScope } from '../client/transaction.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
@@ -46,8 +47,10 @@ export async function makeCheckpoints(
   const result: Checkpointed = { made: [], faults: [] };
   await database.transaction(async (lock) => {
     // A first checkpoint of a long chain takes its time, in a transaction of its own; the lock waits for it.
-    await lock.raw(`set local idle_in_transaction_session_timeout = 0`);
-    await lock.raw(`select pg_advisory_xact_lock(hashtext('audit-checkpoints'))`);
+    await execute(
+      lock,
+      `select set_config('idle_in_transaction_session_timeout', '0', true), pg_advisory_xact_lock(hashtext('audit-checkpoints'))`,
+    );
     const [heads, last, keys] = [await chainHeads(lock, only), await lastCheckpoints(lock), await folder.keys()];
     const outside = new Set(await folder.chains());
     for (const { chain, rows, head } of heads) {

@@ -43,7 +43,7 @@ const DIGEST = 64,
   SECONDS = 19,
   FRACTION = 6;
 /** Longer lines are rare, and read the other way. */
-const LONGEST = 64 * 1024;
+const MAX_LENGTH = 64 * 1024;
 /** More than the canonical form of a line has beside what the line holds. */
 const FRAME = 1024;
 
@@ -53,7 +53,7 @@ const FRAME = 1024;
  * leave.
  */
 export class LineReader {
-  private readonly page = { bytes: Buffer.alloc(LONGEST + FRAME), at: 0 };
+  private readonly page = { bytes: Buffer.alloc(MAX_LENGTH + FRAME), at: 0 };
   private readonly json = new CanonicalJsonBytes(this.page);
   private readonly parts: Buffer[];
   private readonly own: Buffer;
@@ -83,7 +83,7 @@ export class LineReader {
   /** The record of a line, its end with it. */
   record(line: Buffer): Sealed {
     return (
-      (line.length <= LONGEST ? this.plain(line) : undefined) ??
+      (line.length <= MAX_LENGTH ? this.plain(line) : undefined) ??
       recordOf(this.chain, line.toString('utf8', 0, line.length - 1))
     );
   }

@@ -1,7 +1,7 @@
 import type { Tx } from '../client/database.js';
 
 /** More persons than that are no list to choose from. */
-const MOST = 300;
+const MAX_NAMES = 300;
 
 export interface AuditNames {
   users: { id: string; name: string }[];
@@ -13,7 +13,7 @@ export async function auditNames(tx: Tx, userIds: readonly string[]): Promise<Au
   const known = () => tx('users').select('id', 'name', tx.raw(`'user' as kind`));
   const rows = (await known()
     .whereIn('id', [...userIds])
-    .union([known().orderBy('name').limit(MOST)], true)
+    .union([known().orderBy('name').limit(MAX_NAMES)], true)
     .unionAll([tx('studies').select('id', 'study_code as name', tx.raw(`'study' as kind`))])) as {
     id: string;
     name: string;

@@ -43,10 +43,13 @@ export async function* recordsAfter(
   until = Number.MAX_SAFE_INTEGER,
 ): AsyncGenerator<AuditRow[]> {
   for (let at = seq; at < until;) {
-    const { rows } = (await db.raw(
-      `select ${COLUMNS} from audit_log where chain = ? and seq > ? and seq <= ? order by seq limit ?`,
-      [chain, at, until, BATCH],
-    )) as { rows: AuditRow[] };
+    const rows: AuditRow[] = await db('audit_log')
+      .where({ chain })
+      .where('seq', '>', at)
+      .where('seq', '<=', until)
+      .orderBy('seq')
+      .limit(BATCH)
+      .select(db.raw(COLUMNS));
     if (rows.length > 0) yield rows;
     if (rows.length < BATCH) return;
     at = rows.at(-1)!.seq;
@@ -62,8 +65,5 @@ export function faultOf(row: AuditRow, place: { seq: number; head: string }): st
 }
 
 export async function recordBySeq(tx: Tx, chain: string, seq: number): Promise<AuditRow | undefined> {
-  const { rows } = (await tx.raw(`select ${COLUMNS} from audit_log where chain = ? and seq = ?`, [chain, seq])) as {
-    rows: AuditRow[];
-  };
-  return rows[0];
+  return tx('audit_log').where({ chain, seq }).first(tx.raw(COLUMNS)) as Promise<AuditRow | undefined>;
 }

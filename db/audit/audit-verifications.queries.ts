@@ -1,4 +1,3 @@
-import { query } from '../client/query.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
@@ -63,10 +62,6 @@ export async function noteVerification(tx: Tx, id: string, change: Partial<Verif
 
 /** So many records do the chains have now, or the one. */
 export async function recordsOf(tx: Tx, chains: readonly string[]): Promise<number> {
-  const [sum] = await query<{ rows: number }>(
-    tx,
-    'select coalesce(sum(seq), 0)::bigint as rows from audit_chains where chain = any($1)',
-    [[...chains]],
-  );
-  return sum!.rows;
+  const [sum] = (await tx('audit_chains').whereIn('chain', chains).sum('seq as rows')) as { rows: number | null }[];
+  return sum?.rows ?? 0;
 }

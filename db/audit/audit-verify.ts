@@ -6,6 +6,7 @@ import { streamRecords, streamRecordsInPages } from './record-stream.js';
 import { checkpointHash, isSignatureValid } from './audit-signing.js';
 import type { Checkpoint } from './audit-signing.js';
 import { checkpointsOf } from './audit-checkpoints.queries.js';
+import { AuditChain } from '../models/audit.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
@@ -92,11 +93,7 @@ export async function verifyPart(
       seq: rows + 1,
       fault: `the chain ends at ${rows}, the checkpoint of ${last.created_at} covers ${last.rows} records`,
     });
-  const {
-    rows: [kept],
-  } = (await db.raw('select seq, head from audit_chains where chain = ?', [chain])) as {
-    rows: { seq: number; head: string }[];
-  };
+  const kept = await AuditChain.query(db).findById(chain).select('seq', 'head');
   if (kept && (kept.seq !== rows || kept.head !== head))
     return bad({ seq: rows + 1, fault: `the chain ends at ${rows}, its head says ${kept.seq}` });
   if (!kept && rows > 0) return bad({ seq: 1, fault: 'the chain has no head' });
@@ -136,10 +133,10 @@ class Walk {
 
 /** Every chain of the database, those that only a record, a head or a checkpoint names too; and those of the folder. */
 export async function allChains(db: Database | Tx, outside?: CheckpointTrust): Promise<string[]> {
-  const { rows } = (await db.raw(
-    'select chain from audit_chains union select distinct chain from audit_log union select distinct chain from audit_checkpoints',
-  )) as { rows: { chain: string }[] };
-  return [...new Set([...rows.map((row) => row.chain), ...(outside?.checkpoints.keys() ?? [])])].sort();
+  const chains: string[] = await db('audit_chains')
+    .union([db('audit_log').distinct('chain'), db('audit_checkpoints').distinct('chain')])
+    .pluck('chain');
+  return [...new Set([...chains, ...(outside?.checkpoints.keys() ?? [])])].sort();
 }
 
 /**

@@ -2,7 +2,7 @@
 const PLAIN = /^[ !#-[\]-~]*$/;
 /** Names of members, quoted: the same few come again and again. */
 const names = new Map<string, string>();
-const MOST_NAMES = 2_000;
+const MAX_NAMES = 2_000;
 
 /**
  * JSON in the canonical form of RFC 8785: keys sorted by UTF-16 code units, no spaces, numbers and strings as
@@ -42,7 +42,7 @@ function nameOf(key: string): string {
   let name = names.get(key);
   if (name === undefined) {
     name = `${JSON.stringify(key)}:`;
-    if (names.size < MOST_NAMES) names.set(key, name);
+    if (names.size < MAX_NAMES) names.set(key, name);
   }
   return name;
 }

@@ -1,6 +1,8 @@
 import type { CheckpointFolder } from './audit-folder.js';
 import { keyIdOf } from './audit-signing.js';
 import type { Checkpoint } from './audit-signing.js';
+import { AuditCheckpoint } from '../models/audit.js';
+import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /** What a folder of checkpoints holds, as it was read. */
@@ -13,12 +15,12 @@ export type TrustedCheckpoint = ReadonlyMap<string, readonly Checkpoint[]>;
 export async function isOfDatabase(tx: Tx, kept: TrustedCheckpoint): Promise<boolean> {
   const chains = [...kept.keys()].filter((chain) => chain !== 'service');
   const signatures = [...kept.values()].flat().map(({ signature }) => signature);
-  const {
-    rows: [found],
-  } = (await tx.raw(
-    'select exists (select from audit_chains where chain = any (?)) or exists (select from audit_log where chain = any (?)) or exists (select from audit_checkpoints where signature = any (?)) as there',
-    [chains, chains, signatures],
-  )) as { rows: { there: boolean }[] };
+  const [found] = await query<{ there: boolean }>(
+    tx,
+    `select exists (select from audit_chains where chain = any ($1)) or exists (select from audit_log where chain = any ($1))
+       or exists (select from audit_checkpoints where signature = any ($2)) as there`,
+    [chains, signatures],
+  );
   return found!.there;
 }
 
@@ -27,9 +29,7 @@ export async function isOfDatabase(tx: Tx, kept: TrustedCheckpoint): Promise<boo
  * tells one.
  */
 export async function keysBesideCheckpoints(tx: Tx): Promise<Map<string, string>> {
-  const { rows } = (await tx.raw('select distinct key_id, public_key from audit_checkpoints')) as {
-    rows: { key_id: string; public_key: string }[];
-  };
+  const rows = await AuditCheckpoint.query(tx).distinct('key_id', 'public_key');
   return new Map(
     rows
       .filter(({ key_id, public_key }) => isKey(public_key) && keyIdOf(public_key) === key_id)

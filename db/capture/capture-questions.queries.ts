@@ -1,9 +1,10 @@
-import { execute, query } from '../client/query.js';
+import { raw } from 'objection';
+import { CaptureQuestion } from '../models/capture.js';
 import type { Tx } from '../client/database.js';
 
 /** As long at the most an asker waits for what the worker does; a question's row is kept longer, to be looked up. */
-const GOOD_FOR = `interval '10 minutes'`;
-const KEPT_FOR = `interval '1 day'`;
+const ANSWER_TIMEOUT = `interval '10 minutes'`;
+const TTL = `interval '1 day'`;
 
 export interface Asked {
   studyId: string;
@@ -20,15 +21,14 @@ export const NOBODY: Asker = { actor_user_id: null, request_id: null };
 
 /** Notes who is about to ask a study's capture system. @returns the id that the question names */
 export async function noteQuestion(tx: Tx, { studyId, userId, kind, requestId }: Asked): Promise<string> {
-  await execute(
-    tx,
-    `delete from capture_questions where study_id = $1 and asked_at < clock_timestamp() - ${KEPT_FOR}`,
-    [studyId],
-  );
-  const [row] = await tx('capture_questions')
+  await CaptureQuestion.query(tx)
+    .where({ study_id: studyId })
+    .where('asked_at', '<', raw(`clock_timestamp() - ${TTL}`))
+    .delete();
+  const { id } = await CaptureQuestion.query(tx)
     .insert({ study_id: studyId, user_id: userId, kind, request_id: requestId })
-    .returning<{ id: string }[]>('id');
-  return row!.id;
+    .returning('id');
+  return id;
 }
 
 /**
@@ -40,12 +40,12 @@ export async function takeAsker(
   { studyId, kind, id }: { studyId: string; kind: string; id: string | undefined },
 ): Promise<Asker> {
   if (id === undefined) return NOBODY;
-  const rows = await query<Asker>(
-    tx,
-    `update capture_questions set recorded_at = clock_timestamp()
-     where id::text = $1 and study_id = $2 and kind = $3 and recorded_at is null and asked_at > clock_timestamp() - ${GOOD_FOR}
-     returning user_id as actor_user_id, request_id`,
-    [id, studyId, kind],
-  );
-  return rows[0] ?? NOBODY;
+  const [asked] = await CaptureQuestion.query(tx)
+    .whereRaw('id::text = ?', [id])
+    .where({ study_id: studyId, kind })
+    .whereNull('recorded_at')
+    .where('asked_at', '>', raw(`clock_timestamp() - ${ANSWER_TIMEOUT}`))
+    .patch({ recorded_at: raw('clock_timestamp()') })
+    .returning(['user_id', 'request_id']);
+  return asked ? { actor_user_id: asked.user_id, request_id: asked.request_id } : NOBODY;
 }

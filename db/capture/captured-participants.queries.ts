@@ -24,7 +24,7 @@ export type CapturedRow = Required<{ [K in keyof CapturedColumns]: CapturedColum
   status: 'enrolled' | 'withdrawn';
 };
 
-// A decision that holds the anchor adds rows of the participant; it waits for no capture, which then waits for the anchor.
+// A decision that holds the anchor adds rows of the participant: it does not wait for a capture.
 // One is asked for as one: a statement with an array is planned anew every time (as in facts.ts).
 const locking = (whose: string) => `
 select id, external_id, status, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm, datacapture_arm
@@ -47,6 +47,20 @@ export async function lockByExternalId(
       ? await prepared<CapturedRow>(tx, LOCK_ONE, [studyId, records[0]])
       : await query<CapturedRow>(tx, LOCK_MANY, [studyId, [...records]]);
   return new Map(rows.map((row) => [row.external_id, row]));
+}
+
+/**
+ * Locks the anchors of the participants of records, who are locked after them: whoever decides, and whoever takes a
+ * withdrawal back, begins with the anchor.
+ */
+export async function lockAnchorsOfRecords(tx: Tx, studyId: string, records: readonly string[]): Promise<void> {
+  if (records.length === 0) return;
+  await query(
+    tx,
+    `select 1 from anchor_dates where participant_id in (select id from participants where study_id = $1 and external_id = any($2::text[]))
+     order by participant_id for update`,
+    [studyId, [...records]],
+  );
 }
 
 /** A row where the record has a participant. */

@@ -1,6 +1,6 @@
 import { SecretBox } from '../client/crypto.js';
 import type { Statement } from '../client/one-trip.js';
-import { prepared } from '../client/prepared.js';
+import { CaptureConfig } from '../models/capture.js';
 import { OF_SITES } from '../studies/sites.queries.js';
 import type { KnownEventRow } from './known-events.queries.js';
 import { query } from '../client/query.js';
@@ -62,6 +62,8 @@ const columns = (change: ConfigChange) =>
 
 /** Where a secret is stored, authenticated with its cipher text (db/client/crypto.ts). */
 export const tokenPlace = (studyId: string) => `datacapture_configs/${studyId}/api_token`;
+/** Where a token is that is only tried: it opens for this address and no other. */
+export const trialPlace = (studyId: string, apiUrl: string) => `datacapture_trials/${studyId}/api_token/${apiUrl}`;
 export const webhookSecretPlace = (studyId: string) => `datacapture_configs/${studyId}/webhook_secret`;
 
 const CONFIG = 'select * from datacapture_configs where study_id = $1';
@@ -77,8 +79,9 @@ export async function findConfig(
   studyId: string,
   lock?: 'for no key update',
 ): Promise<DatacaptureConfigRow | undefined> {
-  const [row] = await prepared<DatacaptureConfigRow>(tx, lock ? `${CONFIG} ${lock}` : CONFIG, [studyId]);
-  return row;
+  const found = CaptureConfig.query(tx).findOne({ study_id: studyId });
+  if (lock) void found.forNoKeyUpdate();
+  return found.castTo<DatacaptureConfigRow | undefined>();
 }
 
 export async function insertConfig(tx: Tx, studyId: string, values: ConfigChange): Promise<DatacaptureConfigRow> {
@@ -126,7 +129,7 @@ const PUSH_COUNTS = `select count(*) filter (where data_sync_status = 'pending')
 export const pushCountsStatement = (studyId: string): Statement => ({
   sql: PUSH_COUNTS,
   values: [studyId],
-  anew: true,
+  customPlan: true,
 });
 
 export interface Rotation {

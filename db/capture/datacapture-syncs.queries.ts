@@ -1,3 +1,5 @@
+import { raw } from 'objection';
+import { CaptureConfig, CaptureSync } from '../models/capture.js';
 import { putOutbox } from '../outbox/outbox.js';
 import { prepared } from '../client/prepared.js';
 import type { Statement } from '../client/query.js';
@@ -38,12 +40,16 @@ export async function openSync(
   tx: Tx,
   of: { study_id: string; kind: SyncKind; changed_since: string | null; requested_by_id: string | null },
 ): Promise<{ row: SyncRow; opened: boolean }> {
-  const [row] = await prepared<SyncRow>(
-    tx,
-    `insert into datacapture_syncs (study_id, kind, changed_since, requested_by_id) values ($1, $2, $3, $4)
-     on conflict (study_id, kind) where status = 'running' do nothing returning *`,
-    [of.study_id, of.kind, of.changed_since, of.requested_by_id],
-  );
+  const [row] = (await tx('datacapture_syncs')
+    .insert({
+      study_id: of.study_id,
+      kind: of.kind,
+      changed_since: of.changed_since,
+      requested_by_id: of.requested_by_id,
+    })
+    .onConflict(tx.raw(`(study_id, kind) where status = 'running'`))
+    .ignore()
+    .returning('*')) as SyncRow[];
   if (row) return { row, opened: true };
   const running = await runningSync(tx, of.study_id, of.kind);
   // It ended at this very moment: the next look makes a new one.
@@ -51,7 +57,10 @@ export async function openSync(
 }
 
 export async function runningSync(tx: Tx, studyId: string, kind: SyncKind): Promise<SyncRow | undefined> {
-  return tx('datacapture_syncs').where({ study_id: studyId, kind, status: 'running' }).first();
+  return CaptureSync.query(tx)
+    .where({ study_id: studyId, kind, status: 'running' })
+    .first()
+    .castTo<SyncRow | undefined>();
 }
 
 /** Has the workflow of a sync started, which does nothing where it runs. */
@@ -59,10 +68,9 @@ export const startSync = (tx: Tx, row: SyncRow): Promise<void> =>
   putOutbox(tx, [{ topic: 'datacapture-sync', studyId: row.study_id, subject: row.id }]);
 
 export async function findSync(tx: Tx, id: string, lock?: 'for no key update'): Promise<SyncRow | undefined> {
-  const [row] = await prepared<SyncRow>(tx, `select * from datacapture_syncs where id = $1${lock ? ` ${lock}` : ''}`, [
-    id,
-  ]);
-  return row;
+  const found = CaptureSync.query(tx).findById(id);
+  if (lock) void found.forNoKeyUpdate();
+  return found.castTo<SyncRow | undefined>();
 }
 
 /** The last reading of a study that somebody asked for. */
@@ -113,11 +121,13 @@ export async function storeList(
     `update datacapture_records set vanished_at = coalesce(vanished_at, clock_timestamp()) where study_id = $1 and record = any($2)`,
     [sync.study_id, list.vanished.map((v) => v.record)],
   );
-  await prepared(tx, `update datacapture_syncs set listed = true, records_total = $2, counts = $3 where id = $1`, [
-    sync.id,
-    list.read.length,
-    JSON.stringify(list.vanished.length > 0 ? { vanished: list.vanished.length } : {}),
-  ]);
+  await CaptureSync.query(tx)
+    .findById(sync.id)
+    .patch({
+      listed: true,
+      records_total: list.read.length,
+      counts: list.vanished.length > 0 ? { vanished: list.vanished.length } : {},
+    });
 }
 
 /** Participants whose record the service has read, with the record: what may have vanished from the capture system. */
@@ -198,17 +208,20 @@ export async function closeSync(
   ending: { status: 'completed' } | { status: 'failed'; code: string; message: string },
 ): Promise<boolean> {
   const failed = ending.status === 'failed' ? ending : null;
-  const ended = await prepared(
-    tx,
-    `update datacapture_syncs set status = $2, error_code = $3, error = $4, finished_at = clock_timestamp() where id = $1 and status = 'running' returning 1`,
-    [id, ending.status, failed?.code.slice(0, 60) ?? null, failed?.message.slice(0, 1_000) ?? null],
-  );
-  await prepared(
-    tx,
-    `delete from datacapture_sync_records where sync_id = $1 and issues = '[]' and coalesce(outcome, '') not in ('override_required', 'failed', 'vanished')`,
-    [id],
-  );
-  return ended.length === 1;
+  const ended = await CaptureSync.query(tx)
+    .findById(id)
+    .where({ status: 'running' })
+    .patch({
+      status: ending.status,
+      error_code: failed?.code.slice(0, 60) ?? null,
+      error: failed?.message.slice(0, 1_000) ?? null,
+      finished_at: raw('clock_timestamp()'),
+    });
+  await CaptureSync.relatedQuery('records', tx)
+    .for(id)
+    .whereRaw(`issues = '[]' and coalesce(outcome, '') not in ('override_required', 'failed', 'vanished')`)
+    .delete();
+  return ended === 1;
 }
 
 /**
@@ -235,11 +248,12 @@ export async function syncIssues(
 
 /** How many minutes lie between two polls of each study that is polled. */
 export async function polledStudies(tx: Tx, studyId?: string): Promise<Map<string, number>> {
-  const rows = await prepared<{ study_id: string; poll_interval_minutes: number }>(
-    tx,
-    `select c.study_id, c.poll_interval_minutes from datacapture_configs c join studies s on s.id = c.study_id
-      where s.datacapture_enabled and c.poll_interval_minutes > 0 and ($1::uuid is null or c.study_id = $1)`,
-    [studyId ?? null],
-  );
-  return new Map(rows.map((row) => [row.study_id, row.poll_interval_minutes]));
+  const polled = CaptureConfig.query(tx)
+    .alias('c')
+    .joinRelated('study', { alias: 's' })
+    .where('s.datacapture_enabled', true)
+    .where('c.poll_interval_minutes', '>', 0)
+    .select('c.study_id', 'c.poll_interval_minutes');
+  if (studyId !== undefined) void polled.where('c.study_id', studyId);
+  return new Map((await polled).map((row) => [row.study_id, row.poll_interval_minutes]));
 }

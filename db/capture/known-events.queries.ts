@@ -1,3 +1,4 @@
+import { ResultPush } from '../models/capture.js';
 import { prepared } from '../client/prepared.js';
 import type { Tx } from '../client/database.js';
 
@@ -88,12 +89,14 @@ export async function eventsInUse(tx: Tx, studyId: string): Promise<string[]> {
  * under the old name is taken under the new one. @returns their sessions
  */
 export async function pushesAtEvents(tx: Tx, studyId: string, events: readonly string[]): Promise<{ id: string }[]> {
-  return prepared(
-    tx,
-    `select p.session_id as id from result_pushes p join assessment_sessions s on s.id = p.session_id join scheduled_visits v on v.id = s.visit_id
-      where p.study_id = $1 and v.datacapture_event = any($2) and v.status = 'completed'
-        and (p.status in ('pending', 'waiting') or (p.status = 'failed' and p.error_type = 'rejected'))
-      order by 1`,
-    [studyId, [...events]],
-  );
+  return ResultPush.query(tx)
+    .alias('p')
+    .joinRelated('session.visit')
+    .where('p.study_id', studyId)
+    .whereIn('session:visit.datacapture_event', events)
+    .where('session:visit.status', 'completed')
+    .whereRaw(`(p.status in ('pending', 'waiting') or (p.status = 'failed' and p.error_type = 'rejected'))`)
+    .orderBy('p.session_id')
+    .select('p.session_id as id')
+    .castTo<{ id: string }[]>();
 }

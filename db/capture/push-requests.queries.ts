@@ -1,3 +1,5 @@
+import { raw } from 'objection';
+import { ResultPush } from '../models/capture.js';
 import { putOutbox } from '../outbox/outbox.js';
 import { execute, query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
@@ -69,14 +71,14 @@ export async function requestPushesAgain(tx: Tx, sessionIds: readonly string[]):
  * that has waited longest finds out, and the others follow it.
  */
 export async function retryForbidden(tx: Tx, studyId: string, trial: boolean): Promise<void> {
-  const rows = await query<{ id: string }>(
-    tx,
-    `select session_id as id from result_pushes where study_id = $1 and forbidden and status = 'failed' order by requested_at, session_id limit $2`,
-    [studyId, trial ? 1 : null],
-  );
+  const forbidden = ResultPush.query(tx)
+    .where({ study_id: studyId, forbidden: true, status: 'failed' })
+    .orderBy(['requested_at', 'session_id'])
+    .select('session_id');
+  if (trial) void forbidden.limit(1);
   await requestPushesAgain(
     tx,
-    rows.map(({ id }) => id),
+    (await forbidden).map(({ session_id }) => session_id),
   );
 }
 
@@ -112,13 +114,17 @@ async function wake(tx: Tx, pushes: readonly Asking[]): Promise<void> {
  * back. A message that a relay has taken already may have led to the very attempt that failed, so it does not count.
  */
 export async function requeueWaitingPushes(tx: Tx, studyId: string): Promise<void> {
-  const rows = await query<Asking>(
-    tx,
-    `select p.session_id as id, p.study_id from result_pushes p where p.study_id = $1 and p.status = 'waiting' and p.next_attempt_at > clock_timestamp()
-       and not exists (select from outbox o where o.subject = p.session_id::text and o.topic = 'push' and o.attempts = 0) order by p.requested_at`,
-    [studyId],
-  );
-  await wake(tx, rows);
+  const waiting = await ResultPush.query(tx)
+    .alias('p')
+    .where({ 'p.study_id': studyId, 'p.status': 'waiting' })
+    .where('p.next_attempt_at', '>', raw('clock_timestamp()'))
+    .whereNotExists(
+      tx('outbox as o').whereRaw('o.subject = p.session_id::text').where({ 'o.topic': 'push', 'o.attempts': 0 }),
+    )
+    .orderBy('p.requested_at')
+    .select('p.session_id as id', 'p.study_id')
+    .castTo<Asking[]>();
+  await wake(tx, waiting);
 }
 
 /**

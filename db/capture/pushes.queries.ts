@@ -1,3 +1,4 @@
+import { ResultPush } from '../models/capture.js';
 import { taskSummary } from '../scheduling/effective-status.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
@@ -81,12 +82,14 @@ export async function noteAttempt(tx: Tx, sessionId: string, attemptId: string, 
 export async function slotIn(tx: Tx, push: PushRow, milliseconds: number): Promise<number> {
   if (push.slot_at === null) {
     // An open breaker is not waited at twice.
-    const [slot] = await query<{ at: string }>(
-      tx,
-      `update datacapture_breakers set next_slot_at = greatest(next_slot_at, clock_timestamp()) + $1 * interval '1 millisecond' where study_id = $2 and state = 'closed'
-       returning next_slot_at - $3 * interval '1 millisecond' as at`,
-      [milliseconds, push.study_id, milliseconds],
-    );
+    const [slot] = (await tx('datacapture_breakers')
+      .where({ study_id: push.study_id, state: 'closed' })
+      .update({
+        next_slot_at: tx.raw(`greatest(next_slot_at, clock_timestamp()) + ? * interval '1 millisecond'`, [
+          milliseconds,
+        ]),
+      })
+      .returning(tx.raw(`next_slot_at - ? * interval '1 millisecond' as at`, [milliseconds]))) as { at: string }[];
     if (!slot) return 0;
     await tx('result_pushes').where({ session_id: push.session_id }).update({ slot_at: slot.at });
   }
@@ -104,15 +107,19 @@ export interface PushTarget {
 }
 /** Takes a record's event for one attempt. False: another push holds it. */
 export async function takeTarget(tx: Tx, at: PushTarget, owner: string, seconds: number): Promise<boolean> {
-  const rows = await query<unknown>(
-    tx,
-    `insert into push_targets as t (study_id, record, event, lease_owner, lease_until) values ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 second')
-     on conflict (study_id, record, event) do update set lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
-       where t.lease_owner is null or t.lease_owner = excluded.lease_owner or t.lease_until < clock_timestamp()
-     returning 1`,
-    [at.studyId, at.record, at.event, owner, seconds],
-  );
-  return rows.length === 1;
+  const taken: unknown[] = await tx('push_targets as t')
+    .insert({
+      study_id: at.studyId,
+      record: at.record,
+      event: at.event,
+      lease_owner: owner,
+      lease_until: tx.raw(`clock_timestamp() + ? * interval '1 second'`, [seconds]),
+    })
+    .onConflict(['study_id', 'record', 'event'])
+    .merge(['lease_owner', 'lease_until'])
+    .whereRaw('(t.lease_owner is null or t.lease_owner = excluded.lease_owner or t.lease_until < clock_timestamp())')
+    .returning('record');
+  return taken.length === 1;
 }
 /** Holds it longer. False: the lease ran out and somebody else has it. */
 export async function keepTarget(tx: Tx, at: PushTarget, owner: string, seconds: number): Promise<boolean> {
@@ -239,12 +246,21 @@ export type PushRecord = Omit<
   'requested' | 'done' | 'unanswered' | 'forbidden' | 'attempt_id' | 'slot_at' | 'failures' | 'waits'
 >;
 export async function pushOfSession(tx: Tx, sessionId: string): Promise<PushRecord | undefined> {
-  const rows = await query<PushRecord>(
-    tx,
-    `select p.session_id, p.study_id, p.participant_id, p.status, p.requested_at, p.attempts, p.error_type, p.message, p.next_attempt_at, p.warnings from result_pushes p where p.session_id = $1`,
-    [sessionId],
-  );
-  return rows[0];
+  return ResultPush.query(tx)
+    .findById(sessionId)
+    .select(
+      'session_id',
+      'study_id',
+      'participant_id',
+      'status',
+      'requested_at',
+      'attempts',
+      'error_type',
+      'message',
+      'next_attempt_at',
+      'warnings',
+    )
+    .castTo<PushRecord | undefined>();
 }
 
 export interface FailureRecord extends PushRecord {

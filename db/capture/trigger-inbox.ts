@@ -10,7 +10,7 @@ interface Waiting {
 
 /** Few statements at a time leave the others something to gather for. */
 const IN_FLIGHT = 3;
-const MOST = 200;
+const MAX_BATCH = 200;
 
 /**
  * Commits triggers, those together that arrive while others are being committed: a lone one goes at once, a burst
@@ -33,7 +33,7 @@ export class TriggerInbox {
   private next(): void {
     if (this.inFlight >= IN_FLIGHT || this.waiting.length === 0) return;
     this.inFlight += 1;
-    void this.commit(this.waiting.splice(0, MOST)).finally(() => {
+    void this.commit(this.waiting.splice(0, MAX_BATCH)).finally(() => {
       this.inFlight -= 1;
       this.next();
     });

@@ -6,7 +6,7 @@ import type { Tx } from '../client/database.js';
 
 /** Anybody may send a trigger: of so many projects the count is kept, those that sent last. */
 const MAX_PROJECTS = 1_000;
-const LONGEST_ID = 100;
+const MAX_ID_LENGTH = 100;
 
 export interface UnmatchedProject {
   project_id: string;
@@ -21,7 +21,7 @@ export async function countUnmatched(database: Database, projectId: string): Pro
     database,
     `insert into unmatched_triggers as u (project_id) values ($1)
      on conflict (project_id) do update set count = u.count + 1, last_at = clock_timestamp() returning count`,
-    [[...projectId].slice(0, LONGEST_ID).join('')],
+    [[...projectId].slice(0, MAX_ID_LENGTH).join('')],
   );
   if (Number(row!.count) > 1) return;
   await prepared(

@@ -221,7 +221,7 @@ export async function noteProgress(
   );
 }
 
-export interface Ending {
+export interface TriggerResult {
   status: 'processed' | 'duplicate' | 'failed';
   outcome?: string | null;
   error?: string | null;
@@ -234,7 +234,7 @@ export interface Ending {
  * Ends an open trigger; one that ended already stays as it is. Its record, where it holds it, is given back either way.
  * @returns whether it was open.
  */
-export async function endWebhookEvent(tx: Tx, id: string, ending: Ending): Promise<boolean> {
+export async function endWebhookEvent(tx: Tx, id: string, ending: TriggerResult): Promise<boolean> {
   const ended = await prepared(
     tx,
     `with given_back as (

@@ -1,6 +1,6 @@
 import { withKeepAlive } from './keep-alive.js';
-import { query } from './query.js';
-import type { Database } from './database.js';
+import { execute, query } from './query.js';
+import type { Database, Tx } from './database.js';
 
 /**
  * Work that one process at a time is at, for as long as it takes: what it waits for is often not this database. Who
@@ -18,4 +18,9 @@ export async function withAdvisoryLock(
     await withKeepAlive(lock, work);
     return true;
   });
+}
+
+/** Takes a lock by its name until the commit: transactions that take the same one go one after another. */
+export async function lockByName(tx: Tx, name: string): Promise<void> {
+  await execute(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [name]);
 }

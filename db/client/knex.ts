@@ -46,25 +46,30 @@ export interface DatabaseOptions {
 /** Whole milliseconds; none at all would be no limit. */
 const atLeastOne = (ms: number): number => Math.max(1, Math.round(ms));
 
+/** Where to log in, and the role that is taken then, as one of the connection's options. */
+export function loginOf({
+  url: owners,
+  appPassword,
+  asOwner,
+}: Pick<DatabaseOptions, 'url' | 'appPassword' | 'asOwner'>): { url: string; role: string } {
+  const url = new URL(owners);
+  if (asOwner) return { url: url.toString(), role: '' };
+  if (!appPassword) return { url: url.toString(), role: ' -c role=research_app' };
+  url.username = 'research_app';
+  url.password = encodeURIComponent(appPassword);
+  return { url: url.toString(), role: '' };
+}
+
 /** Opens a pool as the application role, which owns nothing, or as the owner. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const url = new URL(options.url);
-  let role = '';
-  if (!options.asOwner) {
-    if (options.appPassword) {
-      url.username = 'research_app';
-      url.password = encodeURIComponent(options.appPassword);
-    } else {
-      role = ' -c role=research_app';
-    }
-  }
+  const { url, role } = loginOf(options);
   // Of the session, so that they cost no request anything.
   const limits = options.limits
     ? ` -c lock_timeout=${atLeastOne(options.limits.lockMs)} -c statement_timeout=${atLeastOne(options.limits.statementMs)}`
     : '';
   const watch = options.muteMs === undefined ? undefined : new ConnectionWatchdog(options.muteMs);
   const connection: Knex.PgConnectionConfig & pg.ClientConfig = {
-    connectionString: url.toString(),
+    connectionString: url,
     application_name: options.name,
     options: `-c timezone=UTC${role}${limits}`,
     // An idle transaction left behind by a frozen process must not hold its locks for good.

@@ -1,6 +1,9 @@
 import type { Tx } from './database.js';
 
-/** A mark on the transaction that something waits for the relay after its commit. */
+/** Marks on the transaction: what waits for its commit is told of it then. */
 export interface MarkedTransaction extends Tx {
+  /** The relay of the outbox. */
   wroteOutbox?: boolean;
+  /** The readers of events. */
+  wroteEvents?: boolean;
 }

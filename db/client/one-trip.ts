@@ -3,14 +3,13 @@ import { configOf, withSettings } from './query.js';
 import type { Statement } from './query.js';
 import type { Database } from './database.js';
 
-export { queryAll as together, queryAllAsPlanned as inOneTrip } from './query.js';
 export type { Statement } from './query.js';
 
 /**
  * A whole read-only transaction in one round trip: begin, `opening`, the statement, commit. As four round trips they
  * cost a small read half of its throughput.
  */
-export async function readOnce<Row>(
+export async function queryInSingleRoundTrip<Row>(
   database: Database,
   opening: Statement,
   statement: Statement,
@@ -24,16 +23,16 @@ export async function readOnce<Row>(
   return { opened: opened!.rows, rows: found!.rows as Row[] };
 }
 
-/** `readOnce` of several statements, as `queryAll` runs them. */
-export const readTogether = (
+/** `queryInSingleRoundTrip` of several statements, as `queryAll` runs them. */
+export const queriesInSingleRoundTrip = (
   database: Database,
   opening: Statement,
   statements: readonly Statement[],
 ): Promise<{ opened: unknown[]; found: unknown[][] }> =>
-  allOf(database, 'begin transaction read only', opening, statements);
+  allOf(database, 'begin transaction isolation level repeatable read read only', opening, statements);
 
-/** `readTogether` that may write as well: what is committed or not, all of it, with the answer. */
-export const writeTogether = async (
+/** `queriesInSingleRoundTrip` that may write as well: what is committed or not, all of it, with the answer. */
+export const writeInSingleRoundTrip = async (
   database: Database,
   opening: Statement,
   statements: readonly Statement[],

@@ -11,11 +11,12 @@ const { knex } = k;
 
 const BEGIN = {
   write: 'begin transaction',
-  read: 'begin transaction read only',
-  snapshot: 'begin transaction isolation level repeatable read read only',
+  // All that an answer is put together from is of one moment: no commit comes between two of its statements.
+  read: 'begin transaction isolation level repeatable read read only',
+  trial: 'begin transaction isolation level repeatable read',
 };
 
-export interface Opening<T> {
+export interface Opening {
   mode: keyof typeof BEGIN;
   /** Says what the transaction may see; `work` gets the rows that it answers. */
   opening: Statement;
@@ -24,9 +25,7 @@ export interface Opening<T> {
   /** `already`: the opening says itself that plans of before are used. */
   plans?: 'already' | undefined;
   /** Asked for when the work is done: statements that are sent with the commit. */
-  closing?: () => readonly (Statement | string)[];
-  /** Called with what the work came to while the commit is under way, which may still fail. */
-  meanwhile?: ((value: T) => void) | undefined;
+  beforeCommit?: () => readonly (Statement | string)[];
 }
 
 /**
@@ -34,9 +33,9 @@ export interface Opening<T> {
  * so are closing and commit: each round trip is about a tenth of the processor time of a small request, and the lock of
  * an audit chain, taken by the last statement, does not wait for us to say commit.
  */
-export async function openedBy<Row, T>(
+export async function beginWith<Row, T>(
   database: Database,
-  options: Opening<T>,
+  options: Opening,
   work: (tx: Tx, rows: Row[], first: unknown[][]) => Promise<T>,
 ): Promise<T> {
   const connection = await acquire(database);
@@ -46,14 +45,14 @@ export async function openedBy<Row, T>(
     let value: T, closing: readonly (Statement | string)[];
     try {
       value = await work(tx, opened as Row[], found);
-      closing = options.closing?.() ?? [];
+      closing = options.beforeCommit?.() ?? [];
     } catch (fault) {
       await rollback(connection);
       throw fault;
     } finally {
       end();
     }
-    await commit(connection, closing, () => options.meanwhile?.(value));
+    await commit(connection, closing);
     return value;
   } finally {
     await release(database, connection);
@@ -62,7 +61,7 @@ export async function openedBy<Row, T>(
 
 async function begin(
   connection: Connection,
-  { mode, opening, first = [], plans }: Omit<Opening<never>, 'meanwhile'>,
+  { mode, opening, first = [], plans }: Opening,
 ): Promise<{ opened: unknown[]; found: unknown[][] }> {
   try {
     const start = [BEGIN[mode], configOf(opening)];
@@ -81,20 +80,11 @@ async function begin(
 }
 
 /** Where `closing` fails, the commit behind it rolls back, and the fault is thrown. */
-async function commit(
-  connection: Connection,
-  closing: readonly (Statement | string)[],
-  meanwhile: () => void,
-): Promise<void> {
-  const sent = sendAll(connection, [
+async function commit(connection: Connection, closing: readonly (Statement | string)[]): Promise<void> {
+  await sendAll(connection, [
     ...closing.map((statement) => (typeof statement === 'string' ? statement : configOf(statement))),
     'commit',
   ]);
-  try {
-    meanwhile();
-  } finally {
-    await sent;
-  }
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { runTogether } from './builders.js';
 import type { Tx } from './database.js';
 
 export interface Page {
@@ -12,8 +13,8 @@ export interface Listed<T> {
 }
 
 /**
- * One page of a query and the number of all its rows. `columns` names, for each word that may be sorted by, the
- * column behind it; ties are broken by `tie`, so that paging never shows a row twice.
+ * One page of a query and the number of all its rows, in one round trip. `columns` names, for each word that may be
+ * sorted by, the column behind it; ties are broken by `tie`, so that paging never shows a row twice.
  */
 export async function page<T>(
   tx: Tx,
@@ -23,15 +24,16 @@ export async function page<T>(
   columns: Record<string, string>,
   tie: string,
 ): Promise<Listed<T>> {
-  const [{ count }] = (await found.clone().count('* as count')) as [{ count: number }];
-  if (count === 0) return { items: [], total: 0 };
-  const items = (await found
-    .clone()
-    .select(tx.raw(select))
-    .orderByRaw(orderBy(at.sort, columns, tie))
-    .offset(at.skip)
-    .limit(at.limit)) as T[];
-  return { items, total: count };
+  const [counted, items] = await runTogether<[{ count: number }, T]>(tx, [
+    found.clone().count('* as count'),
+    found
+      .clone()
+      .select(tx.raw(select))
+      .orderByRaw(orderBy(at.sort, columns, tie))
+      .offset(at.skip)
+      .limit(at.limit),
+  ]);
+  return { items, total: counted[0]!.count };
 }
 
 /** `order by` for a sort word; words and columns are the program's own. Rows without a value come last. */

@@ -13,7 +13,7 @@ export type Value = string | number | boolean | null | readonly string[];
 export interface Statement {
   sql: string;
   values: readonly Value[];
-  anew?: boolean;
+  customPlan?: boolean;
 }
 
 /** A name for each text, for the life of the process: every connection that meets it parses and plans it once. */
@@ -25,10 +25,10 @@ function nameOf(text: string): string {
 }
 
 /** A statement in the driver's form. */
-export const configOf = ({ sql, values, anew }: Statement): pg.QueryConfig<unknown[]> => ({
+export const configOf = ({ sql, values, customPlan }: Statement): pg.QueryConfig<unknown[]> => ({
   text: sql,
   values: values as unknown[],
-  ...(!anew && { name: nameOf(sql) }),
+  ...(!customPlan && { name: nameOf(sql) }),
 });
 
 /**
@@ -93,7 +93,7 @@ export function withSettings(
   configs: pg.QueryConfig<unknown[]>[];
   rowsOf: (answers: readonly pg.QueryResult[]) => unknown[][];
 } {
-  const settings = statements.some(({ anew }) => anew) ? FEW_HELPERS : PLANS_OF_BEFORE;
+  const settings = statements.some(({ customPlan }) => customPlan) ? FEW_HELPERS : PLANS_OF_BEFORE;
   return {
     configs: [prepare(settings), ...statements.map(configOf), ...(after ? [prepare(AS_USUAL)] : [])],
     rowsOf: (answers) => answers.slice(1, 1 + statements.length).map(({ rows }) => rows as unknown[]),

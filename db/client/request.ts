@@ -1,8 +1,8 @@
 import { AuditTrail } from '../audit/audit.js';
-import { openedBy } from './opening.js';
-import { readOnce, readTogether } from './one-trip.js';
+import { beginWith } from './opening.js';
+import { queryInSingleRoundTrip, queriesInSingleRoundTrip } from './one-trip.js';
 import type { Statement } from './one-trip.js';
-import { nudgeRelay } from '../outbox/outbox.js';
+import { nudgeFor } from '../outbox/outbox.js';
 import { prepared } from './prepared.js';
 import { closingOf } from './transaction.js';
 import type { WriteTransaction } from './transaction.js';
@@ -60,61 +60,51 @@ export async function loadCaller(database: Database, caller: Caller): Promise<Ca
 }
 
 /**
- * A read-only transaction narrowed to the caller. `admit` sees the caller first and throws to refuse.
- * @param how `snapshot`: at one instant; `first`: read in the round trip that opens it, `work` gets the rows of each
+ * A read-only transaction narrowed to the caller, whose statements all see the database as it was at the first. `admit`
+ * sees the caller first and throws to refuse.
+ * @param options `first`: read in the round trip that opens it, `work` gets the rows of each
  */
 export async function readAsCaller<A, T>(
   database: Database,
   caller: Caller,
   admit: (row: CallerRow | undefined) => A,
   work: (tx: Tx, admitted: A, first: unknown[][]) => Promise<T>,
-  how: { snapshot?: boolean; first?: readonly Statement[] } = {},
+  options: { first?: readonly Statement[] } = {},
 ): Promise<T> {
-  return openedBy(
+  return beginWith(
     database,
-    { mode: how.snapshot ? 'snapshot' : 'read', opening: opening(caller), ...(how.first && { first: how.first }) },
+    { mode: 'read', opening: opening(caller), ...(options.first && { first: options.first }) },
     async (tx, [row]: CallerRow[], found) => work(tx, admit(row), found),
-  );
-}
-
-/** `readAs` whose statements all see the database as it was at the first: for what is put together from several. */
-export async function snapshotAsCaller<A, T>(
-  database: Database,
-  caller: Caller,
-  admit: (row: CallerRow | undefined) => A,
-  work: (tx: Tx, admitted: A) => Promise<T>,
-): Promise<T> {
-  return openedBy(database, { mode: 'snapshot', opening: opening(caller) }, async (tx, [row]: CallerRow[]) =>
-    work(tx, admit(row)),
   );
 }
 
 /**
  * A transaction narrowed to the caller whose audit records are sealed as its last statement: a change without its
  * record cannot commit (decisions, section 7). What it put into the outbox is relayed after the commit.
- * @param beside `first`: read in the round trip that opens it; who is not admitted is told nothing of it. `meanwhile`:
- * called with the answer while the database commits, which may still fail
+ * @param options `first`: read in the round trip that opens it; who is not admitted is told nothing of it. `meanwhile`:
+ * called with the answer while the database commits, which may still fail; `trial`: it only tells what a change would
+ * do, and its statements all see the database as it was at the first
  */
 export async function writeAsCaller<A, T>(
   database: Database,
   caller: Caller,
   admit: (row: CallerRow | undefined) => A,
   work: (work: WriteTransaction, admitted: A, first: unknown[][]) => Promise<T>,
-  beside: { first?: readonly Statement[]; meanwhile?: (answer: T) => void } = {},
+  { trial = false, ...options }: { trial?: boolean; first?: readonly Statement[]; meanwhile?: (answer: T) => void } = {},
 ): Promise<T> {
-  let outboxed = false;
+  let marked: MarkedTransaction | undefined;
   const audit = new AuditTrail();
-  const answer = await openedBy(
+  const answer = await beginWith(
     database,
-    { mode: 'write', opening: opening(caller), closing: () => closingOf(audit), ...beside },
+    { mode: trial ? 'trial' : 'write', opening: opening(caller), beforeCommit: () => closingOf(audit), ...options },
     async (tx, [row]: CallerRow[], found) => {
       const admitted = admit(row);
       const result = await work({ tx, audit }, admitted, found);
-      outboxed = (tx as MarkedTransaction).wroteOutbox === true;
+      marked = tx as MarkedTransaction;
       return result;
     },
   );
-  if (outboxed) nudgeRelay(database);
+  if (marked) nudgeFor(database, marked);
   return answer;
 }
 
@@ -140,7 +130,7 @@ export async function listAsCaller(
   admit: (row: CallerRow | undefined) => void,
   statement: PageStatement,
 ): Promise<PageRows> {
-  const { opened, rows } = await readOnce<PageRow>(database, opening(caller), statement);
+  const { opened, rows } = await queryInSingleRoundTrip<PageRow>(database, opening(caller), statement);
   admit(opened[0] as CallerRow | undefined);
   return pageOf(rows);
 }
@@ -152,7 +142,7 @@ export async function queryAsCaller<A>(
   admit: (row: CallerRow | undefined) => A,
   statements: readonly Statement[],
 ): Promise<{ admitted: A; first: unknown[][] }> {
-  const { opened, found } = await readTogether(database, opening(caller), statements);
+  const { opened, found } = await queriesInSingleRoundTrip(database, opening(caller), statements);
   return { admitted: admit(opened[0] as CallerRow | undefined), first: found };
 }
 

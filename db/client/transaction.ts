@@ -1,8 +1,8 @@
 import { AuditTrail } from '../audit/audit.js';
-import { readOnce, writeTogether } from './one-trip.js';
+import { queryInSingleRoundTrip, writeInSingleRoundTrip } from './one-trip.js';
 import type { Statement } from './one-trip.js';
-import { openedBy } from './opening.js';
-import { nudgeRelay } from '../outbox/outbox.js';
+import { beginWith } from './opening.js';
+import { nudgeFor } from '../outbox/outbox.js';
 import type { MarkedTransaction } from './marked-transaction.js';
 import type { Database } from './database.js';
 import type { Tx } from './database.js';
@@ -26,14 +26,14 @@ const SCOPE = `select set_config('app.studies', $1, true)`;
  * values, on each connection, and what a trigger runs on a handful of rows every time anew: a third of the database's
  * time of an anchor command. Only where every statement is asked by ids: an optional filter needs a plan of its own.
  */
-const PLANNED_ONCE = `, set_config('plan_cache_mode', 'force_generic_plan', true)`;
+const GENERIC_PLAN = `, set_config('plan_cache_mode', 'force_generic_plan', true)`;
 /**
  * A queue is nearly empty whenever it is counted, and a plan that goes through all of it for each of its rows looks the
  * cheapest: with fourteen thousand messages, that took the relay a minute and a half.
  */
 const BY_INDEX = `, set_config('enable_seqscan', 'off', true)`;
 
-const SCOPES = { one: SCOPE + PLANNED_ONCE, queue: SCOPE + BY_INDEX };
+const SCOPES = { one: SCOPE + GENERIC_PLAN, queue: SCOPE + BY_INDEX };
 /** The first statement of a transaction: it says what the transaction may see, and how its statements are planned. */
 const openingOf = (scope: Scope, of?: keyof typeof SCOPES): Statement => ({
   sql: of ? SCOPES[of] : SCOPE,
@@ -73,25 +73,25 @@ export async function inScope<T>(
   of?: 'one' | 'queue',
   first: readonly Statement[] = [],
 ): Promise<T> {
-  let outboxed = false;
+  let marked: MarkedTransaction | undefined;
   const audit = new AuditTrail();
   const last: Statement[] = [];
-  const result = await openedBy(
+  const result = await beginWith(
     database,
     {
       mode: 'write',
       opening: openingOf(scope, of),
-      closing: () => closingOf(audit, last),
+      beforeCommit: () => closingOf(audit, last),
       first,
       plans: of === 'one' ? 'already' : undefined,
     },
     async (tx, _rows, found) => {
       const answer = await work({ tx, audit, atCommit: (statement) => last.push(statement) }, found);
-      outboxed = (tx as MarkedTransaction).wroteOutbox === true;
+      marked = tx as MarkedTransaction;
       return answer;
     },
   );
-  if (outboxed) nudgeRelay(database);
+  if (marked) nudgeFor(database, marked);
   return result;
 }
 
@@ -101,19 +101,17 @@ export function closingOf(audit: AuditTrail, last: readonly Statement[] = []): (
   return sealing === undefined ? [...last] : [...last, sealing];
 }
 
-/** `inScope` that may only read: no audit, and the database refuses a write. */
+/**
+ * `inScope` that may only read: no audit, and the database refuses a write. Its statements all see the database as it
+ * was at the first.
+ */
 export async function readInScope<T>(database: Database, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return openedBy(database, { mode: 'read', opening: openingOf(scope) }, work);
-}
-
-/** `readInScope` whose statements all see the database as it was at the first. */
-export async function snapshotInScope<T>(database: Database, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return openedBy(database, { mode: 'snapshot', opening: openingOf(scope) }, work);
+  return beginWith(database, { mode: 'read', opening: openingOf(scope) }, work);
 }
 
 /** One statement under `scope` as a transaction of one round trip. */
 export async function readOneInScope<Row>(database: Database, scope: Scope, statement: Statement): Promise<Row[]> {
-  return (await readOnce<Row>(database, openingOf(scope), statement)).rows;
+  return (await queryInSingleRoundTrip<Row>(database, openingOf(scope), statement)).rows;
 }
 
 /**
@@ -126,5 +124,5 @@ export async function writeInScope(
   statements: readonly Statement[],
   of: 'one' | 'queue',
 ): Promise<unknown[][]> {
-  return writeTogether(database, openingOf(scope, of === 'queue' ? of : undefined), statements);
+  return writeInSingleRoundTrip(database, openingOf(scope, of === 'queue' ? of : undefined), statements);
 }

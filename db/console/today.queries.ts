@@ -1,5 +1,7 @@
 import { LATELY_DAYS, SOON_DAYS } from '../notifications/daily-summary.queries.js';
-import { query } from '../client/query.js';
+import { byHandStatement } from '../notifications/by-hand.queries.js';
+import type { ByHandRow } from '../notifications/by-hand.queries.js';
+import { query, queryAll } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /** What a visit that is not done is on a day. A visit may be in several. */
@@ -94,19 +96,20 @@ export interface VisitSurroundings {
   /** The calendar that its days are judged on. */
   zone: string;
   withdrawn: boolean;
-  /** The last reminder of it that was sent. */
-  reminder: { id: string; sent_at: string } | null;
 }
-export async function visitSurroundings(tx: Tx, visitId: string): Promise<VisitSurroundings | undefined> {
-  const rows = await query<VisitSurroundings>(
-    tx,
-    `select y.study_code, coalesce(w.timezone, y.timezone) as zone, p.status = 'withdrawn' as withdrawn,
-       (select jsonb_build_object('id', n.id, 'sent_at', n.sent_at) from notifications n
-         where n.participant_id = p.id and (n.visit_id = v.id or n.visit_key = v.visit_key or n.of_visit_key = v.visit_key)
-           and n.kind in ('visit_reminder', 'visit_missed') and n.status = 'sent' order by n.sent_at desc limit 1) as reminder
+/** What the page of a visit shows beside the visit, and what a reminder of it depends on. */
+export async function visitSurroundings(
+  tx: Tx,
+  visitId: string,
+): Promise<(VisitSurroundings & { reminder: ByHandRow }) | undefined> {
+  const [[surroundings], [reminder]] = await queryAll<[VisitSurroundings, ByHandRow]>(tx, [
+    {
+      sql: `select y.study_code, coalesce(w.timezone, y.timezone) as zone, p.status = 'withdrawn' as withdrawn
        from scheduled_visits v join participants p on p.id = v.participant_id join studies y on y.id = v.study_id left join sites w on w.id = p.site_id
       where v.id = $1`,
-    [visitId],
-  );
-  return rows[0];
+      values: [visitId],
+    },
+    byHandStatement(visitId),
+  ]);
+  return surroundings && { ...surroundings, reminder: reminder! };
 }

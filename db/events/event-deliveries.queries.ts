@@ -1,10 +1,11 @@
+import { raw } from 'objection';
 import { prepared } from '../client/prepared.js';
 import { readOneInScope } from '../client/transaction.js';
 import type { SubscriptionSecrets } from './event-subscriptions.queries.js';
 import type { EventRecord } from './events.queries.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
-import { execute, query } from '../client/query.js';
+import { EventDelivery as DeliveryRow } from '../models/messages.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
@@ -43,22 +44,26 @@ export function listDeliveries(
 }
 
 export async function deliveryById(tx: Tx, subscriptionId: string, id: string): Promise<EventDelivery | undefined> {
-  return (
-    await query<EventDelivery>(
-      tx,
-      `select ${SHOWN} from event_deliveries d join domain_events e on e.id = d.event_id where d.subscription_id = $1 and d.id = $2`,
-      [subscriptionId, id],
-    )
-  )[0];
+  return DeliveryRow.query(tx)
+    .alias('d')
+    .joinRelated('event', { alias: 'e' })
+    .where({ 'd.subscription_id': subscriptionId, 'd.id': id })
+    .select(raw(SHOWN))
+    .first()
+    .castTo<EventDelivery | undefined>();
 }
 
 /** Sends it once more, now, with all its time to be repeated. */
 export async function redeliver(tx: Tx, id: string): Promise<void> {
-  await execute(
-    tx,
-    `update event_deliveries set status = 'pending', next_attempt_at = clock_timestamp(), available_at = clock_timestamp(), give_up_at = null, delivered_at = null where id = $1`,
-    [id],
-  );
+  await DeliveryRow.query(tx)
+    .findById(id)
+    .patch({
+      status: 'pending',
+      next_attempt_at: raw('clock_timestamp()'),
+      available_at: raw('clock_timestamp()'),
+      give_up_at: null,
+      delivered_at: null,
+    });
 }
 
 /** What one attempt needs. */
@@ -154,22 +159,18 @@ export async function claimDelivery(
 
 /** How long a delivery waits for its next attempt, in milliseconds; undefined when there will be none. */
 export async function waitOf(tx: Tx, id: string): Promise<number | undefined> {
-  const [row] = await prepared<{ wait_ms: number }>(
-    tx,
-    `select ceil(extract(epoch from (next_attempt_at - clock_timestamp())) * 1000)::float8 as wait_ms from event_deliveries where id = $1 and status = 'pending'`,
-    [id],
-  );
+  const row = await DeliveryRow.query(tx)
+    .findById(id)
+    .where({ status: 'pending' })
+    .select(raw('ceil(extract(epoch from (next_attempt_at - clock_timestamp())) * 1000)::float8 as wait_ms'))
+    .castTo<{ wait_ms: number } | undefined>();
   return row && Math.max(row.wait_ms, 1);
 }
 
 /** Why a delivery was given up; undefined: it was not. */
 export async function failureOf(tx: Tx, id: string): Promise<string | undefined> {
-  const [row] = await prepared<{ reason: string | null }>(
-    tx,
-    `select last_error as reason from event_deliveries where id = $1 and status = 'failed'`,
-    [id],
-  );
-  return row && (row.reason ?? 'no reason was noted');
+  const failed = await DeliveryRow.query(tx).findById(id).where({ status: 'failed' }).select('last_error');
+  return failed && (failed.last_error ?? 'no reason was noted');
 }
 
 export async function recordDelivered(tx: Tx, id: string, status: number): Promise<void> {

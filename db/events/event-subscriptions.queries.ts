@@ -1,5 +1,5 @@
 import { raw } from 'objection';
-import { EventDelivery, EventSubscriptionRow } from '../models/messages.js';
+import { EventSubscriptionRow } from '../models/messages.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import type { Tx } from '../client/database.js';
@@ -52,9 +52,9 @@ export async function subscriptionById(
   id: string,
   lock = false,
 ): Promise<EventSubscription | undefined> {
-  const found = tx('event_subscriptions').where({ study_id: studyId, id });
+  const found = EventSubscriptionRow.query(tx).findById(id).where({ study_id: studyId });
   if (lock) void found.forUpdate();
-  return found.first(tx.raw(SHOWN)) as Promise<EventSubscription | undefined>;
+  return found.select(raw(SHOWN)).castTo<EventSubscription | undefined>();
 }
 
 export interface NewSubscription {
@@ -69,7 +69,7 @@ export interface NewSubscription {
 }
 
 export async function insertSubscription(tx: Tx, subscription: NewSubscription): Promise<void> {
-  await tx('event_subscriptions').insert(subscription);
+  await EventSubscriptionRow.query(tx).insert(subscription);
 }
 
 export async function updateSubscription(
@@ -77,11 +77,13 @@ export async function updateSubscription(
   id: string,
   change: { url?: string; description?: string | null; events?: string[]; ordered?: boolean },
 ): Promise<void> {
-  if (Object.keys(change).length > 0) await tx('event_subscriptions').where({ id }).update(change);
+  if (Object.keys(change).length > 0) await EventSubscriptionRow.query(tx).findById(id).patch(change);
 }
 
 export async function enableSubscription(tx: Tx, id: string): Promise<void> {
-  await tx('event_subscriptions').where({ id }).update({ status: 'active', disabled_reason: null, disabled_at: null });
+  await EventSubscriptionRow.query(tx)
+    .findById(id)
+    .patch({ status: 'active', disabled_reason: null, disabled_at: null });
 }
 
 /**
@@ -94,8 +96,9 @@ export async function disableSubscription(tx: Tx, id: string, reason: string): P
     .where({ status: 'active' })
     .patch({ status: 'disabled', disabled_reason: reason, disabled_at: raw('clock_timestamp()') });
   if (disabled === 0) return undefined;
-  return EventDelivery.query(tx)
-    .where({ subscription_id: id, status: 'pending' })
+  return EventSubscriptionRow.relatedQuery('deliveries', tx)
+    .for(id)
+    .where({ status: 'pending' })
     .patch({ status: 'failed', next_attempt_at: null, last_error: 'the subscription was disabled' });
 }
 
@@ -118,7 +121,7 @@ export async function giveNewSecret(tx: Tx, id: string, sealed: string): Promise
 }
 
 export async function deleteSubscription(tx: Tx, id: string): Promise<void> {
-  await tx('event_subscriptions').where({ id }).delete();
+  await EventSubscriptionRow.query(tx).deleteById(id);
 }
 
 /**

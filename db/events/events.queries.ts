@@ -1,3 +1,5 @@
+import { raw } from 'objection';
+import { DomainEvent } from '../models/messages.js';
 import { prepared } from '../client/prepared.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
@@ -44,12 +46,11 @@ export const BEFORE_ALL: EventPosition = { tx: '0', seq: 0 };
 
 /** Where an event stands; undefined: the study has no such event. */
 export async function eventPosition(tx: Tx, studyId: string, eventId: string): Promise<EventPosition | undefined> {
-  const [row] = await prepared<EventPosition>(
-    tx,
-    `select coalesce(tx, '0')::text as tx, seq from domain_events where study_id = $1 and id = $2`,
-    [studyId, eventId],
-  );
-  return row;
+  return DomainEvent.query(tx)
+    .findById(eventId)
+    .where({ study_id: studyId })
+    .select(raw(`coalesce(tx, '0')::text as tx`), 'seq')
+    .castTo<EventPosition | undefined>();
 }
 
 /**
@@ -85,25 +86,47 @@ export async function eventsAfter(
 }
 
 /**
- * Of streams that have read as far as these places: those whose studies have later events, each with the last one. All
- * streams of a process ask with one statement. As in `eventsAfter`, no event can still come before it.
+ * The last event of each of these studies that has one. All streams of a process ask with one statement. As in
+ * `eventsAfter`, no event can still come before it.
  */
-export async function laterEvents(
+export async function lastEvents(
   tx: Tx,
-  streams: readonly { studyId: string; place: EventPosition }[],
-): Promise<{ index: number; place: EventPosition }[]> {
-  const rows = await prepared<{ index: string } & EventPosition>(
+  studies: readonly string[],
+): Promise<{ study_id: string; place: EventPosition }[]> {
+  const rows = await prepared<{ study_id: string } & EventPosition>(
     tx,
-    `select q.index, n.tx, n.seq from unnest($1::uuid[], $2::text[], $3::bigint[]) with ordinality q(study_id, tx, seq, index)
+    `select q.study_id, n.tx, n.seq from unnest($1::uuid[]) q(study_id)
      cross join lateral (
        select coalesce(e.tx, '0')::text as tx, e.seq from domain_events e
-       where e.study_id = q.study_id and (coalesce(e.tx, '0'), e.seq) > (q.tx::xid8, q.seq) and coalesce(e.tx, '0') < pg_snapshot_xmin(pg_current_snapshot())
+       where e.study_id = q.study_id and coalesce(e.tx, '0') < pg_snapshot_xmin(pg_current_snapshot())
        order by coalesce(e.tx, '0') desc, e.seq desc limit 1) n`,
+    [studies],
+  );
+  return rows.map(({ study_id, tx: at, seq }) => ({ study_id, place: { tx: at, seq } }));
+}
+
+/**
+ * What the rights of these callers come from, in a text for each that is another one when any of it has changed: the
+ * user, studies and sites, whether the login was ended, and the study itself.
+ */
+export async function rightsMarks(
+  tx: Tx,
+  callers: readonly { userId: string; login?: string | undefined; studyId: string }[],
+): Promise<string[]> {
+  const rows = await prepared<{ mark: string }>(
+    tx,
+    `select concat_ws(' ', u.status, u.role, u.session_epoch,
+       (select string_agg(s.study_id::text, ',' order by s.study_id) from user_studies s where s.user_id = u.id), '/',
+       (select string_agg(s.site_id::text, ',' order by s.site_id) from user_sites s where s.user_id = u.id), '/',
+       exists (select from refresh_tokens r where r.family_id = q.login and r.revoked_at is not null),
+       exists (select from studies t where t.id = q.study_id)) as mark
+     from unnest($1::uuid[], $2::uuid[], $3::uuid[]) with ordinality q(user_id, login, study_id, index)
+     left join users u on u.id = q.user_id order by q.index`,
     [
-      streams.map(({ studyId }) => studyId),
-      streams.map(({ place }) => place.tx),
-      streams.map(({ place }) => place.seq),
+      callers.map(({ userId }) => userId),
+      callers.map(({ login }) => login ?? null),
+      callers.map(({ studyId }) => studyId),
     ],
   );
-  return rows.map(({ index, tx: at, seq }) => ({ index: Number(index) - 1, place: { tx: at, seq } }));
+  return rows.map(({ mark }) => mark);
 }

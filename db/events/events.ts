@@ -1,5 +1,7 @@
 import { into } from '../client/sets/bulk-insert.js';
 import type { Insert } from '../client/sets/bulk-insert.js';
+import type { Tx } from '../client/database.js';
+import type { MarkedTransaction } from '../client/marked-transaction.js';
 
 export interface DomainEvent {
   type: string;
@@ -8,6 +10,11 @@ export interface DomainEvent {
   data: Record<string, unknown>;
 }
 
-/** Events for subscribers, as rows to be written with the change that they tell of (interface, "Events"). */
-export const intoEvents = (events: readonly DomainEvent[]): Insert =>
-  into<DomainEvent>('domain_events', ['type', 'study_id', 'participant_id', 'data'], events);
+/**
+ * Events for subscribers, as rows to be written with the change that they tell of (interface, "Events"); streams are
+ * woken when `tx` has committed.
+ */
+export function intoEvents(tx: Tx, events: readonly DomainEvent[]): Insert {
+  if (events.length > 0) (tx as MarkedTransaction).wroteEvents = true;
+  return into<DomainEvent>('domain_events', ['type', 'study_id', 'participant_id', 'data'], events);
+}

@@ -3,7 +3,6 @@ import { ExportJob } from '../models/jobs.js';
 import type { DatasetName } from './datasets.js';
 import type { ExportFilters } from './statement.js';
 import type { ExportFormat } from './write.js';
-import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 export interface ExportRecord {
@@ -35,18 +34,22 @@ export async function insertExport(
 }
 
 export async function exportById(tx: Tx, id: string): Promise<ExportRecord | undefined> {
-  return tx('exports as e').join('studies as s', 's.id', 'e.study_id').where('e.id', id).first('e.*', 's.study_code');
+  return ExportJob.query(tx)
+    .alias('e')
+    .joinRelated('study', { alias: 's' })
+    .where('e.id', id)
+    .select('e.*', 's.study_code')
+    .first()
+    .castTo<ExportRecord | undefined>();
 }
 
 /** Begins the writing, also again after a worker has died; undefined: it is over or gone. */
 export async function beginExport(tx: Tx, id: string): Promise<ExportRecord | undefined> {
-  const rows = await query<ExportRecord>(
-    tx,
-    `update exports e set status = 'running', progress = 0, started_at = coalesce(e.started_at, clock_timestamp()) from studies s
-     where e.id = $1 and s.id = e.study_id and e.status in ('pending', 'running') returning e.*, s.study_code`,
-    [id],
-  );
-  return rows[0];
+  const begun = await ExportJob.query(tx)
+    .findById(id)
+    .whereIn('status', ['pending', 'running'])
+    .patch({ status: 'running', progress: 0, started_at: raw('coalesce(started_at, clock_timestamp())') });
+  return begun === 0 ? undefined : exportById(tx, id);
 }
 
 export async function noteExportProgress(tx: Tx, id: string, progress: number, rows: number): Promise<void> {

@@ -1,3 +1,4 @@
+import { Study } from '../models/records.js';
 import {
   reportingShift,
   sessionStatus,
@@ -125,13 +126,9 @@ export interface StandardStudy {
   created_at: string;
 }
 export async function standardStudy(tx: Tx, studyId: string): Promise<StandardStudy | undefined> {
-  return (
-    await query<StandardStudy>(
-      tx,
-      `select id, study_code, study_name, description, status, start_date, end_date, created_at from studies where id = $1`,
-      [studyId],
-    )
-  )[0];
+  return Study.query(tx)
+    .findById(studyId)
+    .select('id', 'study_code', 'study_name', 'description', 'status', 'start_date', 'end_date', 'created_at');
 }
 
 /**

@@ -11,7 +11,7 @@ export interface WideMetric {
 }
 
 /** A statement has room for 1,664 columns. */
-export const MOST_METRICS = 1_500;
+export const MAX_METRICS = 1_500;
 export class TooManyColumns extends Error {}
 
 /** The database cuts longer names, and two could become one. */
@@ -23,8 +23,8 @@ const NAME_BYTES = 63;
  * @throws TooManyColumns
  */
 export function wideSummaries(metrics: readonly WideMetric[]): Dataset {
-  if (metrics.length > MOST_METRICS)
-    throw new TooManyColumns(`there are ${metrics.length} metrics; a wide export has room for ${MOST_METRICS}`);
+  if (metrics.length > MAX_METRICS)
+    throw new TooManyColumns(`there are ${metrics.length} metrics; a wide export has room for ${MAX_METRICS}`);
   const fixed = [
     id('session_id', 'the session; while it is active its public id', shownSession('t')),
     ...participantFilter,

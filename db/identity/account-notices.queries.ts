@@ -1,3 +1,5 @@
+import { raw } from 'objection';
+import { AccountNoticeRow } from '../models/identity.js';
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
@@ -51,18 +53,20 @@ export interface AccountNotice {
 
 /** A notice that was not sent yet, of an active user. */
 export async function noticeToSend(tx: Tx, id: string): Promise<AccountNotice | undefined> {
-  const rows = await query<AccountNotice>(
-    tx,
-    `select n.kind, n.details, u.email, to_char(n.created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"') as at
-     from account_notices n join users u on u.id = n.user_id where n.id = $1 and n.sent_at is null and u.status = 'active'`,
-    [id],
-  );
-  return rows[0];
+  return AccountNoticeRow.query(tx)
+    .alias('n')
+    .joinRelated('user', { alias: 'u' })
+    .where({ 'n.id': id, 'u.status': 'active' })
+    .whereNull('n.sent_at')
+    .select('n.kind', 'n.details', 'u.email')
+    .select(raw(`to_char(n.created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"') as at`))
+    .first()
+    .castTo<AccountNotice | undefined>();
 }
 
 /** Notes that a notice went; its details are not kept. */
 export async function noticeSent(tx: Tx, id: string): Promise<void> {
-  await tx('account_notices')
-    .where({ id })
-    .update({ sent_at: tx.raw('clock_timestamp()'), details: '{}' });
+  await AccountNoticeRow.query(tx)
+    .findById(id)
+    .patch({ sent_at: raw('clock_timestamp()'), details: {} });
 }

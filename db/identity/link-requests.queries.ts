@@ -8,10 +8,10 @@ export interface AddressOwner {
   study_id: string;
 }
 /** So many links to one person in so many minutes: nobody's mailbox is filled by somebody else. */
-const AT_MOST = 3;
+const MAX_LINKS = 3;
 const MINUTES = 10;
 /** One address of very many records is nobody's. */
-const MOST = 10;
+const MAX_OWNERS = 10;
 
 /** Those whose address this is and who were not sent a few links just now. */
 export async function ownersOf(tx: Tx, channel: 'email' | 'sms', address: string): Promise<AddressOwner[]> {
@@ -30,7 +30,7 @@ export async function ownersOf(tx: Tx, channel: 'email' | 'sms', address: string
        select count(*) from notifications n where n.kind = 'magic_link' and n.created_at > now() - $1 * interval '1 minute'
          and (n.participant_id = o.participant_id or n.caregiver_id = o.caregiver_id)) < $2
      order by o.study_id, o.participant_id, o.caregiver_id limit $3`,
-    [MINUTES, AT_MOST, MOST, address],
+    [MINUTES, MAX_LINKS, MAX_OWNERS, address],
   );
   return rows;
 }

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { TokenOrigin } from './users.queries.js';
-import { execute, query } from '../client/query.js';
+import { raw } from 'objection';
+import { LoginFailure, User } from '../models/identity.js';
+import { query } from '../client/query.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
@@ -8,6 +10,7 @@ import type { Tx } from '../client/database.js';
 const MAX_FAILURES = 5,
   MAX_ACCOUNT_FAILURES = 25;
 const LOCK = `interval '15 minutes'`;
+const NOT_LOCKED = '(locked_until is null or locked_until <= clock_timestamp())';
 /** A device that has not logged in for so long is a new one. */
 const KNOWN_DAYS = 90;
 
@@ -59,11 +62,10 @@ export async function countFailedLogin(
   userId: string,
   { key, known }: LoginOrigin,
 ): Promise<'origin' | 'account' | undefined> {
-  await execute(
-    tx,
-    `delete from login_failures where user_id = $1 and updated_at < clock_timestamp() - interval '1 day'`,
-    [userId],
-  );
+  await LoginFailure.query(tx)
+    .where({ user_id: userId })
+    .where('updated_at', '<', raw(`clock_timestamp() - interval '1 day'`))
+    .delete();
   const rows = await query<{ locked: boolean }>(
     tx,
     `insert into login_failures as f (user_id, origin, failures) values ($1, $2, 1)
@@ -74,17 +76,23 @@ export async function countFailedLogin(
      returning coalesce(f.locked_until > clock_timestamp(), false) as locked`,
     [userId, key],
   );
-  const all = known
-    ? []
-    : await query<{ locked: boolean }>(
-        tx,
-        `update users set failed_logins = case when failed_logins + 1 >= ${MAX_ACCOUNT_FAILURES} then 0 else failed_logins + 1 end,
-           locked_until = case when failed_logins + 1 >= ${MAX_ACCOUNT_FAILURES} then clock_timestamp() + ${LOCK} else locked_until end
-         where id = $1 and (locked_until is null or locked_until <= clock_timestamp()) returning coalesce(locked_until > clock_timestamp(), false) as locked`,
-        [userId],
-      );
-  if (all[0]?.locked === true) return 'account';
+  if (!known && (await countAtAccount(tx, userId))) return 'account';
   return rows[0]?.locked === true ? 'origin' : undefined;
+}
+
+/** @returns whether this failure locked the account */
+async function countAtAccount(tx: Tx, userId: string): Promise<boolean> {
+  const isLast = `failed_logins + 1 >= ${MAX_ACCOUNT_FAILURES}`;
+  const [counted] = await User.query(tx)
+    .where({ id: userId })
+    .whereRaw(NOT_LOCKED)
+    .patch({
+      failed_logins: raw(`case when ${isLast} then 0 else failed_logins + 1 end`),
+      locked_until: raw(`case when ${isLast} then clock_timestamp() + ${LOCK} else locked_until end`),
+    })
+    .returning(raw('coalesce(locked_until > clock_timestamp(), false) as locked'))
+    .castTo<{ locked: boolean }[]>();
+  return counted?.locked === true;
 }
 
 /**
@@ -93,34 +101,33 @@ export async function countFailedLogin(
  */
 export async function proofsOf(db: Database | Tx, userId: string, login: string): Promise<LoginOrigin> {
   const key = digest('proof', login);
-  const lock = await db('login_failures')
-    .where({ user_id: userId, origin: key })
-    .where('locked_until', '>', db.raw('clock_timestamp()'))
-    .first('user_id');
+  const lock = await LoginFailure.query(db)
+    .findById([userId, key])
+    .where('locked_until', '>', raw('clock_timestamp()'))
+    .select('user_id');
   return { key, known: true, usedBefore: true, locked: lock !== undefined };
 }
 
 /** A right proof clears what was counted of its login. */
 export async function clearProofs(tx: Tx, userId: string, { key }: LoginOrigin): Promise<void> {
-  await tx('login_failures').where({ user_id: userId, origin: key }).delete();
+  await LoginFailure.query(tx).deleteById([userId, key]);
 }
 
 /** A whole login clears what was counted of its origin, and of the account unless that is locked at the moment. */
 export async function clearOrigin(tx: Tx, userId: string, { key }: LoginOrigin): Promise<void> {
-  await tx('login_failures').where({ user_id: userId, origin: key }).delete();
-  await execute(
-    tx,
-    'update users set failed_logins = 0 where id = $1 and failed_logins > 0 and (locked_until is null or locked_until <= clock_timestamp())',
-    [userId],
-  );
+  await LoginFailure.query(tx).deleteById([userId, key]);
+  await User.query(tx)
+    .where({ id: userId })
+    .where('failed_logins', '>', 0)
+    .whereRaw(NOT_LOCKED)
+    .patch({ failed_logins: 0 });
 }
 
 /** Clears every count and lock of an account: its owner chose a new password by a mailed link. */
 export async function clearFailedLogins(tx: Tx, userId: string): Promise<void> {
-  await tx('login_failures').where({ user_id: userId }).delete();
-  await execute(
-    tx,
-    'update users set failed_logins = 0, locked_until = null where id = $1 and (failed_logins > 0 or locked_until is not null)',
-    [userId],
-  );
+  await LoginFailure.query(tx).where({ user_id: userId }).delete();
+  await User.query(tx)
+    .where({ id: userId })
+    .whereRaw('(failed_logins > 0 or locked_until is not null)')
+    .patch({ failed_logins: 0, locked_until: null });
 }

@@ -1,4 +1,6 @@
-import { execute, query } from '../client/query.js';
+import { lockByName } from '../client/advisory-lock.js';
+import { ExportJob } from '../models/jobs.js';
+import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /**
@@ -6,13 +8,11 @@ import type { Tx } from '../client/database.js';
  * moment take turns until the commit.
  */
 export async function exportsHeldBy(tx: Tx, of: { userId: string; studyId: string }): Promise<number> {
-  await execute(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`exports ${of.studyId} ${of.userId}`]);
-  const rows = await query<{ count: number }>(
-    tx,
-    `select count(*)::integer as count from exports where requested_by_id = $1 and study_id = $2 and status in ('pending', 'running', 'completed')`,
-    [of.userId, of.studyId],
-  );
-  return rows[0]!.count;
+  await lockByName(tx, `exports ${of.studyId} ${of.userId}`);
+  return ExportJob.query(tx)
+    .where({ requested_by_id: of.userId, study_id: of.studyId })
+    .whereIn('status', ['pending', 'running', 'completed'])
+    .resultSize();
 }
 
 export type LinkRecipient = { participant_id: string } | { caregiver_id: string } | { user_id: string };
@@ -20,7 +20,7 @@ export type LinkRecipient = { participant_id: string } | { caregiver_id: string 
 /** How many links a recipient was sent within the last hour; those who ask at one moment take turns. */
 export async function linksSentTo(tx: Tx, to: LinkRecipient): Promise<number> {
   const [[column, id]] = Object.entries(to) as [[string, string]];
-  await execute(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`links ${id}`]);
+  await lockByName(tx, `links ${id}`);
   const found =
     column === 'user_id'
       ? tx('user_links').where({ user_id: id })

@@ -1,12 +1,12 @@
-import { query } from '../client/query.js';
+import { raw } from 'objection';
+import { User, UserLink } from '../models/identity.js';
 import type { Tx } from '../client/database.js';
 
 export type LinkPurpose = 'password_reset' | 'invitation';
 
 /** A link that is to be sent to a user. @returns its id */
 export async function insertUserLink(tx: Tx, userId: string, purpose: LinkPurpose): Promise<string> {
-  const [row] = (await tx('user_links').insert({ user_id: userId, purpose }).returning('id')) as [{ id: string }];
-  return row.id;
+  return (await UserLink.query(tx).insert({ user_id: userId, purpose }).returning('id')).id;
 }
 
 /**
@@ -17,19 +17,29 @@ export async function keepUserLink(
   tx: Tx,
   link: { id: string; hash: Buffer; minutes: Record<LinkPurpose, number> },
 ): Promise<{ email: string; purpose: LinkPurpose } | undefined> {
-  const rows = await query<{ email: string; purpose: LinkPurpose }>(
-    tx,
-    `update user_links l set token_hash = $1, expires_at = clock_timestamp() + case l.purpose when 'invitation' then $2::float8 else $3::float8 end * interval '1 minute' from users u
-     where l.id = $4 and l.used_at is null and l.sent_at is null and u.id = l.user_id and u.status = 'active' returning u.email, l.purpose`,
-    [link.hash, link.minutes.invitation, link.minutes.password_reset, link.id],
-  );
-  return rows[0];
+  const { invitation, password_reset } = link.minutes;
+  const [kept] = await UserLink.query(tx)
+    .where({ id: link.id })
+    .whereNull('used_at')
+    .whereNull('sent_at')
+    .whereExists(UserLink.relatedQuery('user').where({ status: 'active' }))
+    .patch({
+      token_hash: link.hash,
+      expires_at: raw(
+        `clock_timestamp() + case purpose when 'invitation' then ?::float8 else ?::float8 end * interval '1 minute'`,
+        [invitation, password_reset],
+      ),
+    })
+    .returning(['user_id', 'purpose']);
+  if (!kept) return undefined;
+  const user = await User.query(tx).findById(kept.user_id).select('email');
+  return { email: user!.email, purpose: kept.purpose };
 }
 
 export async function userLinkSent(tx: Tx, id: string): Promise<void> {
-  await tx('user_links')
-    .where({ id })
-    .update({ sent_at: tx.raw('clock_timestamp()') });
+  await UserLink.query(tx)
+    .findById(id)
+    .patch({ sent_at: raw('clock_timestamp()') });
 }
 
 /** The active user whom a link was sent to, its row locked; the link is in time and was not used. */
@@ -37,19 +47,22 @@ export async function userOfLink(
   tx: Tx,
   hash: Buffer,
 ): Promise<{ link_id: string; user_id: string; email: string; purpose: LinkPurpose } | undefined> {
-  const rows = await query<{ link_id: string; user_id: string; email: string; purpose: LinkPurpose }>(
-    tx,
-    `select l.id as link_id, u.id as user_id, u.email, l.purpose from user_links l join users u on u.id = l.user_id
-     where l.token_hash = $1 and l.used_at is null and l.expires_at > clock_timestamp() and u.status = 'active' for update of u, l`,
-    [hash],
-  );
-  return rows[0];
+  return UserLink.query(tx)
+    .alias('l')
+    .joinRelated('user', { alias: 'u' })
+    .where({ 'l.token_hash': hash, 'u.status': 'active' })
+    .whereNull('l.used_at')
+    .where('l.expires_at', '>', raw('clock_timestamp()'))
+    .forUpdate()
+    .select('l.id as link_id', 'u.id as user_id', 'u.email', 'l.purpose')
+    .first()
+    .castTo<{ link_id: string; user_id: string; email: string; purpose: LinkPurpose } | undefined>();
 }
 
 /** Uses up every link of the user: one password was chosen, the others are good for none. */
 export async function endUserLinks(tx: Tx, userId: string): Promise<void> {
-  await tx('user_links')
+  await UserLink.query(tx)
     .where({ user_id: userId })
     .whereNull('used_at')
-    .update({ used_at: tx.raw('clock_timestamp()') });
+    .patch({ used_at: raw('clock_timestamp()') });
 }

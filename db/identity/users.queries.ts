@@ -1,6 +1,6 @@
 import { raw } from 'objection';
-import { RefreshToken } from '../models/identity.js';
-import { inOneTrip } from '../client/one-trip.js';
+import { MfaChallenge, RefreshToken, User } from '../models/identity.js';
+import { queryAllAsPlanned } from '../client/query.js';
 import type { Statement } from '../client/one-trip.js';
 import { query } from '../client/query.js';
 import type { Database } from '../client/database.js';
@@ -174,15 +174,21 @@ export async function insertRefreshToken(
 
 /** The token behind a hash, locked: of two who refresh with it at once, the second sees it rotated. */
 export async function refreshTokenForUpdate(tx: Tx, hash: Buffer): Promise<RefreshRow | undefined> {
-  const rows = await query<RefreshRow>(
-    tx,
-    `select t.id, t.family_id, t.user_id, t.rotated_at is not null as rotated, u.role, u.status, u.session_epoch,
-       t.revoked_at is null and t.expires_at > now() as usable,
-       exists (select from user_mfa m where m.user_id = u.id and m.verified_at is not null) as mfa_enabled
-     from refresh_tokens t join users u on u.id = t.user_id where t.token_hash = $1 for update of t`,
-    [hash],
-  );
-  return rows[0];
+  return tx('refresh_tokens as t')
+    .join('users as u', 'u.id', 't.user_id')
+    .where('t.token_hash', hash)
+    .forUpdate('t')
+    .first(
+      't.id',
+      't.family_id',
+      't.user_id',
+      'u.role',
+      'u.status',
+      'u.session_epoch',
+      tx.raw('t.rotated_at is not null as rotated'),
+      tx.raw('t.revoked_at is null and t.expires_at > now() as usable'),
+      tx.raw('exists (select from user_mfa m where m.user_id = u.id and m.verified_at is not null) as mfa_enabled'),
+    );
 }
 
 export const markRotated = async (tx: Tx, id: string): Promise<void> => {
@@ -191,7 +197,10 @@ export const markRotated = async (tx: Tx, id: string): Promise<void> => {
     .patch({ rotated_at: raw('now()') });
 };
 export const revokeFamily = async (tx: Tx, familyId: string): Promise<void> => {
-  await tx('refresh_tokens').where({ family_id: familyId }).whereNull('revoked_at').update({ revoked_at: tx.fn.now() });
+  await RefreshToken.query(tx)
+    .where({ family_id: familyId })
+    .whereNull('revoked_at')
+    .patch({ revoked_at: raw('now()') });
 };
 export interface LoginSessionRow {
   id: string;
@@ -220,7 +229,7 @@ export async function userWithLogins(
   id: string,
 ): Promise<{ user: UserRow | undefined; logins: LoginSessionRow[] }> {
   const { sql, bindings } = tx('users as u').where('u.id', id).select(tx.raw(COLUMNS)).toSQL().toNative();
-  const [users, logins] = await inOneTrip(tx, [{ sql, values: bindings as string[] }, sessionsStatement(id)]);
+  const [users, logins] = await queryAllAsPlanned(tx, [{ sql, values: bindings as string[] }, sessionsStatement(id)]);
   return { user: users![0] as UserRow | undefined, logins: logins as LoginSessionRow[] };
 }
 
@@ -231,19 +240,22 @@ export async function familyOf(tx: Tx, userId: string, familyId: string): Promis
 
 /** Whether a login (the family of its refresh tokens) began within so many minutes. */
 export async function loginIsRecent(tx: Tx, familyId: string, minutes: number): Promise<boolean> {
-  const [login] = await query<{ recent: boolean | null }>(
-    tx,
-    `select min(created_at) > clock_timestamp() - $1 * interval '1 minute' as recent from refresh_tokens where family_id = $2`,
-    [minutes, familyId],
-  );
+  const login = await RefreshToken.query(tx)
+    .where({ family_id: familyId })
+    .select(raw(`min(created_at) > clock_timestamp() - ? * interval '1 minute' as recent`, [minutes]))
+    .first()
+    .castTo<{ recent: boolean | null } | undefined>();
   return login?.recent === true;
 }
 
 /** Ends every login of a user: refresh tokens and the access tokens that were given with them. */
 export async function revokeAllOf(tx: Tx, userId: string): Promise<void> {
-  await tx('refresh_tokens').where({ user_id: userId }).whereNull('revoked_at').update({ revoked_at: tx.fn.now() });
-  await tx('mfa_challenges').where({ user_id: userId }).delete();
-  await tx('users').where({ id: userId }).increment('session_epoch', 1);
+  await RefreshToken.query(tx)
+    .where({ user_id: userId })
+    .whereNull('revoked_at')
+    .patch({ revoked_at: raw('now()') });
+  await MfaChallenge.query(tx).where({ user_id: userId }).delete();
+  await User.query(tx).findById(userId).increment('session_epoch', 1);
 }
 
 /** The names of users, by their ids. */

@@ -73,6 +73,7 @@ import * as messageDetails from './0088-message-details.js';
 import * as askersAndWorkers from './0090-askers-and-workers.js';
 import * as moreImportedClaims from './0091-more-imported-claims.js';
 import * as workToDo from './0092-work-to-do.js';
+import * as claimedSignatures from './0093-claimed-signatures.js';
 import * as importedPersons from './0094-imported-persons.js';
 
 export interface SqlMigration {
@@ -157,6 +158,7 @@ export const migrations: readonly SqlMigration[] = [
   askersAndWorkers,
   moreImportedClaims,
   workToDo,
+  claimedSignatures,
   importedPersons,
 ];
 export const latestRevision = migrations.at(-1)!.name;

@@ -32,7 +32,7 @@ export class ApiTokenRow extends Row {
   declare name: string;
   declare scopes: string[];
   declare study_ids: string[];
-  declare token_hash: string;
+  declare token_hash: Buffer;
   declare expires_at: string;
   declare last_used_at: string | null;
   declare revoked_at: string | null;
@@ -49,6 +49,13 @@ export class RefreshToken extends Row {
   declare ip_address: string | null;
   declare rotated_at: string | null;
   declare revoked_at: string | null;
+  static override relationMappings = () => ({
+    user: {
+      relation: Model.BelongsToOneRelation,
+      modelClass: User,
+      join: { from: 'refresh_tokens.user_id', to: 'users.id' },
+    },
+  });
 }
 
 /** What an mfa token stands for. */
@@ -58,4 +65,50 @@ export class MfaChallenge extends Row {
   declare purpose: string;
   declare expires_at: string;
   declare used_at: string | null;
+}
+
+/** A link that a user chooses a password by. */
+export class UserLink extends Row {
+  static override tableName = 'user_links';
+  declare user_id: string;
+  declare purpose: 'password_reset' | 'invitation';
+  declare token_hash: Buffer | null;
+  declare expires_at: string | null;
+  declare sent_at: string | null;
+  declare used_at: string | null;
+  static override relationMappings = () => ({
+    user: {
+      relation: Model.BelongsToOneRelation,
+      modelClass: User,
+      join: { from: 'user_links.user_id', to: 'users.id' },
+    },
+  });
+}
+
+/** A message to a user about the user's own account. */
+export class AccountNoticeRow extends Row {
+  static override tableName = 'account_notices';
+  static override jsonAttributes = ['details'];
+  declare user_id: string;
+  declare kind: string;
+  declare details: object;
+  declare sent_at: string | null;
+  static override relationMappings = () => ({
+    user: {
+      relation: Model.BelongsToOneRelation,
+      modelClass: User,
+      join: { from: 'account_notices.user_id', to: 'users.id' },
+    },
+  });
+}
+
+/** Failed logins of one origin (a device, or an address) at one account. */
+export class LoginFailure extends Model {
+  static override tableName = 'login_failures';
+  static override idColumn = ['user_id', 'origin'];
+  declare user_id: string;
+  declare origin: string;
+  declare failures: number;
+  declare locked_until: string | null;
+  declare updated_at: string;
 }

@@ -18,6 +18,7 @@ export class ExportJob extends Row {
   declare size: number | null;
   declare sha256: string | null;
   declare error: string | null;
+  declare started_at: string | null;
   declare completed_at: string | null;
   declare expires_at: string | null;
   static override relationMappings = () => ({

@@ -13,7 +13,10 @@ export class Notification extends Row {
   declare subject_id: string | null;
   declare kind: string;
   declare channel: 'email' | 'sms' | 'push';
-  declare status: 'pending' | 'sent' | 'failed' | 'cancelled';
+  declare status: 'pending' | 'sent' | 'failed' | 'cancelled' | 'suppressed';
+  declare attempts: number;
+  declare last_error: string | null;
+  declare sent_at: string | null;
   declare reason: string | null;
   declare draft: object | null;
 }
@@ -22,6 +25,11 @@ export class Notification extends Row {
 export class EventSubscriptionRow extends Row {
   static override tableName = 'event_subscriptions';
   declare study_id: string;
+  declare url: string;
+  declare description: string | null;
+  declare events: string[];
+  declare ordered: boolean;
+  declare created_by_id: string | null;
   declare status: 'active' | 'disabled';
   declare disabled_reason: string | null;
   declare disabled_at: string | null;
@@ -37,9 +45,29 @@ export class EventSubscriptionRow extends Row {
   });
 }
 
+/** Something that happened in a study, as subscribers are told of it. */
+export class DomainEvent extends Model {
+  static override tableName = 'domain_events';
+  static override jsonAttributes = ['data'];
+  declare id: string;
+  declare study_id: string;
+  declare participant_id: string | null;
+  declare type: string;
+  declare occurred_at: string;
+  declare data: object;
+  declare seq: number;
+}
+
 /** One event for one subscriber. */
 export class EventDelivery extends Row {
   static override tableName = 'event_deliveries';
+  static override relationMappings = () => ({
+    event: {
+      relation: Model.BelongsToOneRelation,
+      modelClass: DomainEvent,
+      join: { from: 'event_deliveries.event_id', to: 'domain_events.id' },
+    },
+  });
   declare subscription_id: string;
   declare event_id: string;
   declare status: 'pending' | 'delivered' | 'failed';

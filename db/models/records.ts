@@ -32,7 +32,27 @@ export class Study extends Row {
       modelClass: VisitWindow,
       join: { from: 'studies.id', to: 'visit_windows.study_id' },
     },
+    policies: {
+      relation: Model.HasManyRelation,
+      modelClass: EnrollmentPolicy,
+      join: { from: 'studies.id', to: 'enrollment_policies.study_id' },
+    },
   });
+}
+
+/** A version of a study's enrollment policy. */
+export class EnrollmentPolicy extends Model {
+  static override tableName = 'enrollment_policies';
+  static override idColumn = ['study_id', 'policy_version'];
+  static override jsonAttributes = ['policy', 'original_users'];
+  declare study_id: string;
+  declare policy_version: number;
+  declare policy: object;
+  declare author_id: string | null;
+  declare imported: boolean;
+  declare imported_by: string | null;
+  declare original_users: Record<string, string> | null;
+  declare created_at: string;
 }
 
 export class Site extends Row {

@@ -56,7 +56,7 @@ export interface DailySummary {
   completed_by_day: { day: string; completed: number }[];
 }
 
-const MOST_LISTED = 20;
+const MAX_LISTED = 20;
 /** A window that closes within so many days is told of; so is one that closed within so many. */
 export const SOON_DAYS = 3;
 export const LATELY_DAYS = 14;
@@ -110,7 +110,7 @@ export async function readDailySummary(tx: Tx, studyId: string): Promise<DailySu
        (select jsonb_agg(jsonb_build_object('day', d.day, 'completed', (select count(*) from v where v.completed_on = d.day)) order by d.day)
           from (select s.today - k as day from generate_series(1, 14) k) d) as completed_by_day
      from s`,
-    [studyId, MOST_LISTED],
+    [studyId, MAX_LISTED],
   );
   return rows[0];
 }

@@ -1,4 +1,3 @@
-import { prepared } from '../client/prepared.js';
 import type { Tx } from '../client/database.js';
 
 /**
@@ -6,20 +5,17 @@ import type { Tx } from '../client/database.js';
  * waits for one
  */
 export async function lockPace(tx: Tx, channel: string): Promise<number> {
-  await prepared(tx, 'insert into provider_paces (channel) values ($1) on conflict do nothing', [channel]);
-  const [row] = await prepared<{ wait_ms: number }>(
-    tx,
-    `select extract(epoch from next_at - clock_timestamp())::float8 * 1000 as wait_ms from provider_paces where channel = $1 for update`,
-    [channel],
-  );
-  return row!.wait_ms;
+  await tx('provider_paces').insert({ channel }).onConflict().ignore();
+  const { wait_ms } = (await tx('provider_paces')
+    .where({ channel })
+    .forUpdate()
+    .first(tx.raw('extract(epoch from next_at - clock_timestamp())::float8 * 1000 as wait_ms'))) as { wait_ms: number };
+  return wait_ms;
 }
 
 /** Says when a channel's next message may go: in so many milliseconds. */
 export async function movePace(tx: Tx, channel: string, inMs: number): Promise<void> {
-  await prepared(
-    tx,
-    `update provider_paces set next_at = clock_timestamp() + $2 * interval '1 millisecond' where channel = $1`,
-    [channel, inMs],
-  );
+  await tx('provider_paces')
+    .where({ channel })
+    .update({ next_at: tx.raw(`clock_timestamp() + ? * interval '1 millisecond'`, [inMs]) });
 }

@@ -2,7 +2,6 @@ import type { Statement } from '../client/one-trip.js';
 import { prepared } from '../client/prepared.js';
 import { readOneInScope } from '../client/transaction.js';
 import { visitSequence } from '../scheduling/visit-sequence.js';
-import { execute } from '../client/query.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
@@ -53,7 +52,7 @@ export interface ReminderRow {
   settings: unknown;
 }
 
-const FACTS = `n.id, n.study_id, n.participant_id, n.kind, n.channel, n.due_at, n.days_before, coalesce(n.visit_key, n.of_visit_key, o.visit_key) as visit_key, n.target_date, n.resend_of, n.attempts, n.status,
+const FACTS = `n.id, n.study_id, n.participant_id, n.kind, n.channel, n.due_at, n.days_before, n.visit_key is null and n.of_visit_key is null as by_hand, coalesce(n.visit_key, n.of_visit_key, o.visit_key) as visit_key, n.target_date, n.resend_of, n.attempts, n.status,
     coalesce((select a.id from notifications a where a.of_visit_key = n.visit_key and a.kind = n.kind and a.channel = n.channel and a.days_before is not distinct from n.days_before
        order by a.created_at, a.id limit 1), n.id) as first_id,
     (select jsonb_build_object('id', v.id, 'name', v.name, 'status', v.status, 'target_date', v.target_date, 'window_open', v.window_open, 'window_close', v.window_close, 'sequence', case when n.channel = 'email' and n.kind = 'visit_reminder' then ${visitSequence('v.participant_id', 'v.visit_key')} end)
@@ -192,13 +191,17 @@ export async function storeReminderResults(
   return rows;
 }
 
+/** Of these reminders those that a worker still has in hand. */
+export const claimedOf = (tx: Tx, ids: readonly string[], by: string): Promise<string[]> =>
+  tx('notifications')
+    .whereRaw('id = any(?)', [[...ids]])
+    .where({ claimed_by: by })
+    .pluck('id');
+
 /** Lets planning judge lateness as this process does. */
 export async function keepLatenessLimit(database: Database, hours: number): Promise<void> {
-  await execute(
-    database,
-    `update reminder_limits set max_lateness = $1 * interval '1 hour' where max_lateness <> $2 * interval '1 hour'`,
-    [hours, hours],
-  );
+  const limit = database.raw(`? * interval '1 hour'`, [hours]);
+  await database('reminder_limits').where('max_lateness', '<>', limit).update({ max_lateness: limit });
 }
 
 /** Stops reminders of visits that were superseded and that no visit of a newer version has taken over. */

@@ -16,7 +16,7 @@ export interface StoredAnswer {
   finished: boolean;
 }
 
-const KEPT = `interval '24 hours'`;
+const TTL = `interval '24 hours'`;
 
 /**
  * Claims a key; one older than a day is new again. False: somebody has it (waits while that one's transaction runs).
@@ -27,7 +27,7 @@ export async function claimKey(db: Database | Tx, name: KeyName, bodyHash: Buffe
     `insert into idempotency_keys as k (caller, method, path, key, body_hash) values ($1, $2, $3, $4, $5)
      on conflict (caller, method, path, key) do update
        set body_hash = excluded.body_hash, status = null, headers = null, body = null, finished_at = null, created_at = now()
-       where k.created_at < now() - ${KEPT}`,
+       where k.created_at < now() - ${TTL}`,
     [name.caller, name.method, name.path, name.key, bodyHash],
   );
   return rowCount === 1;
@@ -81,4 +81,4 @@ export async function dropKey(db: Database, name: KeyName): Promise<void> {
 
 /** Keys that nobody can repeat any more. */
 export const sweepKeys = (db: Database): Promise<number> =>
-  db('idempotency_keys').whereRaw(`created_at < now() - ${KEPT}`).delete();
+  db('idempotency_keys').whereRaw(`created_at < now() - ${TTL}`).delete();

@@ -31,7 +31,7 @@ export async function takePoints(
 }
 
 /** Whoever waits longer than that waits for what was written when the clock was another. */
-const LONGEST_MS = 60_000;
+const MAX_WINDOW_MS = 60_000;
 
 /**
  * A place in a key's queue, which lets one through each `apartMs`, and after a pause up to `burst` at once. @returns
@@ -43,7 +43,7 @@ export async function takePlace(database: Database, key: string, apartMs: number
     `insert into rate_limits as r (key, points, expire) values ($1, 1, ${NOW} + $2::bigint)
      on conflict (key) do update set expire = case when r.expire > excluded.expire + $3::bigint then excluded.expire else greatest(r.expire + $2::bigint, excluded.expire) end
      returning (r.expire - ${NOW})::float8 as left`,
-    [key, apartMs, apartMs * burst + LONGEST_MS],
+    [key, apartMs, apartMs * burst + MAX_WINDOW_MS],
   );
   return Math.max(0, row!.left - apartMs * burst);
 }

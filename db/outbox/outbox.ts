@@ -67,32 +67,47 @@ export async function putOutbox(tx: Tx, messages: readonly OutboxMessage[]): Pro
 }
 
 export const OUTBOX_CHANNEL = 'outbox';
+/** On which the streams of events are woken. */
+export const EVENTS_CHANNEL = 'events';
+type Channel = typeof OUTBOX_CHANNEL | typeof EVENTS_CHANNEL;
 /**
  * A nudge waits for the commits of the same moment; while many come they are told of so often a second, not of each.
  */
 const GATHER_MS = 5,
   BETWEEN_MS = 50;
-const nudges = new WeakMap<Database, { pending: boolean; at: number }>();
+const nudges = new WeakMap<Database, Map<Channel, { pending: boolean; at: number }>>();
+
+/** Wakes whoever waits for what a committed transaction wrote. */
+export function nudgeFor(database: Database, { wroteOutbox, wroteEvents }: MarkedTransaction): void {
+  if (wroteOutbox) nudgeRelay(database);
+  if (wroteEvents) nudge(database, EVENTS_CHANNEL);
+}
 
 /**
  * Wakes the relay after a commit; many commits within a moment wake it once. It polls as well, so a lost nudge costs a
  * second.
  */
 export function nudgeRelay(database: Database): void {
+  nudge(database, OUTBOX_CHANNEL);
+}
+
+function nudge(database: Database, channel: Channel): void {
   const now = performance.now();
-  let nudge = nudges.get(database);
-  if (!nudge) nudges.set(database, (nudge = { pending: false, at: now - BETWEEN_MS }));
-  if (nudge.pending) return;
-  const { at } = nudge;
-  nudge.pending = true;
+  let channels = nudges.get(database);
+  if (!channels) nudges.set(database, (channels = new Map()));
+  let told = channels.get(channel);
+  if (!told) channels.set(channel, (told = { pending: false, at: now - BETWEEN_MS }));
+  if (told.pending) return;
+  const { at } = told;
+  told.pending = true;
   setTimeout(
-    (told: { pending: boolean; at: number }) => {
-      told.pending = false;
-      told.at = performance.now();
-      // A nudge that fails is made good by the relay's own poll; the message itself is committed.
-      execute(database, `select pg_notify('${OUTBOX_CHANNEL}', '')`).then(undefined, () => undefined);
+    (own: { pending: boolean; at: number }) => {
+      own.pending = false;
+      own.at = performance.now();
+      // A nudge that fails is made good by the listener's own poll; what it is about is committed.
+      execute(database, `select pg_notify('${channel}', '')`).then(undefined, () => undefined);
     },
     Math.max(GATHER_MS, at + BETWEEN_MS - now),
-    nudge,
+    told,
   ).unref();
 }

@@ -55,7 +55,7 @@ export interface OpenWork {
   payload: Record<string, unknown>;
 }
 
-const MOST = 5_000;
+const BATCH_SIZE = 5_000;
 
 /**
  * Work that has been open for so long that its workflow must be running: triggers, exports (until their files are
@@ -75,7 +75,7 @@ export async function pendingWork(tx: Tx, olderSeconds: number): Promise<OpenWor
      ) w where w.at < clock_timestamp() - $1 * interval '1 second'
        and not exists (select from outbox o where o.topic = w.topic and o.subject = w.subject and (w.topic <> 'study-changed' or o.payload->>'change_id' = w.key))
      order by w.at limit $2`,
-    [olderSeconds, MOST],
+    [olderSeconds, BATCH_SIZE],
   );
   return rows;
 }
@@ -86,3 +86,19 @@ export const requeue = (tx: Tx, work: readonly OpenWork[]): Promise<void> =>
     tx,
     work.map(({ topic, study_id, subject, payload }) => ({ topic, studyId: study_id, subject, payload })),
   );
+
+/** Of these participants those whose start waits in the outbox. */
+export const waitingStarts = (tx: Tx, participantIds: readonly string[]): Promise<string[]> =>
+  tx('outbox')
+    .where({ topic: 'participant-start' })
+    .whereRaw('subject = any(?)', [[...participantIds]])
+    .pluck('subject');
+
+/** Whether a study's change waits in the outbox, under its own id or its message's. */
+export async function isChangeWaiting(tx: Tx, studyId: string, changeId: string): Promise<boolean> {
+  const waiting = (await tx('outbox')
+    .where({ topic: 'study-changed', study_id: studyId })
+    .whereRaw(`coalesce(payload->>'change_id', id::text) = ?`, [changeId])
+    .first('id')) as { id: number } | undefined;
+  return waiting !== undefined;
+}

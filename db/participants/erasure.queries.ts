@@ -131,19 +131,20 @@ export async function keptOf(tx: Tx, participantId: string): Promise<Record<stri
     tx,
     Object.values(KEPT).map(({ table }) => table),
   );
-  const kept: Record<string, Record<string, unknown>[]> = {};
-  for (const [part, { table, of = 'participant', order, without }] of Object.entries(KEPT)) {
+  const parts = Object.entries(KEPT).map(([part, { table, of, order, without }]) => {
     const list = columns
       .get(table)!
       .filter(({ name }) => name !== without)
       .map(({ sql }) => sql)
       .join(', ');
-    const rows = await query<{ row: Record<string, unknown> }>(
-      tx,
-      `select to_jsonb(x) as row from (select ${list} from ${table} t where ${WHOSE[of]} order by ${order}) x`,
-      [participantId],
-    );
-    kept[part] = rows.map(({ row }) => row);
-  }
+    return `(select '${part}' as part, to_jsonb(x) as row from (select ${list} from ${table} t where ${WHOSE[of ?? 'participant']} order by ${order}) x)`;
+  });
+  const kept = Object.fromEntries(exportedParts.map((part): [string, Record<string, unknown>[]] => [part, []]));
+  // One statement, so that all of it is of one moment. Parts in parallel would come in any order.
+  await execute(tx, 'set local max_parallel_workers_per_gather = 0');
+  const rows = await query<{ part: string; row: Record<string, unknown> }>(tx, parts.join(' union all '), [
+    participantId,
+  ]);
+  for (const { part, row } of rows) kept[part]!.push(row);
   return kept;
 }

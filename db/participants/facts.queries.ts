@@ -131,10 +131,17 @@ where p.id ${whose}`;
 // With an array the planner takes each number of ids for another question and plans anew every time, which costs more
 // than the answer; one participant is asked for as one.
 const OF_ONE = facts('= $1'),
-  OF_MANY = facts('= any($1)');
+  OF_MANY = facts('= any($1)'),
+  OF_REQUEST = facts('= (select o.participant_id from override_requests o where o.id = $1)');
 
-/** `readFacts` of one participant as a statement. */
-export const factsStatement = (participantId: string): Statement => ({ sql: OF_ONE, values: [participantId] });
+/** `readFacts` as a statement. */
+export const factsStatement = (...participantIds: readonly string[]): Statement =>
+  participantIds.length === 1
+    ? { sql: OF_ONE, values: participantIds }
+    : { sql: OF_MANY, values: [[...participantIds]] };
+
+/** `readFacts` of the participant whom an override request is about. */
+export const factsOfRequest = (requestId: string): Statement => ({ sql: OF_REQUEST, values: [requestId] });
 
 /**
  * Everything that a decision may depend on, for each participant in one statement. Unknown participants are left out.

@@ -3,6 +3,7 @@ import type { PageStatement } from '../client/request.js';
 import { orderBy } from '../client/paging.js';
 import type { Page } from '../client/paging.js';
 import { query } from '../client/query.js';
+import type { Statement } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 export type ParticipantRecord = Pick<
@@ -80,37 +81,36 @@ export function participantsPage(filter: ParticipantFilter): PageStatement {
   };
 }
 
-/** The same page within a transaction that is open. */
-export async function listParticipants(
-  tx: Tx,
-  filter: ParticipantFilter,
-): Promise<{ items: ParticipantRecord[]; total: number }> {
-  const { sql, values } = participantsPage(filter);
-  const rows = await query<ParticipantRecord & { total: number }>(tx, sql, values);
-  return { items: rows.filter(({ id }) => id !== null), total: Number(rows[0]!.total) };
-}
+export type PageRow = ParticipantRecord & { total: number };
 
-/** Of participants: the next visit that is still to come or open, and when the last session began. */
-export async function whatIsNext(
-  tx: Tx,
-  ids: readonly string[],
-): Promise<Map<string, { id: string; visit: string | null; target_date: string | null; last_session: string | null }>> {
-  const rows = await query<{
-    id: string;
-    visit: string | null;
-    target_date: string | null;
-    last_session: string | null;
-  }>(
-    tx,
-    `select p.id, v.name as visit, v.target_date, (select max(a.started_at) from assessment_sessions a where a.participant_id = p.id) as last_session
+/** The page that the rows of `participantsPage` are. */
+export const participantsIn = (rows: readonly PageRow[]): { items: ParticipantRecord[]; total: number } => ({
+  items: rows.filter(({ id }) => id !== null),
+  total: Number(rows[0]!.total),
+});
+
+/** Of a participant: the next visit that is still to come or open, and when the last session began. */
+export interface NextRow {
+  id: string;
+  visit: string | null;
+  target_date: string | null;
+  last_session: string | null;
+}
+/** What is next for these participants, a `NextRow` each. */
+export const nextStatement = (ids: readonly string[]): Statement => ({
+  sql: `select p.id, v.name as visit, v.target_date, (select max(a.started_at) from assessment_sessions a where a.participant_id = p.id) as last_session
      from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
      left join lateral (select name, target_date from scheduled_visits v where v.participant_id = p.id and v.status in ('scheduled', 'open') and p.status = 'enrolled'
        and v.window_close >= (clock_timestamp() at time zone coalesce(t.timezone, s.timezone))::date order by v.target_date, v.id limit 1) v on true
      where p.id = any($1::uuid[])`,
-    [[...ids]],
-  );
-  return new Map(rows.map((row) => [row.id, row]));
-}
+  values: [[...ids]],
+});
+
+/** A participant as a statement, which answers a `ParticipantRecord`. */
+export const participantStatement = (id: string): Statement => ({
+  sql: `select ${COLUMNS} from participants p left join sites s on s.id = p.site_id where p.id = $1`,
+  values: [id],
+});
 
 const withSite = (tx: Tx) => tx('participants as p').leftJoin('sites as s', 's.id', 'p.site_id');
 

@@ -1,6 +1,8 @@
+import { raw } from 'objection';
 import { orderBy, page } from '../client/paging.js';
+import { execute } from '../client/query.js';
 import type { Listed, Page } from '../client/paging.js';
-import { execute, query } from '../client/query.js';
+import { Caregiver, CaregiverParticipant } from '../models/portal.js';
 import type { Tx } from '../client/database.js';
 
 export interface CaregiverFields {
@@ -35,6 +37,16 @@ const COLUMNS = `${OWN}, (select coalesce(jsonb_agg(jsonb_build_object('particip
 const SORTS = { created_at: 'c.created_at', name: 'c.name', status: 'c.status', updated_at: 'c.updated_at' };
 export const caregiverSorts = ['created_at', 'name', 'status', 'updated_at'] as const;
 
+/** Holds whom a caregiver cares for, and one who is named: an erasure takes the participant before who cares for it. */
+export async function lockCared(tx: Tx, caregiverId: string, participantId?: string): Promise<void> {
+  await execute(
+    tx,
+    `select 1 from participants p where p.id in (select k.participant_id from caregiver_participants k where k.caregiver_id = $1) or p.id = $2
+     order by p.id for update`,
+    [caregiverId, participantId ?? null],
+  );
+}
+
 /** Caregivers of a study; `search` is found anywhere in name or email, as it is written. */
 export function listCaregivers(
   tx: Tx,
@@ -57,15 +69,15 @@ export async function caregiversOf(
   participantId: string,
   range: Pick<Page, 'skip' | 'limit'>,
 ): Promise<Listed<CaregiverOf>> {
-  const rows = await query<CaregiverOf & { total: number }>(
-    tx,
-    `select ${OWN}, k.relationship, k.created_at as since, c.created_at, c.updated_at, count(*) over () as total
-     from caregiver_participants k join caregivers c on c.id = k.caregiver_id join participants p on p.id = k.participant_id
-     where k.participant_id = $1 order by ${orderBy('since', { since: 'k.created_at' }, 'c.id')}`,
-    [participantId],
-  );
-  const all = rows.map(({ total: _total, ...row }) => row);
-  return { items: all.slice(range.skip, range.skip + range.limit), total: all.length };
+  // `p_join` is the row of caregiver_participants.
+  const rows = await Caregiver.query(tx)
+    .alias('c')
+    .joinRelated('participants', { alias: 'p' })
+    .where('p.id', participantId)
+    .orderByRaw(orderBy('since', { since: 'p_join.created_at' }, 'c.id'))
+    .select(raw(`${OWN}, p_join.relationship, p_join.created_at as since, c.created_at, c.updated_at`))
+    .castTo<CaregiverOf[]>();
+  return { items: rows.slice(range.skip, range.skip + range.limit), total: rows.length };
 }
 
 export async function caregiverInStudy(
@@ -74,25 +86,22 @@ export async function caregiverInStudy(
   id: string,
   lock = false,
 ): Promise<CaregiverRecord | undefined> {
-  return (
-    await query<CaregiverRecord>(
-      tx,
-      `select ${COLUMNS} from caregivers c where c.study_id = $1 and c.id = $2 ${lock ? 'for update of c' : ''}`,
-      [studyId, id],
-    )
-  )[0];
+  const found = Caregiver.query(tx).alias('c').where({ 'c.study_id': studyId, 'c.id': id });
+  if (lock) void found.forUpdate();
+  return found.select(raw(COLUMNS)).first().castTo<CaregiverRecord | undefined>();
 }
 
 /** One that a request names without its study: any that the transaction sees. */
 export async function caregiverById(tx: Tx, id: string): Promise<CaregiverRecord | undefined> {
-  return (await query<CaregiverRecord>(tx, `select ${COLUMNS} from caregivers c where c.id = $1`, [id]))[0];
+  return Caregiver.query(tx).alias('c').findById(id).select(raw(COLUMNS)).castTo<CaregiverRecord | undefined>();
 }
 
 export async function insertCaregiver(tx: Tx, studyId: string, fields: Partial<CaregiverFields>): Promise<string> {
-  const [row] = (await tx('caregivers')
-    .insert({ ...fields, study_id: studyId })
-    .returning('id')) as [{ id: string }];
-  return row.id;
+  return (
+    await Caregiver.query(tx)
+      .insert({ ...fields, study_id: studyId })
+      .returning('id')
+  ).id;
 }
 
 export async function updateCaregiver(
@@ -101,7 +110,7 @@ export async function updateCaregiver(
   id: string,
   change: Partial<CaregiverFields>,
 ): Promise<void> {
-  await tx('caregivers').where({ study_id: studyId, id }).update(change);
+  await Caregiver.query(tx).findById(id).where({ study_id: studyId }).patch(change);
 }
 
 /**
@@ -116,17 +125,17 @@ export async function revokeCaregiverAccess(tx: Tx, studyId: string, id: string)
 }
 
 export async function deleteCaregiver(tx: Tx, studyId: string, id: string): Promise<void> {
-  await tx('caregivers').where({ study_id: studyId, id }).delete();
+  await Caregiver.query(tx).deleteById(id).where({ study_id: studyId });
 }
 
 /** Whether it cares for somebody whom the transaction does not see: who is at another site. */
 export async function hasParticipantsElsewhere(tx: Tx, id: string): Promise<boolean> {
-  const rows = await query<{ beyond: boolean }>(
-    tx,
-    `select exists (select from caregiver_participants k where k.caregiver_id = $1 and not exists (select from participants p where p.id = k.participant_id)) as beyond`,
-    [id],
-  );
-  return rows[0]!.beyond;
+  const hidden = await CaregiverParticipant.query(tx)
+    .where({ caregiver_id: id })
+    .whereNotExists(CaregiverParticipant.relatedQuery('participant'))
+    .select('caregiver_id')
+    .first();
+  return hidden !== undefined;
 }
 
 /** @returns whether anything changed */
@@ -134,19 +143,22 @@ export async function upsertCare(
   tx: Tx,
   care: { caregiverId: string; participantId: string; studyId: string; relationship: string; by: string },
 ): Promise<boolean> {
-  const rowCount = await execute(
-    tx,
-    `insert into caregiver_participants as k (caregiver_id, participant_id, study_id, relationship, created_by) values ($1, $2, $3, $4, $5)
-     on conflict (caregiver_id, participant_id) do update set relationship = excluded.relationship where k.relationship <> excluded.relationship`,
-    [care.caregiverId, care.participantId, care.studyId, care.relationship, care.by],
-  );
-  return rowCount === 1;
+  const written: unknown[] = await tx('caregiver_participants as k')
+    .insert({
+      caregiver_id: care.caregiverId,
+      participant_id: care.participantId,
+      study_id: care.studyId,
+      relationship: care.relationship,
+      created_by: care.by,
+    })
+    .onConflict(['caregiver_id', 'participant_id'])
+    .merge(['relationship'])
+    .whereRaw('k.relationship <> excluded.relationship')
+    .returning('k.caregiver_id');
+  return written.length === 1;
 }
 
 /** Ends it, and with it the messages to the caregiver's devices. @returns whether it was there */
 export async function endCare(tx: Tx, caregiverId: string, participantId: string): Promise<boolean> {
-  return (
-    (await tx('caregiver_participants').where({ caregiver_id: caregiverId, participant_id: participantId }).delete()) >
-    0
-  );
+  return (await CaregiverParticipant.query(tx).deleteById([caregiverId, participantId])) > 0;
 }

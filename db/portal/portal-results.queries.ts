@@ -1,5 +1,6 @@
 import { summarySource, taskSummary } from '../scheduling/effective-status.js';
 import type { Listed, Page } from '../client/paging.js';
+import { configValue } from '../studies/study-config.queries.js';
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
@@ -16,12 +17,7 @@ export interface PortalResult {
 
 /** What a study shows its participants of their results: `none`, unless it says otherwise. */
 export async function resultsShared(tx: Tx, studyId: string): Promise<'none' | 'summary'> {
-  const rows = await query<{ shared: boolean }>(
-    tx,
-    `select coalesce(config ->> 'portal_results' = 'summary', false) as shared from studies where id = $1`,
-    [studyId],
-  );
-  return rows[0]?.shared ? 'summary' : 'none';
+  return (await configValue(tx, studyId, 'portal_results')) === 'summary' ? 'summary' : 'none';
 }
 
 /**

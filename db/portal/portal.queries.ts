@@ -1,7 +1,13 @@
 import { createHmac } from 'node:crypto';
+import { raw } from 'objection';
+import type { Model, QueryBuilder } from 'objection';
+import { Notification } from '../models/messages.js';
+import { Caregiver, PortalLink } from '../models/portal.js';
+import { Participant } from '../models/records.js';
+import type { ScheduledVisit } from '../models/records.js';
 import { PRESENT_STATUS, WHERE_VISIT_IS } from '../scheduling/effective-status.js';
-import { openedBy } from '../client/opening.js';
-import { execute, prepared, query } from '../client/query.js';
+import { beginWith } from '../client/opening.js';
+import { execute, prepared } from '../client/query.js';
 import type { Statement } from '../client/query.js';
 import { inScope } from '../client/transaction.js';
 import type { WriteTransaction } from '../client/transaction.js';
@@ -61,7 +67,7 @@ export async function readAsPortal<Row, A, T>(
   admit: Admit<Row, A>,
   work: (tx: Tx, admitted: A) => Promise<T>,
 ): Promise<T> {
-  return openedBy(database, { mode: 'read', opening: callerOf(asker) }, async (tx, [row]: Row[]) =>
+  return beginWith(database, { mode: 'read', opening: callerOf(asker) }, async (tx, [row]: Row[]) =>
     work(tx, admit(row)),
   );
 }
@@ -91,10 +97,10 @@ export async function enterStudy(tx: Tx, studyId: string): Promise<void> {
 
 /** When a participant withdrew, in milliseconds since 1970. */
 export async function withdrawalOf(tx: Tx, participantId: string): Promise<number | null> {
-  const participant = (await tx('participants')
-    .where({ id: participantId })
-    .first(tx.raw('(extract(epoch from withdrawn_at) * 1000)::double precision as at'))) as
-    { at: number | null } | undefined;
+  const participant = await Participant.query(tx)
+    .findById(participantId)
+    .select(raw('(extract(epoch from withdrawn_at) * 1000)::double precision as at'))
+    .castTo<{ at: number | null } | undefined>();
   return participant?.at ?? null;
 }
 
@@ -109,10 +115,10 @@ export async function insertLinkNotification(
   tx: Tx,
   link: { studyId: string; to: { participant_id: string } | { caregiver_id: string }; channel: 'email' | 'sms' },
 ): Promise<string> {
-  const [row] = (await tx('notifications')
+  const { id } = await Notification.query(tx)
     .insert({ study_id: link.studyId, ...link.to, kind: 'magic_link', channel: link.channel })
-    .returning('id')) as [{ id: string }];
-  return row.id;
+    .returning('id');
+  return id;
 }
 
 /**
@@ -137,14 +143,23 @@ export async function keepLink(
 
 /** Opens a link: once, in time, for who still takes part. Of two at the same moment one finds nothing. */
 export async function openLink(tx: Tx, hash: Buffer): Promise<PortalParticipant | undefined> {
-  const rows = await query<PortalParticipant>(
-    tx,
-    `update portal_links l set used_at = clock_timestamp() from participants p
-     where p.id = l.participant_id and p.status = 'enrolled' and l.token_hash = $1 and l.used_at is null and l.expires_at > clock_timestamp()
-     returning p.id, p.study_id, p.participant_code, p.preferred_language, p.status`,
-    [hash],
-  );
-  return rows[0];
+  const opened = await useLink(tx, hash, PortalLink.relatedQuery('participant').where({ status: 'enrolled' }));
+  if (!opened) return undefined;
+  return Participant.query(tx)
+    .findById(opened.participant_id!)
+    .select('id', 'study_id', 'participant_code', 'preferred_language', 'status');
+}
+
+/** Marks a link as used that is in time and whose holder is let in. */
+async function useLink(tx: Tx, hash: Buffer, holder: QueryBuilder<Model, Model[]>): Promise<PortalLink | undefined> {
+  const [used] = await PortalLink.query(tx)
+    .where({ token_hash: hash })
+    .whereNull('used_at')
+    .where('expires_at', '>', raw('clock_timestamp()'))
+    .whereExists(holder)
+    .patch({ used_at: raw('clock_timestamp()') })
+    .returning(['participant_id', 'caregiver_id']);
+  return used;
 }
 
 export interface PortalCaregiver {
@@ -158,15 +173,17 @@ export type OpenedCaregiver = PortalCaregiver & { session_epoch: number };
 
 /** The same of a caregiver: once, in time, for one that is active and cares for somebody who takes part. */
 export async function openCaregiverLink(tx: Tx, hash: Buffer): Promise<OpenedCaregiver | undefined> {
-  const rows = await query<OpenedCaregiver>(
+  const opened = await useLink(
     tx,
-    `update portal_links l set used_at = clock_timestamp() from caregivers c
-     where c.id = l.caregiver_id and c.status = 'active' and l.token_hash = $1 and l.used_at is null and l.expires_at > clock_timestamp()
-       and exists (select from caregiver_participants k join participants p on p.id = k.participant_id where k.caregiver_id = c.id and p.status = 'enrolled')
-     returning c.id, c.study_id, c.name, c.preferred_language, c.session_epoch`,
-    [hash],
+    hash,
+    PortalLink.relatedQuery('caregiver')
+      .where({ status: 'active' })
+      .whereExists(Caregiver.relatedQuery('participants').where({ status: 'enrolled' })),
   );
-  return rows[0];
+  if (!opened) return undefined;
+  return Caregiver.query(tx)
+    .findById(opened.caregiver_id!)
+    .select('id', 'study_id', 'name', 'preferred_language', 'session_epoch');
 }
 
 /** Those whom a caregiver cares for and who take part, by code. */
@@ -183,35 +200,26 @@ export async function caredFor(
   return { items: rows.slice(skip, skip + limit), total: rows.length };
 }
 
+export interface ClosedLink {
+  study_id: string;
+  participant_id: string | null;
+  caregiver_id: string | null;
+  reason: 'used' | 'expired' | 'withdrawn' | 'inactive';
+}
+
 /** Why a link that is known does not open, for the record; undefined: it is not known. */
-export async function closedLink(
-  tx: Tx,
-  hash: Buffer,
-): Promise<
-  | {
-      study_id: string;
-      participant_id: string | null;
-      caregiver_id: string | null;
-      reason: 'used' | 'expired' | 'withdrawn' | 'inactive';
-    }
-  | undefined
-> {
-  const rows = await query<
-    | {
-        study_id: string;
-        participant_id: string | null;
-        caregiver_id: string | null;
-        reason: 'used' | 'expired' | 'withdrawn' | 'inactive';
-      }
-    | undefined
-  >(
-    tx,
-    `select l.study_id, l.participant_id, l.caregiver_id, case when l.used_at is not null then 'used' when p.status = 'withdrawn' then 'withdrawn'
-       when l.caregiver_id is not null and l.expires_at > clock_timestamp() then 'inactive' else 'expired' end as reason
-     from portal_links l left join participants p on p.id = l.participant_id where l.token_hash = $1`,
-    [hash],
-  );
-  return rows[0];
+export async function closedLink(tx: Tx, hash: Buffer): Promise<ClosedLink | undefined> {
+  return PortalLink.query(tx)
+    .alias('l')
+    .leftJoinRelated('participant', { alias: 'p' })
+    .where('l.token_hash', hash)
+    .select('l.study_id', 'l.participant_id', 'l.caregiver_id')
+    .select(
+      raw(`case when l.used_at is not null then 'used' when p.status = 'withdrawn' then 'withdrawn'
+        when l.caregiver_id is not null and l.expires_at > clock_timestamp() then 'inactive' else 'expired' end as reason`),
+    )
+    .first()
+    .castTo<ClosedLink | undefined>();
 }
 
 export interface PortalVisit {
@@ -248,10 +256,12 @@ export function portalVisits(
 
 /** Whether results of any of the participant's visits did not reach the capture system (interface, "Errors" 9). */
 export async function hasFailedSync(tx: Tx, participantId: string): Promise<boolean> {
-  return (
-    (await tx('scheduled_visits').where({ participant_id: participantId, data_sync_status: 'failed' }).first('id')) !==
-    undefined
-  );
+  const failed = await Participant.relatedQuery('visits', tx)
+    .for(participantId)
+    .where({ data_sync_status: 'failed' })
+    .select('id')
+    .first();
+  return failed !== undefined;
 }
 
 /** On which channels a participant, or the caregiver who asks for it, can be reached. */
@@ -259,23 +269,25 @@ export async function reachable(
   tx: Tx,
   participantId: string,
 ): Promise<{ email: boolean; sms: boolean; push: boolean }> {
-  const rows = await query<{ email: boolean; sms: boolean; push: boolean }>(
-    tx,
-    `select p.email is not null as email, p.phone is not null as sms, exists (select from push_tokens k where k.participant_id = p.id) as push
-     from participants p where p.id = $1`,
-    [participantId],
-  );
-  return rows[0]!;
+  return Participant.query(tx)
+    .findById(participantId)
+    .select(
+      raw('email is not null as email'),
+      raw('phone is not null as sms'),
+      raw('exists (select from push_tokens k where k.participant_id = participants.id) as push'),
+    )
+    .throwIfNotFound()
+    .castTo<{ email: boolean; sms: boolean; push: boolean }>();
 }
 
 /** Where a participant's results are on their way to the capture system: the worst that is true of any visit. */
 export async function resultsPassedOn(tx: Tx, participantId: string): Promise<'none' | 'waiting' | 'failed' | 'sent'> {
-  const rows = await query<{ state: 'none' | 'waiting' | 'failed' | 'sent' }>(
-    tx,
-    `select case when bool_or(v.data_sync_status = 'failed') then 'failed' when bool_or(v.data_sync_status = 'pending') then 'waiting'
-       when bool_or(v.data_sync_status = 'synced') then 'sent' else 'none' end as state
-     from scheduled_visits v where v.participant_id = $1`,
-    [participantId],
-  );
-  return rows[0]!.state;
+  const visits = await Participant.relatedQuery<ScheduledVisit>('visits', tx)
+    .for(participantId)
+    .whereNotNull('data_sync_status')
+    .distinct('data_sync_status');
+  const states = visits.map(({ data_sync_status }) => data_sync_status);
+  if (states.includes('failed')) return 'failed';
+  if (states.includes('pending')) return 'waiting';
+  return states.includes('synced') ? 'sent' : 'none';
 }

@@ -1,5 +1,5 @@
 import { shownSession, summarySource, taskSummary } from '../scheduling/effective-status.js';
-import { together } from '../client/one-trip.js';
+import { queryAll } from '../client/query.js';
 import type { Statement } from '../client/one-trip.js';
 import { anchorStatement } from '../anchor/anchors.queries.js';
 import type { AnchorResponse } from '../anchor/anchors.queries.js';
@@ -120,7 +120,7 @@ export const participantRows = async (
   tx: Tx,
   id: string,
   filter: Pick<ReportFilter, 'from' | 'to'>,
-): Promise<unknown[][]> => together<unknown[]>(tx, [...participantStatements(id, filter)]);
+): Promise<unknown[][]> => queryAll<unknown[]>(tx, [...participantStatements(id, filter)]);
 
 /** What the rows of `participantStatements` say. Undefined: there is no such participant in sight. */
 export function reportedParticipant(rows: readonly unknown[][]): ReportedParticipant | undefined {
@@ -134,7 +134,7 @@ export async function reportedSession(
   participantId: string,
   sessionId: string,
 ): Promise<{ identity: ReportedPerson; session: ReportedSession } | undefined> {
-  const [[identity], [session]] = await together<[ReportedPerson, ReportedSession]>(tx, [
+  const [[identity], [session]] = await queryAll<[ReportedPerson, ReportedSession]>(tx, [
     personOf(participantId),
     sessionsOf({ study: null, participant: participantId }, sessionId),
   ]);

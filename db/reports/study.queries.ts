@@ -1,5 +1,5 @@
 import { PLAUSIBLE_LIMIT_SQL, taskSummary } from '../scheduling/effective-status.js';
-import { together } from '../client/one-trip.js';
+import { queryAll } from '../client/query.js';
 import type { Statement } from '../client/one-trip.js';
 import { DUE, ask, countNumber, isUnfiltered, numberOf, question } from './base.queries.js';
 import type { ReportScope } from './base.queries.js';
@@ -22,7 +22,7 @@ export function totals(asked: ReportScope): Statement {
   if (!isUnfiltered(asked))
     return {
       ...question(asked, ['enrolled'], counts('(select count(*) from enrolled)', sessions, visits)),
-      anew: true,
+      customPlan: true,
     };
   // Planning it takes a tenth of its time. Nobody's site is looked up: whom the caller may not see is not among them
   // anyway.
@@ -102,7 +102,7 @@ export async function enrollment(tx: Tx, asked: ReportScope): Promise<Enrollment
     from days`;
   // A quarter of its time is planning it; with a filter in it, it is planned for that.
   const [row] = isUnfiltered(asked)
-    ? (await together<[EnrollmentCurve]>(tx, [question(asked, names, select)]))[0]
+    ? (await queryAll<[EnrollmentCurve]>(tx, [question(asked, names, select)]))[0]
     : await ask<EnrollmentCurve>(tx, asked, names, select);
   return row!;
 }

@@ -1,4 +1,5 @@
-import { query } from '../client/query.js';
+import { raw } from 'objection';
+import { CalendarFeedRow } from '../models/portal.js';
 import type { Tx } from '../client/database.js';
 
 export interface CalendarFeed {
@@ -13,13 +14,13 @@ export interface FeedOf {
   participant_id: string;
   caregiver_id: string | null;
 }
-const COLUMNS = 'id, participant_id, caregiver_id, created_at';
+const COLUMNS = ['id', 'participant_id', 'caregiver_id', 'created_at'];
 
 export async function feedsOf(tx: Tx, participantId: string): Promise<CalendarFeed[]> {
-  return tx('calendar_feeds')
+  return CalendarFeedRow.query(tx)
     .where({ participant_id: participantId })
     .orderBy(['created_at', 'id'])
-    .select(tx.raw(COLUMNS)) as Promise<CalendarFeed[]>;
+    .select(...COLUMNS);
 }
 
 export const feedOf = async (
@@ -30,18 +31,21 @@ export const feedOf = async (
 
 /** Makes a feed where there is none yet. */
 export async function keepFeed(tx: Tx, of: FeedOf, by: string | null): Promise<{ feed: CalendarFeed; isNew: boolean }> {
-  const rows = await query<CalendarFeed>(
-    tx,
-    `insert into calendar_feeds (study_id, participant_id, caregiver_id, created_by_id) values ($1, $2, $3, $4)
-     on conflict (participant_id, coalesce(caregiver_id, participant_id)) do nothing returning ${COLUMNS}`,
-    [of.study_id, of.participant_id, of.caregiver_id, by],
-  );
-  const [made] = rows;
+  const [made] = (await tx('calendar_feeds')
+    .insert({
+      study_id: of.study_id,
+      participant_id: of.participant_id,
+      caregiver_id: of.caregiver_id,
+      created_by_id: by,
+    })
+    .onConflict(tx.raw('(participant_id, coalesce(caregiver_id, participant_id))'))
+    .ignore()
+    .returning(COLUMNS)) as CalendarFeed[];
   return made ? { feed: made, isNew: true } : { feed: (await feedOf(tx, of))!, isNew: false };
 }
 
 export const dropFeed = async (tx: Tx, id: string): Promise<void> => {
-  await tx('calendar_feeds').where({ id }).delete();
+  await CalendarFeedRow.query(tx).deleteById(id);
 };
 
 /** A feed as it is read by its address, with the language of its reader. */
@@ -55,13 +59,21 @@ export interface ReadFeed {
 
 /** Undefined: it was revoked, or is that of a caregiver who is let in no more. */
 export async function feedToRead(tx: Tx, id: string): Promise<ReadFeed | undefined> {
-  const rows = await query<ReadFeed>(
-    tx,
-    `select f.participant_id, s.study_name, s.config -> 'public_name' as public_name, s.config #>> '{notifications,default_language}' as default_language,
-       coalesce(c.preferred_language, p.preferred_language) as language
-     from calendar_feeds f join participants p on p.id = f.participant_id join studies s on s.id = f.study_id left join caregivers c on c.id = f.caregiver_id
-     where f.id = $1 and (f.caregiver_id is null or c.status = 'active')`,
-    [id],
-  );
-  return rows[0];
+  return CalendarFeedRow.query(tx)
+    .alias('f')
+    .joinRelated('participant', { alias: 'p' })
+    .joinRelated('study', { alias: 's' })
+    .leftJoinRelated('caregiver', { alias: 'c' })
+    .where('f.id', id)
+    .where((q) => {
+      void q.whereNull('f.caregiver_id').orWhere('c.status', 'active');
+    })
+    .select('f.participant_id', 's.study_name')
+    .select(
+      raw(`s.config -> 'public_name' as public_name`),
+      raw(`s.config #>> '{notifications,default_language}' as default_language`),
+      raw('coalesce(c.preferred_language, p.preferred_language) as language'),
+    )
+    .first()
+    .castTo<ReadFeed | undefined>();
 }

@@ -1,4 +1,5 @@
 import { visitStatus } from './effective-status.js';
+import { runTogether } from '../client/builders.js';
 import type { Tx } from '../client/database.js';
 
 /** Schedule versions of a participant, newest last (interface, "Schedule version", summary). */
@@ -54,31 +55,38 @@ export async function readVersion(
 const PRESENT_STATUS = `(select ${visitStatus('scheduled_visits', '(now() at time zone coalesce(t.timezone, s.timezone))::date', 'p.status')}
   from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id where p.id = scheduled_visits.participant_id) as status`;
 
+type WithVisits = Pick<VersionInFull, 'id' | 'scheduling_settings'>;
+const carriedBy = ({ scheduling_settings }: WithVisits): string[] => scheduling_settings.carried_visit_ids ?? [];
+
+const visitsOf = (tx: Tx, version: WithVisits) =>
+  tx('scheduled_visits')
+    .where({ schedule_version_id: version.id })
+    .orWhereIn('id', carriedBy(version))
+    .orderBy([{ column: 'target_date' }, { column: 'id' }])
+    .select('*', tx.raw(PRESENT_STATUS), tx.raw('schedule_version_id is distinct from ? as carried', [version.id]));
+
 /**
  * A version's visits: its own rows, and those that it refers to (`carried`): completed, missed or cancelled under older
  * versions, or scheduled by hand.
  */
-export async function versionVisits(
-  tx: Tx,
-  version: { id: string; scheduling_settings: { carried_visit_ids?: string[] } },
-): Promise<Record<string, unknown>[]> {
-  const carried = version.scheduling_settings.carried_visit_ids ?? [];
-  return tx('scheduled_visits')
-    .where({ schedule_version_id: version.id })
-    .orWhereIn('id', carried)
-    .orderBy([{ column: 'target_date' }, { column: 'id' }])
-    .select('*', tx.raw(PRESENT_STATUS), tx.raw('schedule_version_id is distinct from ? as carried', [version.id]));
-}
+export const versionVisits = async (tx: Tx, version: WithVisits): Promise<Record<string, unknown>[]> =>
+  visitsOf(tx, version);
 
-/** Visits of a participant that belong to no schedule version, without those that one refers to. */
-export function unscheduledVisits(
+/** The visits of each of two versions. */
+export const visitsOfBoth = (tx: Tx, one: WithVisits, other: WithVisits) =>
+  runTogether<[Record<string, unknown>, Record<string, unknown>]>(tx, [visitsOf(tx, one), visitsOf(tx, other)]);
+
+/** The visits of a participant's version, if there is one, then those that belong to none. */
+export async function plannedAndOther(
   tx: Tx,
   participantId: string,
-  without: readonly string[],
+  version: WithVisits | undefined,
 ): Promise<Record<string, unknown>[]> {
-  return tx('scheduled_visits')
+  const others = tx('scheduled_visits')
     .where({ participant_id: participantId, schedule_version_id: null })
-    .whereNotIn('id', without)
+    .whereNotIn('id', version ? carriedBy(version) : [])
     .orderBy('target_date')
     .select('*', tx.raw(PRESENT_STATUS), tx.raw('false as carried'));
+  const asked = version ? [visitsOf(tx, version), others] : [others];
+  return (await runTogether<Record<string, unknown>[]>(tx, asked)).flat();
 }

@@ -100,7 +100,7 @@ export interface CurrentVersionRow {
   latest_date: string;
 }
 
-interface Standing {
+interface ScheduleRow {
   visits: StandingRow[];
   versions: CurrentVersionRow[];
   /** Of each participant who is in one of several arms of the capture system. */
@@ -142,7 +142,7 @@ export const scheduleInputsStatement = (studyId: string, participantId: string):
 
 /** The inputs of the participant's next schedule, from the row of `scheduleInputsStatement`. */
 export async function scheduleInputsOf(tx: Tx, participantId: string, row: unknown): Promise<ScheduleInputRows> {
-  const read = row as Standing & ScheduleSources;
+  const read = row as ScheduleRow & ScheduleSources;
   return (await inputsFrom(tx, [participantId], read, read)).get(participantId)!;
 }
 
@@ -156,15 +156,15 @@ export async function readScheduleInputs(
   const [sql, values] =
     participantIds.length === 1 ? [OF_ONE, [studyId, participantIds[0]]] : [OF_MANY, [studyId, [...participantIds]]];
   const [read] = sources
-    ? await prepared<Standing>(tx, sql.alone, values)
-    : await prepared<Standing & ScheduleSources>(tx, sql.withSources, values);
-  return inputsFrom(tx, participantIds, read!, sources ?? (read as ScheduleSources & Standing));
+    ? await prepared<ScheduleRow>(tx, sql.alone, values)
+    : await prepared<ScheduleRow & ScheduleSources>(tx, sql.withSources, values);
+  return inputsFrom(tx, participantIds, read!, sources ?? (read as ScheduleSources & ScheduleRow));
 }
 
 async function inputsFrom(
   tx: Tx,
   participantIds: readonly string[],
-  { visits, versions, arms }: Standing,
+  { visits, versions, arms }: ScheduleRow,
   all: ScheduleSources,
 ): Promise<Map<string, ScheduleInputRows>> {
   const { edc } = all;
@@ -247,11 +247,12 @@ export async function newerChanges(
  * change of what schedules are made from, all of their visits move.
  */
 export async function countOffAnchor(tx: Tx, studyId: string): Promise<number> {
-  const [row] = await prepared<{ count: number }>(
-    tx,
-    `select count(*)::int as count from schedule_versions v join participants p on p.id = v.participant_id join anchor_dates a on a.participant_id = v.participant_id
-     where v.study_id = $1 and v.is_current and p.status = 'enrolled' and a.enrollment_date_value is not null and a.enrollment_date_value <> v.anchor_date_used`,
-    [studyId],
-  );
-  return row!.count;
+  const [row] = (await tx('schedule_versions as v')
+    .join('participants as p', 'p.id', 'v.participant_id')
+    .join('anchor_dates as a', 'a.participant_id', 'v.participant_id')
+    .where({ 'v.study_id': studyId, 'v.is_current': true, 'p.status': 'enrolled' })
+    .whereNotNull('a.enrollment_date_value')
+    .whereRaw('a.enrollment_date_value <> v.anchor_date_used')
+    .count('* as count')) as [{ count: number }];
+  return row.count;
 }

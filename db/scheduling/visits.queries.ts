@@ -106,13 +106,9 @@ export async function calendarFacts(
 }
 
 export async function visitById(tx: Tx, id: string, lock = false): Promise<VisitRecord | undefined> {
-  return (
-    await query<VisitRecord>(
-      tx,
-      `select ${COLUMNS} from scheduled_visits v join participants p on p.id = v.participant_id ${CALENDAR} where v.id = $1 ${lock ? 'for update of v' : ''}`,
-      [id],
-    )
-  )[0];
+  const found = tx(FROM).join('participants as p', 'p.id', 'v.participant_id').joinRaw(CALENDAR).where('v.id', id);
+  if (lock) void found.forUpdate('v');
+  return found.first(tx.raw(COLUMNS)) as Promise<VisitRecord | undefined>;
 }
 
 /**

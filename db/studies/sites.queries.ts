@@ -1,4 +1,5 @@
-import { Site } from '../models/records.js';
+import { raw } from 'objection';
+import { Site, Study } from '../models/records.js';
 import { orderClause, page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import { query } from '../client/query.js';
@@ -22,13 +23,13 @@ export function listSites(
 }
 
 export async function siteById(tx: Tx, id: string, lock = false): Promise<Site | undefined> {
-  const found = tx('sites').where({ id });
+  const found = Site.query(tx).findById(id).select(raw(COLUMNS));
   if (lock) void found.forUpdate();
-  return found.first(tx.raw(COLUMNS)) as Promise<Site | undefined>;
+  return found;
 }
 
 export async function siteByCode(tx: Tx, studyId: string, code: string): Promise<Site | undefined> {
-  return tx('sites').where({ study_id: studyId, site_code: code }).first(tx.raw(COLUMNS)) as Promise<Site | undefined>;
+  return Site.query(tx).findOne({ study_id: studyId, site_code: code }).select(raw(COLUMNS));
 }
 
 export async function insertSite(tx: Tx, site: Partial<Site> & { study_id: string; site_code: string }): Promise<Site> {
@@ -67,22 +68,14 @@ export interface StudyWithSites {
 
 /** The studies in the transaction's scope by their codes, each with its sites. */
 export async function studiesWithSites(tx: Tx): Promise<StudyWithSites[]> {
-  const rows = (await tx('studies as s')
-    .leftJoin('sites as t', 't.study_id', 's.id')
-    .select('s.id', 's.study_code', 's.study_name', 't.id as site_id', 't.site_code', 't.name')
-    .orderBy(['s.study_code', 't.site_code'])) as {
-    id: string;
-    study_code: string;
-    study_name: string;
-    site_id: string | null;
-    site_code: string;
-    name: string | null;
-  }[];
-  const studies = new Map<string, StudyWithSites>();
-  for (const { id, study_code, study_name, site_id, site_code, name } of rows) {
-    const study = studies.get(id) ?? { id, study_code, study_name, sites: [] };
-    if (site_id !== null) study.sites.push({ id: site_id, site_code, name });
-    studies.set(id, study);
-  }
-  return [...studies.values()];
+  return Study.query(tx)
+    .select('id', 'study_code', 'study_name')
+    .orderBy('study_code')
+    .withGraphFetched('sites(named)')
+    .modifiers({
+      named: (q) => {
+        void q.select('id', 'study_id', 'site_code', 'name').orderBy('site_code');
+      },
+    })
+    .castTo<StudyWithSites[]>();
 }

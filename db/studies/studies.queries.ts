@@ -1,7 +1,10 @@
+import { raw } from 'objection';
 import { Study } from '../models/records.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
-import { execute, query } from '../client/query.js';
+import { configValue } from './study-config.queries.js';
+import { execute } from '../client/query.js';
+import type { Statement } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /** What is shown of a study. */
@@ -51,15 +54,18 @@ export function listStudies(
  */
 export type StudyLock = 'change' | 'contents';
 
-/** Codes and names of the studies in the transaction's scope, for a choice among them. */
-export const studiesToChoose = (tx: Tx): Promise<Pick<StudyRecord, 'id' | 'study_code' | 'study_name' | 'status'>[]> =>
-  tx('studies').orderBy('study_code').limit(1_000).select('id', 'study_code', 'study_name', 'status');
+export type StudyToChoose = Pick<StudyRecord, 'id' | 'study_code' | 'study_name' | 'status'>;
+/** Codes and names of the studies in the transaction's scope, for a choice among them: a `StudyToChoose` each. */
+export const studiesToChoose: Statement = {
+  sql: 'select id, study_code, study_name, status from studies order by study_code limit 1000',
+  values: [],
+};
 
 export async function studyById(tx: Tx, id: string, lock?: StudyLock): Promise<StudyRecord | undefined> {
-  const found = tx('studies').where({ id });
+  const found = Study.query(tx).findById(id).select(raw(STUDY_COLUMNS));
   if (lock === 'change') void found.forNoKeyUpdate();
   if (lock === 'contents') void found.forUpdate();
-  return found.first(tx.raw(STUDY_COLUMNS)) as Promise<StudyRecord | undefined>;
+  return found;
 }
 
 /** Inserts a study under an id of the caller's making, which the transaction is put in scope of. */
@@ -84,12 +90,15 @@ export async function assignStudy(tx: Tx, userId: string, studyId: string): Prom
 
 /** Whether something stands in the study that deleting it would take away, or that tells of what once stood there. */
 export async function studyHasData(tx: Tx, id: string): Promise<boolean> {
-  const rows = await query<{ has: boolean }>(
-    tx,
-    `select exists (select from participants where study_id = $1) or exists (select from domain_events where study_id = $2) as has`,
-    [id, id],
-  );
-  return rows[0]!.has;
+  const study = await Study.query(tx)
+    .findById(id)
+    .where((q) => {
+      void q
+        .whereExists(Study.relatedQuery('participants'))
+        .orWhereExists(tx('domain_events').whereRaw('domain_events.study_id = studies.id'));
+    })
+    .select('id');
+  return study !== undefined;
 }
 
 export async function deleteStudy(tx: Tx, id: string): Promise<void> {
@@ -98,9 +107,6 @@ export async function deleteStudy(tx: Tx, id: string): Promise<void> {
 
 /** Whether signatures of a study prove identity again; `usual` where the study does not say. */
 export async function signaturesAskAgain(tx: Tx, studyId: string, usual: boolean): Promise<boolean> {
-  const study = (await tx('studies')
-    .where({ id: studyId })
-    .first(tx.raw(`config #> '{signatures,reauthenticate}' as asks`))) as { asks: unknown } | undefined;
-  const asks = study?.asks;
-  return typeof asks === 'boolean' ? asks : usual;
+  const signatures = (await configValue(tx, studyId, 'signatures')) as { reauthenticate?: unknown } | null;
+  return typeof signatures?.reauthenticate === 'boolean' ? signatures.reauthenticate : usual;
 }

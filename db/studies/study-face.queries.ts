@@ -1,4 +1,5 @@
-import { query } from '../client/query.js';
+import { raw } from 'objection';
+import { Participant } from '../models/records.js';
 import type { Tx } from '../client/database.js';
 
 /** What a study shows of itself to one of its participants, and the languages that decide how. */
@@ -12,12 +13,16 @@ export interface ShownStudy {
 
 /** The study as it is shown to a participant; undefined: there is no such participant in reach. */
 export async function studyShownTo(tx: Tx, participantId: string): Promise<ShownStudy | undefined> {
-  const rows = await query<ShownStudy>(
-    tx,
-    `select s.study_name, s.config -> 'public_name' as public_name, s.config -> 'contact' as contact,
-       s.config #>> '{notifications,default_language}' as default_language, p.preferred_language
-     from participants p join studies s on s.id = p.study_id where p.id = $1`,
-    [participantId],
-  );
-  return rows[0];
+  return Participant.query(tx)
+    .alias('p')
+    .joinRelated('study', { alias: 's' })
+    .where('p.id', participantId)
+    .select('s.study_name', 'p.preferred_language')
+    .select(
+      raw(`s.config -> 'public_name' as public_name`),
+      raw(`s.config -> 'contact' as contact`),
+      raw(`s.config #>> '{notifications,default_language}' as default_language`),
+    )
+    .first()
+    .castTo<ShownStudy | undefined>();
 }

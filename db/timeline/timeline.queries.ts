@@ -1,6 +1,7 @@
 import { isoTimestamp } from '../client/knex.js';
 import { shownSession, visitStatus } from '../scheduling/effective-status.js';
 import { prepared } from '../client/prepared.js';
+import type { Statement } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /** What stands on a participant's timeline, by where it comes from. */
@@ -59,16 +60,18 @@ export interface TimelineSubject {
   today: string;
 }
 
-/** Whose timeline it is; days are those of the participant's site, else of the study. */
-export async function timelineSubject(tx: Tx, participantId: string): Promise<TimelineSubject | undefined> {
-  const [row] = await prepared<TimelineSubject>(
-    tx,
-    `select p.id, p.study_id, p.participant_code, p.status, p.preferred_language, s.study_code, s.study_name, t.site_code, coalesce(t.timezone, s.timezone) as zone, p.enrollment_date,
+/** `timelineSubject` as a statement. */
+export const subjectStatement = (participantId: string): Statement => ({
+  sql: `select p.id, p.study_id, p.participant_code, p.status, p.preferred_language, s.study_code, s.study_name, t.site_code, coalesce(t.timezone, s.timezone) as zone, p.enrollment_date,
        coalesce(a.status, 'unset') as anchor_status, (clock_timestamp() at time zone coalesce(t.timezone, s.timezone))::date as today
      from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id left join anchor_dates a on a.participant_id = p.id where p.id = $1`,
-    [participantId],
-  );
-  return row;
+  values: [participantId],
+});
+
+/** Whose timeline it is; days are those of the participant's site, else of the study. */
+export async function timelineSubject(tx: Tx, participantId: string): Promise<TimelineSubject | undefined> {
+  const { sql, values } = subjectStatement(participantId);
+  return (await prepared<TimelineSubject>(tx, sql, values))[0];
 }
 
 /*

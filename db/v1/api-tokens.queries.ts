@@ -1,8 +1,7 @@
 import { raw } from 'objection';
-import { ApiTokenRow } from '../models/identity.js';
-import { page } from '../client/paging.js';
+import { ApiTokenRow, User } from '../models/identity.js';
+import { orderClause, page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
-import { query } from '../client/query.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
@@ -31,13 +30,18 @@ export async function insertApiToken(
     seconds: number;
   },
 ): Promise<ApiToken> {
-  const rows = await query<ApiToken>(
-    tx,
-    `insert into api_tokens (id, user_id, name, scopes, study_ids, token_hash, expires_at)
-     values ($1, $2, $3, $4::text[], $5::uuid[], $6, clock_timestamp() + $7 * interval '1 second') returning ${COLUMNS}`,
-    [token.id, token.userId, token.name, [...token.scopes], [...token.studyIds], token.hash, token.seconds],
-  );
-  return rows[0]!;
+  const inserted = await ApiTokenRow.query(tx)
+    .insert({
+      id: token.id,
+      user_id: token.userId,
+      name: token.name,
+      scopes: [...token.scopes],
+      study_ids: [...token.studyIds],
+      token_hash: token.hash,
+      expires_at: raw(`clock_timestamp() + ? * interval '1 second'`, [token.seconds]),
+    })
+    .returning('*');
+  return orderClause(inserted, COLUMNS);
 }
 
 /** A user's tokens that were not revoked, the expired ones among them. */
@@ -54,16 +58,17 @@ export function listApiTokens(tx: Tx, userId: string, at: Page): Promise<Listed<
 
 /** A user's tokens that still work. */
 export async function listActiveTokens(tx: Tx, userId: string): Promise<ApiToken[]> {
-  return tx('api_tokens')
+  return ApiTokenRow.query(tx)
     .where({ user_id: userId })
     .whereNull('revoked_at')
-    .where('expires_at', '>', tx.raw('clock_timestamp()'))
+    .where('expires_at', '>', raw('clock_timestamp()'))
     .orderBy(['created_at', 'id'])
-    .select(tx.raw(COLUMNS)) as Promise<ApiToken[]>;
+    .select(raw(COLUMNS))
+    .castTo<ApiToken[]>();
 }
 
 export async function apiTokenById(tx: Tx, id: string): Promise<ApiToken | undefined> {
-  return tx('api_tokens').where({ id }).whereNull('revoked_at').first(tx.raw(COLUMNS)) as Promise<ApiToken | undefined>;
+  return ApiTokenRow.query(tx).findById(id).whereNull('revoked_at').select(raw(COLUMNS)).castTo<ApiToken | undefined>();
 }
 
 export async function revokeApiToken(tx: Tx, id: string): Promise<void> {
@@ -75,11 +80,11 @@ export async function revokeApiToken(tx: Tx, id: string): Promise<void> {
 
 /** Ends all tokens of a user. @returns the ids of those that were not revoked before */
 export async function revokeApiTokensOf(tx: Tx, userId: string): Promise<string[]> {
-  const rows = (await tx('api_tokens')
-    .where({ user_id: userId })
+  const rows = await User.relatedQuery<ApiTokenRow>('tokens', tx)
+    .for(userId)
     .whereNull('revoked_at')
-    .update({ revoked_at: tx.raw('clock_timestamp()') })
-    .returning('id')) as { id: string }[];
+    .patch({ revoked_at: raw('clock_timestamp()') })
+    .returning('id');
   return rows.map(({ id }) => id).sort();
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DemoFault } from './telling.js';
 
 /** Longer than the window that requests are counted in. */
-const LONGEST_WAIT_SECONDS = 90;
+const MAX_WAIT_SECONDS = 90;
 
 /** A caller of the REST API. */
 export class Api {
@@ -35,7 +35,7 @@ export class Api {
       const text = await response.text();
       // A demo shortly after another one may meet the rate limits: it does what every client should.
       const again = Number(response.headers.get('retry-after') ?? '1');
-      if (response.status !== 429 || waited + again > LONGEST_WAIT_SECONDS) return { status: response.status, text };
+      if (response.status !== 429 || waited + again > MAX_WAIT_SECONDS) return { status: response.status, text };
       process.stderr.write(`        (too many requests a minute: going on in ${again} s)\n`);
       await sleep(again * 1000);
       waited += again;

@@ -29,7 +29,7 @@ export interface PartEvents {
 }
 
 const FIRST_PAUSE = 200;
-const LONGEST_PAUSE = 10_000;
+const MAX_PAUSE = 10_000;
 /** A part that lived this long has earned a quick restart again. */
 const SETTLED = 60_000;
 const LARGEST_LOG = 20 * 1024 * 1024;
@@ -149,7 +149,7 @@ export class Part {
       }
       if (this.#asked.length === 0) await this.#pause(pause);
       if (this.#stopping.signal.aborted) return;
-      pause = Math.min(pause * 2, LONGEST_PAUSE);
+      pause = Math.min(pause * 2, MAX_PAUSE);
       const asked = this.#asked.splice(0);
       if (asked.length > 0) pause = FIRST_PAUSE;
       try {

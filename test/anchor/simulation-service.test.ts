@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { plotNames, plotSvg } from '../../workflows/domain/simulation/plots.js';
+import { plotNames, plotSvg } from '../../api/simulation/plots.js';
 import type { SimulationResult } from '../../workflows/domain/simulation/result.js';
 import { root } from '../support/environment.js';
 import { compiled } from '../support/program.js';

@@ -199,7 +199,12 @@ describe('One’s own account', () => {
         expect((await http.get('/api/auth/me')).status).to.equal(401);
         expect((await nobody.post('/api/auth/refresh', { refresh_token: tokens.refresh_token })).status).to.equal(401);
       }
-      expect(await open((await login(root.base, email, goodPassword)).http)).to.have.length(1);
+      const { http } = await login(root.base, email, goodPassword);
+      expect(await open(http)).to.have.length(1);
+      // By an admin as well.
+      await root.expect(204, 'POST', `/api/users/${http.userId!}/logout-all`, {});
+      expect((await http.get('/api/auth/me')).status).to.equal(401);
+      expect((await http.post(`/api/users/${http.userId!}/logout-all`, {})).status).to.equal(401);
     });
   });
 });

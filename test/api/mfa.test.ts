@@ -67,8 +67,10 @@ describe('A second factor', () => {
       recovery_codes_left: 10,
     });
     const asked = await logIn(one.email);
-    expect(asked).to.have.all.keys('mfa_required', 'mfa_token');
+    expect(asked).to.have.all.keys('outcome', 'mfa_required', 'mfa_token');
+    expect(asked.outcome).to.equal('mfa_required');
     const { body } = await enter({ mfa_token: asked.mfa_token, code: code(setup.secret, 1) });
+    expect(body.outcome).to.equal('logged_in');
     expect((await new Http(root.base, body.tokens!.access_token).get('/api/auth/me')).body).to.include({
       id: one.userId,
       mfa_enabled: true,
@@ -212,7 +214,8 @@ describe('A second factor', () => {
     it('a login without one gives a token for setting it up, which completes the login', async () => {
       const { email, userId } = await user(root, 'researcher');
       const asked = await logIn(email, there);
-      expect(asked).to.have.all.keys('mfa_setup_required', 'mfa_token');
+      expect(asked).to.have.all.keys('outcome', 'mfa_setup_required', 'mfa_token');
+      expect(asked.outcome).to.equal('mfa_setup_required');
       const bearer = new Http(api.url, asked.mfa_token);
       expect((await bearer.get('/api/auth/me')).status).to.equal(401);
       expect(

@@ -131,6 +131,9 @@ describe('Logins of the portal', () => {
     expect(items).to.have.length(1);
     await setting.stage.admin.expect(204, 'DELETE', `${at}/${id}/portal-sessions/${items[0]!.id}`);
     expect([await sees(next.portal_token), await refused(next.refresh_token)]).to.deep.equal([401, REFUSED]);
+    const again = await opened(await sendCaregiverLink(setting.stage.admin, setting.study.id, id));
+    await setting.stage.admin.expect(204, 'DELETE', `${at}/${id}/portal-sessions`);
+    expect([await sees(again.portal_token), await refused(again.refresh_token)]).to.deep.equal([401, REFUSED]);
   });
 
   it('of a page are kept in a cookie that no other site can use, where the person wants it', async () => {

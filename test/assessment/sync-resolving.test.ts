@@ -14,7 +14,9 @@ describe('A resolved sync conflict and the visit of its session', () => {
     const {
       items: [conflict],
     } = await site.conflicts('?status=open');
-    return site.http.post(`/api/studies/${site.study.id}/sync-conflicts/${(conflict as Loose).id}/resolve`, {
+    const path = `/api/studies/${site.study.id}/sync-conflicts/${(conflict as Loose).id}`;
+    expect(await site.http.expect(200, 'GET', path)).to.deep.equal(conflict);
+    return site.http.post(`${path}/resolve`, {
       keep,
       reason: 'the paper notes say so',
     });

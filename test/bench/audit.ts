@@ -3,7 +3,7 @@ import { recordBytes, recordsAfter } from '../../db/audit/audit-records.js';
 import { verifyChain } from '../../db/audit/audit-verify.js';
 import { openDatabase } from '../../db/client/knex.js';
 import { migrate } from '../../db/migrate.js';
-import { inScope, snapshotInScope } from '../../db/client/transaction.js';
+import { inScope, readInScope } from '../../db/client/transaction.js';
 import { median } from './figure.js';
 import type { Figure } from './figure.js';
 import type { Stage } from './stage.js';
@@ -62,12 +62,12 @@ async function fill(database: Database, rows: number): Promise<void> {
 
 async function verifying(database: Database, rounds: number, rows: number): Promise<Figure> {
   const texts: string[] = [];
-  await snapshotInScope(database, '*', async (tx) => {
+  await readInScope(database, '*', async (tx) => {
     for await (const batch of recordsAfter(tx, STUDY, 0)) for (const row of batch) texts.push(recordBytes(row));
   });
   const verify = async (): Promise<number> => {
     const began = performance.now();
-    const report = await snapshotInScope(database, '*', (tx) => verifyChain(tx, STUDY));
+    const report = await readInScope(database, '*', (tx) => verifyChain(tx, STUDY));
     if (!report.valid || report.rows !== rows) throw new Error(`the chain was not verified: ${JSON.stringify(report)}`);
     return (performance.now() - began) / 1000;
   };

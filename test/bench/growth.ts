@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { svgOf } from '../../api/reports/document/svg.js';
+import { svgOf } from '../../api/reports/document/picture.js';
 import { root } from '../support/environment.js';
 import { median } from './figure.js';
 import type { Figure } from './figure.js';

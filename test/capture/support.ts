@@ -4,7 +4,7 @@ import { inScope } from '../../db/client/transaction.js';
 import { startSimulator } from '../capture-simulator/server.js';
 import type { Simulator } from '../capture-simulator/server.js';
 import { holdAgainstContract } from '../support/contract.js';
-import { collect } from '../support/examples.js';
+import { beginning, collect } from '../support/examples.js';
 import { service, until } from '../support/service.js';
 import type { RunJson } from '../support/service.js';
 import type { Database } from '../../db/client/database.js';
@@ -235,7 +235,9 @@ export class CaptureStudy {
     const { pathname } = new URL(request.url);
     holdAgainstContract('POST', pathname, response.status, 'application/json', answer);
     if (typeof body === 'string')
-      collect('POST', pathname, response.status, Object.fromEntries(new URLSearchParams(body)), answer);
+      collect('POST', pathname, response.status, beginning('application/x-www-form-urlencoded', body), {
+        body: answer,
+      });
     return { status: response.status, body: answer, headers: response.headers };
   }
 
@@ -300,7 +302,7 @@ async function call<T>(run: RunJson, method: string, path: string, body?: unknow
   const type = response.headers.get('content-type') ?? '';
   const parsed: unknown = text === '' ? undefined : JSON.parse(text);
   holdAgainstContract(method, new URL(path, run.api).pathname, response.status, type, parsed);
-  collect(method, path, response.status, body, parsed);
+  collect(method, path, response.status, { body }, { body: parsed });
   return { status: response.status, body: (parsed ?? {}) as T, headers: response.headers };
 }
 

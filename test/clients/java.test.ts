@@ -7,7 +7,8 @@ import { TEN_STEPS, built, contractIn, input, output, sizeOf } from './stage.js'
 
 const GENERATOR = '7.17.0';
 const JAR = join(root, '.cache', 'clients', 'tools', `openapi-generator-cli-${GENERATOR}.jar`);
-const SETTINGS = 'hideGenerationTimestamp=true,openApiNullable=false,useJakartaEe=true,enumUnknownDefaultCase=true';
+const SETTINGS =
+  'hideGenerationTimestamp=true,openApiNullable=false,useJakartaEe=true,enumUnknownDefaultCase=true,useOneOfDiscriminatorLookup=true';
 const PARTS = 'apis,models,supportingFiles,apiTests=false,modelTests=false,apiDocs=false,modelDocs=false';
 
 const hasJava = (): Promise<boolean> =>

@@ -3,6 +3,8 @@ import { h } from 'preact';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { openDatabase } from '../../db/client/knex.js';
+import { consoleRoutes } from '../../api/console/console.routes.js';
+import { entryOf } from '../../api/console/navigation.js';
 import { anyone } from '../../api/http/access.js';
 import { problem } from '../../api/http/errors.js';
 import { rateLimits } from '../../api/http/rate-limits.js';
@@ -14,7 +16,7 @@ import { consoleForm, consolePage } from '../../api/console/html/page.js';
 import { Form, Refused } from '../../api/console/html/form.js';
 import { readSettings } from '../../settings.js';
 import { apiEnvironment } from '../support/api-process.js';
-import { admin, goodPassword, user } from '../support/http.js';
+import { admin, goodPassword, newStudy, user } from '../support/http.js';
 import { service } from '../support/service.js';
 import { Visitor, tokenIn } from './stage.js';
 
@@ -72,6 +74,33 @@ describe('the frame of the console', function () {
     const deep = await visitor.get('/console/a/b/c/d/e');
     expect(deep.status).to.equal(404);
     expect(deep.text).to.include('Not found');
+  });
+
+  it('marks the entry of the menu that a page belongs to, on every page', async () => {
+    const pages = consoleRoutes
+      .filter(({ method, access }) => method === 'GET' && access.token)
+      .map(({ path }) => path);
+    // Parts and files: nobody sees them as a page.
+    const none = ['/console', '/console/', '/console/counts', '/console/stay'];
+    expect(pages.filter((path) => !entryOf(path) && !none.includes(path))).to.deep.equal([]);
+    for (const [page, entry] of [
+      ['/console/studies/{study_id}/enroll', '/console/participants'],
+      ['/console/studies/{study_id}/import', '/console/participants'],
+      ['/console/studies/{study_id}/imports/{import_id}', '/console/participants'],
+      ['/console/approvals/{request_id}', '/console/inbox'],
+      ['/console/visits/{visit_id}', '/console/today'],
+      ['/console/capture/{study_id}/mapping', '/console/studies'],
+      ['/console/studies/{study_id}/policy', '/console/studies'],
+    ] as const)
+      expect(entryOf(page)?.path, page).to.equal(entry);
+    const visitor = new Visitor(base);
+    const asker = await admin();
+    const study_ids = [(await newStudy(asker)).id];
+    await visitor.login((await user(asker, 'coordinator', { study_ids })).email, goodPassword);
+    const { text } = await visitor.get(`/console/studies/${study_ids[0]}/enroll`);
+    expect([...text.matchAll(/<a href="([^"]+)" aria-current="page"/g)].map(([, href]) => href)).to.deep.equal([
+      '/console/participants',
+    ]);
   });
 
   it('has form tokens that no two pages share, and takes each of them', async () => {

@@ -93,7 +93,7 @@ describe('the console’s pages of studies', function () {
     );
     await submit(page, 'button[value=try]');
     expect(await textOf(page, '.notice'))
-      .to.include('sources.0.form_mapping is required')
+      .to.include('sources.0.form_mapping This is required')
       .and.to.include('2 faults');
     expect(await axe(page)).to.deep.equal([]);
     await setText(page, 'textarea', JSON.stringify({ ...next, sources: [{ type: 'consent_workflow' }] }));
@@ -117,6 +117,40 @@ describe('the console’s pages of studies', function () {
     expect((await stage.admin.get(`/api/studies/${study.id}/config/enrollment-policy`)).body).to.include({
       schedule_on_provisional: true,
     });
+    expect(faults).to.deep.equal([]);
+  });
+
+  it('looks at a large study beside the page, which may be left and found again', async () => {
+    const study = await stage.study(manual, { days: [0, 30] });
+    const { email } = await user(stage.admin, 'researcher', { study_ids: [study.id] });
+    // The sweep for participants without a running workflow leaves those of tomorrow alone.
+    await stage.sql(
+      `with p as (insert into participants (study_id, participant_code, status, enrollment_date, created_at)
+         select :study, 'L-' || n, 'enrolled', current_date - 20, now() + interval '1 day' from generate_series(1, 2001) n returning id)
+       insert into anchor_dates (participant_id, study_id, enrollment_date_value, timezone, source_type, source_ref, captured_at, status, version)
+       select id, :study, current_date - 20, 'UTC', 'manual_entry', '{}', now(), 'provisional', 2 from p`,
+      { study: study.id },
+    );
+    const path = `/console/studies/${study.id}/policy`;
+    const { page, faults } = await openConsole(browser, path);
+    await signIn(page, email);
+    const next = JSON.stringify({ ...manual, sources: [{ type: 'consent_workflow' }] });
+    await setText(page, 'textarea', next);
+    await submit(page, 'button[value=try]');
+    expect(page.url()).to.match(/\/policy\/trials\/[0-9a-f-]{36}$/);
+    const address = page.url();
+    await page.goto(`${browser.base}/console/inbox`);
+    await page.goto(address);
+    await page.waitForSelector('.trial', { timeout: 60_000 });
+    expect(await textOf(page, '.trial')).to.include('of 2,001 would move.');
+    expect(await page.$eval('textarea', (box) => (box as unknown as { value: string }).value)).to.equal(next);
+    expect(await axe(page)).to.deep.equal([]);
+    // It is its asker's, and one that nobody knows says so in the end.
+    const other = await visitor((await user(stage.admin, 'researcher', { study_ids: [study.id] })).email);
+    const theirs = await other.get(`${new URL(address).pathname}/progress?missed=30`);
+    expect(theirs.text).to.include('This dry run ended before it was done.').and.not.to.include('would move');
+    await submit(page, 'button[value=save]');
+    expect(page.url()).to.match(/\/changes\/policy-2$/);
     expect(faults).to.deep.equal([]);
   });
 

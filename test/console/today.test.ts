@@ -168,6 +168,62 @@ describe('the console’s visits of today', function () {
     expect(await page.content()).not.to.include(email);
   });
 
+  it('have a reminder sent at once by the way that reaches the participant, or say why not', async () => {
+    const { site, visits } = await filled();
+    const hours = (of: object) =>
+      site.http.expect(200, 'PATCH', `/api/studies/${site.study.id}`, { config: { notifications: of } });
+    await hours({ channels: ['sms'], fallback: ['email'] });
+    const at = `/console/visits/${visits.wide.id}`;
+    const visitor = await entered(await staffOf(site.study.id));
+    const none = await visitor.get(at);
+    expect(none.text).to.include('the participant has no address for this channel');
+    expect(none.text).to.match(/<button[^>]*value="reminder"[^>]*disabled/);
+    const refused = await visitor.post(at, `${at}/message`, { send: 'reminder' });
+    expect(refused.status).to.equal(409);
+    expect(refused.text).to.include('No reminder can be sent to the participant as things are.');
+
+    const email = `${unique('p')}@example.org`;
+    await site.http.expect(200, 'PATCH', `/api/participants/${site.participant.id}`, { email });
+    expect((await visitor.get(at)).text).to.include('the study’s way that reaches the participant: Email.');
+    const { text } = await visitor.get(at);
+    // A double click: one message.
+    const form = { _token: tokenIn(text), _back: at, send: 'reminder' };
+    const twice = await Promise.all([1, 2].map(() => visitor.send('POST', `${at}/message`, form)));
+    for (const { status, headers } of twice) {
+      expect(status).to.equal(303);
+      expect(headers.get('location')).to.equal(`${at}?done=remind_email`);
+    }
+    expect((await visitor.get(`${at}?done=remind_email`)).text).to.include('The reminder is on its way by email.');
+    const sent = await until(
+      async () => {
+        const { items } = await site.http.expect(
+          200,
+          'GET',
+          `/api/notifications?visit_id=${visits.wide.id}&status=sent`,
+        );
+        return (items as Loose[])[0];
+      },
+      { what: 'the reminder is sent' },
+    );
+    expect(sent).to.include({ kind: 'visit_reminder', channel: 'email' });
+    const { mail_ui } = await service();
+    const mails = ((await (await fetch(`${mail_ui}/email`)).json()) as { to: { address: string }[] }[]).filter(
+      ({ to }) => to.some(({ address }) => address === email),
+    );
+    expect(mails).to.have.length(1);
+    const explained = await site.http.expect(200, 'GET', `/api/visits/${visits.wide.id}/notifications/explain`);
+    const byHand = (explained.items as Loose[]).filter(({ status }) => status === 'sent');
+    expect(byHand.map(({ rule }) => rule)).to.deep.equal(['sent by hand, by email']);
+
+    // Whatever the hour is: it is quiet all day but for a minute of the night.
+    const now = new Date();
+    const clock = (minutes: number) => new Date(now.getTime() + minutes * 60_000).toISOString().slice(11, 16);
+    await hours({ channels: ['email'], quiet_hours: { from: clock(-60), to: clock(120) } });
+    const quiet = await visitor.get(at);
+    expect(quiet.text).to.include('The participant has quiet hours.').and.to.include('The last one was sent (Email)');
+    expect((await visitor.post(at, `${at}/message`, { send: 'reminder' })).text).to.include('It is quiet time');
+  });
+
   it('are a CSV file, in which nothing is run as a formula, and a page for paper', async () => {
     const { site } = await filled();
     await site.visit({ name: '=cmd|calc <script>alert(1)</script>' }, [-1, 1]);

@@ -99,8 +99,10 @@ describe('Shapes of the contract', () => {
       expect(where(odd)).to.deep.equal([]);
     });
 
-    it('exclusiveMinimum', () => {
-      expect(where(parts.filter(({ part }) => typeof part.exclusiveMinimum === 'number'))).to.deep.equal([]);
+    it('exclusiveMinimum of whole numbers, which have a plain bound; a fraction above 0 has none', () => {
+      const exclusive = parts.filter(({ part }) => 'exclusiveMinimum' in part || 'exclusiveMaximum' in part);
+      const whole = exclusive.filter(({ part: { type } }) => ![type].flat().includes('number'));
+      expect([exclusive.length > 0, where(whole)]).to.deep.equal([true, []]);
     });
 
     it('patternProperties for a map: the form of a trigger alone has some', () => {
@@ -132,6 +134,29 @@ describe('Shapes of the contract', () => {
       );
       expect(forms).to.deep.equal([]);
     });
+  });
+
+  it('records that stand for one another are told apart by a field that says which it is', () => {
+    const record = (schema: Json): Json =>
+      typeof schema.$ref === 'string' ? (contract.components.schemas[schema.$ref.split('/').at(-1)!] ?? {}) : schema;
+    const unions = parts.filter(({ part }) => {
+      const several = [part.oneOf, part.anyOf].flat().filter((one) => one !== undefined) as Json[];
+      return several.filter((one) => record(one).type === 'object').length > 1;
+    });
+    const untold = unions.filter(({ part }) => {
+      const { propertyName, mapping } = (part.discriminator ?? {}) as { propertyName: string; mapping?: Json };
+      const branches = Object.entries(mapping ?? {});
+      return (
+        branches.length < 2 ||
+        !branches.every(([word, $ref]) => {
+          const { properties, required } = record({ $ref }) as { properties: Record<string, Json>; required: string[] };
+          return required.includes(propertyName) && (properties[propertyName]!.enum as string[]).join() === word;
+        })
+      );
+    });
+    // A policy has the fields of a policy and no others; whoever asks for a dry run knows it, and the answer says `dry_run`.
+    expect(where(untold)).to.deep.equal(['components schemas PolicySet']);
+    expect(unions).to.have.length.greaterThan(1);
   });
 
   it('every operation says in words what it does and who may call it', () => {

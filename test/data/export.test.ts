@@ -7,6 +7,7 @@ import excel from 'exceljs';
 import pg from 'pg';
 import { datasetNames, datasetOf } from '../../db/exports/datasets.js';
 import { copySql } from '../../db/exports/statement.js';
+import { download } from '../support/download.js';
 import { unzipped } from '../support/archive.js';
 import { admin, newStudy, unique, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
@@ -343,13 +344,9 @@ describe('Exports', () => {
       ['sessions', [], ['started_at']],
       ['participants', ['enrollment_date'], []],
     ] as const) {
-      const answer = await fetch(`${http.base}/api/exports/xlsx`, {
-        method: 'POST',
-        headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json' },
-        body: JSON.stringify({ study_id: filled.study.id, dataset }),
-      });
+      const { bytes } = await download(http, '/api/exports/xlsx', { study_id: filled.study.id, dataset });
       const book = new excel.Workbook();
-      await book.xlsx.load(await answer.arrayBuffer());
+      await book.xlsx.load(new Uint8Array(bytes).buffer);
       const sheet = book.worksheets[0]!;
       const names = (sheet.getRow(1).values as string[]).slice(1);
       expect(sheet.views[0]).to.include({ state: 'frozen', ySplit: 1 });
@@ -417,17 +414,8 @@ describe('Exports', () => {
 
   it('the dictionary lists the values that a column can have, and no row has another', async () => {
     for (const dataset of datasetNames) {
-      const archive = unzipped(
-        Buffer.from(
-          await (
-            await fetch(`${http.base}/api/exports/zip`, {
-              method: 'POST',
-              headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json' },
-              body: JSON.stringify({ study_id: filled.study.id, dataset }),
-            })
-          ).arrayBuffer(),
-        ),
-      );
+      const { bytes } = await download(http, '/api/exports/zip', { study_id: filled.study.id, dataset });
+      const archive = unzipped(bytes);
       const rows = await json(dataset);
       const dictionary = parse(archive.get('data-dictionary.csv')!, { columns: true }) as Record<string, string>[];
       for (const { column, allowed_values } of dictionary) {
@@ -457,13 +445,7 @@ describe('Exports', () => {
   it('as a workbook, as lines, and as a zip with a dictionary', async () => {
     const bytes = async (format: string) =>
       new Uint8Array(
-        await (
-          await fetch(`${http.base}/api/exports/${format}`, {
-            method: 'POST',
-            headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json' },
-            body: JSON.stringify({ study_id: filled.study.id, dataset: 'raw_trials' }),
-          })
-        ).arrayBuffer(),
+        (await download(http, `/api/exports/${format}`, { study_id: filled.study.id, dataset: 'raw_trials' })).bytes,
       );
     const book = new excel.Workbook();
     await book.xlsx.load((await bytes('xlsx')).buffer);

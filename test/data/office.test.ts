@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { parse } from 'csv-parse/sync';
 import { expect } from 'chai';
 import excel from 'exceljs';
+import { download } from '../support/download.js';
 import { admin, newStudy } from '../support/http.js';
 import type { Http } from '../support/http.js';
 import { isThere } from '../support/program.js';
@@ -35,14 +36,10 @@ describe('A spreadsheet program and R', function () {
   after(() => rmSync(folder, { recursive: true, force: true }));
 
   async function exported(format: string, dataset: string): Promise<string> {
-    const response = await fetch(`${http.base}/api/exports/${format}`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${http.token!}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ study_id: filled.study.id, dataset }),
-    });
-    expect(response.status).to.equal(200);
+    const { status, bytes } = await download(http, `/api/exports/${format}`, { study_id: filled.study.id, dataset });
+    expect(status).to.equal(200);
     const file = join(folder, `${dataset}.${format}`);
-    await writeFile(file, Buffer.from(await response.arrayBuffer()));
+    await writeFile(file, bytes);
     return file;
   }
   /** A file as LibreOffice writes it again in another format. */

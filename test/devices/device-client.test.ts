@@ -7,10 +7,9 @@ import type { Patience } from '../../scripts/examples/device-client/call.js';
 import { Unreachable } from '../../scripts/examples/device-client/call.js';
 import { DeviceClock } from '../../scripts/examples/device-client/clock.js';
 import { DeviceClient } from '../../scripts/examples/device-client/device-client.js';
-import type { DeviceOptions } from '../../scripts/examples/device-client/device-client.js';
+import type { DeviceOptions, Trial } from '../../scripts/examples/device-client/device-client.js';
 import { LoginNeeded, PortalTokens } from '../../scripts/examples/device-client/portal-tokens.js';
 import { FolderStore } from '../../scripts/examples/device-client/store.js';
-import type { Trial } from '../../scripts/examples/device-client/wire.js';
 import { Site } from '../assessment/stage.js';
 import { root } from '../support/environment.js';
 import type { Loose } from '../support/http.js';
@@ -20,7 +19,7 @@ import { service } from '../support/service.js';
 import { FAULTS, FaultyProxy } from './faulty-proxy.js';
 import type { Fault } from './faulty-proxy.js';
 
-const QUICK: Patience = { attempts: 4, firstWaitMs: 5, longestWaitMs: 50, timeoutMs: 20_000 };
+const QUICK: Patience = { attempts: 4, firstWaitMs: 5 };
 const ONCE: Patience = { ...QUICK, attempts: 1 };
 
 describe('The reference client of a device', function () {
@@ -56,9 +55,8 @@ describe('The reference client of a device', function () {
   const held = async (name = 'tablet') =>
     (await readdir(join(folder, name)).catch(() => [])).filter((file) => file !== 'tokens.json');
   /** Trials that are like no others. */
-  const recorded = (client: DeviceClient, task: string, mark: string): Trial[] =>
+  const recorded = (client: DeviceClient, mark: string): Trial[] =>
     Array.from({ length: 3 }, (_, n) => ({
-      task,
       trial_index: n,
       rt: 300 + n,
       correct: n !== 1,
@@ -93,7 +91,7 @@ describe('The reference client of a device', function () {
           for (const task of ['stroop', 'flanker']) {
             const mark = `${deviceId} ${nth} ${task}`;
             marks.push(mark, mark, mark);
-            await client.record(id, { task, trials: recorded(client, task, mark), summary: { accuracy: nth / 10 } });
+            await client.record(id, { task, trials: recorded(client, mark), summary: { accuracy: nth / 10 } });
           }
           await client.finish(id);
           sent.set(`${deviceId} ${nth}`, marks);
@@ -132,9 +130,9 @@ describe('The reference client of a device', function () {
     const visit = await site.visit();
     const client = device({ api: way.url, patience: ONCE });
     const id = await client.begin({ visitId: visit.id });
-    await client.record(id, { task: 'stroop', trials: recorded(client, 'stroop', 'on') });
+    await client.record(id, { task: 'stroop', trials: recorded(client, 'on'), summary: {} });
     way.offline = true;
-    await client.record(id, { task: 'flanker', trials: recorded(client, 'flanker', 'off') });
+    await client.record(id, { task: 'flanker', trials: recorded(client, 'off'), summary: {} });
     await client.finish(id);
     const failed = await client.deliver().catch((fault: unknown) => fault);
     expect(failed).to.be.instanceOf(Unreachable);
@@ -156,7 +154,7 @@ describe('The reference client of a device', function () {
     for (const deviceId of ['phone', 'tablet']) {
       const client = device({ api: way.url, deviceId, patience: ONCE });
       const id = await client.begin({ visitId: visit.id });
-      await client.record(id, { task: 'stroop', trials: recorded(client, 'stroop', deviceId) });
+      await client.record(id, { task: 'stroop', trials: recorded(client, deviceId), summary: {} });
       await client.finish(id);
     }
     way.offline = false;
@@ -173,13 +171,13 @@ describe('The reference client of a device', function () {
   it('what is rejected is set aside with its reason and stops nothing else', async () => {
     const client = device();
     const good = await client.begin();
-    await client.record(good, { task: 'stroop', trials: recorded(client, 'stroop', 'good') });
+    await client.record(good, { task: 'stroop', trials: recorded(client, 'good'), summary: {} });
     await client.finish(good);
     const way = await through(() => undefined);
     way.offline = true;
     const off = device({ api: way.url, patience: ONCE });
     const bad = await off.begin({ batteryId: 2_000_000_000 });
-    await off.record(bad, { task: 'stroop', trials: recorded(off, 'stroop', 'bad') });
+    await off.record(bad, { task: 'stroop', trials: recorded(off, 'bad'), summary: {} });
     await off.finish(bad);
     const { rejected } = await device().deliver();
     expect(rejected.map(({ code }) => code).sort()).to.deep.equal(['UNKNOWN_BATTERY', 'UNKNOWN_SESSION']);
@@ -192,10 +190,10 @@ describe('The reference client of a device', function () {
   });
 
   it('a clock that is wrong by days is put right by the service’s, and goes on evenly', async () => {
-    const clock = new DeviceClock(() => Date.parse('2001-02-03T04:05:06Z'));
+    const clock = new DeviceClock(Date.parse('2001-02-03T04:05:06Z'));
     const client = device({ clock });
     const id = await client.begin();
-    await client.record(id, { task: 'stroop', trials: recorded(client, 'stroop', 'clock') });
+    await client.record(id, { task: 'stroop', trials: recorded(client, 'clock'), summary: {} });
     await client.finish(id);
     const [session] = await sessions();
     const trials = await site.trials(session!.id);
@@ -208,7 +206,7 @@ describe('The reference client of a device', function () {
 
   it('a participant’s own login: tokens are renewed and kept before they are used; without one, results wait', async () => {
     const store = new FolderStore(join(folder, 'tablet'));
-    const tokens = new PortalTokens(api, store, QUICK);
+    const tokens = new PortalTokens(api, store);
     let refusals = 0;
     const client = device({
       token: (refused) => {
@@ -218,7 +216,7 @@ describe('The reference client of a device', function () {
     });
     // Nobody has logged in on this device yet: the session is held all the same.
     const early = await client.begin();
-    await client.record(early, { task: 'stroop', trials: recorded(client, 'stroop', 'early') });
+    await client.record(early, { task: 'stroop', trials: recorded(client, 'early'), summary: {} });
     await client.finish(early);
     expect(await client.deliver().catch((fault: unknown) => fault)).to.be.instanceOf(LoginNeeded);
     expect(await held()).to.have.length(2);

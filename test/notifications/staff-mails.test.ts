@@ -55,7 +55,7 @@ describe('Mails to staff', function () {
       `/console/approvals/${body.override_request_id}`,
     ])
       expect(mail.text, said).to.include(said);
-    expect(mail.html).to.include('the &lt;form&gt; was misread').and.to.include('2024-04-09 → 2024-04-02');
+    expect(mail.html).to.include('the &lt;form> was misread').and.to.include('2024-04-09 → 2024-04-02');
     // Nothing that people follow ends at an answer for programs.
     expect(mail.text + mail.html).not.to.match(/https?:\/\/[^\s"<]*\/api\//);
   });

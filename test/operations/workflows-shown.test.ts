@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { expect } from 'chai';
 import { createMessageHandler } from '../../activities/outbox/message-handler.js';
-import type { OutboxRow } from '../../activities/outbox/claimer.js';
+import type { OutboxRow } from '../../db/outbox/claims.queries.js';
 import type { OutboxTopic } from '../../db/outbox/outbox.js';
 import { createAnchorClient } from '../../workflows/client.js';
 import * as contract from '../../workflows/contract.js';

@@ -5,9 +5,10 @@ import { startApi } from '../support/api-process.js';
 import type { ApiProcess } from '../support/api-process.js';
 import { Http, admin, newParticipant, newStudy, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
+import { download } from '../support/download.js';
 import { readPdf } from '../support/pdf.js';
 import { until } from '../support/until.js';
-import { descendants, download } from './printing.js';
+import { descendants } from './printing.js';
 import { World } from './world.js';
 
 const person = (rt: number) => ({

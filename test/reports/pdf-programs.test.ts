@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { download } from '../support/download.js';
 import { pythonOf } from '../support/python.js';
-import { download } from './printing.js';
 import { World } from './world.js';
 
 const run = promisify(execFile);

@@ -1,11 +1,4 @@
 import { execFile } from 'node:child_process';
-import { Http } from '../support/http.js';
-
-/** A document as it is downloaded. */
-export async function download(http: Http, path: string): Promise<{ status: number; headers: Headers; bytes: Buffer }> {
-  const response = await fetch(`${http.base}${path}`, { headers: { Authorization: `Bearer ${http.token!}` } });
-  return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
-}
 
 /** Processes below `pid`, however deep, by command name. */
 export async function descendants(pid: number): Promise<{ pid: number; command: string }[]> {

@@ -102,7 +102,7 @@ describe('the mail catcher', () => {
     const page = await fetch(base);
     expect(page.headers.get('content-security-policy')).to.contain('sandbox');
     expect(await page.text())
-      .to.contain('Your visit &lt;is&gt; due')
+      .to.contain('Your visit &lt;is> due')
       .and.to.contain('Visit – Größe');
   });
 

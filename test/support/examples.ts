@@ -5,14 +5,24 @@ import { document, templateOf } from './contract.js';
 /** A call as it was made and answered; the operations of the contract each have one. */
 export interface Example {
   operationId: string;
-  request: { path: string; body?: unknown };
-  response: { status: number; body?: unknown };
+  request: Said & { path: string };
+  response: Said & { status: number };
+}
+/** JSON as `body`; anything else by its type, and a text by its beginning. */
+interface Said {
+  body?: unknown;
+  type?: string;
+  text?: string;
+  /** The name under which a file is downloaded. */
+  file?: string;
 }
 
 /** Where examples are collected (`npm run examples`); without it nothing is. */
 const folder = process.env.EXAMPLES_DIR;
 const best = new Map<string, Example>();
 const LARGE = 2_500;
+/** How much of a text is shown. */
+const BEGINNING = 700;
 
 /** What nobody else may have: shown by its length alone. */
 const SECRET =
@@ -35,12 +45,31 @@ function shown(value: unknown, isSecret = false): unknown {
 
 /** The more an answer says, the better, up to what is read at one glance. */
 const worth = ({ response }: Example): number => {
-  const size = JSON.stringify(response.body ?? '').length;
+  const size = JSON.stringify(response.body ?? response.text ?? response.type ?? '').length;
   return size <= LARGE ? size : -size;
 };
 
+const TOKENS = /((?:token|signature|ticket)=)[^&"'\s<>]+/g;
+
+/** What is sent or answered and is no JSON: a text shows its beginning, another file says what it is. */
+export function beginning(type: string, content: string | Uint8Array, disposition?: string | null): Said {
+  const file = /filename="([^"]+)"/.exec(disposition ?? '')?.[1];
+  const isText = typeof content === 'string' && /^text\/|json|svg|form-urlencoded|rfc822|pem/.test(type);
+  const shownText = isText ? content.replaceAll(TOKENS, '$1xxxx') : undefined;
+  return {
+    type: type.replace(/;.*/, ''),
+    ...(shownText !== undefined && {
+      text: shownText.length > BEGINNING ? `${shownText.slice(0, BEGINNING)} …` : shownText,
+    }),
+    ...(file !== undefined && { file }),
+  };
+}
+
+/** JSON as it is shown; what was said in another way is ready. */
+const saidIn = (said: Said): Said => ({ ...said, ...(said.body !== undefined && { body: shown(said.body) }) });
+
 /** Keeps a call that succeeded, if it is the best of its operation. */
-export function collect(method: string, url: string, status: number, given: unknown, answered: unknown): void {
+export function collect(method: string, url: string, status: number, given: Said, answered: Said): void {
   if (folder === undefined || status < 200 || status >= 300) return;
   const { pathname, search } = new URL(url, 'http://service');
   const template = templateOf(pathname);
@@ -49,10 +78,10 @@ export function collect(method: string, url: string, status: number, given: unkn
   const example: Example = {
     operationId: operation.operationId,
     request: {
-      path: `${pathname}${search.replaceAll(/((?:token|signature|ticket)=)[^&]+/g, '$1xxxx')}`,
-      ...(given !== undefined && { body: shown(given) }),
+      path: `${pathname}${search.replaceAll(TOKENS, '$1xxxx')}`,
+      ...saidIn(given),
     },
-    response: { status, ...(answered !== undefined && { body: shown(answered) }) },
+    response: { status, ...saidIn(answered) },
   };
   const known = best.get(example.operationId);
   if (known && worth(known) >= worth(example)) return;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { holdAgainstContract } from './contract.js';
-import { collect } from './examples.js';
+import { beginning, collect } from './examples.js';
 import { service } from './service.js';
 
 /** What tests read of an answer without saying more of it. */
@@ -59,7 +59,15 @@ export class Http {
     const contentType = response.headers.get('content-type') ?? '';
     const parsed: unknown = contentType.startsWith('application/json') && text !== '' ? JSON.parse(text) : undefined;
     holdAgainstContract(method, new URL(path, this.base).pathname, response.status, contentType, parsed);
-    collect(method, path, response.status, body, parsed);
+    collect(
+      method,
+      path,
+      response.status,
+      type !== undefined && content !== undefined && body === undefined ? beginning(type, content) : { body },
+      parsed === undefined && text !== ''
+        ? beginning(contentType, text, response.headers.get('content-disposition'))
+        : { body: parsed },
+    );
     return { status: response.status, headers: response.headers, body: parsed as T, text };
   }
 
@@ -123,7 +131,7 @@ export async function admin(base?: string): Promise<Http> {
 export async function user(
   by: Http,
   role: Role,
-  assigned: { study_ids?: string[]; site_ids?: string[] } = {},
+  assigned: { study_ids?: string[]; site_ids?: string[]; name?: string } = {},
 ): Promise<Http & { email: string }> {
   const email = `${unique(role)}@example.org`;
   await by.expect(201, 'POST', '/api/auth/register', {

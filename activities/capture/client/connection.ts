@@ -1,9 +1,10 @@
 import { SecretBox, SecretUnreadable } from '../../../db/client/crypto.js';
-import { findConfig, noteConnection, tokenPlace } from '../../../db/capture/datacapture-configs.queries.js';
+import { findConfig, noteConnection, tokenPlace, trialPlace } from '../../../db/capture/datacapture-configs.queries.js';
 import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
 import { inScope, readInScope } from '../../../db/client/transaction.js';
 import { encryptionKeyBytes } from '../../../settings.js';
 import { missingDataCodes } from '../../../workflows/domain/capture/missing-codes.js';
+import type { CaptureQuestion } from '../../../workflows/domain/capture/query.js';
 import { CaptureClient } from './client.js';
 import type { ClientLimits } from './client.js';
 import type { CaptureDeps } from '../deps.js';
@@ -35,23 +36,49 @@ export async function clientOf(
   config: DatacaptureConfigRow,
   limits: ClientLimits = {},
 ): Promise<CaptureClient> {
-  const { settings } = deps;
-  const key =
-    settings.DATACAPTURE_ENCRYPTION_KEY === undefined
-      ? undefined
-      : encryptionKeyBytes(settings.DATACAPTURE_ENCRYPTION_KEY);
   try {
-    const token = new SecretBox(key).open(config.api_token_encrypted, tokenPlace(config.study_id));
-    return new CaptureClient(
-      { apiUrl: config.api_url, token, allowPrivate: settings.ALLOW_PRIVATE_URLS ?? !settings.production },
-      { timeoutMs: settings.DATACAPTURE_TIMEOUT_SECONDS * 1000, ...limits },
-    );
+    const token = boxOf(deps).open(config.api_token_encrypted, tokenPlace(config.study_id));
+    return clientAt(deps, config.api_url, token, limits);
   } catch (fault) {
     if (!(fault instanceof SecretUnreadable)) throw fault;
     await inScope(deps.database, config.study_id, ({ tx }) => noteConnection(tx, config.study_id, fault.message));
     throw new CaptureFailure('configuration', fault.message, { cause: fault, forbidden: true });
   }
 }
+
+/**
+ * The client of a connection that is not stored yet. A token that was sealed for another address does not open; the
+ * stored one goes to the server that it is for.
+ * @throws CaptureFailure `configuration` where no token can be sent there
+ */
+export async function openTrial(
+  deps: CaptureDeps,
+  { study_id, api_url, sealed_token }: Extract<CaptureQuestion, { kind: 'try-connection' }>,
+  limits: ClientLimits = {},
+): Promise<CaptureClient> {
+  if (sealed_token === undefined) {
+    const config = await readInScope(deps.database, study_id, (tx) => findConfig(tx, study_id));
+    if (!config || new URL(config.api_url).origin !== new URL(api_url).origin)
+      throw new CaptureFailure('configuration', 'There is no token for this address.');
+    return clientOf(deps, { ...config, api_url }, limits);
+  }
+  try {
+    return clientAt(deps, api_url, boxOf(deps).open(sealed_token, trialPlace(study_id, api_url)), limits);
+  } catch (fault) {
+    if (!(fault instanceof SecretUnreadable)) throw fault;
+    throw new CaptureFailure('configuration', fault.message, { cause: fault, forbidden: true });
+  }
+}
+
+function boxOf({ settings: { DATACAPTURE_ENCRYPTION_KEY: key } }: CaptureDeps): SecretBox {
+  return new SecretBox(key === undefined ? undefined : encryptionKeyBytes(key));
+}
+
+const clientAt = ({ settings }: CaptureDeps, apiUrl: string, token: string, limits: ClientLimits): CaptureClient =>
+  new CaptureClient(
+    { apiUrl, token, allowPrivate: settings.ALLOW_PRIVATE_URLS ?? !settings.production },
+    { timeoutMs: settings.DATACAPTURE_TIMEOUT_SECONDS * 1000, ...limits },
+  );
 
 /** What the capture system names its records by unless it was told otherwise. */
 export const USUAL_KEY = 'record_id';
@@ -84,7 +111,7 @@ export async function dictionaryRows(
   }));
 }
 
-const FRESH_MS = 10 * 60_000;
+const CACHE_TTL_MS = 10 * 60_000;
 /** What a project says of itself, as far as records are read and written by it. */
 export interface ProjectFacts {
   missing: ReadonlySet<string>;
@@ -107,7 +134,7 @@ export async function projectFacts(deps: CaptureDeps, { config, client }: Captur
   const known = projects.get(key);
   if (known && known.until > performance.now()) return known.facts;
   let facts: ProjectFacts = known?.facts ?? { missing: new Set(), classic: false };
-  let fresh = FRESH_MS;
+  let fresh = CACHE_TTL_MS;
   try {
     const project = await client.project();
     facts = {

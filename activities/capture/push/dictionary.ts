@@ -4,7 +4,7 @@ import { readDictionary } from '../client/dictionary.js';
 import type { Need } from '../client/dictionary.js';
 import { CaptureFailure } from '../client/failure.js';
 
-const FRESH_MS = 10 * 60_000;
+const CACHE_TTL_MS = 10 * 60_000;
 const known = new Map<string, { fields: readonly DictionaryField[]; until: number }>();
 
 /** Nothing answers there: what is sent next would meet the same. */
@@ -38,7 +38,7 @@ export async function dictionaryOf(
       .filter(({ field_name }) => field_name !== '');
     if (fields.length === 0) return { fields, fresh: true };
     if (known.size >= 1_000) known.clear();
-    known.set(key, { fields, until: performance.now() + FRESH_MS });
+    known.set(key, { fields, until: performance.now() + CACHE_TTL_MS });
     return { fields, fresh: true };
   } catch (failure) {
     if (!(failure instanceof CaptureFailure) || AWAY.has(failure.errorType)) throw failure;

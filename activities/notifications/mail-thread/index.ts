@@ -3,7 +3,7 @@ import type { Message, Provider } from '../provider.js';
 import { MailWorker } from './mail-thread.js';
 
 /** Two for each of its connections: what comes while it has so many is sooner sent by the worker itself. */
-const ENOUGH = 16;
+const BATCH_SIZE = 16;
 const IDLE_MS = 60_000;
 /** After the thread was lost, so long the worker sends by itself before another is begun. */
 const AGAIN_MS = 10_000;
@@ -36,7 +36,7 @@ export class BulkMailer implements Provider {
   /** @throws as the mailer does */
   async send(message: Message): Promise<void> {
     const thread = this.begun();
-    await (thread?.ready && thread.busy < ENOUGH ? thread : this.deps.own).send(message);
+    await (thread?.ready && thread.busy < BATCH_SIZE ? thread : this.deps.own).send(message);
   }
 
   /** Ends the thread, when what it was given is done. */

@@ -5,7 +5,7 @@ import type { NotificationSettings } from '../../../workflows/domain/notificatio
 import { placeholderValues } from '../../../workflows/domain/notifications/values.js';
 import { compose, footer, withSignature, wordsFor } from '../../../workflows/domain/notifications/words.js';
 import { visitTitle } from '../../../workflows/domain/scheduling/visit-title.js';
-import { line, mailPage, paragraphs } from '../html.js';
+import { textMail } from '../mail.js';
 import type { Message } from '../provider.js';
 
 export interface MessageSettings {
@@ -49,11 +49,7 @@ export function reminderMessage(row: ReminderRow, settings: MessageSettings, now
   return {
     ...message,
     text: `${body}\n\n-- \n${foot}\n`,
-    html: mailPage(
-      words.language,
-      subject,
-      `${paragraphs(body)}\n<p style="color:#555;font-size:.85em">${line(foot)}</p>`,
-    ),
+    html: textMail({ language: words.language, title: subject, text: body, foot }),
     unsubscribeUrl: values.unsubscribe_url,
     reportToken: reportToken(settings, row.id),
     ...(row.kind === 'visit_reminder' && { calendar: calendarOf(row, now) }),

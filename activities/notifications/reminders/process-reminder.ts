@@ -13,8 +13,8 @@ import type { ClaimedReminder } from './reminder-source.js';
 import type { Database } from '../../../db/client/database.js';
 
 /** What was read longer ago than this is read again before it is sent by. */
-const FRESH_MS = 1_000;
-const MOST_WAIT_SECONDS = 900;
+const CACHE_TTL_MS = 1_000;
+const MAX_WAIT_SECONDS = 900;
 
 export interface ReminderDeps {
   database: Database;
@@ -47,7 +47,7 @@ export async function processReminder(
   claimed: ClaimedReminder,
   by: string,
 ): Promise<ReminderResult | undefined> {
-  const fresh = performance.now() - claimed.readAt < FRESH_MS;
+  const fresh = performance.now() - claimed.readAt < CACHE_TTL_MS;
   const row = fresh ? claimed.row : await readInScope(deps.database, '*', (tx) => reminderById(tx, claimed.row.id, by));
   if (!row) return undefined;
   const now = nowIso();
@@ -95,4 +95,4 @@ export async function processReminder(
 
 /** Doubled each time, and never the same for two: a provider that is back is not met by all at once. */
 const waitMs = (first: number, attempts: number): number =>
-  Math.min(first * 2 ** Math.min(attempts, 20), MOST_WAIT_SECONDS) * 1_000 * (0.8 + 0.4 * Math.random());
+  Math.min(first * 2 ** Math.min(attempts, 20), MAX_WAIT_SECONDS) * 1_000 * (0.8 + 0.4 * Math.random());

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { storeReminderResults } from '../../../db/notifications/reminders.queries.js';
+import { claimedOf, storeReminderResults } from '../../../db/notifications/reminders.queries.js';
 import type { ReminderResult } from '../../../db/notifications/reminders.queries.js';
 import { inScope } from '../../../db/client/transaction.js';
 import type { Database } from '../../../db/client/database.js';
 
 const PAUSE_MS = 25,
-  MOST_TRIES = 200,
+  MAX_TRIES = 200,
   ROOM_MS = 2;
 /**
  * A commit for each costs more than the sending: so long the first waits for others, or until there are enough of them.
  */
 const GATHER_MS = 20,
-  ENOUGH = 12;
+  BATCH_SIZE = 12;
 
 /**
  * Writes down what came of reminders as it comes, many in one transaction: what has happened while one commits goes
@@ -31,7 +31,7 @@ export class ResultWriter {
   add(settlement: ReminderResult): void {
     if (this.fault !== undefined) throw this.fault;
     this.waiting.push(settlement);
-    if (this.waiting.length >= ENOUGH) this.enough?.();
+    if (this.waiting.length >= BATCH_SIZE) this.enough?.();
     this.running ??= this.run()
       .catch((fault: unknown) => {
         this.fault = fault;
@@ -54,14 +54,14 @@ export class ResultWriter {
 
   private async run(): Promise<void> {
     for (let tries = 0; this.waiting.length > 0;) {
-      if (this.waiting.length < ENOUGH) await this.gather();
+      if (this.waiting.length < BATCH_SIZE) await this.gather();
       const now = this.waiting;
       this.waiting = [];
       const written = new Set((await this.write(now)).map(({ id }) => id));
       const left = now.filter(({ id }) => !written.has(id));
       if (left.length === 0) continue;
       // Somebody else holds these rows. A lease that was lost meanwhile leaves nothing to write.
-      if (++tries > MOST_TRIES) throw new Error('reminders could not be settled: their rows stay locked');
+      if (++tries > MAX_TRIES) throw new Error('reminders could not be settled: their rows stay locked');
       if (written.size === 0) await sleep(PAUSE_MS);
       this.waiting.push(...(await this.stillOurs(left)));
     }
@@ -100,11 +100,12 @@ export class ResultWriter {
   }
 
   private async stillOurs(left: readonly ReminderResult[]): Promise<ReminderResult[]> {
-    const ids: string[] = await inScope(this.database, '*', ({ tx }) =>
-      tx('notifications')
-        .whereRaw('id = any(?)', [left.map(({ id }) => id)])
-        .where({ claimed_by: this.by })
-        .pluck('id'),
+    const ids = await inScope(this.database, '*', ({ tx }) =>
+      claimedOf(
+        tx,
+        left.map(({ id }) => id),
+        this.by,
+      ),
     );
     return left.filter(({ id }) => ids.includes(id));
   }

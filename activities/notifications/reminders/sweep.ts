@@ -15,7 +15,7 @@ const MORE_IN_A_CROWD = 8;
 const LEASE_SECONDS = 45;
 const HEARTBEAT_MS = 3_000;
 /** A run ends in time for the next; what is left is due then. */
-const LONGEST_MS = 15 * 60_000;
+const MAX_SWEEP_MS = 15 * 60_000;
 
 export interface SweepDeps extends ReminderDeps {
   /** What the providers take in a minute; left out: no limits. */
@@ -46,7 +46,7 @@ export const sweepReminders = (deps: SweepDeps) => async (): Promise<SweepReport
   const beats = setInterval(() => {
     deps.heartbeat(report);
   }, HEARTBEAT_MS).unref();
-  const until = performance.now() + LONGEST_MS;
+  const until = performance.now() + MAX_SWEEP_MS;
   try {
     // What goes to another channel instead is due at once.
     while (await sendAll(deps, randomUUID(), report, until)) continue;

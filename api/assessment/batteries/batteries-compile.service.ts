@@ -15,7 +15,7 @@ interface Bytes {
   body: Buffer;
   checksum: string;
 }
-const MOST = 500;
+const MAX_CACHED = 500;
 /** Published versions never change, so what they compile to is kept; the oldest goes when there are too many. */
 const kept = new Map<string, Bytes>();
 
@@ -69,6 +69,6 @@ async function build(tx: Tx, source: Source, language: string): Promise<Bytes> {
 }
 
 function keep(key: string, bytes: Bytes): void {
-  if (kept.size >= MOST) kept.delete(kept.keys().next().value!);
+  if (kept.size >= MAX_CACHED) kept.delete(kept.keys().next().value!);
   kept.set(key, bytes);
 }

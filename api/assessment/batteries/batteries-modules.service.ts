@@ -7,7 +7,7 @@ import { auditActor } from '../../http/audit-actor.js';
 import { acceptModules, editable, getBatteryOrThrow } from './batteries.service.js';
 import type { GivenModule } from './batteries.service.js';
 import { acceptSettings } from './batteries-settings.js';
-import type { RequestScope } from '../../studies/studies.service.js';
+import type { RequestScope } from '../../http/request-scope.js';
 
 type Unchanged = (record: Record<string, unknown>) => void;
 export type ModuleOfBattery = ModuleRow & { battery_id: number; version: number };

@@ -1,3 +1,4 @@
+import { configValue } from '../../../db/studies/study-config.queries.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { TASKS, taskDefinition } from '../../../workflows/domain/assessment/tasks.js';
@@ -64,9 +65,7 @@ function fieldOf(error: ErrorObject, path: string): string {
 
 /** The study's own schema of custom tasks: `config.custom_task_schema`. */
 async function customSchema(tx: Tx, studyId: string): Promise<object | undefined> {
-  const row = (await tx('studies').where({ id: studyId }).first(tx.raw(`config->'custom_task_schema' as schema`))) as
-    { schema: object | null } | undefined;
-  return row?.schema ?? undefined;
+  return ((await configValue(tx, studyId, 'custom_task_schema')) as object | null) ?? undefined;
 }
 
 /** Compiled anew each time: a study changes its schema, and such modules are few. */

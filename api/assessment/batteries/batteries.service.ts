@@ -18,7 +18,7 @@ import { mapConstraintErrors } from '../../http/to-problem.js';
 import { auditActor, changedFields } from '../../http/audit-actor.js';
 import { acceptSettings } from './batteries-settings.js';
 import { getStudyOrThrow as existingStudy } from '../../studies/studies.service.js';
-import type { RequestScope } from '../../studies/studies.service.js';
+import type { RequestScope } from '../../http/request-scope.js';
 import type { Tx } from '../../../db/client/database.js';
 
 const unique = { batteries_study_id_code_key: 'BATTERY_CODE_TAKEN' } as const;
@@ -236,14 +236,14 @@ export async function acceptModules(
       settings: await acceptSettings(tx, studyId, module.task, module.settings ?? {}, `${path}.${index}.settings`),
     });
   }
-  return inOrder(given).map((index, place) => ({ ...accepted[index]!, position: place + 1 }));
+  return checkedPositions(given).map((index, place) => ({ ...accepted[index]!, position: place + 1 }));
 }
 
 /**
  * The places in the list, in the order that its positions ask for: those without one fill what is left, equal ones stay
  * as listed.
  */
-function inOrder(given: readonly { position?: number }[]): number[] {
+function checkedPositions(given: readonly { position?: number }[]): number[] {
   const places = [...given.keys()];
   const order = places.filter((index) => given[index]!.position === undefined);
   const wanted = places

@@ -7,7 +7,7 @@ import { statusToday } from '../../../db/scheduling/visit-statuses.queries.js';
 import { updateVisit } from '../../../db/scheduling/visits.queries.js';
 import { auditActor } from '../../http/audit-actor.js';
 import { lockForShare, announceSourcesChanged } from '../../participants/participants.service.js';
-import type { RequestScope } from '../../studies/studies.service.js';
+import type { RequestScope } from '../../http/request-scope.js';
 
 type Told = Pick<SessionRow, 'id' | 'study_id' | 'participant_id'>;
 

@@ -19,7 +19,7 @@ import { dateAt } from '../../../workflows/domain/util/dates.js';
 import { problem } from '../../http/errors.js';
 import { auditActor } from '../../http/audit-actor.js';
 import { lockForShare } from '../../participants/participants.service.js';
-import type { RequestScope } from '../../studies/studies.service.js';
+import type { RequestScope } from '../../http/request-scope.js';
 import { putAside, writeKept } from './sync-conflicts-results.js';
 import type { KeptResponse } from './sync-conflicts-results.js';
 import { participantRef, timesOf } from './references.js';
@@ -50,7 +50,7 @@ export async function resolve(
   const participant = await lockForShare(tx, conflict.participant_id);
   const session = conflict.session_id === null ? undefined : await lockSession(tx, conflict.session_id);
   if (!session) throw problem('NOT_FOUND', { detail: 'The session of the conflict is gone.' });
-  const aside = await carryOut(change, { conflict, session, participant }, given.keep);
+  const aside = await applyResolution(change, { conflict, session, participant }, given.keep);
   await resolveConflict(tx, id, {
     ...given,
     resolved_by_id: actor.id,
@@ -73,13 +73,17 @@ export async function resolve(
   return getConflictOrThrow(tx, studyId, id);
 }
 
-interface Case {
+interface LockedConflict {
   conflict: ConflictRecord;
   session: SessionRow;
   participant: ParticipantRecord;
 }
 
-function carryOut(change: RequestScope, { conflict, session, participant }: Case, keep: Keep): Promise<PutAside> {
+function applyResolution(
+  change: RequestScope,
+  { conflict, session, participant }: LockedConflict,
+  keep: Keep,
+): Promise<PutAside> {
   const { tx } = change;
   switch (conflict.conflict_type) {
     case 'duplicate_response':
@@ -175,7 +179,10 @@ const refused = (detail: string, code: string) =>
 /**
  * The device's session takes the place of the server's, whose visit follows it. What the device does not name stays.
  */
-async function replaceWhole(change: RequestScope, { conflict, session, participant }: Case): Promise<PutAside> {
+async function replaceWhole(
+  change: RequestScope,
+  { conflict, session, participant }: LockedConflict,
+): Promise<PutAside> {
   const { tx } = change;
   const local = conflict.local_content as unknown as LocalSession;
   // Of the time when a local id was the study's: no such conflict is made any more.
@@ -232,7 +239,10 @@ async function batteryOf(
  * The device's session beside the server's, with the results that came with it. It has the visit that it would have had
  * without the conflict, unless that is the server's own.
  */
-async function besideSession(change: RequestScope, { conflict, session, participant }: Case): Promise<PutAside> {
+async function besideSession(
+  change: RequestScope,
+  { conflict, session, participant }: LockedConflict,
+): Promise<PutAside> {
   const { tx } = change;
   const local = conflict.local_content as unknown as LocalSession;
   const found = await visitBeside(tx, local);

@@ -3,7 +3,7 @@ import type { NewTrigger } from '../../../db/capture/webhook-events.queries.js';
 import { problem } from '../../http/errors.js';
 
 const REQUIRED = ['project_id', 'record', 'instrument'] as const;
-const LONGEST = {
+const MAX_LENGTHS = {
   project_id: 100,
   record: 500,
   instrument: 200,
@@ -35,8 +35,8 @@ export async function parseTrigger(raw: Buffer, contentType: string): Promise<Ne
     data_access_group: prefixed('data_access_group'),
     repeat_instance: prefixed('repeat_instance'),
   };
-  const odd = (Object.keys(LONGEST) as (keyof typeof LONGEST)[]).filter(
-    (name) => !storable(trigger[name], LONGEST[name]),
+  const odd = (Object.keys(MAX_LENGTHS) as (keyof typeof MAX_LENGTHS)[]).filter(
+    (name) => !storable(trigger[name], MAX_LENGTHS[name]),
   );
   if (odd.length > 0) {
     throw problem('RULE_VIOLATED', {
@@ -44,7 +44,7 @@ export async function parseTrigger(raw: Buffer, contentType: string): Promise<Ne
       errors: odd.map((path) => ({
         path,
         code: 'INVALID',
-        message: `${path} is longer than ${LONGEST[path]} characters, or holds control characters or bytes that are not UTF-8`,
+        message: `${path} is longer than ${MAX_LENGTHS[path]} characters, or holds control characters or bytes that are not UTF-8`,
       })),
     });
   }

@@ -2,6 +2,7 @@ import { CalendarDate, Instant } from '../html/date.js';
 import { daysBetween } from '../html/dates.js';
 import { Field, Form, Notice } from '../html/form.js';
 import { Facts } from '../html/table.js';
+import { refusalText } from '../html/refusal.js';
 import { useUi } from '../html/ui.js';
 import { seenOf } from './approvals.service.js';
 import type { ApprovalView } from './approvals.service.js';
@@ -66,7 +67,7 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
       />
       {view.impossible && (
         <Notice kind="alert" title={words.approval.impossible}>
-          {view.impossible}
+          {refusalText(words, view.impossible)}
         </Notice>
       )}
       {view.warnings.length > 0 && (

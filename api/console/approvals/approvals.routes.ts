@@ -7,7 +7,7 @@ import { brokenRule, problem } from '../../http/errors.js';
 import type { Problem } from '../../http/errors.js';
 import type { Credential } from '../../http/request-context.js';
 import { consoleForm, consolePage } from '../html/page.js';
-import { refusalOf } from '../html/refusal.js';
+import { refusalText } from '../html/refusal.js';
 import { redirect } from '../html/render.js';
 import type { Ui } from '../html/ui.js';
 import { ApprovalPage } from './approval.page.js';
@@ -33,8 +33,7 @@ function saidOf({ words }: Ui, fault: Problem): Decision {
     return { reasonError: words.approval.reasonNeeded };
   if (fault.code === 'SELF_APPROVAL') return { refused: words.approval.own };
   if (fault.code === 'FORBIDDEN') return { refused: words.approval.notApprover };
-  const { what, detail } = refusalOf(words, fault);
-  return { refused: detail ? `${what} ${detail}` : what };
+  return { refused: refusalText(words, fault) };
 }
 
 export const approvalPages = [

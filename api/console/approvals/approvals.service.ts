@@ -1,14 +1,13 @@
-import { approvalById } from '../../../db/anchor/override-requests.queries.js';
+import { approvalWithFacts } from '../../../db/anchor/override-requests.queries.js';
 import type { Approval } from '../../../db/anchor/override-requests.queries.js';
 import { nowMs } from '../../../db/client/clock.js';
 import type { Tx } from '../../../db/client/database.js';
-import { signaturesAskAgain } from '../../../db/studies/studies.queries.js';
 import { approverRoles } from '../../../workflows/domain/anchor/approvers.js';
+import { policyOf } from '../../../workflows/domain/anchor/facts.js';
 import type { Settings } from '../../../settings.js';
 import { previewOverride } from '../../anchor/anchors.service.js';
 import { Problem, problem } from '../../http/errors.js';
 import type { Actor } from '../../http/access.js';
-import { currentPolicy } from '../../studies/policy.service.js';
 
 export interface VisitChange {
   visit_key: string;
@@ -38,7 +37,7 @@ export interface ApprovalView {
   /** Whether anything differs from what the reader has seen. */
   differs: boolean;
   /** Why the change cannot be approved as things stand. */
-  impossible?: string;
+  impossible?: Problem;
   /** A decision needs password or code again. */
   asksAgain: boolean;
 }
@@ -72,19 +71,20 @@ export async function loadApproval(
   id: string,
   seen: string | null = null,
 ): Promise<ApprovalView> {
-  const approval = await approvalById(tx, id);
-  if (!approval) throw problem('NOT_FOUND', { detail: 'There is no such request.' });
+  const found = await approvalWithFacts(tx, id);
+  if (!found) throw problem('NOT_FOUND', { detail: 'There is no such request.' });
+  const { approval, facts } = found;
   const state = stateOf(approval);
   const stored = { ...approval.impact, visits: approval.impact.visits ?? [], warnings: approval.impact.warnings ?? [] };
   const common = {
     approval,
     state,
     decidedByCaller: approval.decided_by_id === actor.id,
-    asksAgain: await signaturesAskAgain(tx, approval.study_id, settings.production),
+    asksAgain: found.asksAgain ?? settings.production,
   };
   const asIs = { visits: stored.visits, warnings: stored.warnings, previewHash: stored.preview_hash, removed: [] };
   if (state !== 'pending') return { ...common, ...asIs, differs: false };
-  const isApprover = approverRoles(await currentPolicy(tx, approval.study_id)).includes(actor.role);
+  const isApprover = approverRoles(policyOf(facts.policy)).includes(actor.role);
   const cannot: ApprovalView['cannot'] =
     approval.asker_id === actor.id ? 'own' : isApprover ? undefined : 'not_approver';
   const allowed = { ...common, ...(cannot && { cannot }) } as const;
@@ -96,6 +96,7 @@ export async function loadApproval(
       new_enrollment_date,
       regenerate_schedule,
       asker_id ?? actor.id,
+      facts,
     );
     const before = seenIn(seen) ?? seenIn(seenOf(stored.visits))!;
     const visits = now.visits.map((visit) => ({
@@ -108,7 +109,7 @@ export async function loadApproval(
     return { ...allowed, visits, removed, warnings: now.warnings, previewHash: now.preview_hash, differs };
   } catch (fault) {
     if (!(fault instanceof Problem) || fault.status >= 500) throw fault;
-    return { ...allowed, ...asIs, differs: false, impossible: fault.message };
+    return { ...allowed, ...asIs, differs: false, impossible: fault };
   }
 }
 

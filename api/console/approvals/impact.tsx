@@ -1,5 +1,5 @@
 import { CalendarDate } from '../html/date.js';
-import { dateText } from '../html/dates.js';
+import { Said } from '../html/said.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import type { VisitChange } from './approvals.service.js';
@@ -10,26 +10,30 @@ export function Warning({ text }: { text: string }) {
   const [code = '', detail] = text.split(/: (.*)/s);
   const known = words.approval.warningsByCode[code];
   const visits = /^(\d+) visits?$/.exec(detail ?? '')?.[1];
-  if (!known) return <>{text}</>;
+  if (!known) return <Said text={text} />;
   return (
     <>
       {known}
-      {detail && <span class="quiet"> ({visits ? words.approval.visitsCaption(Number(visits)) : detail})</span>}
+      {detail && (
+        <span class="quiet"> ({visits ? words.approval.visitsCaption(Number(visits)) : <Said text={detail} />})</span>
+      )}
     </>
   );
 }
 
-const TARGET_NOW = /^its target would now be (\d{4}-\d{2}-\d{2})$/;
-
 /** What the preview notes of a visit. */
 function Notes({ of }: { of: readonly string[] }) {
-  const { words, language } = useUi();
-  const said = of.map((note) => {
-    const target = TARGET_NOW.exec(note)?.[1];
-    if (target) return words.approval.targetNow(dateText(language, target));
-    return words.approval.notesKnown[note] ?? note;
-  });
-  return <>{said.join('; ') || '–'}</>;
+  if (of.length === 0) return <>–</>;
+  return (
+    <>
+      {of.map((note, i) => (
+        <span key={note}>
+          {i > 0 && '; '}
+          <Said text={note} />
+        </span>
+      ))}
+    </>
+  );
 }
 
 /** What a change of the date does to each visit. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { paletteCss } from '../../../activities/html/palette.js';
 import { anyone } from '../../http/access.js';
 import { problem } from '../../http/errors.js';
 import { reply, route } from '../../http/route.js';
@@ -23,11 +24,16 @@ const own = (file: string): Buffer => readFileSync(fileURLToPath(new URL(file, i
 const packaged = (file: string): Buffer => readFileSync(createRequire(import.meta.url).resolve(file));
 
 /** The style sheet’s parts, in this order. */
-const STYLES = ['base.css', 'parts.css', 'work.css', 'participants.css', 'studies.css', 'admin.css'];
+const STYLES = ['base.css', 'parts.css', 'work.css', 'participants.css', 'studies.css', 'admin.css', 'edit.css'];
 
 /** What the pages load: nothing comes from elsewhere. */
 export const assets = {
-  style: asset('console', 'css', 'text/css; charset=utf-8', Buffer.concat(STYLES.map(own))),
+  style: asset(
+    'console',
+    'css',
+    'text/css; charset=utf-8',
+    Buffer.concat([Buffer.from(paletteCss('chosen')), ...STYLES.map(own)]),
+  ),
   script: asset('console', 'js', SCRIPT, own('console.js')),
   icon: asset('icon', 'svg', 'image/svg+xml', own('icon.svg')),
   htmx: asset('htmx', 'js', SCRIPT, packaged('htmx.org/dist/htmx.min.js')),

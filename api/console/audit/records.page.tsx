@@ -10,7 +10,7 @@ import { AUDIT, AuditHead, ChainName } from './tabs.js';
 
 export const RECORDS = 25;
 /** So much of a record's details is shown. */
-const MOST_CHARS = 2_000;
+const MAX_CHARS = 2_000;
 
 /** What the records are narrowed to, as it stands in the address: ids and codes only. */
 export interface RecordsAsked {
@@ -181,10 +181,10 @@ function Details({ record, href }: { record: ListedAuditRecord; href: (more: Rec
 function Value({ of }: { of: unknown }) {
   const { words } = useUi();
   const text = typeof of === 'string' ? of : JSON.stringify(of);
-  if (text.length <= MOST_CHARS) return <>{text}</>;
+  if (text.length <= MAX_CHARS) return <>{text}</>;
   return (
     <>
-      {`${text.slice(0, MOST_CHARS)}…`} <span class="quiet">{words.audit.cut}</span>
+      {`${text.slice(0, MAX_CHARS)}…`} <span class="quiet">{words.audit.cut}</span>
     </>
   );
 }

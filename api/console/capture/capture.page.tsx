@@ -4,6 +4,7 @@ import { Instant } from '../html/date.js';
 import { Form, Notice } from '../html/form.js';
 import { Facts, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
+import { StudyTabs } from '../studies/edit/study-tabs.js';
 import { PAGE, configurers } from './capture.service.js';
 import type { CaptureView } from './capture.service.js';
 import { SyncProgress } from './sync.page.js';
@@ -30,6 +31,7 @@ export function CapturePage({ view, said = {} }: { view: CaptureView; said?: Sai
       <h1>
         <bdi>{capture.of(study.study_code)}</bdi>
       </h1>
+      <StudyTabs studyId={study.id} tab="capture" />
       {said.testFailed !== undefined && (
         <Notice kind="alert" title={capture.testFailed}>
           {said.testFailed} {capture.testWhat}
@@ -39,7 +41,9 @@ export function CapturePage({ view, said = {} }: { view: CaptureView; said?: Sai
       {said.tested && <Notice kind="good">{capture.tested}</Notice>}
       {said.retried !== undefined && <Notice kind="good">{capture.retried(said.retried)}</Notice>}
       {!config ? (
-        <EmptyState title={capture.none}>{capture.noneWhat}</EmptyState>
+        <EmptyState title={capture.none}>
+          {configures ? <a href={`/console/capture/${study.id}/connection`}>{capture.connect}</a> : capture.noneWhat}
+        </EmptyState>
       ) : (
         <>
           {!study.datacapture_enabled && <Notice>{capture.disabled}</Notice>}

@@ -7,6 +7,7 @@ import { checkMapping, testConnection } from '../../capture/datacapture.service.
 import { retryPushes } from '../../capture/pushes.service.js';
 import { consoleForm, consolePage } from '../html/page.js';
 import type { PageTools } from '../html/page.js';
+import { refusalText } from '../html/refusal.js';
 import { redirect } from '../html/render.js';
 import { CapturePage } from './capture.page.js';
 import type { Said } from './capture.page.js';
@@ -23,10 +24,13 @@ const flag = Type.Optional(Type.String({ maxLength: 10 }));
 
 /** The page once more, with what was refused. */
 const again =
-  (saidOf: (fault: Problem) => Said) =>
+  (saidOf: (refused: string) => Said) =>
   async ({ read, params, fault, ui }: PageTools & { params: { study_id: string }; fault: Problem }) => {
     const view = await read((tx) => loadCapture(tx, params.study_id.toLowerCase()));
-    return { title: ui.words.capture.title, content: h(CapturePage, { view, said: saidOf(fault) }) };
+    return {
+      title: ui.words.capture.title,
+      content: h(CapturePage, { view, said: saidOf(refusalText(ui.words, fault)) }),
+    };
   };
 
 export const capturePages = [
@@ -66,7 +70,7 @@ export const capturePages = [
       await startStudySync({ tx, audit, actor, context }, params.study_id.toLowerCase());
       return redirect(`/console/capture/${params.study_id.toLowerCase()}#sync`);
     },
-    again: again((fault) => ({ refused: fault.message })),
+    again: again((refused) => ({ refused })),
   }),
   consoleForm({
     path: `${path}/test`,
@@ -77,7 +81,7 @@ export const capturePages = [
       await testConnection(services, { studyId, actor, context });
       return redirect(`/console/capture/${studyId}?tested=1`);
     },
-    again: again((fault) => ({ testFailed: fault.message })),
+    again: again((testFailed) => ({ testFailed })),
   }),
   consoleForm({
     path: `${path}/retry`,
@@ -96,13 +100,16 @@ export const capturePages = [
     path: `${path}/mapping`,
     summary: 'Show the mapping, and compare it with the capture system',
     access: configurer,
-    query: Type.Object({ check: flag }),
+    query: Type.Object({ check: flag, said: flag }),
     view: async ({ services, params, query, read, ui }) => {
       const studyId = params.study_id.toLowerCase();
       const view = await read((tx) => loadMapping(tx, studyId));
       const warnings =
         query.check !== undefined && view.config ? await checkMapping(services, studyId, CHECK_SECONDS) : undefined;
-      return { title: ui.words.capture.mappingTitle, content: h(MappingPage, { view, warnings }) };
+      return {
+        title: ui.words.capture.mappingTitle,
+        content: h(MappingPage, { view, warnings, isSaved: query.said !== undefined }),
+      };
     },
   }),
   consolePage({

@@ -2,13 +2,23 @@ import type { DataFields, EventBattery } from '../../../db/capture/datacapture-c
 import type { ConfigWarning } from '../../capture/config-change.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Notice } from '../html/form.js';
+import { Said } from '../html/said.js';
 import { Facts, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
+import { StudyTabs } from '../studies/edit/study-tabs.js';
 import type { MappingView } from './capture.service.js';
 
 /** A study's mapping, and what the capture system does not know of it. */
-export function MappingPage({ view, warnings }: { view: MappingView; warnings: ConfigWarning[] | undefined }) {
-  const { capture } = useUi().words;
+export function MappingPage({
+  view,
+  warnings,
+  isSaved = false,
+}: {
+  view: MappingView;
+  warnings: ConfigWarning[] | undefined;
+  isSaved?: boolean;
+}) {
+  const { capture, mapping: editing } = useUi().words;
   const { study, config, batteries } = view;
   return (
     <>
@@ -18,14 +28,19 @@ export function MappingPage({ view, warnings }: { view: MappingView; warnings: C
       <h1>
         {capture.mappingTitle}: <bdi>{study.study_code}</bdi>
       </h1>
+      <StudyTabs studyId={study.id} tab="mapping" />
+      {isSaved && <Notice kind="good">{editing.saved}</Notice>}
       {!config ? (
         <EmptyState title={capture.none}>{capture.noneWhat}</EmptyState>
       ) : (
         <>
           {warnings && <Warnings of={warnings} />}
-          <p>
+          <p class="buttons">
             <a class="button" href={`/console/capture/${study.id}/mapping?check=1`}>
               {warnings ? capture.checkAgain : capture.mapping}
+            </a>
+            <a class="button" href={`/console/capture/${study.id}/mapping/edit`}>
+              {editing.edit}
             </a>
           </p>
           <EventMapping mapping={config.event_battery_mapping} batteries={batteries} />
@@ -60,7 +75,7 @@ function Warnings({ of }: { of: ConfigWarning[] }) {
                 <code>{path}</code>:{' '}
               </>
             )}
-            <span dir="auto">{message}</span>
+            <Said text={message} />
           </li>
         ))}
       </ul>

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
+import { Page } from '../../../activities/html/page.js';
 import { assets } from '../assets/assets.js';
-import { navigationFor } from '../navigation.js';
+import { entryOf, navigationFor } from '../navigation.js';
 import { Form } from './form.js';
 import { themes, useUi } from './ui.js';
 
@@ -8,37 +9,39 @@ import { themes, useUi } from './ui.js';
 export function Document({ title, children }: { title: string; children?: ComponentChildren }) {
   const { words, language, theme, user, idleSeconds } = useUi();
   return (
-    <html lang={language} data-theme={theme}>
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="robots" content="noindex" />
-        <meta name="color-scheme" content={theme === 'auto' ? 'light dark' : theme} />
-        <meta name="htmx-config" content='{"includeIndicatorCSS":false,"history":false}' />
-        <title>{`${title} · ${words.product}`}</title>
-        <link rel="icon" href={assets.icon.href} type="image/svg+xml" />
-        <link rel="stylesheet" href={assets.style.href} />
-        <script src={assets.htmx.href} defer />
-        <script src={assets.script.href} defer />
-      </head>
-      <body {...(user && { 'data-idle': idleSeconds })}>
-        <a class="skip" href="#content">
-          {words.skip}
+    <Page
+      language={language}
+      theme={theme}
+      title={`${title} · ${words.product}`}
+      head={
+        <>
+          <meta name="robots" content="noindex" />
+          <meta name="color-scheme" content={theme === 'auto' ? 'light dark' : theme} />
+          <meta name="htmx-config" content='{"includeIndicatorCSS":false,"history":false}' />
+          <link rel="icon" href={assets.icon.href} type="image/svg+xml" />
+          <link rel="stylesheet" href={assets.style.href} />
+          <script src={assets.htmx.href} defer />
+          <script src={assets.script.href} defer />
+        </>
+      }
+      body={user && { 'data-idle': idleSeconds }}
+    >
+      <a class="skip" href="#content">
+        {words.skip}
+      </a>
+      <header class="top">
+        <a class="brand" href="/console">
+          <img src={assets.icon.href} alt="" width={24} height={24} />
+          <span>{words.product}</span>
         </a>
-        <header class="top">
-          <a class="brand" href="/console">
-            <img src={assets.icon.href} alt="" width={24} height={24} />
-            <span>{words.product}</span>
-          </a>
-          {user && <Navigation />}
-          <UserMenu />
-        </header>
-        {user && <IdleWarning />}
-        <main id="content" tabIndex={-1}>
-          {children}
-        </main>
-      </body>
-    </html>
+        {user && <Navigation />}
+        <UserMenu />
+      </header>
+      {user && <IdleWarning />}
+      <main id="content" tabIndex={-1}>
+        {children}
+      </main>
+    </Page>
   );
 }
 
@@ -47,6 +50,7 @@ export function Navigation() {
   const { words, user, path, counts } = useUi();
   const entries = user ? navigationFor(user.role) : [];
   const here = path.split('?')[0]!;
+  const current = entryOf(here);
   const again = `/console/counts?at=${encodeURIComponent(here)}`;
   const known = Object.keys(counts).length > 0;
   return (
@@ -60,7 +64,7 @@ export function Navigation() {
       <ul>
         {entries.map((entry) => (
           <li key={entry.path}>
-            <a href={entry.path} {...(isWithin(here, entry.path) && { 'aria-current': 'page' })}>
+            <a href={entry.path} {...(entry === current && { 'aria-current': 'page' })}>
               {entry.label(words)}
               {(counts[entry.path] ?? 0) > 0 && (
                 <>
@@ -78,8 +82,6 @@ export function Navigation() {
     </nav>
   );
 }
-
-const isWithin = (here: string, entry: string): boolean => here === entry || here.startsWith(`${entry}/`);
 
 /** Language, theme, logout. It opens without a script. */
 function UserMenu() {

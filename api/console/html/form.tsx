@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Problem } from '../../http/errors.js';
 import type { Words } from '../words/words.js';
-import { refusalOf } from './refusal.js';
+import { refusalOf, ruleText } from './refusal.js';
 import { useUi } from './ui.js';
 
 /** A form of the console: with its token, and the page to come back to. */
@@ -119,10 +119,32 @@ export function SelectField({
   );
 }
 
-/** What a refusal says of one field, in the words of its rule where the page has them. */
-export function errorOf(fault: Problem | undefined, name: string, words?: Words): string | undefined {
+/** What a refusal says of one field, in the words of its rule. */
+export function errorOf(fault: Problem | undefined, name: string, { problems }: Words): string | undefined {
   const entry = fault?.options.errors?.find(({ path }) => path === name || path === `body.${name}`);
-  return entry && (words?.problems.rules[entry.code] ?? entry.message);
+  return entry && (ruleText(problems, entry) ?? entry.message);
+}
+
+/**
+ * Of the fields of a form: name, what was typed or else is stored, and what is wrong with it.
+ * @param codes by which field a conflict is mended
+ */
+export function useGiven<Name extends string>({
+  typed,
+  stored = {},
+  fault,
+  codes = {},
+}: {
+  typed?: Partial<Record<Name, string>> | undefined;
+  stored?: Partial<Record<Name, unknown>>;
+  fault?: Problem | undefined;
+  codes?: Record<string, Name>;
+}): (name: Name) => { name: Name; value: string; error: string | undefined } {
+  const { words } = useUi();
+  return (name) => {
+    const own = fault && codes[fault.code] === name ? words.problems.refusals[fault.code] : undefined;
+    return { name, value: typed?.[name] ?? String(stored[name] ?? ''), error: own ?? errorOf(fault, name, words) };
+  };
 }
 
 /** What was refused, in words, with what the service says of it where the words are not enough. */

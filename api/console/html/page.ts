@@ -1,9 +1,10 @@
-import type { TSchema } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import { readAsCaller } from '../../../db/client/request.js';
 import type { Tx } from '../../../db/client/database.js';
 import type { Statement } from '../../../db/client/one-trip.js';
 import { authorizeUser, byConsole, signedIn } from '../../http/access.js';
 import type { Access, Actor } from '../../http/access.js';
+import { problem } from '../../http/errors.js';
 import type { Problem } from '../../http/errors.js';
 import { Reply } from '../../http/reply.js';
 import type { Credential, RequestContext } from '../../http/request-context.js';
@@ -63,7 +64,7 @@ export interface PageDefinition<P extends string, Q extends TSchema, K extends K
 > {
   query?: Q;
   /** As of `route`. */
-  prefetch?: (input: { params: PathParams<P> }) => readonly Statement[] | undefined;
+  prefetch?: (input: { params: PathParams<P>; query: Static<Q> }) => readonly Statement[] | undefined;
   /** A part that the page itself asks for again and again: it does not make the login last. */
   background?: boolean;
   view: (input: PageInput<P, Q, K, W>) => View | Reply | Promise<View | Reply>;
@@ -71,6 +72,8 @@ export interface PageDefinition<P extends string, Q extends TSchema, K extends K
 export interface FormDefinition<P extends string, K extends Kind, W extends Opens> extends Common<P, K, W> {
   /** What its fields must be, as texts. */
   fields?: TSchema;
+  /** Of a `change`: whether it is only to show what would change. */
+  tries?: (form: URLSearchParams) => boolean;
   /** It has a file, as `raw`. */
   upload?: boolean;
   submit: (input: FormInput<P, K, W>) => View | Reply | Promise<View | Reply>;
@@ -106,6 +109,7 @@ export function consoleForm<P extends string, K extends Kind, W extends Opens = 
   submit,
   again,
   fields,
+  tries,
   upload: takesFile,
   ...definition
 }: FormDefinition<P, K, W>): Route {
@@ -116,12 +120,13 @@ export function consoleForm<P extends string, K extends Kind, W extends Opens = 
     hidden: true,
     access: admitted(access, false),
     idempotencyKey: false,
+    ...(tries && { isTrial: ({ raw }) => tries(formOf(raw)) }),
     body: takesFile ? upload() : rawBody('application/x-www-form-urlencoded'),
     responses: { 200: undefined },
     onFault: async (fault) => (await drawAgain(fault, again)) ?? onPageFault(fault, false),
     handle: async (input) => {
       const { services, headers, credential, raw, parts } = input as Loose;
-      const form = takesFile ? new URLSearchParams(parts) : new URLSearchParams(raw.toString('utf8'));
+      const form = takesFile ? new URLSearchParams(parts) : formOf(raw);
       const { settings } = services;
       // A form that needs no login may stand on a page of one.
       const boundTo = credential ? [credential.sid] : [cookieOf(headers, VISIT_COOKIE), loginIdOf(headers, settings)];
@@ -131,6 +136,17 @@ export function consoleForm<P extends string, K extends Kind, W extends Opens = 
       return answer(input, tools.ui, await submit(Object.assign(input, { form }, tools)));
     },
   });
+}
+
+/** No form of the console has so many fields; each costs time to be read. */
+const MOST_FIELDS = 1_000;
+
+/** What a form was filled in with. @throws 413 */
+function formOf(raw: Buffer): URLSearchParams {
+  let fields = 1;
+  for (let at = raw.indexOf('&'); at >= 0; at = raw.indexOf('&', at + 1)) fields += 1;
+  if (fields > MOST_FIELDS) throw problem('TOO_LARGE', { detail: `The form has more than ${MOST_FIELDS} fields.` });
+  return new URLSearchParams(raw.toString('utf8'));
 }
 
 /** Of any handler's input, what is the same for all. */
@@ -197,12 +213,10 @@ async function drawAgain<P extends string>(
   { fault, state, headers, services }: Fault,
   again: FormDefinition<P, Kind, Opens>['again'],
 ): Promise<Reply | undefined> {
-  if (!again || !state.handled || fault.status === 500) return undefined;
+  if (!again || !state.handled || fault.status === 500 || fault.status === 413) return undefined;
   const actor = state.actor as Actor | undefined;
   const credential = state.principal?.kind === 'user' ? state.principal.credential : undefined;
-  const form = state.upload
-    ? new URLSearchParams(state.upload.parts)
-    : new URLSearchParams(state.raw?.toString('utf8'));
+  const form = state.upload ? new URLSearchParams(state.upload.parts) : formOf(state.raw ?? Buffer.alloc(0));
   const tools = toolsOf({ services, headers, actor, credential }, formAt(form, state.route ?? ''));
   try {
     const params = (state.params ?? {}) as PathParams<P>;

@@ -8,18 +8,24 @@ export interface Refusal {
   detail?: string;
 }
 
-/** A refusal in the reader's words: by its code, else by its status, else its code is the words. */
-export function refusalOf({ problems }: Words, { code, status, message, options }: Problem): Refusal {
+/**
+ * A refusal in the reader's words: by its code, else by its status, else its code is the words.
+ * @param named what a field is called where it is refused
+ */
+export function refusalOf(
+  { problems }: Words,
+  { code, status, message, options }: Problem,
+  named = (path: string) => fieldName(problems, path),
+): Refusal {
   const byCode = problems.byCode[code];
   if (byCode) return byCode;
   const byStatus = problems.byStatus[status];
-  const what = problems.refusals[code];
-  const entries = options.errors?.map((entry) => entryText(problems.rules, entry)) ?? [];
+  const entries = options.errors?.slice(0, MAX_FAULTS).map((entry) => entryText(problems, entry, named)) ?? [];
+  const what = entries.length > 0 && EACH_ENTRY.includes(code) ? undefined : problems.refusals[code];
   if (what || entries.length > 0)
     return {
       title: byStatus?.title ?? problems.title,
-      what: [what, ...entries.slice(0, MOST)].filter(Boolean).join(' '),
-      ...(what === undefined && { detail: message }),
+      what: [what, ...entries].filter(Boolean).join(' '),
     };
   // That somebody was faster is said only where it is so.
   if (byStatus && status !== 409) return byStatus;
@@ -27,14 +33,51 @@ export function refusalOf({ problems }: Words, { code, status, message, options 
 }
 
 /** So many rules are told in one sentence after the other. */
-const MOST = 5;
+const MAX_FAULTS = 5;
+/** What these say is said by each of their entries. */
+const EACH_ENTRY = ['VALIDATION_FAILED', 'RULE_VIOLATED'];
 
-/** The fault of one field, in words. */
-export const entryText = (rules: Words['problems']['rules'], { path, code, message }: FaultEntry): string => {
+/** A refusal as one text, for a place that has room for no more. */
+export function refusalText(words: Words, fault: Problem, named?: (path: string) => string): string {
+  const { what, detail } = refusalOf(words, fault, named);
+  return detail ? `${what} ${detail}` : what;
+}
+
+/** The fault of one field, in words, with the field's name. */
+export function entryText(
+  problems: Words['problems'],
+  entry: FaultEntry,
+  named = (path: string) => fieldName(problems, path),
+): string {
+  const text = ruleText(problems, entry);
+  if (text === undefined) return sentence(entry.message);
+  return entry.path ? `${named(entry.path)}: ${text}` : text;
+}
+
+/** What a field is called, by its name in the service. */
+export function fieldName({ fields }: Words['problems'], path: string): string {
+  const name = path.replace(/^(body|query)\./, '');
+  return fields[name] ?? inWords(name);
+}
+
+/** What a field has broken, in the words of its rule; undefined: the rule has none. */
+export function ruleText({ rules, kinds }: Words['problems'], { path, code, message }: FaultEntry): string | undefined {
+  const own = path && message.startsWith(`${path} `) ? message.slice(path.length + 1) : message;
+  const parts: Record<string, string | undefined> = {
+    n: /-?\d[\d.,]*(?=\D*$)/.exec(own)?.[0],
+    kind: kinds[/^(?:is not a valid|must be) (\S+)$/.exec(own)?.[1] ?? ''] ?? kinds.other,
+    values: /^must be one of (.*)$/s.exec(own)?.[1],
+    message: own.replace(/\.$/, ''),
+  };
   const words = rules[code];
-  if (!words) return /[.!?]$/.test(message) ? message : `${message}.`;
-  return path ? `${inWords(path.replace(/^(body|query)\./, ''))}: ${words}` : words;
-};
+  if (words === undefined) return undefined;
+  const named = [...words.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
+  // Where the service does not say a part, its own sentence is all there is.
+  if (named.some((name) => !parts[name])) return sentence(own);
+  return sentence(words.replaceAll(/\{(\w+)\}/g, (_, name: string) => parts[name]!));
+}
+
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 /** What a program calls something, as a person would write it: NOT_PENDING, `study_ids.0`. */
 export const inWords = (name: string): string => {

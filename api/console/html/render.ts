@@ -1,6 +1,6 @@
 import { h } from 'preact';
 import type { ComponentChildren } from 'preact';
-import { renderToString } from 'preact-render-to-string';
+import { renderPage, renderPart } from '../../../activities/html/render.js';
 import type { Settings } from '../../../settings.js';
 import { reply } from '../../http/reply.js';
 import type { Reply } from '../../http/reply.js';
@@ -35,10 +35,11 @@ export function renderView(
   ui: Ui,
   { title, content, status = 200, headers, fragment }: View,
 ): Reply {
-  const inside = fragment ? content : h(Document, { title }, content);
-  const html = renderToString(h(UiProvider, { value: ui }, inside));
+  const html = fragment
+    ? renderPart(h(UiProvider, { value: ui }, content))
+    : renderPage(h(UiProvider, { value: ui }, h(Document, { title }, content)));
   const cookie = ui.newVisit && consoleCookie(settings, VISIT_COOKIE, ui.newVisit);
-  return reply(status, fragment ? html : `<!doctype html>${html}`, {
+  return reply(status, html, {
     ...HEADERS,
     ...headers,
     ...(cookie && { 'Set-Cookie': [cookie, ...[headers?.['Set-Cookie'] ?? []].flat()] }),

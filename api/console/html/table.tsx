@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact';
 
+export { Facts } from '../../../activities/html/facts.js';
+
 export interface Column<Row> {
   title: string;
   cell: (row: Row) => ComponentChildren;
@@ -56,19 +58,5 @@ export function Table<Row>({
         ))}
       </tbody>
     </table>
-  );
-}
-
-/** Terms with what they are, as on the head of a record. */
-export function Facts({ of }: { of: readonly (readonly [string, ComponentChildren])[] }) {
-  return (
-    <dl class="facts">
-      {of.map(([term, what]) => (
-        <div key={term}>
-          <dt>{term}</dt>
-          <dd>{what}</dd>
-        </div>
-      ))}
-    </dl>
   );
 }

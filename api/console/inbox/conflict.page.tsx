@@ -17,7 +17,7 @@ export interface ConflictView {
   participant_code: string;
 }
 const KEEPS = ['server', 'local', 'both'] as const;
-const MOST = 60;
+const MAX_ROWS = 60;
 
 /** Both sides of a conflict, and which of them counts. */
 export function ConflictPage({ view, answer = {} }: { view: ConflictView; answer?: ConflictAnswer }) {
@@ -81,7 +81,7 @@ function Sides({ conflict: { local_content, server_content } }: { conflict: Conf
   const lines: Line[] = [...new Set([...local.keys(), ...server.keys()])]
     .map((field) => ({ field, local: local.get(field), server: server.get(field) }))
     .filter((line) => line.local !== undefined || line.server !== undefined)
-    .slice(0, MOST);
+    .slice(0, MAX_ROWS);
   const side = (value: string | undefined) => (value === undefined ? <em>{resolve.nothing}</em> : <bdi>{value}</bdi>);
   return (
     <Table

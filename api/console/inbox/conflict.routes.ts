@@ -9,6 +9,7 @@ import type { Problem } from '../../http/errors.js';
 import { getParticipantOrThrow } from '../../participants/participants.service.js';
 import { errorOf } from '../html/form.js';
 import { consoleForm, consolePage } from '../html/page.js';
+import { refusalText } from '../html/refusal.js';
 import { redirect } from '../html/render.js';
 import type { Ui } from '../html/ui.js';
 import { ConflictPage } from './conflict.page.js';
@@ -31,13 +32,14 @@ async function load(tx: Tx, id: string): Promise<ConflictView> {
 }
 
 /** What the page says of a resolution that was refused. */
-function answerOf({ words: { inbox } }: Ui, form: URLSearchParams, fault: Problem): ConflictAnswer {
+function answerOf({ words }: Ui, form: URLSearchParams, fault: Problem): ConflictAnswer {
+  const { inbox } = words;
   const given = { keep: form.get('keep') ?? '', reason: form.get('reason') ?? '' };
   if (fault.code === 'CONFLICT_RESOLVED') return { ...given, refused: inbox.done.already };
-  const [keepError, reasonError] = [errorOf(fault, 'keep'), errorOf(fault, 'reason')];
+  const [keepError, reasonError] = [errorOf(fault, 'keep', words), errorOf(fault, 'reason', words)];
   if (reasonError) return { ...given, reasonError: inbox.resolve.reasonNeeded };
-  if (keepError) return { ...given, keepError: SIDES.includes(given.keep) ? fault.message : inbox.resolve.keepNeeded };
-  return { ...given, refused: fault.message };
+  if (keepError) return { ...given, keepError: SIDES.includes(given.keep) ? keepError : inbox.resolve.keepNeeded };
+  return { ...given, refused: refusalText(words, fault) };
 }
 
 export const conflictRoutes = [

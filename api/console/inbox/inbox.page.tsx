@@ -165,8 +165,8 @@ function headline({ words: { inbox }, language }: Ui, row: InboxRow): string {
 }
 
 /** Longer reasons are cut here; the capture page has them whole. */
-const MOST_CHARACTERS = 180;
-const cut = (text: string): string => (text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text);
+const MAX_CHARACTERS = 180;
+const cut = (text: string): string => (text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text);
 const REFUSED = /^The capture system refused(?: \(\d+\))?: /;
 
 /** Why it waits, where that is known. */

@@ -6,7 +6,9 @@ import { reviewVisit, targetNow } from '../../scheduling/visit-review.service.js
 import { getVisitOrThrow } from '../../scheduling/visits.service.js';
 import { unchangedSince } from '../html/form-version.js';
 import { consoleForm, consolePage } from '../html/page.js';
+import { refusalText } from '../html/refusal.js';
 import { redirect } from '../html/render.js';
+import type { Ui } from '../html/ui.js';
 import { inboxAccess } from './inbox.service.js';
 import { ReviewPage } from './review.page.js';
 import type { ReviewAnswer, ReviewView } from './review.page.js';
@@ -18,11 +20,11 @@ async function load(tx: Tx, id: string): Promise<ReviewView> {
   return { visit, planned: visit.needs_review ? await targetNow(tx, visit) : null };
 }
 
-function answerOf(form: URLSearchParams, fault: Problem): ReviewAnswer {
+function answerOf({ words }: Ui, form: URLSearchParams, fault: Problem): ReviewAnswer {
   const given = { keep: form.get('keep') ?? '', resolution: form.get('resolution') ?? '' };
   if (fault.code === 'STALE') return { ...given, said: 'stale' };
   if (fault.code === 'NOTHING_TO_REVIEW') return { ...given, said: 'already' };
-  return { ...given, refused: fault.message };
+  return { ...given, refused: refusalText(words, fault) };
 }
 
 export const reviewRoutes = [
@@ -54,7 +56,10 @@ export const reviewRoutes = [
     },
     again: async ({ read, params, form, fault, ui }) => ({
       title: ui.words.inbox.reviewing.title,
-      content: h(ReviewPage, { view: await read((tx) => load(tx, params.visit_id)), answer: answerOf(form, fault) }),
+      content: h(ReviewPage, {
+        view: await read((tx) => load(tx, params.visit_id)),
+        answer: answerOf(ui, form, fault),
+      }),
     }),
   }),
 ];

@@ -1,5 +1,6 @@
 import { Field, Form, Notice, errorOf } from '../html/form.js';
 import type { FieldProps } from '../html/form.js';
+import { refusalText } from '../html/refusal.js';
 import { useUi } from '../html/ui.js';
 import type { Problem } from '../../http/errors.js';
 
@@ -39,7 +40,7 @@ export function EnrollPage({
   const error = (name: string): string | undefined => {
     if (fault && FIELD_OF[fault.code] === name) return participants.faults[fault.code];
     const code = fault?.options.errors?.find(({ path }) => path === name || path === `body.${name}`)?.code;
-    return (code && participants.faults[code]) ?? errorOf(fault, name);
+    return (code && participants.faults[code]) ?? errorOf(fault, name, words);
   };
   const anyField = ['participant_code', 'site_code', ...MORE].some((name) => error(name) !== undefined);
   const typeOf = (name: string) => (name === 'email' ? 'email' : name === 'date_of_birth' ? 'date' : 'text');
@@ -64,7 +65,7 @@ export function EnrollPage({
       <h1>{participants.enrollTitle(study.study_code)}</h1>
       {fault && (
         <Notice kind="alert" title={participants.refused}>
-          {anyField ? undefined : fault.message}
+          {anyField ? undefined : refusalText(words, fault)}
         </Notice>
       )}
       <Form action={`/console/studies/${study.id}/enroll`} class="card">

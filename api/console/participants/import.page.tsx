@@ -3,6 +3,8 @@ import type { FailedRow, ImportOverview } from '../../imports/files/result.js';
 import { Instant } from '../html/date.js';
 import { Form, Notice } from '../html/form.js';
 import { Facts, Table } from '../html/table.js';
+import { ruleText } from '../html/refusal.js';
+import { Said } from '../html/said.js';
 import { useUi } from '../html/ui.js';
 import type { ImportView } from './import.service.js';
 
@@ -105,7 +107,17 @@ function Preview({ preview }: { preview: NonNullable<ImportForm['preview']> }) {
     <>
       <h2>{participants.previewTitle}</h2>
       <input type="hidden" name="sha256" value={preview.sha256} />
-      {warnings.length > 0 && <Notice>{warnings.map(({ message }) => message).join('; ')}</Notice>}
+      {warnings.length > 0 && (
+        <Notice>
+          <ul class="plain">
+            {warnings.map(({ message }) => (
+              <li key={message}>
+                <Said text={message} />
+              </li>
+            ))}
+          </ul>
+        </Notice>
+      )}
       <Counts of={{ ...preview }} />
       {sites.length > 0 && <p>{participants.newSites(sites.join(', '))}</p>}
       {errors.length > 0 && (
@@ -115,8 +127,11 @@ function Preview({ preview }: { preview: NonNullable<ImportForm['preview']> }) {
           rowKey={({ row }) => String(row)}
           columns={[
             { title: participants.row, head: true, numeric: true, cell: ({ row }) => <>{row}</> },
-            { title: participants.field, cell: ({ field }) => <>{field ?? '–'}</> },
-            { title: participants.fault, cell: ({ message }) => <span dir="auto">{message}</span> },
+            { title: participants.field, cell: ({ field }) => <>{field ? <code>{field}</code> : '–'}</> },
+            {
+              title: participants.fault,
+              cell: (fault) => <span dir="auto">{ruleText(words.problems, fault) ?? fault.message}</span>,
+            },
           ]}
         />
       )}

@@ -10,7 +10,9 @@ import { templateFile } from '../../imports/files/template.js';
 import { sha256Of } from '../../imports/participant-import.service.js';
 import type { SentFile } from '../../imports/participant-import.service.js';
 import { consoleForm, consolePage } from '../html/page.js';
+import { refusalText } from '../html/refusal.js';
 import { redirect } from '../html/render.js';
+import type { Ui } from '../html/ui.js';
 import { ImportPage, ImportProgressPage, ProgressPart } from './import.page.js';
 import type { ImportForm } from './import.page.js';
 import { failedRows, loadImport, loadProgress, previewImport, startImport } from './import.service.js';
@@ -35,13 +37,21 @@ const formOf = (form: URLSearchParams): ImportForm => ({
   makesSites: chosenIn(form).create_missing_sites,
 });
 
+/** A column of a file has the name that it has there. */
+const asWritten = (path: string) => path;
+
 /** The preview of a file, or why there is none. */
-async function previewOf(by: Importing, file: SentFile, form: URLSearchParams): Promise<Partial<ImportForm>> {
+async function previewOf(
+  by: Importing,
+  file: SentFile,
+  form: URLSearchParams,
+  { words }: Ui,
+): Promise<Partial<ImportForm>> {
   try {
     return { preview: { ...(await previewImport(by, file, chosenIn(form))), sha256: sha256Of(file.bytes) } };
   } catch (fault) {
     if (!(fault instanceof Problem) || fault.status >= 500) throw fault;
-    return { fault: fault.message };
+    return { fault: refusalText(words, fault, asWritten) };
   }
 }
 
@@ -86,14 +96,14 @@ export const importPages = [
         }
         return redirect(`/console/studies/${by.studyId}/imports/${importId}`);
       }
-      const shown = { ...formOf(form), ...(await previewOf(by, file, form)) };
+      const shown = { ...formOf(form), ...(await previewOf(by, file, form, ui)) };
       const view = await read((tx) => loadImport(tx, by.studyId));
       const said = isOther ? { ...shown, fault: ui.words.participants.fileOther } : shown;
       return { title: ui.words.participants.import, content: h(ImportPage, { view, form: said }) };
     },
     again: async ({ read, params, form, fault, ui }) => {
       const view = await read((tx) => loadImport(tx, params.study_id.toLowerCase()));
-      const said = { ...formOf(form), fault: fault.options.errors?.[0]?.message ?? fault.message };
+      const said = { ...formOf(form), fault: refusalText(ui.words, fault, asWritten) };
       return { title: ui.words.participants.import, content: h(ImportPage, { view, form: said }) };
     },
   }),

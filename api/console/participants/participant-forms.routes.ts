@@ -24,8 +24,10 @@ import type { Dependencies } from '../../dependencies.js';
 import { createConsent } from '../../participants/consents.service.js';
 import { saveEligibility } from '../../participants/eligibility.service.js';
 import { getParticipantOrThrow } from '../../participants/participants.service.js';
+import { errorOf } from '../html/form.js';
 import { consoleForm } from '../html/page.js';
 import type { AgainInput, PageTools } from '../html/page.js';
+import { refusalText } from '../html/refusal.js';
 import { redirect } from '../html/render.js';
 import type { Ui } from '../html/ui.js';
 import { DateTab } from './date-tab.js';
@@ -80,11 +82,10 @@ const typed = (form: URLSearchParams): Record<string, string> =>
   );
 
 /** A refusal in the reader's words. */
-function refusalOf({ words }: Ui, fault: Problem): string {
+function saidOf({ words }: Ui, fault: Problem): string {
   const { codes } = words.participant.anchor;
-  const broken = (fault.options.errors ?? []).map(({ code, message }) => codes[code] ?? message);
   const away = fault.status >= 500 ? words.problems.byStatus[fault.status]?.what : undefined;
-  return codes[fault.code] ?? away ?? (broken.length > 0 ? broken.join(' ') : undefined) ?? fault.message;
+  return codes[fault.code] ?? away ?? refusalText(words, fault);
 }
 
 const done = (id: string, what: string) => redirect(`${personPath(id)}?tab=date&done=${what}`);
@@ -110,9 +111,9 @@ const drawAgain = async (input: AgainInput<typeof path>) => {
     const preview = await previewed({ ...input, params }, values.date!, values.regenerate === '1');
     return dateTabAgain(input, { ...shown, preview, stale: true }, fault.status);
   }
-  const at = (name: string) => fault.options.errors?.find(({ path: where }) => where === name)?.message;
-  if (at('date')) return dateTabAgain(input, { ...shown, dateError: at('date') }, fault.status);
-  return dateTabAgain(input, { ...shown, refused: refusalOf(ui, fault) }, fault.status);
+  const dateError = errorOf(fault, 'date', ui.words);
+  if (dateError) return dateTabAgain(input, { ...shown, dateError }, fault.status);
+  return dateTabAgain(input, { ...shown, refused: saidOf(ui, fault) }, fault.status);
 };
 
 const Fields = Type.Object({
@@ -235,7 +236,7 @@ const factsTabAgain = (
   read(async (tx, actor) => {
     const person = await loadPerson(tx, actor, params.participant_id.toLowerCase());
     const dateError = fault.options.errors?.find(({ path: at }) => at === 'signed_on')?.message;
-    const refused = fault.code === 'STALE' ? ui.words.participant.facts.stale : refusalOf(ui, fault);
+    const refused = fault.code === 'STALE' ? ui.words.participant.facts.stale : saidOf(ui, fault);
     const shown: FactsForm = {
       of,
       values: Object.fromEntries(form),

@@ -10,7 +10,7 @@ import { remindersOfParticipant } from '../../../db/notifications/reminders.quer
 import type { Consent, Eligibility } from '../../../db/models/records.js';
 import { listConsents } from '../../../db/participants/consents.queries.js';
 import { eligibilityOf } from '../../../db/participants/eligibility.queries.js';
-import { unscheduledVisits, versionVisits, versionsInFull } from '../../../db/scheduling/schedule-versions.queries.js';
+import { plannedAndOther, versionsInFull, visitsOfBoth } from '../../../db/scheduling/schedule-versions.queries.js';
 import type { VersionInFull } from '../../../db/scheduling/schedule-versions.queries.js';
 import { explain } from '../../../workflows/domain/notifications/explain.js';
 import type { Explanation } from '../../../workflows/domain/notifications/explain.js';
@@ -44,16 +44,10 @@ export async function loadSchedule(
       return found;
     };
     const [from, to] = [numbered(compared.from), numbered(compared.to)];
-    const visits = movedBetween(await versionVisits(tx, from), await versionVisits(tx, to));
+    const visits = movedBetween(...(await visitsOfBoth(tx, from, to)));
     return { versions, current, visits: [], difference: { from, to, visits } };
   }
-  const planned = current ? await versionVisits(tx, current) : [];
-  const unplanned = await unscheduledVisits(
-    tx,
-    participantId,
-    planned.map(({ id }) => id as string),
-  );
-  return { versions, current, visits: [...planned, ...unplanned] };
+  return { versions, current, visits: await plannedAndOther(tx, participantId, current) };
 }
 
 export interface FactsView {

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { h } from 'preact';
 import type { ComponentChildren } from 'preact';
 import type { Tx } from '../../../db/client/database.js';
+import { subjectStatement } from '../../../db/timeline/timeline.queries.js';
+import type { TimelineSubject } from '../../../db/timeline/timeline.queries.js';
 import { participantAnchorId } from '../../../workflows/contract.js';
 import { timeline } from '../../timeline/timeline.service.js';
 import { workflowAddress } from '../../timeline/links.js';
@@ -16,7 +18,7 @@ import { DateTab } from './date-tab.js';
 import { FactsTab } from './facts-tab.js';
 import { ParticipantPage, personPath, tabs, zoneOf } from './participant.page.js';
 import type { Tab } from './participant.page.js';
-import { loadDate, loadPerson } from './participant.service.js';
+import { loadDate, personOf, personStatements } from './participant.service.js';
 import type { Person } from './participant.service.js';
 import {
   TAB_PAGE,
@@ -42,6 +44,8 @@ type Query = Type.Static<typeof Asked>;
 
 interface TabRequest {
   tx: Tx;
+  /** Whose timeline it is. */
+  subject: TimelineSubject;
   actor: Actor;
   person: Person;
   query: Query;
@@ -50,12 +54,9 @@ interface TabRequest {
 
 /** Each tab is read by itself: a page asks for one. */
 const contents: Record<Tab, (request: TabRequest) => Promise<ComponentChildren>> = {
-  timeline: async ({ tx, services, ...of }) => {
-    const { items, total } = await timeline(tx, services, of.person.record.id, {
-      skip: of.query.skip ?? 0,
-      limit: TAB_PAGE,
-      newestFirst: true,
-    });
+  timeline: async ({ tx, services, subject, ...of }) => {
+    const asked = { skip: of.query.skip ?? 0, limit: TAB_PAGE, newestFirst: true };
+    const { items, total } = await timeline(tx, services, of.person.record.id, asked, subject);
     return h(TimelineTab, { items, total, ...placeOf(of) });
   },
   schedule: async ({ tx, person, query }) =>
@@ -111,10 +112,12 @@ export const participantPages = [
     access: inStudy(),
     transaction: 'read',
     query: Asked,
-    view: async ({ tx, actor, params, query, services }) => {
+    prefetch: ({ params: { participant_id: id } }) => [...personStatements(id), subjectStatement(id)],
+    view: async ({ tx, actor, query, services, prefetched }) => {
       const tab = query.tab ?? 'timeline';
-      const person = await loadPerson(tx, actor, params.participant_id.toLowerCase());
-      const content = await contents[tab]({ tx, actor, person, query, services });
+      const person = personOf(actor, prefetched);
+      const subject = prefetched[2]![0] as TimelineSubject;
+      const content = await contents[tab]({ tx, subject, actor, person, query, services });
       return personView(person, tab, content, services);
     },
   }),

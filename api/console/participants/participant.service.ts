@@ -2,8 +2,11 @@ import { namedHistory } from '../../../db/anchor/history.queries.js';
 import type { NamedHistoryEntry } from '../../../db/anchor/history.queries.js';
 import { readDecision } from '../../../db/anchor/decisions.queries.js';
 import type { Tx } from '../../../db/client/database.js';
-import { readFacts } from '../../../db/participants/facts.queries.js';
+import { queryAll } from '../../../db/client/query.js';
+import type { Statement } from '../../../db/client/one-trip.js';
+import { factsStatement } from '../../../db/participants/facts.queries.js';
 import type { FactRow } from '../../../db/participants/facts.queries.js';
+import { participantStatement } from '../../../db/participants/participants.queries.js';
 import type { ParticipantRecord } from '../../../db/participants/participants.queries.js';
 import { factsOf, policyOf } from '../../../workflows/domain/anchor/facts.js';
 import type { Policy } from '../../../workflows/domain/anchor/policy-schema.js';
@@ -12,7 +15,6 @@ import type { Awaited } from '../../../workflows/domain/anchor/waiting.js';
 import type { Facts, Trace } from '../../../workflows/domain/util/types.js';
 import type { Actor } from '../../http/access.js';
 import { problem } from '../../http/errors.js';
-import { getParticipantOrThrow } from '../../participants/participants.service.js';
 
 /** What a participant's anchor waits for, and since when. */
 export interface Waiting extends Awaited {
@@ -45,11 +47,17 @@ export function waitingOf(row: FactRow): { policy: Policy; facts: Facts; waiting
   return { policy, facts, waiting };
 }
 
+/** What the page of a participant begins with. */
+export const personStatements = (id: string): [Statement, Statement] => [participantStatement(id), factsStatement(id)];
+
 /** @throws 404 */
-export async function loadPerson(tx: Tx, actor: Actor, id: string): Promise<Person> {
-  const record = await getParticipantOrThrow(tx, id);
-  const [row] = await readFacts(tx, [record.id]);
-  if (!row) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+export const loadPerson = async (tx: Tx, actor: Actor, id: string): Promise<Person> =>
+  personOf(actor, await queryAll(tx, personStatements(id)));
+
+/** @param found the rows of `personStatements` @throws 404 */
+export function personOf(actor: Actor, found: readonly unknown[][]): Person {
+  const [[record], [row]] = found as [ParticipantRecord[], FactRow[]];
+  if (!record || !row) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   const { policy, facts, waiting } = waitingOf(row);
   const takesPart = record.status === 'enrolled';
   const within = (roles: readonly string[]) => takesPart && roles.includes(actor.role);
@@ -72,11 +80,11 @@ export interface DateView {
   now: Why | undefined;
 }
 /** A participant's history is read up to here. */
-const MOST_ENTRIES = 100;
+const MAX_ENTRIES = 100;
 
 /** The history of the enrollment date, and the decision behind one of its entries. @throws 404 no such entry */
 export async function loadDate(tx: Tx, person: Person, entryId: string | undefined): Promise<DateView> {
-  const history = await namedHistory(tx, person.record.id, MOST_ENTRIES);
+  const history = await namedHistory(tx, person.record.id, MAX_ENTRIES);
   const entry = entryId ? history.find(({ id }) => id === entryId) : history.find(({ has_decision }) => has_decision);
   if (entryId && !entry) throw problem('NOT_FOUND', { detail: 'There is no such entry.' });
   const kept = entry && (await readDecision(tx, person.record.id, entry.id));

@@ -1,11 +1,12 @@
 import { h } from 'preact';
+import { queryAll } from '../../../db/client/query.js';
 import { inStudy } from '../../http/access.js';
 import { Type, oneOf, text } from '../../http/common.schemas.js';
 import { problem } from '../../http/errors.js';
 import { consoleForm, consolePage } from '../html/page.js';
 import { redirect } from '../html/render.js';
 import { ParticipantsPage } from './participants.page.js';
-import { loadParticipants } from './participants.service.js';
+import { listStatements, loadParticipants } from './participants.service.js';
 
 const path = '/console/participants';
 const Study = Type.Optional(Type.String({ pattern: '^([0-9a-fA-F-]{36})?$' }));
@@ -23,9 +24,10 @@ export const participantListPages = [
       status: Status,
       skip: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
     }),
-    view: async ({ tx, query, ui }) => ({
+    prefetch: ({ query }) => listStatements(query),
+    view: async ({ tx, query, prefetched, ui }) => ({
       title: ui.words.participants.title,
-      content: h(ParticipantsPage, { list: await loadParticipants(tx, query), narrowed: query }),
+      content: h(ParticipantsPage, { list: await loadParticipants(tx, prefetched), narrowed: query }),
     }),
   }),
   consoleForm({
@@ -45,7 +47,10 @@ export const participantListPages = [
       const narrowed = { email: q, study, status };
       return {
         title: ui.words.participants.title,
-        content: h(ParticipantsPage, { list: await loadParticipants(tx, narrowed), narrowed }),
+        content: h(ParticipantsPage, {
+          list: await loadParticipants(tx, await queryAll(tx, listStatements(narrowed))),
+          narrowed,
+        }),
       };
     },
   }),

@@ -1,8 +1,12 @@
 import type { Tx } from '../../../db/client/database.js';
-import { readFacts } from '../../../db/participants/facts.queries.js';
-import { listParticipants, whatIsNext } from '../../../db/participants/participants.queries.js';
-import type { ParticipantRecord } from '../../../db/participants/participants.queries.js';
+import { queryAll } from '../../../db/client/query.js';
+import type { Statement } from '../../../db/client/one-trip.js';
+import { factsStatement } from '../../../db/participants/facts.queries.js';
+import type { FactRow } from '../../../db/participants/facts.queries.js';
+import { nextStatement, participantsIn, participantsPage } from '../../../db/participants/participants.queries.js';
+import type { NextRow, PageRow, ParticipantRecord } from '../../../db/participants/participants.queries.js';
 import { studiesToChoose } from '../../../db/studies/studies.queries.js';
+import type { StudyToChoose } from '../../../db/studies/studies.queries.js';
 import { waitingOf } from './participant.service.js';
 import type { Waiting } from './participant.service.js';
 
@@ -28,25 +32,38 @@ export interface Listed {
 export interface ParticipantList {
   items: Listed[];
   total: number;
-  studies: Awaited<ReturnType<typeof studiesToChoose>>;
+  studies: StudyToChoose[];
 }
 
-/** A page of participants with what each waits for, its next visit and its last session. */
-export async function loadParticipants(tx: Tx, of: Narrowed): Promise<ParticipantList> {
-  const studies = await studiesToChoose(tx);
-  const { items, total } = await listParticipants(tx, {
-    studyId: of.study || undefined,
-    status: of.status || undefined,
-    code: of.code || undefined,
-    email: of.email || undefined,
-    skip: of.skip ?? 0,
-    limit: LIST_PAGE,
-    sort: 'participant_code',
-  });
+/** What a page of participants begins with: the studies to choose from, and who is on it. */
+export const listStatements = (of: Narrowed): [Statement, Statement] => [
+  studiesToChoose,
+  {
+    ...participantsPage({
+      studyId: of.study || undefined,
+      status: of.status || undefined,
+      code: of.code || undefined,
+      email: of.email || undefined,
+      skip: of.skip ?? 0,
+      limit: LIST_PAGE,
+      sort: 'participant_code',
+    }),
+    customPlan: true,
+  },
+];
+
+/**
+ * A page of participants with what each waits for, its next visit and its last session.
+ * @param found the rows of `listStatements`
+ */
+export async function loadParticipants(tx: Tx, found: readonly unknown[][]): Promise<ParticipantList> {
+  const [studies, listed] = found as [StudyToChoose[], PageRow[]];
+  const { items, total } = participantsIn(listed);
   if (items.length === 0) return { items: [], total, studies };
   const ids = items.map(({ id }) => id);
-  const rows = new Map((await readFacts(tx, ids)).map((row) => [row.participant_id, row]));
-  const next = await whatIsNext(tx, ids);
+  const [facts, ahead] = await queryAll<[FactRow, NextRow]>(tx, [factsStatement(...ids), nextStatement(ids)]);
+  const rows = new Map(facts.map((row) => [row.participant_id, row]));
+  const next = new Map(ahead.map((row) => [row.id, row]));
   return {
     studies,
     total,

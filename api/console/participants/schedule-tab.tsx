@@ -1,6 +1,7 @@
 import { CalendarDate } from '../html/date.js';
 import { dateText } from '../html/dates.js';
 import { EmptyState } from '../html/empty-state.js';
+import { Said } from '../html/said.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import type { VersionInFull } from '../../../db/scheduling/schedule-versions.queries.js';
@@ -165,10 +166,24 @@ function Versions({ versions, zone }: { versions: VersionInFull[]; zone: string 
           },
           {
             title: schedule.warnings,
-            cell: ({ generation_warnings }) => <span dir="auto">{generation_warnings.join('; ') || '–'}</span>,
+            cell: ({ generation_warnings }) => <Warnings of={generation_warnings} />,
           },
         ]}
       />
     </>
+  );
+}
+
+/** What deserves a look in a version, a line each. */
+function Warnings({ of }: { of: readonly string[] }) {
+  if (of.length === 0) return <>–</>;
+  return (
+    <ul class="plain">
+      {of.map((text) => (
+        <li key={text}>
+          <Said text={text} />
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -1,7 +1,9 @@
 import type { TimelineItem } from '../../timeline/timeline.service.js';
 import type { TimelineRow } from '../../../db/timeline/timeline.queries.js';
 import { EmptyState } from '../html/empty-state.js';
+import { Said } from '../html/said.js';
 import { Table } from '../html/table.js';
+import { reasonInWords } from '../../../workflows/domain/notifications/explain.js';
 import { useUi } from '../html/ui.js';
 import { entryTitle } from '../words/timeline.js';
 import { TAB_PAGE } from './participant-tabs.service.js';
@@ -122,7 +124,8 @@ export function SessionsTab({ view, at, skip, zone }: Omit<Listed, 'total'> & { 
                 <ul class="plain">
                   {quality_flags.map(({ code, message }) => (
                     <li key={`${code} ${message}`}>
-                      <mark>{code.replaceAll('_', ' ').toLowerCase()}</mark> <span dir="auto">{message}</span>
+                      <mark>{sessions.flagNames[code] ?? code.replaceAll('_', ' ').toLowerCase()}</mark>{' '}
+                      <Said text={message} />
                     </li>
                   ))}
                 </ul>
@@ -186,13 +189,15 @@ export function MessagesTab({ view, at, skip, zone }: Omit<Listed, 'total'> & { 
             cell: ({ explanation, reason }) =>
               explanation ? (
                 <details>
-                  <summary>{messages.said(explanation.why)}</summary>
+                  <summary>
+                    <Said text={explanation.why} />
+                  </summary>
                   <span class="quiet">
-                    {messages.rule}: {explanation.rule}
+                    {messages.rule}: <Said text={explanation.rule} />
                   </span>
                 </details>
               ) : (
-                <>{reason?.replaceAll('_', ' ') ?? '–'}</>
+                <>{reason ? <Said text={reasonInWords(reason)} /> : '–'}</>
               ),
           },
         ]}

@@ -1,21 +1,11 @@
-import type { ComponentChildren } from 'preact';
-import { Field, Form, Notice } from '../html/form.js';
+import { Field, Notice } from '../html/form.js';
 import { useUi } from '../html/ui.js';
+import { Step } from './step.js';
 
 /** What a login carries on: where it leads, and what was typed into a form whose login had ended. */
 export interface LoginCarries {
   next: string;
   kept?: [string, string][];
-}
-
-/** A small page in the middle: login and password. */
-export function Narrow({ title, children }: { title: string; children?: ComponentChildren }) {
-  return (
-    <section class="narrow card">
-      <h1>{title}</h1>
-      {children}
-    </section>
-  );
 }
 
 export function Carried({ next, kept = [] }: LoginCarries) {
@@ -37,110 +27,122 @@ export function LoginPage({
 }: LoginCarries & { email?: string; wrong?: string; ended?: boolean; said?: string }) {
   const { words } = useUi();
   return (
-    <Narrow title={words.login.title}>
-      {ended && <Notice>{words.login.ended}</Notice>}
-      {said && <Notice kind="good">{said}</Notice>}
-      {kept.length > 0 && <Notice>{words.login.typedKept}</Notice>}
-      {wrong && <Notice kind="alert">{wrong}</Notice>}
-      <Form action="/console/login">
-        <Carried next={next} kept={kept} />
-        <Field
-          name="email"
-          type="email"
-          label={words.login.email}
-          value={email}
-          autocomplete="username"
-          required
-          maxLength={320}
-        />
-        <Field
-          name="password"
-          type="password"
-          label={words.login.password}
-          autocomplete="current-password"
-          required
-          maxLength={1000}
-        />
-        <button class="primary">{words.login.submit}</button>
-      </Form>
-      <p>
-        <a href="/console/forgot">{words.login.forgot}</a>
-      </p>
-    </Narrow>
+    <Step
+      title={words.login.title}
+      wrong={wrong}
+      action="/console/login"
+      submit={words.login.submit}
+      other={['/console/forgot', words.login.forgot]}
+      before={
+        <>
+          {ended && <Notice>{words.login.ended}</Notice>}
+          {said && <Notice kind="good">{said}</Notice>}
+          {kept.length > 0 && <Notice>{words.login.typedKept}</Notice>}
+        </>
+      }
+    >
+      <Carried next={next} kept={kept} />
+      <EmailField value={email} />
+      <Field
+        name="password"
+        type="password"
+        label={words.login.password}
+        autocomplete="current-password"
+        required
+        maxLength={1000}
+      />
+    </Step>
+  );
+}
+
+/** The address by which a user is known. */
+export function EmailField({ value }: { value?: string | undefined }) {
+  const { words } = useUi();
+  return (
+    <Field
+      name="email"
+      type="email"
+      label={words.login.email}
+      value={value}
+      autocomplete="username"
+      required
+      maxLength={320}
+    />
   );
 }
 
 export function CodePage({ wrong, ...carried }: LoginCarries & { wrong?: string }) {
-  const { words } = useUi();
+  const { login } = useUi().words;
   return (
-    <Narrow title={words.login.codeTitle}>
-      {wrong && <Notice kind="alert">{wrong}</Notice>}
-      <Form action="/console/login/code">
-        <Carried {...carried} />
-        <Field
-          name="code"
-          label={words.login.code}
-          hint={words.login.codeHint}
-          autocomplete="one-time-code"
-          required
-          autofocus
-          maxLength={100}
-        />
-        <button class="primary">{words.login.codeSubmit}</button>
-      </Form>
-      <p>
-        <a href="/console/login">{words.login.startOver}</a>
-      </p>
-    </Narrow>
+    <Step
+      title={login.codeTitle}
+      wrong={wrong}
+      action="/console/login/code"
+      submit={login.codeSubmit}
+      other={['/console/login', login.startOver]}
+    >
+      <Carried {...carried} />
+      <Field
+        name="code"
+        label={login.code}
+        hint={login.codeHint}
+        autocomplete="one-time-code"
+        required
+        autofocus
+        maxLength={100}
+      />
+    </Step>
   );
 }
 
+type Made = { secret: string; otpauth_url: string; recovery_codes: string[] };
+
 /** The key of a new second factor, and its first code. Without `made` it was shown before. */
-export function SetupPage({
-  made,
-  wrong,
-  ...carried
-}: LoginCarries & { made?: { secret: string; otpauth_url: string; recovery_codes: string[] }; wrong?: string }) {
-  const { words } = useUi();
+export function SetupPage({ made, wrong, ...carried }: LoginCarries & { made?: Made; wrong?: string }) {
+  const { login } = useUi().words;
   return (
-    <Narrow title={words.login.setupTitle}>
-      {wrong && <Notice kind="alert">{wrong}</Notice>}
-      {made && (
-        <>
-          <p>{words.login.setupWhat}</p>
-          <h2>{words.login.setupKey}</h2>
-          <p>
-            <code id="secret">{made.secret}</code>
-          </p>
-          <p>
-            <a href={made.otpauth_url}>{words.login.setupOpen}</a>
-          </p>
-          <h2>{words.login.setupRecovery}</h2>
-          <p>{words.login.setupRecoveryWhat}</p>
-          <ul class="codes">
-            {made.recovery_codes.map((code) => (
-              <li key={code}>
-                <code>{code}</code>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-      <Form action="/console/login/setup">
-        <Carried {...carried} />
-        <Field
-          name="code"
-          label={words.login.setupCode}
-          autocomplete="one-time-code"
-          inputMode="numeric"
-          required
-          maxLength={6}
-        />
-        <button class="primary">{words.login.codeSubmit}</button>
-      </Form>
+    <Step
+      title={login.setupTitle}
+      wrong={wrong}
+      action="/console/login/setup"
+      submit={login.codeSubmit}
+      other={['/console/login', login.startOver]}
+      before={made && <NewFactor made={made} />}
+    >
+      <Carried {...carried} />
+      <Field
+        name="code"
+        label={login.setupCode}
+        autocomplete="one-time-code"
+        inputMode="numeric"
+        required
+        maxLength={6}
+      />
+    </Step>
+  );
+}
+
+function NewFactor({ made }: { made: Made }) {
+  const { login } = useUi().words;
+  return (
+    <>
+      <p>{login.setupWhat}</p>
+      <h2>{login.setupKey}</h2>
       <p>
-        <a href="/console/login">{words.login.startOver}</a>
+        <code id="secret">{made.secret}</code>
       </p>
-    </Narrow>
+      <p>
+        <a href={made.otpauth_url}>{login.setupOpen}</a>
+      </p>
+      <h2>{login.setupRecovery}</h2>
+      <p>{login.setupRecoveryWhat}</p>
+      <ul class="codes">
+        {made.recovery_codes.map((code) => (
+          <li key={code}>
+            <code>{code}</code>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }

@@ -1,6 +1,6 @@
 import { Typed } from '../html/problem.js';
 import { useUi } from '../html/ui.js';
-import { Narrow } from './login.page.js';
+import { Narrow } from './step.js';
 
 /** After a login that ended while somebody typed: what was typed, to be taken along. */
 export function ResumedPage({ next, kept }: { next: string; kept: [string, string][] }) {

@@ -4,6 +4,7 @@ import type { Problem } from '../../http/errors.js';
 import { LOCALES } from '../html/dates.js';
 import { Field, Form, Notice } from '../html/form.js';
 import { Progress } from '../html/progress.js';
+import { ruleText } from '../html/refusal.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { PolicyInWords } from './policy-in-words.js';
@@ -29,7 +30,8 @@ export function PolicyPage({
   trial?: PolicyTrial;
   fault?: Problem;
 }) {
-  const { studies } = useUi().words;
+  const { words } = useUi();
+  const { studies } = words;
   const at = `/console/studies/${study.id}`;
   const faults = fault?.options.errors ?? [];
   return (
@@ -44,9 +46,14 @@ export function PolicyPage({
       {faults.length > 0 ? (
         <Notice kind="alert" title={`${studies.refused} (${studies.faults(faults.length)})`}>
           <ul class="warnings">
-            {faults.slice(0, 20).map(({ path, message }) => (
-              <li key={`${path} ${message}`} dir="auto">
-                {message}
+            {faults.slice(0, 20).map((entry) => (
+              <li key={`${entry.path} ${entry.message}`} dir="auto">
+                {entry.path && entry.path !== 'policy' && (
+                  <>
+                    <code>{entry.path}</code>{' '}
+                  </>
+                )}
+                {ruleText(words.problems, entry) ?? entry.message}
               </li>
             ))}
           </ul>
@@ -54,8 +61,26 @@ export function PolicyPage({
       ) : (
         <Refusal fault={fault} fields={[]} />
       )}
+      <PolicyEditor view={{ study, policy, figures }} text={text} trial={trial} />
+    </>
+  );
+}
+
+/** The form of a policy, with what another one would do, and both in words. */
+export function PolicyEditor({
+  view: { study, policy, figures },
+  text,
+  trial,
+}: {
+  view: Pick<StudyView, 'study' | 'policy' | 'figures'>;
+  text?: string | undefined;
+  trial?: PolicyTrial | undefined;
+}) {
+  const { studies } = useUi().words;
+  return (
+    <>
       {trial && <Trial trial={trial} />}
-      <Form action={`${at}/policy`} class="policy-editor">
+      <Form action={`/console/studies/${study.id}/policy`} class="policy-editor">
         <input type="hidden" name="policy_version" value={figures.policy_version} />
         <Field
           name="policy"
@@ -85,7 +110,7 @@ export function PolicyPage({
 }
 
 /** How many, in the reader's digits. */
-function useCount(): (n: number) => string {
+export function useCount(): (n: number) => string {
   const { language } = useUi();
   return (n) => n.toLocaleString(LOCALES[language]);
 }

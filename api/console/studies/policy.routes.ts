@@ -1,6 +1,7 @@
 import { h } from 'preact';
 import { acceptPolicy, savePolicy } from '../../studies/policy.service.js';
-import { dryRunWithCodes } from '../../studies/policy-dry-run.service.js';
+import { dryRunWithCodes, enrolledIn } from '../../studies/policy-dry-run.service.js';
+import { LONG_TRIAL, startTrial, trialOf } from '../../studies/policy-trials.service.js';
 import { reanchoring } from '../../studies/reanchorings.js';
 import type { ReanchoringView } from '../../studies/reanchorings.js';
 import type { Dependencies } from '../../dependencies.js';
@@ -12,8 +13,12 @@ import { redirect } from '../html/render.js';
 import type { Ui } from '../html/ui.js';
 import { ChangePage, ChangeProgress, PolicyPage } from './policy.page.js';
 import { loadStudy } from './studies.service.js';
+import { TrialPage, TrialProgress } from './trial.page.js';
 
 const path = '/console/studies/{study_id}/policy';
+const trialPath = `${path}/trials/{trial_id}` as const;
+/** So often a process that does not know a dry run is asked once more: another one may. */
+const MOST_MISSES = 30;
 const change = '/console/studies/{study_id}/changes/{change_id}';
 
 /** The policy that was typed. @throws 422 where it is not JSON */
@@ -56,15 +61,22 @@ export const policyPages = [
     summary: 'Show what another enrollment-date policy would change, or save it',
     access: staff.configure,
     transaction: 'change',
+    tries: (form) => form.get('do') === 'try',
     fields: Type.Object({
       policy: text(500_000, 1),
       policy_version: Type.String({ pattern: '^[0-9]{1,9}$' }),
       do: oneOf('try', 'save'),
     }),
-    submit: async ({ tx, audit, actor, context, params, form, ui }) => {
+    submit: async ({ tx, audit, actor, context, credential, services, params, form, ui }) => {
       const studyId = params.study_id.toLowerCase();
       const policy = acceptPolicy(policyIn(form, ui));
       if (form.get('do') === 'try') {
+        const total = await enrolledIn(tx, studyId);
+        if (total > LONG_TRIAL) {
+          const by = { services, actor, credential, studyId };
+          const id = startTrial(by, { text: form.get('policy')!, policy, total });
+          return redirect(`/console/studies/${studyId}/policy/trials/${id}`);
+        }
         const trial = await dryRunWithCodes(tx, studyId, policy);
         const view = await loadStudy(tx, actor, studyId);
         const content = h(PolicyPage, { view, trial, text: form.get('policy')! });
@@ -82,6 +94,37 @@ export const policyPages = [
       const view = await read((tx, actor) => loadStudy(tx, actor, params.study_id.toLowerCase()));
       const content = h(PolicyPage, { view, fault, text: form.get('policy') ?? '' });
       return { title: ui.words.studies.policyTitle, content };
+    },
+  }),
+  consolePage({
+    path: trialPath,
+    summary: 'Show how far a dry run of a policy is, and what it came to',
+    access: staff.configure,
+    transaction: 'read',
+    view: async ({ tx, actor, params, ui }) => {
+      const studyId = params.study_id.toLowerCase();
+      const view = await loadStudy(tx, actor, studyId);
+      const trial = trialOf({ actor, studyId }, params.trial_id);
+      const content = h(TrialPage, { view, trialId: params.trial_id, trial, missed: 0 });
+      return { title: ui.words.studies.dryRun, content };
+    },
+  }),
+  consolePage({
+    path: `${trialPath}/progress`,
+    summary: 'Show how far a dry run of a policy is, as a part',
+    access: staff.configure,
+    transaction: 'read',
+    background: true,
+    query: Type.Object({ missed: Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_MISSES })) }),
+    view: async ({ tx, actor, params, query, ui }) => {
+      const studyId = params.study_id.toLowerCase();
+      const trial = trialOf({ actor, studyId }, params.trial_id);
+      // What is drawn stands on the page of the dry run.
+      ui.path = `/console/studies/${studyId}/policy/trials/${encodeURIComponent(params.trial_id)}`;
+      const missed = trial ? 0 : (query.missed ?? 0) + 1;
+      const view = await loadStudy(tx, actor, studyId);
+      const content = h(TrialProgress, { view, trialId: params.trial_id, trial, missed, most: MOST_MISSES });
+      return { title: ui.words.studies.dryRun, fragment: true, content };
     },
   }),
   consolePage({

@@ -1,12 +1,23 @@
 import type { StudyRecord } from '../../../db/studies/studies.queries.js';
 import type { Problem } from '../../http/errors.js';
-import { Field, Form, Notice, SelectField, errorOf } from '../html/form.js';
+import { Field, Form, Notice, SelectField, useGiven } from '../html/form.js';
+import { refusalText } from '../html/refusal.js';
 import { versionOf } from '../html/form-version.js';
 import { useUi } from '../html/ui.js';
 
 /** What a refused form says above itself; nothing where each fault stands at its field. */
-export function Refusal({ fault, fields }: { fault: Problem | undefined; fields: readonly string[] }) {
-  const { studies } = useUi().words;
+export function Refusal({
+  fault,
+  fields,
+  codes = [],
+}: {
+  fault: Problem | undefined;
+  fields: readonly string[];
+  /** Conflicts that are told at a field. */
+  codes?: readonly string[];
+}) {
+  const { words } = useUi();
+  const { studies } = words;
   if (!fault) return null;
   if (fault.code === 'STALE')
     return (
@@ -19,7 +30,7 @@ export function Refusal({ fault, fields }: { fault: Problem | undefined; fields:
   );
   return (
     <Notice kind="alert" title={studies.refused}>
-      {fault.options.errors && isAtFields ? undefined : fault.message}
+      {(fault.options.errors && isAtFields) || codes.includes(fault.code) ? undefined : refusalText(words, fault)}
     </Notice>
   );
 }
@@ -45,8 +56,9 @@ export function SettingsPage({
   typed?: Partial<Record<Setting, string>>;
   fault?: Problem;
 }) {
-  const { studies } = useUi().words;
-  const value = (name: Setting): string => typed?.[name] ?? study[name] ?? '';
+  const { words, user } = useUi();
+  const { studies } = words;
+  const given = useGiven<Setting>({ typed, stored: study, fault });
   return (
     <>
       <p class="crumbs">
@@ -59,61 +71,32 @@ export function SettingsPage({
       <section class="card">
         <Form action={`/console/studies/${study.id}/settings`}>
           <input type="hidden" name="version" value={versionOf(study)} />
-          <Field
-            name="study_name"
-            label={studies.name}
-            value={value('study_name')}
-            error={errorOf(fault, 'study_name')}
-            required
-            maxLength={300}
-          />
-          <Field
-            name="description"
-            label={studies.description}
-            value={value('description')}
-            error={errorOf(fault, 'description')}
-            multiline
-            maxLength={10_000}
-          />
+          <Field {...given('study_name')} label={studies.name} required maxLength={300} />
+          <Field {...given('description')} label={studies.description} multiline maxLength={10_000} />
           <SelectField
             name="status"
             label={studies.status}
-            value={value('status')}
+            value={given('status').value}
             options={Object.entries(studies.statuses)}
           />
-          <Field
-            name="start_date"
-            type="date"
-            label={studies.start}
-            value={value('start_date')}
-            error={errorOf(fault, 'start_date')}
-          />
-          <Field
-            name="end_date"
-            type="date"
-            label={studies.end}
-            value={value('end_date')}
-            error={errorOf(fault, 'end_date')}
-          />
-          <Field
-            name="timezone"
-            label={studies.timezone}
-            hint={studies.timezoneHint}
-            value={value('timezone')}
-            error={errorOf(fault, 'timezone')}
-            required
-            maxLength={50}
-          />
+          <Field {...given('start_date')} type="date" label={studies.start} />
+          <Field {...given('end_date')} type="date" label={studies.end} />
+          <Field {...given('timezone')} label={studies.timezone} hint={studies.timezoneHint} required maxLength={50} />
           <SelectField
             name="consent_mode"
             label={studies.consentMode}
-            value={value('consent_mode')}
+            value={given('consent_mode').value}
             options={Object.entries(studies.consentModes)}
           />
           <p class="quiet">{studies.settingsNote}</p>
           <button class="primary">{studies.save}</button>
         </Form>
       </section>
+      {user?.role === 'admin' && (
+        <p class="after-table">
+          <a href={`/console/studies/${study.id}/delete`}>{words.newStudy.remove}</a>
+        </p>
+      )}
     </>
   );
 }
@@ -121,7 +104,7 @@ export function SettingsPage({
 /** A study's design, to be saved under a name. */
 export function SaveTemplatePage({
   study,
-  typed = {},
+  typed,
   fault,
 }: {
   study: StudyRecord;
@@ -129,33 +112,29 @@ export function SaveTemplatePage({
   fault?: Problem;
 }) {
   const { studies } = useUi().words;
-  const taken = fault?.code === 'TEMPLATE_ID_TAKEN';
+  const given = useGiven<'template_id' | 'name'>({
+    typed,
+    stored: { name: study.study_name },
+    fault,
+    codes: { TEMPLATE_ID_TAKEN: 'template_id' },
+  });
   return (
     <>
       <p class="crumbs">
         <a href={`/console/studies/${study.id}`}>{studies.toStudy}</a>
       </p>
       <h1>{studies.saveTemplate}</h1>
-      {!taken && <Refusal fault={fault} fields={['template_id', 'name']} />}
+      <Refusal fault={fault} fields={['template_id', 'name']} codes={['TEMPLATE_ID_TAKEN']} />
       <section class="card">
         <Form action={`/console/studies/${study.id}/template`}>
           <Field
-            name="template_id"
+            {...given('template_id')}
             label={studies.templateId}
             hint={studies.templateIdHint}
-            value={typed.template_id}
-            error={taken ? studies.templateTaken : errorOf(fault, 'template_id')}
             required
             maxLength={100}
           />
-          <Field
-            name="name"
-            label={studies.templateName}
-            value={typed.name ?? study.study_name}
-            error={errorOf(fault, 'name')}
-            required
-            maxLength={300}
-          />
+          <Field {...given('name')} label={studies.templateName} required maxLength={300} />
           <button class="primary">{studies.saveTemplate}</button>
         </Form>
       </section>

@@ -4,6 +4,7 @@ import { CalendarDate } from '../html/date.js';
 import { Notice } from '../html/form.js';
 import { Facts } from '../html/table.js';
 import { useUi } from '../html/ui.js';
+import { StudyTabs } from './edit/study-tabs.js';
 import { PolicyInWords } from './policy-in-words.js';
 import { Batteries, Events, Members, Windows } from './study-lists.js';
 import { mayConfigure } from './studies.service.js';
@@ -26,6 +27,7 @@ export function StudyPage({ view, said }: { view: StudyView; said?: 'created' | 
         <bdi>{study.study_name}</bdi>{' '}
         <span class={`tag ${study.status === 'active' ? 'approved' : ''}`}>{studies.statuses[study.status]}</span>
       </h1>
+      <StudyTabs studyId={study.id} tab="study" />
       {said && <Notice kind="good">{notes[said]}</Notice>}
       {figures.changes.map(({ change_id }) => (
         <Notice key={change_id}>

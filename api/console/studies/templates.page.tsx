@@ -1,24 +1,27 @@
 import type { Problem } from '../../http/errors.js';
 import type { previewTemplate } from '../../templates/templates-apply.service.js';
 import type { StudyTemplate, summaryOf } from '../../templates/templates.service.js';
-import { Field, Form, Notice, errorOf } from '../html/form.js';
+import { Field, Form, useGiven } from '../html/form.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { PolicyInWords } from './policy-in-words.js';
+import { Refusal } from './settings.page.js';
 
 type Summary = ReturnType<typeof summaryOf>;
 export type Preview = ReturnType<typeof previewTemplate>;
 
 /** Templates from which a study is created. */
 export function TemplatesPage({ templates }: { templates: Summary[] }) {
-  const { studies } = useUi().words;
+  const { studies, newStudy } = useUi().words;
   return (
     <>
       <p class="crumbs">
         <a href="/console/studies">{studies.toStudies}</a>
       </p>
       <h1>{studies.create}</h1>
-      <p class="quiet">{studies.templatesWhat}</p>
+      <p class="quiet">
+        {studies.templatesWhat} <a href="/console/studies/create">{newStudy.title}</a>
+      </p>
       <Table<Summary>
         caption={studies.templatesCaption(templates.length)}
         rows={templates}
@@ -52,7 +55,7 @@ export function TemplatesPage({ templates }: { templates: Summary[] }) {
 export function TemplatePage({
   template,
   preview,
-  typed = {},
+  typed,
   fault,
 }: {
   template: StudyTemplate;
@@ -62,8 +65,12 @@ export function TemplatePage({
 }) {
   const { words } = useUi();
   const { studies } = words;
-  const taken = fault?.code === 'STUDY_CODE_TAKEN';
-  const known = taken || errorOf(fault, 'study_code') !== undefined || errorOf(fault, 'study_name') !== undefined;
+  const given = useGiven<'study_code' | 'study_name'>({
+    typed,
+    stored: { study_name: template.name },
+    fault,
+    codes: { STUDY_CODE_TAKEN: 'study_code' },
+  });
   return (
     <>
       <p class="crumbs">
@@ -75,31 +82,12 @@ export function TemplatePage({
       <p class="quiet" dir="auto">
         {template.description}
       </p>
-      {fault && !known && (
-        <Notice kind="alert" title={studies.refused}>
-          {fault.message}
-        </Notice>
-      )}
+      <Refusal fault={fault} fields={['study_code', 'study_name']} codes={['STUDY_CODE_TAKEN']} />
       <section class="card">
         <h2>{studies.newStudy}</h2>
         <Form action={`/console/studies/new/${template.id}`}>
-          <Field
-            name="study_code"
-            label={studies.newCode}
-            hint={studies.newCodeHint}
-            value={typed.study_code}
-            error={taken ? studies.codeTaken : errorOf(fault, 'study_code')}
-            required
-            maxLength={64}
-          />
-          <Field
-            name="study_name"
-            label={studies.newName}
-            value={typed.study_name ?? template.name}
-            error={errorOf(fault, 'study_name')}
-            required
-            maxLength={300}
-          />
+          <Field {...given('study_code')} label={studies.newCode} hint={studies.newCodeHint} required maxLength={64} />
+          <Field {...given('study_name')} label={studies.newName} required maxLength={300} />
           <button class="primary">{studies.newStudy}</button>
         </Form>
       </section>

@@ -2,7 +2,7 @@ import type { VisitWindow } from '../../../db/models/records.js';
 import type { ScheduleDryRun } from '../../studies/policy-dry-run.service.js';
 import type { Problem } from '../../http/errors.js';
 import { LOCALES } from '../html/dates.js';
-import { Field, Form, Notice, SelectField, errorOf } from '../html/form.js';
+import { Field, Form, Notice, SelectField, useGiven } from '../html/form.js';
 import { versionOf } from '../html/form-version.js';
 import { useUi } from '../html/ui.js';
 import { Examples } from './policy.page.js';
@@ -39,10 +39,11 @@ export function WindowPage({
   fault?: Problem;
 }) {
   const { studies } = useUi().words;
+  const stored = window ?? { window_before: 0, window_after: 7, sort_order: 0 };
+  const given = useGiven<keyof TypedWindow>({ typed, stored, fault, codes: { WINDOW_CODE_TAKEN: 'code' } });
   const at = `/console/studies/${study.id}`;
   const action = `${at}/windows/${window?.id ?? 'new'}`;
   const isBaseline = typed ? typed.is_baseline !== undefined : window?.is_baseline === true;
-  const value = (name: keyof TypedWindow): string => typed?.[name] ?? String(window?.[name] ?? '');
   const number = { required: true, inputMode: 'numeric' as const, maxLength: 8 };
   return (
     <>
@@ -50,56 +51,22 @@ export function WindowPage({
         <a href={`${at}#windows`}>{studies.toStudy}</a>
       </p>
       <h1>{window ? studies.changeWindow : studies.addWindow}</h1>
-      <Refusal fault={fault} fields={windowFields} />
+      <Refusal fault={fault} fields={windowFields} codes={['WINDOW_CODE_TAKEN']} />
       {trial && <WouldMove trial={trial} />}
       <section class="card">
         <Form action={action}>
           {window && <input type="hidden" name="version" value={versionOf(window)} />}
-          <Field
-            name="code"
-            label={studies.code}
-            value={value('code')}
-            error={errorOf(fault, 'code') ?? (fault?.code === 'WINDOW_CODE_TAKEN' ? fault.message : undefined)}
-            required
-            maxLength={64}
-          />
-          <Field
-            name="name"
-            label={studies.windowName}
-            value={value('name')}
-            error={errorOf(fault, 'name')}
-            required
-            maxLength={300}
-          />
+          <Field {...given('code')} label={studies.code} required maxLength={64} />
+          <Field {...given('name')} label={studies.windowName} required maxLength={300} />
           <div class="columns">
-            <Field
-              name="target_day"
-              label={studies.day}
-              hint={studies.dayHint}
-              value={value('target_day')}
-              error={errorOf(fault, 'target_day')}
-              required
-              maxLength={8}
-            />
-            <Field
-              name="window_before"
-              label={studies.before}
-              value={value('window_before') || '0'}
-              error={errorOf(fault, 'window_before')}
-              {...number}
-            />
-            <Field
-              name="window_after"
-              label={studies.after}
-              value={value('window_after') || '7'}
-              error={errorOf(fault, 'window_after')}
-              {...number}
-            />
+            <Field {...given('target_day')} label={studies.day} hint={studies.dayHint} required maxLength={8} />
+            <Field {...given('window_before')} label={studies.before} {...number} />
+            <Field {...given('window_after')} label={studies.after} {...number} />
           </div>
           <SelectField
             name="battery_id"
             label={studies.battery}
-            value={value('battery_id')}
+            value={given('battery_id').value}
             options={[
               ['', studies.noBattery],
               ...batteries
@@ -107,17 +74,11 @@ export function WindowPage({
                 .map(({ id, name }) => [String(id), name] as const),
             ]}
           />
-          <Field
-            name="datacapture_event"
-            label={studies.event}
-            value={value('datacapture_event')}
-            error={errorOf(fault, 'datacapture_event')}
-            maxLength={200}
-          />
+          <Field {...given('datacapture_event')} label={studies.event} maxLength={200} />
           <label class="check">
             <input type="checkbox" name="is_baseline" value="1" checked={isBaseline} /> {studies.baseline}
           </label>
-          <input type="hidden" name="sort_order" value={value('sort_order') || '0'} />
+          <input type="hidden" name="sort_order" value={given('sort_order').value} />
           <p class="buttons">
             <button class={trial ? undefined : 'primary'} name="do" value="try">
               {studies.tryWindow}
@@ -174,7 +135,8 @@ export function DeleteWindowPage({
   );
 }
 
-function WouldMove({ trial: { total, schedules, examples } }: { trial: ScheduleDryRun }) {
+/** For how many a change would make another schedule. */
+export function WouldMove({ trial: { total, schedules, examples } }: { trial: ScheduleDryRun }) {
   const { words, language } = useUi();
   const { studies } = words;
   const count = (n: number) => n.toLocaleString(LOCALES[language]);

@@ -83,6 +83,7 @@ export const windowPages = [
     summary: 'Show what a new visit window would move, or add it',
     access: staff.configure,
     transaction: 'change',
+    tries: (form) => form.get('do') !== 'save',
     submit: async ({ tx, audit, actor, context, params, form, ui }) => {
       const studyId = params.study_id.toLowerCase();
       const given = windowIn(form);
@@ -119,6 +120,7 @@ export const windowPages = [
     summary: 'Show what another visit window would move, or save it',
     access: staff.configure,
     transaction: 'change',
+    tries: (form) => form.get('do') !== 'save',
     submit: async ({ tx, audit, actor, context, params, form, ui }) => {
       const studyId = params.study_id.toLowerCase();
       const window = await windowOf(tx, params);

@@ -1,9 +1,13 @@
 import type { ComponentChildren } from 'preact';
+import type { ByHandRow } from '../../../db/notifications/by-hand.queries.js';
 import type { VisitRecord } from '../../../db/scheduling/visits.queries.js';
+import type { ByHand } from '../../../workflows/domain/notifications/by-hand.js';
+import { reasonInWords } from '../../../workflows/domain/notifications/explain.js';
+import { ZonedInstant } from '../participants/parts.js';
 import { CalendarDate, Instant } from '../html/date.js';
-import { instantText } from '../html/dates.js';
 import { Field, Form, Notice } from '../html/form.js';
 import { versionOf } from '../html/form-version.js';
+import { Said } from '../html/said.js';
 import { Facts } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 
@@ -12,8 +16,14 @@ export interface VisitView {
   study_code: string;
   zone: string;
   withdrawn: boolean;
-  /** The last reminder of the visit that was sent, if any. */
-  reminder: { id: string; sent_at: string } | undefined;
+  reminder: {
+    last: ByHandRow['last'];
+    next: ByHandRow['next'];
+    /** What one by hand would come to. */
+    now: ByHand;
+    /** The participant's clock. */
+    zone: string;
+  };
   mayChange: boolean;
 }
 /** What was given for a change that was refused. */
@@ -192,16 +202,20 @@ function Cancel({ view, answer: { given = {}, errors = {} } }: { view: VisitView
 }
 
 function Message({ view }: { view: VisitView }) {
-  const { words, language } = useUi();
+  const { words } = useUi();
   const { message } = words.today.one;
   const { reminder } = view;
   return (
     <Job view={view} title={message.title} action="message">
-      <p>
-        <strong>{message.link}</strong>
-        <br />
-        <span class="quiet">{message.linkHint}</span>
+      <h3>{message.remind}</h3>
+      <WhatIsSent of={reminder} />
+      <p class="buttons">
+        <button name="send" value="reminder" disabled={reminder.now.what !== 'send'}>
+          {message.remindNow}
+        </button>
       </p>
+      <h3>{message.link}</h3>
+      <p class="quiet">{message.linkHint}</p>
       <p class="buttons">
         <button name="send" value="email">
           {message.email}
@@ -210,20 +224,44 @@ function Message({ view }: { view: VisitView }) {
           {message.sms}
         </button>
       </p>
-      <p>
-        <strong>{message.remind}</strong>
-        <br />
-        <span class="quiet">
-          {reminder ? message.remindHint(instantText(language, new Date(reminder.sent_at))) : message.noReminder}
-        </span>
-      </p>
-      {reminder && (
-        <p class="buttons">
-          <button name="send" value="reminder">
-            {message.remind}
-          </button>
-        </p>
-      )}
     </Job>
+  );
+}
+
+/** What a reminder would be sent by now, or why none is; what was sent and what is planned. */
+function WhatIsSent({ of: { now, last, next, zone } }: { of: VisitView['reminder'] }) {
+  const { words } = useUi();
+  const { message } = words.today.one;
+  const by = words.participant.messages.channels;
+  return (
+    <>
+      <p>
+        {now.what === 'send' && message.goes(by[now.channel]!)}
+        {now.what === 'wait' && (
+          <>
+            {message.quiet} <ZonedInstant value={now.until} zone={zone} /> ({zone}).
+          </>
+        )}
+        {now.what === 'not' && (
+          <>
+            {message.not(now.channel ? by[now.channel] : undefined)} <Said text={reasonInWords(now.reason)} />.
+          </>
+        )}
+      </p>
+      <p class="quiet">
+        {last ? (
+          <>
+            {message.lastSent(by[last.channel]!)} <ZonedInstant value={last.sent_at} zone={zone} />.
+          </>
+        ) : (
+          message.noneSent
+        )}{' '}
+        {next && (
+          <>
+            {message.nextPlanned(by[next.channel]!)} <ZonedInstant value={next.due_at} zone={zone} />.
+          </>
+        )}
+      </p>
+    </>
   );
 }

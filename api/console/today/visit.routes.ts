@@ -2,13 +2,14 @@ import { h } from 'preact';
 import { visitSurroundings } from '../../../db/console/today.queries.js';
 import { nowIso } from '../../../db/client/clock.js';
 import type { Tx } from '../../../db/client/database.js';
+import { reminderByHand } from '../../../workflows/domain/notifications/by-hand.js';
 import { dateIn, isDate, startOfDay } from '../../../workflows/domain/util/dates.js';
 import { inStudy, staff } from '../../http/access.js';
 import type { Actor } from '../../http/access.js';
 import { Type, oneOf, text } from '../../http/common.schemas.js';
 import { brokenRule, problem } from '../../http/errors.js';
 import type { Problem } from '../../http/errors.js';
-import { resend } from '../../notifications/notifications.service.js';
+import { remindByHand } from '../../notifications/reminder-by-hand.service.js';
 import { requestLink } from '../../portal/portal.service.js';
 import { cancelVisit } from '../../scheduling/visit-states.service.js';
 import { changeVisit, completeVisit, getVisitOrThrow } from '../../scheduling/visits.service.js';
@@ -16,6 +17,7 @@ import { backTo } from '../html/done.js';
 import { unchangedSince } from '../html/form-version.js';
 import { consoleForm, consolePage } from '../html/page.js';
 import type { AgainInput } from '../html/page.js';
+import { refusalText, ruleText } from '../html/refusal.js';
 import { redirect } from '../html/render.js';
 import type { View } from '../html/render.js';
 import type { Ui } from '../html/ui.js';
@@ -33,7 +35,12 @@ async function load(tx: Tx, { role }: Actor, id: string): Promise<VisitView> {
     study_code,
     zone,
     withdrawn,
-    reminder: reminder ?? undefined,
+    reminder: {
+      last: reminder.last,
+      next: reminder.next,
+      now: reminderByHand(reminder, nowIso()),
+      zone: reminder.zone,
+    },
     mayChange: staff.participants.roles.includes(role),
   };
 }
@@ -59,8 +66,9 @@ function answerOf({ words }: Ui, form: URLSearchParams, fault: Problem): VisitAn
   if (fault.code === 'STALE') return { given, stale: true };
   if (says[fault.code]) return { given, refused: says[fault.code]! };
   const name = at === 'completed_at' ? 'done_on' : at;
-  if (field && name && name in given) return { given, errors: { [name]: saysOfField[field.code] ?? field.message } };
-  return { given, refused: fault.message };
+  if (field && name && name in given)
+    return { given, errors: { [name]: saysOfField[field.code] ?? ruleText(words.problems, field) ?? field.message } };
+  return { given, refused: refusalText(words, fault) };
 }
 
 type AgainOfVisit = Omit<AgainInput<'/console/visits/{visit_id}'>, 'params'> & { params: { visit_id: string } };
@@ -152,10 +160,8 @@ export const visitRoutes = [
         await requestLink(change, services.settings, { participant_id, channel: send });
         return redirect(leadsTo(form, params.visit_id, 'link'));
       }
-      const last = (await visitSurroundings(tx, params.visit_id))?.reminder;
-      if (!last) throw problem('NOT_FOUND', { detail: 'No reminder of this visit was sent yet.' });
-      await resend(change, services.settings, last.id);
-      return redirect(leadsTo(form, params.visit_id, 'remind'));
+      const channel = await remindByHand(change, params.visit_id);
+      return redirect(leadsTo(form, params.visit_id, `remind_${channel}`));
     },
     again,
   }),

@@ -7,8 +7,8 @@ export const en = {
   toCapture: 'Back to the capture system',
   lookAgain: 'Show how far it is',
   none: 'This study is not connected to a capture system',
-  noneWhat:
-    'A programmer connects it: PATCH /api/datacapture/config/{study_id} saves the address and the token. Then this page shows how it is.',
+  noneWhat: 'A researcher or data manager connects it. Then this page shows how it is.',
+  connect: 'Connect it',
   disabled: 'The exchange is switched off for this study. Nothing is read or pushed until it is switched on again.',
   state: 'Status',
   states: { pending: 'Not tested yet', active: 'Works', error: 'Does not work' } as Record<string, string>,
@@ -137,8 +137,8 @@ export const de: typeof en = {
   toCapture: 'Zurück zum Datenerfassungssystem',
   lookAgain: 'Stand anzeigen',
   none: 'Diese Studie ist mit keinem Datenerfassungssystem verbunden',
-  noneWhat:
-    'Das Verbinden geschieht über die Schnittstelle: PATCH /api/datacapture/config/{study_id} speichert Adresse und Token. Danach zeigt diese Seite den Zustand.',
+  noneWhat: 'Forschung oder Datenmanagement verbindet sie. Dann zeigt diese Seite, wie es steht.',
+  connect: 'Verbinden',
   disabled:
     'Der Austausch ist für diese Studie ausgeschaltet. Es wird nichts gelesen oder übertragen, bis er wieder eingeschaltet ist.',
   state: 'Zustand',

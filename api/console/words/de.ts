@@ -5,9 +5,19 @@ import { de as audit } from './audit.js';
 import { de as pager } from './pager.js';
 import { de as users } from './users.js';
 import { de as reports } from './reports.js';
-import { refusals, rules } from './refusals.js';
+import { refusals } from './refusals.js';
+import { fields, kinds, rules } from './rules.js';
 import { de as policy } from './policy.js';
 import { de as studies } from './studies.js';
+import { de as batteries } from './batteries.js';
+import { de as connection } from './connection.js';
+import { de as edit } from './edit.js';
+import { de as events } from './events.js';
+import { de as mapping } from './mapping.js';
+import { de as members } from './members.js';
+import { de as messages } from './messages.js';
+import { de as newStudy } from './new-study.js';
+import { de as sites } from './sites.js';
 import type { Words } from './en.js';
 import { de as inbox } from './inbox.js';
 import { de as today } from './today.js';
@@ -16,6 +26,15 @@ export const de: Words = {
   product: 'Research Assessment Platform',
   participant,
   participants,
+  batteries,
+  connection,
+  edit,
+  events,
+  mapping,
+  members,
+  messages,
+  newStudy,
+  sites,
   skip: 'Zum Inhalt springen',
   navigation: {
     label: 'Hauptmenü',
@@ -123,6 +142,8 @@ export const de: Words = {
     },
     refusals: refusals.de,
     rules: rules.de,
+    fields: fields.de,
+    kinds: kinds.de,
     unknown: (code) => `Der Dienst hat dies abgelehnt: ${code}.`,
     byCode: {
       CSRF_REFUSED: {
@@ -165,15 +186,6 @@ export const de: Words = {
       SCHEDULE_NOT_REGENERATED: 'Der Plan wird nicht neu erzeugt',
       LARGE_SHIFT: 'Das Datum verschiebt sich um mehr Tage, als die Regeln der Studie vorsehen',
     },
-    notesKnown: {
-      'completed: stays as it is': 'abgeschlossen: bleibt, wie sie ist',
-      'scheduled by hand: stays as it is': 'von Hand geplant: bleibt, wie sie ist',
-      'cancelled by hand: stays cancelled': 'von Hand abgesagt: bleibt abgesagt',
-      'missed on these days: stays missed': 'an diesen Tagen versäumt: bleibt versäumt',
-      'no longer planned': 'nicht mehr vorgesehen',
-      'its window is closed already': 'ihr Fenster ist bereits geschlossen',
-    },
-    targetNow: (date) => `ihr Zieldatum wäre jetzt der ${date}`,
     changed: 'Geändert',
     decide: 'Ihre Entscheidung',
     decisionReason: 'Grund der Entscheidung',

@@ -5,12 +5,22 @@ import { en as audit } from './audit.js';
 import { en as pager } from './pager.js';
 import { en as users } from './users.js';
 import { en as reports } from './reports.js';
-import { refusals, rules } from './refusals.js';
+import { refusals } from './refusals.js';
+import { fields, kinds, rules } from './rules.js';
 import { en as inbox } from './inbox.js';
 import { en as today } from './today.js';
 
 import { en as policy } from './policy.js';
 import { en as studies } from './studies.js';
+import { en as batteries } from './batteries.js';
+import { en as connection } from './connection.js';
+import { en as edit } from './edit.js';
+import { en as events } from './events.js';
+import { en as mapping } from './mapping.js';
+import { en as members } from './members.js';
+import { en as messages } from './messages.js';
+import { en as newStudy } from './new-study.js';
+import { en as sites } from './sites.js';
 interface ProblemWords {
   title: string;
   what: string;
@@ -21,6 +31,15 @@ export const en = {
   product: 'Research Assessment Platform',
   participant,
   participants,
+  batteries,
+  connection,
+  edit,
+  events,
+  mapping,
+  members,
+  messages,
+  newStudy,
+  sites,
   skip: 'Skip to content',
   navigation: {
     label: 'Main',
@@ -119,6 +138,8 @@ export const en = {
     } as Record<number, ProblemWords>,
     refusals: refusals.en,
     rules: rules.en,
+    fields: fields.en,
+    kinds: kinds.en,
     unknown: (code: string) => `The service refused this: ${code}.`,
     byCode: {
       CSRF_REFUSED: {
@@ -161,9 +182,6 @@ export const en = {
       SCHEDULE_NOT_REGENERATED: 'The schedule is not regenerated',
       LARGE_SHIFT: 'The date moves by more days than the policy expects',
     } as Record<string, string>,
-    /** Notes of the preview in other words than its own. */
-    notesKnown: {} as Record<string, string>,
-    targetNow: (date: string) => `its target would now be ${date}`,
     changed: 'Changed',
     decide: 'Your decision',
     decisionReason: 'Reason for the decision',

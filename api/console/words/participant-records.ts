@@ -51,6 +51,8 @@ export const en = {
     trials: (n: number) => (n === 1 ? '1 trial' : `${n} trials`),
     flags: 'Flags',
     noFlags: 'None',
+    /** A flag is called by its code where there is no other name. */
+    flagNames: {} as Record<string, string>,
     capture: 'Capture system',
     pushes: { pending: 'On its way', synced: 'Pushed', failed: 'Failed' } as Record<string, string>,
     offline: 'offline',
@@ -77,8 +79,6 @@ export const en = {
     } as Record<string, string>,
     why: 'Why',
     rule: 'Rule',
-    /** Why a message is as it is, as the service says it. */
-    said: (text: string): string => text,
   },
   audit: {
     caption: (n: number) => (n === 1 ? '1 record, newest first' : `${n} records, newest first`),
@@ -90,28 +90,6 @@ export const en = {
     request: 'Request',
     all: 'Search all records',
   },
-};
-
-const known: Record<string, string> = {
-  'It waits for its time.': 'Sie wartet auf ihren Zeitpunkt.',
-  'It is due: the next run sends it.': 'Sie ist fällig und wird mit dem nächsten Lauf gesendet.',
-};
-const reasons: Record<string, string> = {
-  'the participant has withdrawn': 'die Person ist ausgeschieden',
-  'the visit is completed': 'die Visite ist abgeschlossen',
-  'the visit was cancelled': 'die Visite wurde abgesagt',
-  'the visit is not part of the current schedule': 'die Visite gehört nicht zum gültigen Plan',
-  'the visit is over': 'die Visite ist vorbei',
-  'the visit is not missed any more': 'die Visite ist nicht mehr versäumt',
-  'it was sent for this target date before': 'sie wurde für dieses Zieldatum schon gesendet',
-  'the visit has moved to another date': 'die Visite hat ein anderes Datum',
-  'it was cancelled by hand': 'sie wurde von Hand abgesagt',
-  'the participant does not want messages on this channel': 'die Person wünscht auf diesem Kanal keine Nachrichten',
-  'the participant has no address for this channel': 'die Person hat keine Adresse für diesen Kanal',
-  'messages to this address came back: it is to be corrected': 'Nachrichten an diese Adresse kamen zurück',
-  'the study is completed': 'die Studie ist abgeschlossen',
-  'the study was paused at that time': 'die Studie war zu dieser Zeit unterbrochen',
-  'the study was not active yet at that time': 'die Studie war zu dieser Zeit noch nicht aktiv',
 };
 
 export const de: typeof en = {
@@ -155,6 +133,25 @@ export const de: typeof en = {
     trials: (n) => (n === 1 ? '1 Durchgang' : `${n} Durchgänge`),
     flags: 'Auffälligkeiten',
     noFlags: 'Keine',
+    flagNames: {
+      RT_TOO_FAST: 'zu schnell',
+      RT_TOO_SLOW: 'zu langsam',
+      RT_CONSTANT: 'gleiche Zeiten',
+      ONE_ANSWER: 'eine Antwort',
+      ALL_WRONG: 'alles falsch',
+      CLOCK_BACKWARDS: 'Uhr rückwärts',
+      CLOCK_JUMP: 'Zeitsprung',
+      CLOCK_AHEAD: 'Uhr geht vor',
+      CLOCK_BEHIND: 'Uhr geht nach',
+      CLOCK_SET_BACK: 'Uhr zurückgestellt',
+      SUMMARY_IMPLAUSIBLE: 'unmögliche Werte',
+      IMPLAUSIBLE: 'unglaubwürdige Werte',
+      TRIAL_DOUBLE: 'doppelte Durchgänge',
+      TRIAL_GAP: 'fehlende Durchgänge',
+      TRIAL_ORDER: 'vertauschte Durchgänge',
+      TASK_NOT_IN_BATTERY: 'fremde Aufgabe',
+      TASK_IN_SEVERAL_MODULES: 'Modul unklar',
+    },
     capture: 'Erfassungssystem',
     pushes: { pending: 'Unterwegs', synced: 'Übertragen', failed: 'Fehlgeschlagen' },
     offline: 'offline',
@@ -181,15 +178,6 @@ export const de: typeof en = {
     },
     why: 'Warum',
     rule: 'Regel',
-    said: (text) => {
-      if (known[text]) return known[text];
-      const [, begins, reason] = /^(It is not sent|As things are it will not be sent): ([^;]+?)\.?$/.exec(text) ?? [];
-      if (!begins || !reason) return text;
-      const because = reasons[reason] ?? reason;
-      return begins === 'It is not sent'
-        ? `Sie wird nicht gesendet: ${because}.`
-        : `So wird sie nicht gesendet: ${because}.`;
-    },
   },
   audit: {
     caption: (n) => (n === 1 ? '1 Eintrag, der neueste zuerst' : `${n} Einträge, der neueste zuerst`),

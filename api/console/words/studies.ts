@@ -43,7 +43,6 @@ export const en = {
   newCode: 'Code of the new study',
   newCodeHint: 'Short, such as MEM-2026. It cannot be another study’s code.',
   newName: 'Name of the new study',
-  codeTaken: 'Another study has this code.',
   created: 'The study is there.',
   first: 'First steps',
   firstPolicy: 'Read how the enrollment date is decided',
@@ -120,6 +119,11 @@ export const en = {
   howMany: 'Participants',
   examples: 'Examples',
   outcomesCaption: 'Participants by what becomes of their enrollment date',
+  toPolicy: 'Back to the policy',
+  trialRunning: (seen: string, total: string) => `${seen} of ${total} participants are looked at.`,
+  trialWaiting: 'The participants are being looked at.',
+  trialLeave: 'You may leave this page and come back to this address: it goes on. Nothing is changed.',
+  trialGone: 'This dry run ended before it was done. Try the policy again.',
   changeTitle: 'A change on its way',
   changeRunning: (seen: string, total: string) =>
     `${seen} of ${total} participants looked at. You may leave this page.`,
@@ -178,7 +182,6 @@ export const en = {
   templateIdHint: 'Small letters, digits and hyphens, such as our-memory-study.',
   templateName: 'Name of the template',
   templateSaved: 'The template is saved. It is in the list from which a study is created.',
-  templateTaken: 'Another template has this id.',
 };
 
 export const de: typeof en = {
@@ -223,7 +226,6 @@ export const de: typeof en = {
   newCode: 'Kürzel der neuen Studie',
   newCodeHint: 'Kurz, etwa MEM-2026. Es darf nicht das Kürzel einer anderen Studie sein.',
   newName: 'Name der neuen Studie',
-  codeTaken: 'Eine andere Studie hat dieses Kürzel.',
   created: 'Die Studie ist angelegt.',
   first: 'Erste Schritte',
   firstPolicy: 'Lesen, wie das Einschlussdatum entsteht',
@@ -302,6 +304,12 @@ export const de: typeof en = {
   howMany: 'Teilnehmende',
   examples: 'Beispiele',
   outcomesCaption: 'Teilnehmende nach dem, was aus ihrem Einschlussdatum wird',
+  toPolicy: 'Zurück zu den Regeln',
+  trialRunning: (seen, total) => `${seen} von ${total} Teilnehmenden sind geprüft.`,
+  trialWaiting: 'Die Teilnehmenden werden geprüft.',
+  trialLeave:
+    'Sie können diese Seite verlassen und unter dieser Adresse wiederkommen: Die Prüfung läuft weiter. Nichts wird geändert.',
+  trialGone: 'Diese Prüfung endete vorzeitig. Probieren Sie die Regeln noch einmal aus.',
   changeTitle: 'Eine Änderung wird ausgeführt',
   changeRunning: (seen, total) => `${seen} von ${total} Teilnehmenden geprüft. Sie können diese Seite verlassen.`,
   changePending: 'Die Änderung ist gespeichert und beginnt gleich.',
@@ -361,5 +369,4 @@ export const de: typeof en = {
   templateIdHint: 'Kleinbuchstaben, Ziffern und Bindestriche, etwa unsere-studie.',
   templateName: 'Name der Vorlage',
   templateSaved: 'Die Vorlage ist gespeichert. Sie steht in der Liste, aus der eine Studie entsteht.',
-  templateTaken: 'Eine andere Vorlage hat diese Kennung.',
 };

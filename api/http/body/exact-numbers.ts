@@ -6,7 +6,7 @@ const SAFE_DIGITS = 15;
 /** With so many digits each of our numbers can be written, and read again as the same. */
 const OWN_DIGITS = 17;
 /** Digits and a point of a number that may have too many. */
-export const MANY_DIGITS = /[\d.]{16}/;
+export const LONG_NUMBER = /[\d.]{16}/;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
 /** The value of a decimal number: its digits without zeros around them, and the exponent of the last. */

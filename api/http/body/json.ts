@@ -1,5 +1,5 @@
 import { Problem, problem } from '../errors.js';
-import { MANY_DIGITS, inexactNumbers } from './exact-numbers.js';
+import { LONG_NUMBER, inexactNumbers } from './exact-numbers.js';
 import type { Place } from './exact-numbers.js';
 
 const MAX_DEPTH = 64;
@@ -128,7 +128,7 @@ function outline(
   // Between two of these signs stands one number at most, which is looked at where there is room for many digits.
   const look = (from: number, to: number): void => {
     if (to - from > HUGE_DIGITS) huge = true;
-    if (!precise && to - from >= 16) precise = MANY_DIGITS.test(source.slice(from, to));
+    if (!precise && to - from >= 16) precise = LONG_NUMBER.test(source.slice(from, to));
   };
   // Of each level: whether it is an object, and how many fields it has had.
   const isObject = new Uint8Array(depth + 1);

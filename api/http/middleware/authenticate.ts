@@ -1,14 +1,13 @@
-import { recordLastUse } from '../security/last-use.js';
 import { principalOf } from '../security/principal.js';
 import type { Principal } from '../security/principal.js';
 import { isOnThisMachine } from '../security/this-machine.js';
 import type { Dependencies } from '../../dependencies.js';
 import type { Route } from '../route.js';
-import type { RouteContext, RouteMiddleware } from '../state.js';
+import type { RouteContext, RouteStep } from '../state.js';
 import { countRequest } from './rate-limit.js';
 
 /** Verifies the token of a request (401). Attempts with a bad one count for the address. */
-export function authenticate({ access }: Route, dependencies: Dependencies): RouteMiddleware {
+export function authenticate({ access }: Route, dependencies: Dependencies): RouteStep {
   const principalOrCounted = async (ctx: RouteContext): Promise<Principal> => {
     try {
       return principalOf(ctx, access, dependencies.settings, ctx.state.params.study_id);
@@ -18,13 +17,10 @@ export function authenticate({ access }: Route, dependencies: Dependencies): Rou
       throw fault;
     }
   };
-  return async (ctx, next) => {
-    if (access.onThisMachine && isOnThisMachine(ctx, dependencies.settings)) return next();
+  return async (ctx) => {
+    if (access.onThisMachine && isOnThisMachine(ctx, dependencies.settings)) return;
     const principal = await principalOrCounted(ctx);
     ctx.state.principal = principal;
     if (principal.kind === 'user' || principal.kind === 'token') ctx.state.userId = principal.userId;
-    if (principal.kind !== 'token') return next();
-    await next();
-    await recordLastUse(dependencies, principal.id);
   };
 }

@@ -99,10 +99,14 @@ async function run(
   if (kind === 'once' && statements && transactions.once) return transactions.once(work, statements);
   if (kind === 'list' && statements?.[0] && transactions.list) return transactions.list(work, statements[0]);
   if (kind === 'change')
-    return transactions.change(async (actor, opened) => {
-      if (ctx.state.upload) await withFileLimits(opened.tx!);
-      return work(actor, opened);
-    }, statements);
+    return transactions.change(
+      async (actor, opened) => {
+        if (ctx.state.upload) await withFileLimits(opened.tx!);
+        return work(actor, opened);
+      },
+      statements,
+      route.isTrial?.(ctx.state),
+    );
   return transactions.read(work, statements);
 }
 

@@ -5,17 +5,17 @@ import { deprecation } from '../conventions/deprecation.js';
 import { problem } from '../errors.js';
 import { isAcceptable } from '../conventions/negotiation.js';
 import type { Route } from '../route.js';
-import type { RouteMiddleware } from '../state.js';
+import type { RouteStep } from '../state.js';
 import { countRequest } from './rate-limit.js';
 
 /**
  * Begins a request to a route: its state, its deprecation headers.
  * @throws 404 for a path with a broken escape, 406 for an Accept that the route cannot answer
  */
-export function begin(route: Route, dependencies: Dependencies): RouteMiddleware {
+export function begin(route: Route, dependencies: Dependencies): RouteStep {
   const bodyLimit = largestBody(route, dependencies.settings);
   const headers = route.deprecated && deprecation(route.deprecated);
-  return async (ctx, next) => {
+  return async (ctx) => {
     const { state } = ctx;
     const { params, captures } = ctx as unknown as { params: Record<string, string>; captures: string[] };
     if (!captures.every(isDecodable)) await refuseUnknownPath(ctx, dependencies);
@@ -34,7 +34,6 @@ export function begin(route: Route, dependencies: Dependencies): RouteMiddleware
       await countRequest(ctx, route.rateLimit ?? 'general', undefined, dependencies);
       throw problem('NOT_ACCEPTABLE');
     }
-    return next();
   };
 }
 

@@ -3,16 +3,15 @@ import { UUID } from '../context.js';
 import { problem } from '../errors.js';
 import { isUuidParam } from '../route.js';
 import type { Route } from '../route.js';
-import type { RouteMiddleware } from '../state.js';
+import type { RouteStep } from '../state.js';
 
 /** Refuses ids in the path that are no uuids, since they name nothing (404), and a session id that is none (401). */
-export function checkNames(route: Route): RouteMiddleware {
+export function checkNames(route: Route): RouteStep {
   const ids = idsOf(route);
   const { transaction } = route;
-  return async (ctx, next) => {
+  return (ctx) => {
     for (const name of ids) if (!UUID.test(ctx.state.params[name]!)) throw problem('NOT_FOUND');
     if (transaction === 'session') sessionIdOf(ctx.headers);
-    return next();
   };
 }
 

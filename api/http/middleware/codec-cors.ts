@@ -17,7 +17,6 @@ export function uiOrigins({ TEMPORAL_UI_URL }: Pick<Settings, 'TEMPORAL_UI_URL'>
 export function codecCors(settings: Settings) {
   const origins = uiOrigins(settings);
   return async (ctx: Context, next: Next): Promise<void> => {
-    if (!ctx.path.startsWith('/codec/')) return next();
     ctx.vary('Origin');
     const origin = ctx.get('origin');
     const known = origins.includes(origin);

@@ -5,11 +5,14 @@ import { requestKeyOf } from '../conventions/idempotency-keys.js';
 import { Reply } from '../route.js';
 import type { Route } from '../route.js';
 import type { RouteContext, RouteMiddleware } from '../state.js';
+import { validate } from './validate.js';
 
-/** Calls the route's handler with what the pipeline has found out and opened. */
+/** Checks what the request says (`validate`), and calls the route's handler with what is open for it. */
 export function handle(route: Route, services: Dependencies): RouteMiddleware {
+  const check = validate(route);
   return async (ctx) => {
     const { state } = ctx;
+    await check(ctx);
     const { principal, key } = state;
     state.handled = true;
     const result = await route.handle({

@@ -4,15 +4,14 @@ import type { Dependencies } from '../../dependencies.js';
 import { problem } from '../errors.js';
 import type { Allowance, RateLimit } from '../rate-limits.js';
 import type { Route } from '../route.js';
-import type { RouteMiddleware } from '../state.js';
+import type { RouteStep } from '../state.js';
 
 /** Counts a request to a route by its caller, else by its address (429). */
-export function rateLimit(route: Route, dependencies: Dependencies): RouteMiddleware {
+export function rateLimit(route: Route, dependencies: Dependencies): RouteStep {
   const limit = route.rateLimit ?? 'general';
-  return async (ctx, next) => {
+  return (ctx) => {
     const { principal } = ctx.state;
-    await countRequest(ctx, limit, principal && `${principal.kind}:${principal.id}`, dependencies);
-    return next();
+    return countRequest(ctx, limit, principal && `${principal.kind}:${principal.id}`, dependencies);
   };
 }
 

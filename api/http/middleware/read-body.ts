@@ -6,10 +6,10 @@ import { readUpload } from '../body/upload.js';
 import { problem } from '../errors.js';
 import { bodySchema, requestBody } from '../route.js';
 import type { Route } from '../route.js';
-import type { RouteMiddleware } from '../state.js';
+import type { RouteStep } from '../state.js';
 
 /** Reads a body's bytes, and leaves their meaning to `validate` (408, 413, 415, 400). */
-export function readBody(route: Route, { settings }: Pick<Dependencies, 'settings'>): RouteMiddleware {
+export function readBody(route: Route, { settings }: Pick<Dependencies, 'settings'>): RouteStep {
   const { kind, options } = requestBody(route)!;
   const limit = largestBody(route, settings);
   const required = ((bodySchema(route) as { required?: string[] } | undefined)?.required ?? []).length > 0;
@@ -17,7 +17,7 @@ export function readBody(route: Route, { settings }: Pick<Dependencies, 'setting
     kind === 'bytes'
       ? (ctx: Context) => bytesOf(ctx, limit, options.mediaTypes)
       : (ctx: Context) => jsonOf(ctx, limit, required);
-  return async (ctx, next) => {
+  return async (ctx) => {
     const { state } = ctx;
     if (kind === 'upload') {
       state.upload = await withUploadTimeout(ctx.req, settings.REQUEST_ARRIVAL_SECONDS, () =>
@@ -25,7 +25,6 @@ export function readBody(route: Route, { settings }: Pick<Dependencies, 'setting
       );
       state.raw = state.upload.bytes;
     } else state.raw = await withUploadTimeout(ctx.req, settings.REQUEST_ARRIVAL_SECONDS, () => read(ctx));
-    return next();
   };
 }
 

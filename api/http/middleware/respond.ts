@@ -1,14 +1,19 @@
 import { Readable } from 'node:stream';
-import type { Next } from 'koa';
+import type { Dependencies } from '../../dependencies.js';
 import { etagOf, matchesEtag } from '../conventions/etag.js';
 import { JsonStream, JsonReadable } from '../json-stream.js';
 import type { Reply } from '../route.js';
-import type { RouteContext } from '../state.js';
+import { recordLastUse } from '../security/last-use.js';
+import type { RouteContext, RouteMiddleware } from '../state.js';
 
-/** Sends what the handler answers, once its transaction is committed: status, headers, tag (304), JSON. */
-export async function respond(ctx: RouteContext, next: Next): Promise<void> {
-  await next();
-  send(ctx, ctx.state.reply!);
+/** Sends what the handler answers, once its transaction is committed, and notes the use of a token of /api/v1. */
+export function respond(dependencies: Dependencies): RouteMiddleware {
+  return async (ctx, next) => {
+    await next();
+    send(ctx, ctx.state.reply!);
+    const { principal } = ctx.state;
+    if (principal?.kind === 'token') await recordLastUse(dependencies, principal.id);
+  };
 }
 
 /** Sends an answer: status, headers, tag, body. */

@@ -2,7 +2,7 @@ import { PLAIN_LIMITS, RAW_DATA_LIMITS, parseJson } from '../body/json.js';
 import { requireFile } from '../body/upload.js';
 import { RequestBody, bodySchema, knowsItsQuery } from '../route.js';
 import type { Route } from '../route.js';
-import type { RouteMiddleware } from '../state.js';
+import type { RouteStep } from '../state.js';
 import { check, declaredQuery, refuseUnknownKeys } from '../validation/validation.js';
 
 /** Names whom a request is about, on every route. */
@@ -17,19 +17,17 @@ export function checkedQuery(route: Route, search: URLSearchParams): Record<stri
 }
 
 /** Checks query, headers and body against their schemas, and fills in defaults (400, 413, 422). */
-export function validate(route: Route): RouteMiddleware {
+export function validate(route: Route): RouteStep {
   const schema = bodySchema(route);
   const special = route.body instanceof RequestBody ? route.body : undefined;
   const limits = special ? RAW_DATA_LIMITS : PLAIN_LIMITS;
-  return async (ctx, next) => {
-    const { state } = ctx;
+  return ({ state, headers }) => {
     state.query ??= checkedQuery(route, state.search);
-    if (route.headers) check(route.headers, { ...ctx.headers }, 'headers');
+    if (route.headers) check(route.headers, { ...headers }, 'headers');
     if (schema) {
       state.body = parseJson(state.raw, special?.options.perItem, limits);
       check(schema, state.body, 'body');
     }
     if (state.upload) requireFile(state.upload);
-    return next();
   };
 }

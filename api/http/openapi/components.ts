@@ -77,10 +77,7 @@ export class Components {
         );
       else if (key === 'patternProperties' && Object.keys(item as Json).join() === ANY_KEY)
         result.additionalProperties = this.shown((item as Json)[ANY_KEY]);
-      else if (key === 'exclusiveMinimum' && typeof item === 'number') {
-        result.minimum = item;
-        result.description = [schema.description, `more than ${item}`].filter(Boolean).join('; ');
-      } else if (!(key === 'description' && 'description' in result)) result[key] = this.shown(item);
+      else result[key] = this.shown(item);
     }
     return result;
   }

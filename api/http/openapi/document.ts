@@ -7,12 +7,12 @@ import { parameters } from './parameters.js';
 import { responses } from './responses.js';
 import { permissions, security, securitySchemes } from './security.js';
 import { tagDescriptions } from './tags.js';
-import { webhooks } from './webhooks.js';
+import { WEBHOOKS_TAG, webhooks } from './webhooks.js';
 import { told } from './words.js';
 
 const description = `Runs longitudinal studies: participants, enrollment (anchor) dates with versioned visit schedules, and exchange with a capture system.
 
-**Conventions.** JSON is snake_case; dates are YYYY-MM-DD; timestamps are ISO 8601 in UTC. Lists take \`skip\` and \`limit\` (1 to 500) and answer \`{items, total}\`.
+**Conventions.** JSON is snake_case; dates are YYYY-MM-DD; timestamps are ISO 8601 in UTC. A change and its audit record are stored together or not at all. Lists take \`skip\` and \`limit\` (1 to 500) and answer \`{items, total}\`.
 Errors are \`{detail, code, errors?, warnings?, request_id}\`. A body, query or header that does not fit its schema is 422; a rule that is broken 400; what the caller may not see 404; a conflict with what is stored 409.
 Study context: path, else \`X-Study-ID\`, else the query's \`study_id\`; \`X-Site-ID\` narrows to a site.
 \`Idempotency-Key\` on POST: the same key and body within 24 hours answers what was answered, another body is 409. \`ETag\` on single resources; \`If-Match\` on PATCH, PUT and DELETE (409 when stale).
@@ -27,7 +27,7 @@ export function openapi(all: readonly Route[]): Json {
   for (const route of [...routes].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))) {
     (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, components);
   }
-  const used = new Set(routes.map(({ tag }) => tag));
+  const used = new Set([...routes.map(({ tag }) => tag), WEBHOOKS_TAG]);
   return {
     openapi: '3.1.0',
     info: {

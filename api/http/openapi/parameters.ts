@@ -35,7 +35,7 @@ function parametersOf(route: Route, components: Components): Named[] {
     ...declared(route.query, 'query', components),
     ...(route.headers === IfMatch ? [] : declared(route.headers, 'header', components)),
     ...headers(route),
-    ...(forParticipant(route) ? ABOUT_PARTICIPANT : []),
+    ...(forParticipant(route) ? aboutParticipant(route) : []),
   ];
 }
 
@@ -86,13 +86,14 @@ const NONE_MATCH = header('If-None-Match', { type: 'string' }, 'the ETag of what
 
 const ABOUT =
   'of a caregiver with several participants: for whom it asks; X-Participant-ID and participant_id that name different ones are 400 CONTEXT_CONFLICT';
-const ABOUT_PARTICIPANT: Named[] = [
-  header('X-Participant-ID', UUID, ABOUT),
-  {
-    parameter: { name: 'participant_id', in: 'query', schema: UUID, description: ABOUT },
-    component: 'ForParticipantId',
-  },
-];
+const BY_HEADER = header('X-Participant-ID', UUID, ABOUT);
+const BY_QUERY: Named = {
+  parameter: { name: 'participant_id', in: 'query', schema: UUID, description: ABOUT },
+  component: 'ForParticipantId',
+};
+/** The query's parameter is taken beside a path that says it already, and is not told there: it adds nothing. */
+const aboutParticipant = ({ path }: Route): Named[] =>
+  path.includes('{participant_id}') ? [BY_HEADER] : [BY_HEADER, BY_QUERY];
 
 function headers(route: Route): Named[] {
   const { access } = route;

@@ -1,7 +1,7 @@
 import type { Json } from './components.js';
 
 /** What a schema of OpenAPI 3.0 may say, beside what is handled here. */
-const KEPT = new Set([
+const KEPT_KEYWORDS = new Set([
   ...[
     'title',
     'description',
@@ -73,7 +73,7 @@ function withKeywords(schema: Json, typeAt: TypeAt): Json {
   const maps: unknown[] = [];
   for (const [key, value] of Object.entries(schema)) {
     if (key === 'type') continue;
-    else if (KEPT.has(key)) result[key] = value;
+    else if (KEPT_KEYWORDS.has(key)) result[key] = value;
     else if (key.startsWith('x-')) result[key] = isObject(value) && '$ref' in value ? value.$ref : value;
     else if (key === 'const') result.enum = [value];
     else if (key === 'examples') result.example = (value as unknown[])[0];

@@ -30,6 +30,7 @@ export const tagDescriptions: Record<string, string> = {
   Timeline: 'Everything about one participant in one line.',
   'Capture system': 'Configuration of the capture system, triggers, syncs and pushes.',
   Events: 'What happened in a study, for subscribers and lists.',
+  'Webhook events': 'What subscribers are sent: requests to their own address.',
   Reports: 'Reports as JSON, plots and PDF.',
   Exports: 'Data sets and whole studies as files, and whole studies loaded.',
   'Programmatic access': 'Scoped tokens and what they may do.',

@@ -22,6 +22,9 @@ const ANSWERS = {
   410: { description: 'Nothing more is to be sent: the subscription is disabled.' },
 };
 
+/** A tag of their own: generators make a file or class of each tag, and that of `Events` is made of the operations. */
+export const WEBHOOKS_TAG = 'Webhook events';
+
 /** What subscribers are sent: an operation of theirs for each type of event. */
 export function webhooks(components: Components): Json {
   return Object.fromEntries(
@@ -40,7 +43,7 @@ export function webhooks(components: Components): Json {
         {
           post: {
             operationId: `receive${name}`,
-            tags: ['Events'],
+            tags: [WEBHOOKS_TAG],
             summary: when,
             description:
               'Sent to every active subscription of the study that names the type, until it is answered with 2xx or was tried for three days. Check the signature before you read the body; the same `webhook-id` may come twice.',

@@ -2,9 +2,9 @@ import type { Access } from '../access.js';
 import { responseSchema } from '../route.js';
 import type { Route } from '../route.js';
 
-/** What an operation does, who may call it, what it changes and how it refuses, in words. */
+/** What an operation does, who may call it and how it refuses, in words. */
 export function told(route: Route): string {
-  const parts = [route.description ?? `${route.summary}.`, [who(route.access), change(route), refusals(route)]];
+  const parts = [route.description ?? `${route.summary}.`, [who(route.access), refusals(route)]];
   return parts.map((part) => [part].flat().filter(Boolean).join(' ')).join('\n\n');
 }
 
@@ -21,11 +21,6 @@ function who({ token, roles, study, note, scope }: Access): string {
   const also = token === 'either' ? '; the participant itself and its caregivers' : '';
   return `Who may: ${list(roles)}${where}${by}${also}${more}.`;
 }
-
-const change = ({ method, transaction }: Route): string =>
-  method !== 'GET' && transaction === 'change'
-    ? 'The change and its audit record are stored together or not at all.'
-    : '';
 
 /** The errors that the route declares, beside those that any operation of its kind may answer. */
 function refusals({ responses }: Route): string {

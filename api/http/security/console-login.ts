@@ -13,7 +13,7 @@ export const CONSOLE_COOKIE = 'console_login';
 export const VISIT_COOKIE = 'console_visit';
 const PATH = '/console';
 /** However busy somebody is, a login ends after a working day. */
-const LONGEST_HOURS = 12;
+const MAX_HOURS = 12;
 /** A cookie of this age is replaced at the next request. */
 const RENEWED_AFTER_SECONDS = 30;
 
@@ -49,7 +49,7 @@ interface Login {
 export function loginCookie(settings: Settings, { userId, role, sid, epoch, since }: Login): string {
   const now = Math.floor(nowMs() / 1000);
   const began = since ?? now;
-  const seconds = Math.max(1, Math.min(idleSeconds(settings), began + LONGEST_HOURS * 3600 - now));
+  const seconds = Math.max(1, Math.min(idleSeconds(settings), began + MAX_HOURS * 3600 - now));
   const token = signToken(settings, 'console', { id: userId, role }, seconds, { sid, epoch, since: began });
   return consoleCookie(settings, CONSOLE_COOKIE, token);
 }

@@ -1,16 +1,16 @@
 import { tokenUsed } from '../../../db/v1/api-tokens.queries.js';
 import type { Dependencies } from '../../dependencies.js';
 
-const EVERY_MS = 10_000;
-const KEPT = 10_000;
+const INTERVAL_MS = 10_000;
+const MAX_TOKENS = 10_000;
 const noted = new Map<string, number>();
 
 /** Notes that a token was used; each process writes it at most every ten seconds. */
 export async function recordLastUse({ database }: Dependencies, tokenId: string): Promise<void> {
   const now = performance.now();
   const last = noted.get(tokenId);
-  if (last !== undefined && now - last < EVERY_MS) return;
-  if (noted.size >= KEPT) noted.clear();
+  if (last !== undefined && now - last < INTERVAL_MS) return;
+  if (noted.size >= MAX_TOKENS) noted.clear();
   noted.set(tokenId, now);
   await tokenUsed(database, tokenId);
 }

@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 /** Values with fewer parts are looked at whole. */
 const LARGE = 5_000;
 /** Of what a schema does not know, and of each list, so many are kept: as many faults as an answer names. */
-const KEPT = 100;
+const MAX_SAMPLES = 100;
 
 /** Whether a parsed body has so many parts that naming each of its faults would hold up others. */
 export function isLarge(value: unknown): boolean {
@@ -30,14 +30,14 @@ export function sampleOf(schema: TSchema | undefined, value: unknown): unknown {
     maxItems?: number;
   };
   if (Array.isArray(value)) {
-    const most = Math.max(KEPT, Math.min(maxItems + 1, value.length));
-    return value.slice(0, most).map((item, i) => (i < KEPT ? sampleOf(items, item) : item));
+    const most = Math.max(MAX_SAMPLES, Math.min(maxItems + 1, value.length));
+    return value.slice(0, most).map((item, i) => (i < MAX_SAMPLES ? sampleOf(items, item) : item));
   }
   if (typeof value !== 'object' || value === null) return value;
   const sample: Record<string, unknown> = {};
   let unknown = 0;
   for (const [name, part] of Object.entries(value)) {
-    if (!(name in properties) && (unknown += 1) > KEPT) continue;
+    if (!(name in properties) && (unknown += 1) > MAX_SAMPLES) continue;
     sample[name] = sampleOf(properties[name], part);
   }
   return sample;

@@ -30,7 +30,7 @@ export interface ImportOverview extends ImportSummary, Omit<ImportCounts, 'total
   first_errors: FailedRow[];
 }
 /** So many failed rows are shown; the file of failed rows has all of them. */
-const MOST_SHOWN = 100;
+const MAX_SHOWN = 100;
 
 /** What became of each row, in the file's order, gathered portion by portion. */
 export class ImportLists {
@@ -42,10 +42,10 @@ export class ImportLists {
 
   /** @param plan of a portion, after it was written */
   add({ errors, fresh, skipped, changed }: ImportPlan): void {
-    this.errors.add(inOrder(errors));
-    this.firstErrors.push(...inOrder(errors).slice(0, MOST_SHOWN - this.firstErrors.length));
+    this.errors.add(sortByRow(errors));
+    this.firstErrors.push(...sortByRow(errors).slice(0, MAX_SHOWN - this.firstErrors.length));
     this.imported.add(fresh.map(brief));
-    this.skipped.add(inOrder(skipped).map((row) => ({ ...brief(row), reason: row.reason })));
+    this.skipped.add(sortByRow(skipped).map((row) => ({ ...brief(row), reason: row.reason })));
     this.updated.add(changed.map((row) => ({ ...brief(row), fields: row.changes })));
   }
 
@@ -78,4 +78,4 @@ export class ImportLists {
   }
 }
 
-const inOrder = <T extends { row: number }>(list: readonly T[]): T[] => [...list].sort((a, b) => a.row - b.row);
+const sortByRow = <T extends { row: number }>(list: readonly T[]): T[] => [...list].sort((a, b) => a.row - b.row);

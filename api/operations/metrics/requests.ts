@@ -4,7 +4,7 @@ import { nowMs } from '../../../db/client/clock.js';
 
 /** Upper bounds of the buckets that Prometheus sees, in seconds. */
 export const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
-const LONGEST_US = 600_000_000;
+const MAX_US = 600_000_000;
 
 /** What was asked of one endpoint since the start or the last reset. Times in milliseconds. */
 export interface EndpointFigures {
@@ -30,7 +30,7 @@ export interface EndpointFigures {
 export class Endpoint {
   readonly byStatus = new Map<number, number>();
   readonly buckets = new Uint32Array(BUCKETS.length + 1);
-  private readonly times: RecordableHistogram = createHistogram({ lowest: 1, highest: LONGEST_US, figures: 2 });
+  private readonly times: RecordableHistogram = createHistogram({ lowest: 1, highest: MAX_US, figures: 2 });
   count = 0;
   seconds = 0;
 
@@ -45,7 +45,7 @@ export class Endpoint {
     this.byStatus.set(status, (this.byStatus.get(status) ?? 0) + 1);
     const bucket = BUCKETS.findIndex((bound) => ms <= bound * 1000);
     this.buckets[bucket === -1 ? BUCKETS.length : bucket]! += 1;
-    this.times.record(Math.min(LONGEST_US, Math.max(1, Math.round(ms * 1000))));
+    this.times.record(Math.min(MAX_US, Math.max(1, Math.round(ms * 1000))));
   }
 
   /** Answers with this status or a higher one. */

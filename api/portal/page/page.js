@@ -90,8 +90,15 @@ async function trying(work) {
   }
 }
 
-const line = (text, className) =>
-  Object.assign(document.createElement('p'), { textContent: text, className: className || '' });
+function line(content, className = '') {
+  const made = Object.assign(document.createElement('p'), { className });
+  made.append(content);
+  return made;
+}
+/** A name, of either direction, among words of the page. */
+const named = (name) => Object.assign(document.createElement('bdi'), { textContent: name });
+/** The same within an option, which has no elements. */
+const placed = (text) => (/[\u0590-\u08ff\ufb1d-\ufefc]/.test(text) ? `\u2068${text}\u2069` : text);
 const stateOf = (visit) => word(visit.status === 'open' ? 'state-open' : visit.status);
 const datesOf = ({ target_date, window_open, window_close }) => ({
   target: day(target_date),
@@ -171,7 +178,8 @@ const nameOf = (key, titles = {}) =>
   Object.hasOwn(titles, key) ? titles[key] : Object.hasOwn(NAMES[language], key) ? NAMES[language][key] : inWords(key);
 
 function cell(kind, text, scope) {
-  const made = Object.assign(document.createElement(kind), { textContent: text });
+  const made = document.createElement(kind);
+  made.append(named(text));
   if (scope) made.scope = scope;
   return made;
 }
@@ -231,18 +239,18 @@ async function choosePerson() {
   at('person').replaceChildren(
     ...people.map(
       ({ id, participant_code: code, relationship }) =>
-        new Option(relationship ? `${code} (${relationship})` : code, id, false, id === about),
+        new Option(relationship ? `${placed(code)} (${placed(relationship)})` : code, id, false, id === about),
     ),
   );
 }
 
 /** The study by the name that participants know, whom to ask, and where results are, which is nothing for many. */
 function showStudy({ study, results_passed_on: passed }) {
-  at('title').textContent = study.name;
+  at('title').replaceChildren(named(study.name));
   document.title = study.name;
   const { name, email, phone } = study.contact || {};
   const parts = [
-    name && document.createTextNode(name),
+    name && named(name),
     email && Object.assign(document.createElement('a'), { href: `mailto:${email}`, textContent: email }),
     phone &&
       Object.assign(document.createElement('a'), { href: `tel:${phone.replace(/[^+\d]/g, '')}`, textContent: phone }),
@@ -286,7 +294,7 @@ async function enterPage() {
   at('next').replaceChildren(
     ...(next
       ? [
-          line(next.name, 'name'),
+          line(named(next.name), 'name'),
           line(word(next.status === 'open' ? 'open' : 'planned', datesOf(next))),
           line(word('window', datesOf(next))),
         ]
@@ -297,7 +305,7 @@ async function enterPage() {
       const item = document.createElement('li');
       const what = document.createElement('span');
       what.append(
-        line(visit.name, 'name'),
+        line(named(visit.name), 'name'),
         line(visit.completed_on ? word('done-on', { day: day(visit.completed_on) }) : day(visit.target_date)),
       );
       const state = document.createElement('span');

@@ -2,7 +2,7 @@ import { nowMs } from '../../../db/client/clock.js';
 import type { ReportScope } from '../../../db/reports/base.queries.js';
 import type { ReportVersion } from '../../../db/reports/version.queries.js';
 
-const MOST = 200;
+const MAX_CACHED = 200;
 /** Midnights of all zones fall on quarters of an hour: until the next one nobody's calendar turns. */
 const QUARTER_MS = 900_000;
 
@@ -45,6 +45,6 @@ export class ReportCache {
     this.entries.delete(key);
     this.entries.set(key, entry);
     // The oldest goes first; what nobody can ask for any more, its version being past, grows old by itself.
-    if (this.entries.size > MOST) this.entries.delete(this.entries.keys().next().value!);
+    if (this.entries.size > MAX_CACHED) this.entries.delete(this.entries.keys().next().value!);
   }
 }

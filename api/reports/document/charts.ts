@@ -3,6 +3,7 @@ import type { MetricCourse } from '../../../db/reports/participant.queries.js';
 import type { TaskReport } from '../../../db/reports/study.queries.js';
 import { PLAUSIBLE_LIMIT } from '../../../workflows/domain/assessment/quality.js';
 import { rangeOfMetric } from '../../../workflows/domain/assessment/metric-ranges.js';
+import { figureColors } from '../../../activities/html/palette.js';
 import type { Plot } from './data.js';
 import { BOLD } from './fonts.js';
 import type { Locale } from './words.js';
@@ -16,17 +17,7 @@ export interface Chart {
   option: EChartsCoreOption;
 }
 
-/** Told apart also by those who do not tell red from green (Okabe and Ito). */
-const color = {
-  blue: '#0072b2',
-  sky: '#56b4e9',
-  green: '#009e73',
-  orange: '#e69f00',
-  vermilion: '#d55e00',
-  grey: '#999999',
-  band: '#d6e8f3',
-  ink: '#222222',
-};
+const color = { ...figureColors, band: '#d6e8f3', ink: '#222222' };
 const WIDTH = 720;
 /** Of a task the metrics that say most, in this order. */
 const TELLING = [
@@ -43,7 +34,7 @@ const TELLING = [
   'sd_rt',
   'lapses',
 ];
-const MOST_PANELS = 12;
+const MAX_PANELS = 12;
 const axis = { axisLine: { lineStyle: { color: color.ink } }, axisLabel: { color: color.ink, fontSize: 11 } };
 const counts = { type: 'value', minInterval: 1, ...axis };
 
@@ -56,7 +47,7 @@ function telling<T extends { task: string; metric: string }>(all: readonly T[]):
     .flatMap((ones) =>
       ones.sort((a, b) => rank(a.metric) - rank(b.metric) || (a.metric < b.metric ? -1 : 1)).slice(0, 2),
     )
-    .slice(0, MOST_PANELS);
+    .slice(0, MAX_PANELS);
 }
 const distributions = (modules: readonly TaskReport[]) =>
   telling(

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { escapeHtml } from '../document/markup.js';
+import { h } from 'preact';
+import { renderPart } from '../../../activities/html/render.js';
 
 /** A browser that can be started: its program, and what its environment must have. */
 export interface Chromium {
@@ -92,7 +93,10 @@ async function unpacked(cacheDir: string): Promise<string> {
  * The package's own looks for its fonts in folders of another system; a browser that knows no font at all prints no
  * letter, not even of a page's own fonts.
  */
-const fontsOf = (folder: string): string => `<?xml version="1.0"?>
+const fontsOf = (folder: string): string => {
+  const places = [h('dir', null, join(folder, 'fonts')), h('cachedir', null, join(folder, 'fonts-cache'))];
+  return `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig><dir>${escapeHtml(join(folder, 'fonts'))}</dir><cachedir>${escapeHtml(join(folder, 'fonts-cache'))}</cachedir></fontconfig>
+${renderPart(h('fontconfig', null, ...places))}
 `;
+};

@@ -10,8 +10,8 @@ import { fontFile } from '../document/fonts.js';
 export type PageSize = 'letter' | 'a4';
 
 /** On a small machine one: a page takes a processor for itself, and another is for those who do not print. */
-const AT_ONCE = Math.min(4, Math.max(1, Math.floor(availableParallelism() / 2)));
-const MOST_WAITING = 40;
+const CONCURRENCY = Math.min(4, Math.max(1, Math.floor(availableParallelism() / 2)));
+const MAX_WAITING = 40;
 /** A browser grows with what it has printed; after so many documents the next one has a new one. */
 const DOCUMENTS_PER_BROWSER = 200;
 const IDLE_MS = 300_000;
@@ -78,8 +78,8 @@ export class Printer {
 
   private async turn(): Promise<void> {
     clearTimeout(this.idle);
-    if (this.running >= AT_ONCE) {
-      if (this.waiting.length >= MOST_WAITING)
+    if (this.running >= CONCURRENCY) {
+      if (this.waiting.length >= MAX_WAITING)
         throw problem('BROWSER_UNAVAILABLE', {
           detail: 'Too many documents wait to be printed.',
           headers: { 'Retry-After': '10' },
@@ -200,7 +200,7 @@ const isTimeout = (fault: unknown): boolean => fault instanceof Error && fault.n
 async function printed(page: Page, html: string, size: PageSize, loaded: () => Promise<void>): Promise<Buffer> {
   page.setDefaultTimeout(TIMEOUT_MS);
   await new Promise((there, failed) => {
-    serve(page, html, failed)
+    serveDocument(page, html, failed)
       .then(() => page.goto(`${HOST}/`, { waitUntil: 'load', timeout: TIMEOUT_MS }))
       .then(there, failed);
   });
@@ -239,7 +239,7 @@ const POLICY = `default-src 'none'; style-src 'unsafe-inline'; font-src 'self'; 
  * The page and its fonts; whatever else a page might ask for is not there. In the browser's own protocol: the library's
  * interception writes a page as base64 letter by letter, 20 ms in which nobody else is answered.
  */
-async function serve(page: Page, html: string, failed: (fault: unknown) => void): Promise<void> {
+async function serveDocument(page: Page, html: string, failed: (fault: unknown) => void): Promise<void> {
   const session = await page.createCDPSession();
   const body = Buffer.from(html).toString('base64');
   const answer = async ({ requestId, request }: Protocol.Fetch.RequestPausedEvent): Promise<void> => {

@@ -17,7 +17,7 @@ export const lowerSessionPriority = (pid: number): Promise<void> =>
  * the one that starts it, so all are looked at until none is left to be lowered. What is gone already is passed by.
  */
 export async function lowerPriority(pids: readonly number[]): Promise<void> {
-  for (let pass = 0; pass < MOST_PASSES; pass += 1) {
+  for (let pass = 0; pass < MAX_PASSES; pass += 1) {
     let lowered = 0;
     for (const pid of pids)
       for (const id of process.platform === 'linux' ? await threadsOf(pid) : [pid])
@@ -34,7 +34,7 @@ export async function lowerTreePriority(pid: number): Promise<void> {
   await lowerPriority([pid, ...(await below(pid))]);
 }
 
-const MOST_PASSES = 10;
+const MAX_PASSES = 10;
 
 /** Whether its priority had to be lowered. */
 function threadGivesWay(id: number): boolean {

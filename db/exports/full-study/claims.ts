@@ -23,6 +23,7 @@ export const PERSON_COLUMNS: Readonly<Record<string, readonly string[]>> = {
 /** Of rows that are not shown with whom they name. */
 const UNNAMED_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   anchor_dates: ['finalized_by_id', 'override_actor_id', 'override_approved_by_id'],
+  anchor_decisions: ['approver_user_id'],
   participants: ['erased_by_id'],
   caregiver_participants: ['created_by'],
 };
@@ -65,8 +66,29 @@ export function asClaimed(table: string, row: Row, { userId, verified }: Importi
     imported: true,
     imported_by: userId,
     original_users: Object.keys(users).length > 0 ? users : null,
-    ...(table === 'form_instances' && { signature_verified: row.signed_at == null ? null : verified }),
+    ...claimedSignature(table, row, verified),
   };
+}
+
+/**
+ * How a signer proved to be who it was counts where this service wrote it down: not of a document that it did not sign,
+ * and not of what had come to it by one before.
+ */
+function claimedSignature(table: string, row: Row, verified: boolean): Row {
+  const proved = verified && (row.imported !== true || row.signature_verified === true);
+  const signature = row.signature as Row | null | undefined;
+  return {
+    ...(signature &&
+      typeof signature === 'object' &&
+      !verified && { signature: { ...signature, proved_by: 'claimed' } }),
+    ...(table === 'form_instances' && { signature_verified: row.signed_at == null ? null : proved }),
+  };
+}
+
+/** A signature without how its signer proved to be who it was, which a load settles. */
+export function signatureContent(signature: unknown): unknown {
+  if (typeof signature !== 'object' || signature === null) return signature;
+  return Object.fromEntries(Object.entries(signature).filter(([key]) => key !== 'proved_by'));
 }
 
 /** An event's data: what it says of persons is text beside it. */
@@ -127,7 +149,11 @@ export function manifestText(sha256: string, signer: AuditSigner): string {
 }
 
 /** Whether a document is, byte for byte, one that this service signed. */
-export function isOwnDocument(bytes: Buffer, manifest: Manifest | undefined, signer: AuditSigner | undefined): boolean {
+export function isOwnDocument(
+  bytes: Buffer,
+  manifest: Manifest | undefined,
+  signer: Pick<AuditSigner, 'keyId' | 'publicKey'> | undefined,
+): boolean {
   const end = bytes.lastIndexOf(BEGINNING);
   if (!manifest || !signer || end < 0 || manifest.key_id !== signer.keyId) return false;
   const sha256 = createHash('sha256').update(bytes.subarray(0, end)).digest('hex');

@@ -1,5 +1,5 @@
 import { hashOf } from '../../audit/hashing.js';
-import { eventContent, SETTLED_COLUMNS } from './claims.js';
+import { eventContent, SETTLED_COLUMNS, signatureContent } from './claims.js';
 import type { StudyDocument } from './document.js';
 import { STUDY_COLUMNS, ofTarget } from './tables.js';
 
@@ -36,7 +36,14 @@ export function contentHash({ study, tables }: StudyDocument): string {
         Object.fromEntries(
           Object.entries(row)
             .filter(([name]) => !SETTLED[table]?.includes(name))
-            .map(([name, value]) => [name, table === 'domain_events' && name === 'data' ? eventContent(value) : value]),
+            .map(([name, value]) => [
+              name,
+              table === 'domain_events' && name === 'data'
+                ? eventContent(value)
+                : name === 'signature'
+                  ? signatureContent(value)
+                  : value,
+            ]),
         ),
         batteries,
         table,

@@ -10,12 +10,11 @@ import { columnsForJson } from '../../client/instants.js';
 import { latestRevision } from '../../migrations/index.js';
 import { manifestText } from './claims.js';
 import type { Manifest } from './claims.js';
+import { FORMAT, FORMAT_VERSION } from './format.js';
 import { STUDY_COLUMNS, studyTables } from './tables.js';
 import { execute } from '../../client/query.js';
 import type { Tx } from '../../client/database.js';
 
-export const FORMAT = 'research-assessment-study';
-export const FORMAT_VERSION = 1;
 const AUDIT = 'audit_log';
 /** Not of the document: active sessions, whose ids are credentials. They have their public ids in it. */
 const ACTIVE = 'active';

@@ -35,6 +35,7 @@ const DATA_TABLES: Record<string, readonly string[]> = { raw_trial_chunks: ['ses
 export class NewIds {
   private readonly ids = new Map<string, string>();
   private readonly batteries = new Map<number, number>();
+  private readonly unknown: ReadonlySet<number>;
   /** Batteries that visits and the event mapping name and the document does not hold: they are left out. */
   readonly unknownBatteries: readonly number[];
 
@@ -45,7 +46,8 @@ export class NewIds {
     for (const rows of Object.values(document.tables))
       for (const { id } of rows) if (typeof id === 'string') this.ids.set(id, randomUUID());
     this.requireOwn();
-    this.unknownBatteries = this.strangeBatteries();
+    this.unknown = this.strangeBatteries();
+    this.unknownBatteries = [...this.unknown];
     this.ids.set(String(document.study.id), studyId);
     this.keys();
   }
@@ -84,7 +86,7 @@ export class NewIds {
   }
 
   /** A configuration could once name any battery, and its visits bear what it named. */
-  private strangeBatteries(): number[] {
+  private strangeBatteries(): Set<number> {
     const { batteries = [], scheduled_visits: visits = [], datacapture_configs: configs = [] } = this.document.tables;
     const own = new Set(batteries.map(({ id }) => id));
     const mapped = configs.flatMap(({ event_battery_mapping: mapping }) =>
@@ -93,7 +95,7 @@ export class NewIds {
       ),
     );
     const named = [...visits.map(({ battery_id }) => battery_id), ...mapped];
-    return [...new Set(named.filter((id): id is number => typeof id === 'number' && !own.has(id)))];
+    return new Set(named.filter((id): id is number => typeof id === 'number' && !own.has(id)));
   }
 
   private replaced(text: string): string {
@@ -134,7 +136,7 @@ export class NewIds {
       Object.entries(value).map(([key, item]) => [
         key,
         key === 'battery_id' && typeof item === 'number'
-          ? (this.batteries.get(item) ?? (this.unknownBatteries.includes(item) ? null : item))
+          ? (this.batteries.get(item) ?? (this.unknown.has(item) ? null : item))
           : this.withBatteries(item),
       ]),
     );

@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { PATIENT, Refused, Unreachable, call } from './call.js';
-import type { Patience, Request } from './call.js';
+import type { Patience } from './call.js';
 import { DeviceClock } from './clock.js';
-import { batchesOf, responseItem, sessionItem } from './queue.js';
-import type { Batch, HeldResult, HeldSession } from './queue.js';
 import { LoginNeeded } from './portal-tokens.js';
 import type { Store } from './store.js';
-import type { ItemResult, Started, Trial } from './wire.js';
 
 export interface DeviceOptions {
   api: string;
@@ -20,17 +17,40 @@ export interface DeviceOptions {
   patience?: Patience;
   clock?: DeviceClock;
 }
-export interface Planned {
+export interface Plan {
   visitId?: string;
   batteryId?: number;
   language?: string;
   timezone?: string;
 }
-export interface Recorded {
+export interface Trial {
+  trial_index: number;
+  /** Milliseconds; null: no reaction. */
+  rt: number | null;
+  correct: boolean | null;
+  timestamp: string;
+  data?: Record<string, unknown>;
+}
+export interface Result {
   task: string;
   trials: Trial[];
-  summary?: Record<string, number | null>;
+  summary: Record<string, number | null>;
   moduleId?: string;
+}
+/** A session as the device keeps it, with what the service knows it by where it began on line. */
+interface Held {
+  id: string;
+  serverId: string | null;
+  startedAt: string;
+  plan: Plan;
+  end?: { status: 'completed' | 'abandoned'; completedAt: string | null };
+}
+export interface ItemResult {
+  status: 'created' | 'duplicate' | 'conflict' | 'rejected';
+  conflict_type?: string;
+  resolution?: 'server_wins' | 'both_kept';
+  code?: string;
+  message?: string;
 }
 /** What a delivery came to. `conflicts` are kept by the service for staff; `rejected` are kept here. */
 export interface Delivery {
@@ -38,6 +58,9 @@ export interface Delivery {
   conflicts: ItemResult[];
   rejected: ItemResult[];
 }
+
+/** The service is away, or does not know the device any more: a session is held all the same. */
+const OFFLINE = [Unreachable, LoginNeeded];
 
 /**
  * Sessions on line and off. Everything is on the disk before it is sent, everything that is sent may arrive twice, and
@@ -59,63 +82,58 @@ export class DeviceClient {
   }
 
   /** Begins a session, on line where the service answers. Returns what the session is known by on this device. */
-  async begin(planned: Planned = {}): Promise<string> {
-    await reachable(() => this.clock.compare(this.device.api, { ...this.patience, attempts: 1 }));
-    const id = randomUUID();
-    const startedAt = this.clock.now();
-    const key = randomUUID();
+  async begin(plan: Plan = {}): Promise<string> {
+    const { api, participantId, studyId, deviceId, store } = this.device;
+    await unless(OFFLINE, this.clock.compare(api));
+    const held: Held = { id: randomUUID(), serverId: null, startedAt: this.now(), plan };
+    const body = {
+      participant_id: participantId,
+      study_id: studyId,
+      device_id: deviceId,
+      visit_id: plan.visitId,
+      battery_id: plan.batteryId,
+      language: plan.language,
+      timezone: plan.timezone,
+    };
     // A start without a key that is repeated is a second session.
-    const started = await reachable(() =>
-      this.ask<Started>({
-        method: 'POST',
-        path: '/api/session/start',
-        headers: () => ({ 'Idempotency-Key': key }),
-        body: {
-          participant_id: this.device.participantId,
-          study_id: this.device.studyId,
-          device_id: this.device.deviceId,
-          ...(planned.visitId && { visit_id: planned.visitId }),
-          ...(planned.batteryId && { battery_id: planned.batteryId }),
-          ...(planned.language && { language: planned.language }),
-          ...(planned.timezone && { timezone: planned.timezone }),
-        },
-      }),
+    const key = { 'Idempotency-Key': held.id };
+    const started = await unless(
+      OFFLINE,
+      this.ask<{ sessionId: string }>('/api/session/start', body, () => key),
     );
-    const session: HeldSession = { id, serverId: started?.sessionId ?? null, startedAt, end: null, planned };
-    await this.device.store.put(`session.${id}`, session);
-    return id;
+    await store.put(`session.${held.id}`, { ...held, serverId: started?.sessionId ?? null });
+    return held.id;
   }
 
   /** Keeps the results of a task, and sends them at once where the session is on line. */
-  async record(id: string, recorded: Recorded): Promise<void> {
-    const result: HeldResult = { id: randomUUID(), sessionId: id, ...recorded };
-    const key = `result.${id}.${result.id}`;
+  async record(id: string, result: Result): Promise<void> {
+    const key = `result.${id}.${randomUUID()}`;
     await this.device.store.put(key, result);
     const { serverId } = await this.session(id);
-    if (serverId === null) return;
     const body = {
       session_id: serverId,
-      task_summaries: recorded.summary ? { [recorded.task]: recorded.summary } : {},
-      raw_trials: recorded.trials,
-      ...(recorded.moduleId && { module_id: recorded.moduleId }),
+      task_summaries: { [result.task]: result.summary },
+      raw_trials: result.trials.map((trial) => ({ task: result.task, ...trial })),
+      module_id: result.moduleId,
     };
-    if (await this.sentToSession(serverId, '/api/submit', body)) await this.device.store.remove(key);
+    if (await this.isTaken(serverId, '/api/submit', body)) await this.device.store.remove(key);
   }
 
   /** Ends a session: `completed`, or `abandoned` by the participant. It waits for `deliver` where the service is away. */
   async finish(id: string, status: 'completed' | 'abandoned' = 'completed'): Promise<void> {
-    const session: HeldSession = { ...(await this.session(id)), end: { status, at: this.clock.now() } };
-    await this.device.store.put(`session.${id}`, session);
-    const waiting = await this.device.store.keys(`result.${id}.`);
+    const { store } = this.device;
+    const held = await this.session(id);
+    const completedAt = status === 'completed' ? this.now() : null;
+    await store.put(`session.${id}`, { ...held, end: { status, completedAt } });
     // Results that wait go with the end of their session: it would refuse them afterwards.
-    if (session.serverId === null || status === 'abandoned' || waiting.length > 0) return;
-    if (await this.sentToSession(session.serverId, '/api/session/end', { session_id: session.serverId }))
-      await this.device.store.remove(`session.${id}`);
+    if (status === 'abandoned' || (await store.keys(`result.${id}.`)).length > 0) return;
+    if (await this.isTaken(held.serverId, '/api/session/end', { session_id: held.serverId }))
+      await store.remove(`session.${id}`);
   }
 
   /**
    * Delivers all that is finished and waits: when the connection is back, when the app starts, and now and then.
-   * @throws Unreachable: nothing is lost, later again; Refused: the login or the study does not allow it
+   * @throws Unreachable: nothing is lost, later again; Refused, LoginNeeded: the login or the study does not allow it
    */
   deliver(): Promise<Delivery> {
     this.delivering ??= this.deliverAll().finally(() => {
@@ -126,74 +144,78 @@ export class DeviceClient {
 
   private async deliverAll(): Promise<Delivery> {
     const delivery: Delivery = { delivered: 0, conflicts: [], rejected: [] };
-    for (const batch of await batchesOf(this.device.store)) await this.deliverBatch(batch, delivery);
+    for (const key of await this.device.store.keys('session.')) {
+      const held = await this.device.store.get<Held>(key);
+      if (held?.end) await this.deliverSession(held, delivery);
+    }
     return delivery;
   }
 
-  private async deliverBatch({ sessions, results }: Batch, delivery: Delivery): Promise<void> {
-    const { store } = this.device;
-    const answer = await this.ask<{ results: ItemResult[] }>({
-      method: 'POST',
-      path: '/api/sync/bulk',
-      headers: () => ({ 'X-Device-Time': this.clock.now() }),
-      body: {
-        sessions: sessions.map((session) => sessionItem(session, this.device)),
-        responses: results.map((result) => responseItem(result, sessions, this.device)),
+  /** A session with all of its results: the same at every sending, since another content under an id is a conflict. */
+  private async deliverSession({ id, serverId, startedAt, plan, end }: Held, delivery: Delivery): Promise<void> {
+    const { participantId, studyId, deviceId, store } = this.device;
+    // The server's id ends the session that began on line; a local id is a session of its own.
+    const sessionId = serverId ?? id;
+    const keys = await store.keys(`result.${id}.`);
+    const results = await Promise.all(keys.map((key) => store.get<Result>(key)));
+    const { results: answers } = await this.ask<{ results: ItemResult[] }>(
+      '/api/sync/bulk',
+      {
+        sessions: [{ id: sessionId, participantId, studyId, deviceId, startedAt, ...plan, ...end }],
+        responses: results.map((result, index) => ({ id: keys[index], sessionId, deviceId, ...result })),
       },
-    });
-    // Answers come in the order of the items: sessions, then responses. A session leaves after its results.
-    const held = [...sessions.map(({ id }) => `session.${id}`), ...results.map((r) => `result.${r.sessionId}.${r.id}`)];
-    for (const [index, result] of [...answer.results.entries()].reverse()) {
-      if (result.status === 'rejected') {
-        // Set aside, for whoever looks after the app: it would be rejected again, and stops nothing else.
-        await store.put(`rejected.${held[index]}`, { result, item: await store.get(held[index]!) });
-        delivery.rejected.push(result);
-      } else delivery.delivered += 1;
-      if (result.status === 'conflict') delivery.conflicts.push(result);
-      await store.remove(held[index]!);
+      () => ({ 'X-Device-Time': this.now() }),
+    );
+    // Answers come in the order of the items: the session, then its results. The session leaves the disk last.
+    for (const [index, key] of [...[`session.${id}`, ...keys].entries()].reverse()) {
+      const answer = answers[index]!;
+      // Set aside, for whoever looks after the app: it would be rejected again, and stops nothing else.
+      if (answer.status === 'rejected') await store.put(`rejected.${key}`, { answer, item: await store.get(key) });
+      await store.remove(key);
+      if (answer.status === 'rejected') delivery.rejected.push(answer);
+      else delivery.delivered += 1;
+      if (answer.status === 'conflict') delivery.conflicts.push(answer);
     }
   }
 
   /** Whether the service has it. What it refuses (a session that has expired, say) waits for `deliver`, which says why. */
-  private async sentToSession(serverId: string, path: string, body: object): Promise<boolean> {
-    const headers = () => ({ 'X-Session-ID': serverId });
-    try {
-      await call(this.device.api, { method: 'POST', path, body, headers }, this.patience);
-      return true;
-    } catch (fault) {
-      if (fault instanceof Unreachable || fault instanceof Refused) return false;
-      throw fault;
-    }
+  private async isTaken(serverId: string | null, path: string, body: object): Promise<boolean> {
+    if (serverId === null) return false;
+    const request = { body, headers: () => ({ 'X-Session-ID': serverId }) };
+    return (await unless([Unreachable, Refused], call(this.device.api + path, request, this.patience))) !== undefined;
   }
 
   /** A request with the bearer token; once more with another one where it was not taken. */
-  private async ask<T>(request: Request): Promise<T> {
+  private async ask<T>(path: string, body: object, headers: () => Record<string, string>): Promise<T> {
+    const withToken = (token: string) => {
+      const request = { body, headers: () => ({ ...headers(), Authorization: `Bearer ${token}` }) };
+      return call<T>(this.device.api + path, request, this.patience);
+    };
     const token = await this.device.token();
-    const withToken = (bearer: string): Request => ({
-      ...request,
-      headers: () => ({ ...request.headers?.(), Authorization: `Bearer ${bearer}` }),
-    });
     try {
-      return await call<T>(this.device.api, withToken(token), this.patience);
+      return await withToken(token);
     } catch (fault) {
       if (!(fault instanceof Refused) || fault.status !== 401) throw fault;
-      return call<T>(this.device.api, withToken(await this.device.token(token)), this.patience);
+      return withToken(await this.device.token(token));
     }
   }
 
-  private async session(id: string): Promise<HeldSession> {
-    const session = await this.device.store.get<HeldSession>(`session.${id}`);
-    if (!session) throw new Error(`There is no session ${id} on this device.`);
-    return session;
+  private async session(id: string): Promise<Held> {
+    const held = await this.device.store.get<Held>(`session.${id}`);
+    if (!held) throw new Error(`There is no session ${id} on this device.`);
+    return held;
   }
 }
 
-/** Undefined where the service is away, or knows the device no longer: a session is held all the same. */
-async function reachable<T>(work: () => Promise<T>): Promise<T | undefined> {
+/** What came of it, or undefined where it failed in one of these ways. */
+async function unless<T>(
+  ways: readonly (typeof Refused | typeof Unreachable)[],
+  work: Promise<T>,
+): Promise<T | undefined> {
   try {
-    return await work();
+    return await work;
   } catch (fault) {
-    if (fault instanceof Unreachable || fault instanceof LoginNeeded) return undefined;
+    if (ways.some((way) => fault instanceof way)) return undefined;
     throw fault;
   }
 }

@@ -1,17 +1,13 @@
 import { Refused, call } from './call.js';
-import type { Patience } from './call.js';
 import type { Store } from './store.js';
 
 interface Tokens {
   portal_token: string;
   refresh_token: string;
 }
-const KEY = 'tokens';
 
 /** The login is over: the participant needs a new link. What the device holds stays, and is delivered after it. */
-export class LoginNeeded extends Error {
-  override readonly name = 'LoginNeeded';
-}
+export class LoginNeeded extends Error {}
 
 /**
  * The participant's own login. A refresh token is good once, and a second use of it ends the login: so a refresh is
@@ -23,7 +19,6 @@ export class PortalTokens {
   constructor(
     private readonly api: string,
     private readonly store: Store,
-    private readonly patience: Patience,
   ) {}
 
   /** Opens a link that the participant got by mail or text message. */
@@ -33,7 +28,7 @@ export class PortalTokens {
 
   /** @param refused the token that the service did not take: another one is wanted */
   async token(refused?: string): Promise<string> {
-    const tokens = await this.store.get<Tokens>(KEY);
+    const tokens = await this.store.get<Tokens>('tokens');
     if (!tokens) throw new LoginNeeded('there is no login on this device');
     if (tokens.portal_token !== refused) return tokens.portal_token;
     this.renewing ??= this.ask('/api/portal/refresh', { refresh_token: tokens.refresh_token }).finally(() => {
@@ -44,12 +39,11 @@ export class PortalTokens {
 
   private async ask(path: string, body: object): Promise<string> {
     try {
-      const tokens = await call<Tokens>(this.api, { method: 'POST', path, body }, { ...this.patience, attempts: 1 });
-      await this.store.put(KEY, { portal_token: tokens.portal_token, refresh_token: tokens.refresh_token });
+      const tokens = await call<Tokens>(this.api + path, { body }, { attempts: 1, firstWaitMs: 0 });
+      await this.store.put('tokens', tokens);
       return tokens.portal_token;
     } catch (fault) {
-      if (fault instanceof Refused && fault.status === 401) throw new LoginNeeded(fault.message);
-      throw fault;
+      throw fault instanceof Refused && fault.status === 401 ? new LoginNeeded(fault.message) : fault;
     }
   }
 }

@@ -10,41 +10,29 @@ export interface Store {
   remove(key: string): Promise<void>;
 }
 
-/**
- * A folder with a file for each key. A value is on the disk when `put` returns, and is never half there: power may go
- * at any time. Keys are file names.
- */
+/** A folder with a file for each key. A value is on the disk when `put` returns, and is never half there. */
 export class FolderStore implements Store {
   constructor(private readonly folder: string) {}
 
   async put(key: string, value: unknown): Promise<void> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
-    const beside = this.file(`${key}.new`);
+    const beside = join(this.folder, `${key}.new`);
     const file = await open(beside, 'w', 0o600);
-    try {
-      await file.writeFile(JSON.stringify(value));
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await file.writeFile(JSON.stringify(value));
+    await file.sync();
+    await file.close();
     await rename(beside, this.file(key));
   }
 
   async get<T>(key: string): Promise<T | undefined> {
-    try {
-      return JSON.parse(await readFile(this.file(key), 'utf8')) as T;
-    } catch (fault) {
-      if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw fault;
-    }
+    const known = await this.keys(key);
+    return known.includes(key) ? (JSON.parse(await readFile(this.file(key), 'utf8')) as T) : undefined;
   }
 
   async keys(prefix: string): Promise<string[]> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
-    return (await readdir(this.folder))
-      .filter((name) => name.startsWith(prefix) && name.endsWith('.json'))
-      .map((name) => name.slice(0, -'.json'.length))
-      .sort();
+    const names = (await readdir(this.folder)).filter((name) => name.startsWith(prefix) && name.endsWith('.json'));
+    return names.map((name) => name.slice(0, -'.json'.length)).sort();
   }
 
   async remove(key: string): Promise<void> {

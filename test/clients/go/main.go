@@ -91,8 +91,8 @@ func main() {
 
 	// 1. Log in. 2. With the second factor.
 	login, err := anyone.LoginWithResponse(ctx, api.Login{Email: given.Email, Password: given.Password})
-	asked := must(login.JSON200, login.Body, err)
-	second, err := anyone.CompleteMfaLoginWithResponse(ctx, api.MfaLogin{MfaToken: *asked.MfaToken, Code: &given.Code})
+	asked, err := must(login.JSON200, login.Body, err).AsMfaRequired()
+	second, err := anyone.CompleteMfaLoginWithResponse(ctx, api.MfaLogin{MfaToken: asked.MfaToken, Code: &given.Code})
 	client := as(given.API, must(second.JSON200, second.Body, err).Tokens.AccessToken)
 
 	// 3. A study whose overrides need an approval, with one visit.
@@ -140,7 +140,12 @@ func main() {
 	overridden, err := client.OverrideAnchorDateWithResponse(ctx, study.Id, participant.Id, nil, api.AnchorOverride{NewEnrollmentDate: other, Reason: ptr("two days early")})
 	override := must(overridden.JSON202, overridden.Body, err)
 	entered, err := anyone.LoginWithResponse(ctx, given.Approver)
-	approver := as(given.API, must(entered.JSON200, entered.Body, err).Tokens.AccessToken)
+	answer, err := must(entered.JSON200, entered.Body, err).ValueByDiscriminator()
+	loggedIn, isLoggedIn := answer.(api.LoggedIn)
+	if err != nil || !isLoggedIn {
+		panic(string(entered.Body))
+	}
+	approver := as(given.API, loggedIn.Tokens.AccessToken)
 	decided, err := approver.ApproveOverrideWithResponse(ctx, study.Id, participant.Id, override.OverrideRequestId, nil, api.OverrideApprove{Reason: ptr("checked")})
 	approved := must(decided.JSON200, decided.Body, err)
 

@@ -77,7 +77,7 @@ public final class QuickStart {
     var anyone = new AuthenticationApi(as(api, null));
 
     // 1. Log in. 2. With the second factor.
-    LoginAnswer asked = anyone.login(new Login().email(given.get("email").asText()).password(given.get("password").asText()));
+    MfaRequired asked = anyone.login(new Login().email(given.get("email").asText()).password(given.get("password").asText())).getMfaRequired();
     LoggedIn entered = anyone.completeMfaLogin(new MfaLogin().mfaToken(asked.getMfaToken()).code(given.get("code").asText()));
     ApiClient client = as(api, entered.getTokens().getAccessToken());
 
@@ -112,7 +112,7 @@ public final class QuickStart {
     anchors.overrideAnchorDate(studyId, participantId, new AnchorOverride().newEnrollmentDate(LocalDate.parse("2026-01-14")).reason("two days early"), null, null, null);
     OverrideRequest request = anchors.listOverrideRequests(studyId, participantId, null, null, null).getItems().get(0);
     JsonNode other = given.get("approver");
-    String token = anyone.login(new Login().email(other.get("email").asText()).password(other.get("password").asText())).getTokens().getAccessToken();
+    String token = anyone.login(new Login().email(other.get("email").asText()).password(other.get("password").asText())).getLoggedIn().getTokens().getAccessToken();
     OverrideApplied approved = new AnchorDateApi(as(api, token)).approveOverride(studyId, participantId, request.getId(), null, null, null, new OverrideApprove().reason("checked"));
 
     // 9. A session with trials.

@@ -36,8 +36,8 @@ from research_assessment.models import (
     JsonObject,
     LoggedIn,
     Login,
-    LoginAnswer,
     MfaLogin,
+    MfaRequired,
     OverrideApplied,
     OverrideApprove,
     OverridePending,
@@ -78,8 +78,8 @@ def as_user(tokens: object) -> AuthenticatedClient:
 
 
 # 1. Log in. 2. With the second factor.
-asked = expect(LoginAnswer, login.sync(client=anyone, body=Login(given["email"], given["password"])))
-second = MfaLogin(mfa_token=expect(str, asked.mfa_token), code=given["code"])
+asked = expect(MfaRequired, login.sync(client=anyone, body=Login(given["email"], given["password"])))
+second = MfaLogin(mfa_token=asked.mfa_token, code=given["code"])
 client = as_user(expect(LoggedIn, complete_mfa_login.sync(client=anyone, body=second)).tokens)
 
 # 3. A study whose overrides need an approval, with one visit.
@@ -139,7 +139,7 @@ schedule = expect(Schedule, get_schedule.sync(study.id, participant.id, client=c
 # 8. Another date, with the approval of somebody else.
 other = AnchorOverride(new_enrollment_date=datetime.date(2026, 1, 14), reason="two days early")
 override = expect(OverridePending, override_anchor_date.sync(study.id, participant.id, client=client, body=other))
-approver = as_user(expect(LoginAnswer, login.sync(client=anyone, body=Login(**given["approver"]))).tokens)
+approver = as_user(expect(LoggedIn, login.sync(client=anyone, body=Login(**given["approver"]))).tokens)
 said = OverrideApprove(reason="checked")
 approved = expect(
     OverrideApplied,

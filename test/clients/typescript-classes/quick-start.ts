@@ -19,7 +19,8 @@ const throwOnError = true as const;
 // 1. Log in. 2. With the second factor.
 const anyone = as();
 const { data: asked } = await Authentication.login({ client: anyone, throwOnError, body: { email: input.email, password: input.password } });
-const { data: entered } = await Authentication.completeMfaLogin({ client: anyone, throwOnError, body: { mfa_token: asked.mfa_token ?? '', code: input.code } });
+if (asked.outcome !== 'mfa_required') throw new Error('no second factor is asked for');
+const { data: entered } = await Authentication.completeMfaLogin({ client: anyone, throwOnError, body: { mfa_token: asked.mfa_token, code: input.code } });
 const client = as(entered.tokens.access_token);
 const mine = { client, throwOnError };
 
@@ -70,7 +71,8 @@ const { data: schedule } = await Schedules.getSchedule({ ...mine, path });
 const { data: override } = await AnchorDate.overrideAnchorDate({ ...mine, path, body: { new_enrollment_date: '2026-01-14', reason: 'two days early' } });
 if (override.status !== 'pending_approval') throw new Error('no approval is asked for');
 const { data: approver } = await Authentication.login({ client: anyone, throwOnError, body: input.approver });
-const { data: approved } = await AnchorDate.approveOverride({ client: as(approver.tokens?.access_token), throwOnError, path: { ...path, override_request_id: override.override_request_id }, body: { reason: 'checked' } });
+if (approver.outcome !== 'logged_in') throw new Error('the approver is not let in');
+const { data: approved } = await AnchorDate.approveOverride({ client: as(approver.tokens.access_token), throwOnError, path: { ...path, override_request_id: override.override_request_id }, body: { reason: 'checked' } });
 
 // 9. A session with trials.
 const { data: session } = await Sessions.startSession({ ...mine, body: { participant_id: participant.id, language: 'en' } });

@@ -29,7 +29,7 @@ const as = (token: string) => createClient<paths>({ baseUrl, headers: { Authoriz
 // 1. Log in. 2. With the second factor.
 const anyone = createClient<paths>({ baseUrl });
 const asked = answered(await anyone.POST('/api/auth/login', { body: { email: input.email, password: input.password } }));
-if (asked.mfa_token === undefined) throw new Error('no second factor is asked for');
+if (asked.outcome !== 'mfa_required') throw new Error('no second factor is asked for');
 const entered = answered(await anyone.POST('/api/auth/mfa/login', { body: { mfa_token: asked.mfa_token, code: input.code } }));
 const client = as(entered.tokens.access_token);
 
@@ -79,7 +79,7 @@ const schedule = answered(await client.GET('/api/studies/{study_id}/participants
 const override = answered(await client.POST(`${anchorPath}/override`, { params: { path }, body: { new_enrollment_date: '2026-01-14', reason: 'two days early' } }));
 if (override.status !== 'pending_approval') throw new Error('no approval is asked for');
 const approver = answered(await anyone.POST('/api/auth/login', { body: input.approver }));
-if (approver.tokens === undefined) throw new Error('the approver is not let in');
+if (approver.outcome !== 'logged_in') throw new Error('the approver is not let in');
 const approved = answered(await as(approver.tokens.access_token).POST(`${anchorPath}/override-requests/{override_request_id}/approve`, { params: { path: { ...path, override_request_id: override.override_request_id } }, body: { reason: 'checked' } }));
 
 // 9. A session with trials.

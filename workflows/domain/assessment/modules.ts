@@ -21,7 +21,7 @@ export interface ModuleFault {
 }
 
 /** The longest name of a task. */
-const LONGEST = 64;
+const MAX_LENGTH = 64;
 
 /**
  * Under what the results of a module are kept, and by the rules of which task. Where the task is in one module alone
@@ -40,7 +40,8 @@ export function modulePath(
       message: `the module is of the task ${kind}, the results are of ${sent.task}`,
     };
   if (modulesWith(kind, modules) === 1) return { task: sent.task, kind };
-  const telling = modules.names.filter((one) => one === name).length === 1 && !isTask(name) && name.length <= LONGEST;
+  const telling =
+    modules.names.filter((one) => one === name).length === 1 && !isTask(name) && name.length <= MAX_LENGTH;
   const number = modules.tasks.slice(0, at + 1).filter((one) => one === kind).length;
   return { task: telling ? name : `${kind}#${number}`, kind };
 }

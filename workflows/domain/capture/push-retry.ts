@@ -1,5 +1,5 @@
 /** The longest wait between two attempts: a capture system that comes back wakes what waits for it besides. */
-const LONGEST_MS = 3_600_000;
+const MAX_DELAY_MS = 3_600_000;
 /**
  * Waits on an open breaker that last one cooldown each; longer ones afterwards, so that a week's outage stays a few
  * hundred attempts.
@@ -7,7 +7,7 @@ const LONGEST_MS = 3_600_000;
 const SHORT_WAITS = 8;
 
 const doubling = (first: number, times: number): number =>
-  Math.min(first * 2 ** Math.min(times, 30), Math.max(first, LONGEST_MS));
+  Math.min(first * 2 ** Math.min(times, 30), Math.max(first, MAX_DELAY_MS));
 
 /**
  * How long to wait after the n-th failure in a row (from 1), milliseconds. `chance` in [0, 1) spreads those that failed

@@ -11,9 +11,14 @@ export interface Asking {
   request_id: string | null;
 }
 
-/** A question to a study's capture system, asked by the worker for the API. Only ids travel, never a token. */
+/**
+ * A question to a study's capture system, asked by the worker for the API. Only ids travel; a token that is not stored
+ * yet travels sealed, for its address alone.
+ */
 export type CaptureQuestion =
   | ({ kind: 'test-connection'; study_id: string } & Asking)
+  /** A connection before it is saved. Without a token of its own: with the stored one, which goes to its own server alone. */
+  | { kind: 'try-connection'; study_id: string; api_url: string; sealed_token?: string }
   | { kind: 'instruments'; study_id: string }
   /** `follow`: what was renamed there is renamed here first, on behalf of whoever asks. */
   | { kind: 'events'; study_id: string; follow?: Asking }

@@ -12,6 +12,8 @@ export interface ExplainedRow extends ReminderFacts {
   last_error: string | null;
   fallback_of: string | null;
   resend_of: string | null;
+  /** It was not planned: staff sent it. */
+  by_hand?: boolean;
   delivery_status: string | null;
 }
 export interface Explanation {
@@ -34,6 +36,7 @@ const reasons: Record<string, string> = {
   cancelled_by_staff: 'it was cancelled by hand',
   opted_out: 'the participant does not want messages on this channel',
   no_address: 'the participant has no address for this channel',
+  no_channel: 'the study names no channel for messages',
   address_dead: 'messages to this address came back: it is to be corrected',
   refused: 'the provider refused it',
   study_completed: 'the study is completed',
@@ -127,6 +130,7 @@ const wordsOf = (reason: string | null, limit: number): string =>
 function ruleOf(of: ExplainedRow): string {
   const { send_at = '09:00', quiet_hours } = of.settings as NotificationSettings;
   if (of.resend_of !== null) return `sent again by hand, by ${of.channel}`;
+  if (of.by_hand) return `sent by hand, by ${of.channel}`;
   const days =
     of.kind === 'visit_missed'
       ? 'the day after the window has closed'

@@ -1,4 +1,5 @@
 import { around, builtInWords, hasBuiltIn, primary, shortLink } from './built-in.js';
+import { directionOf, isolated } from '../util/text-direction.js';
 import type { ParticipantMessage, Words } from './message-words.js';
 
 /** The kinds of message of which a study's settings may speak; those to staff keep their built-in words. */
@@ -63,10 +64,10 @@ export function unknownVariables(template: string, kind: ParticipantMessage): st
   return named(template).filter((name) => !known.includes(name));
 }
 
-const filled = (template: string, values: Readonly<Record<string, string>>): string =>
+const filled = (template: string, valueOf: (name: string) => string | undefined): string =>
   template.replaceAll(
     VARIABLE,
-    (whole, double: string | undefined, single: string | undefined) => values[(double ?? single)!] ?? whole,
+    (whole, double: string | undefined, single: string | undefined) => valueOf((double ?? single)!) ?? whole,
   );
 
 /** `de_AT` is `de-AT`. */
@@ -136,8 +137,18 @@ export function linkWords(channel: string, language: string | null, study: Study
     : { ...words, body: `${words.body}\n\n{{link}}` };
 }
 
-/** A message as a person reads it. */
-export const compose = (words: Words, values: Readonly<Record<string, string>>): Words => ({
-  subject: filled(words.subject, values).replaceAll(/\s+/g, ' ').trim(),
-  body: filled(words.body, values),
-});
+/** A mark behind an address would become a part of it. */
+const ADDRESSES = new Set(['link', 'portal_url', 'new_link_url', 'unsubscribe_url', 'contact_email']);
+
+/** A message as a person reads it. A value of another direction than the message's language keeps to its place. */
+export function compose(words: Words & { language?: string }, values: Readonly<Record<string, string>>): Words {
+  const direction = directionOf(words.language ?? 'en');
+  const valueOf = (name: string): string | undefined => {
+    const value = values[name];
+    return value === undefined || ADDRESSES.has(name) ? value : isolated(value, direction);
+  };
+  return {
+    subject: filled(words.subject, valueOf).replaceAll(/\s+/g, ' ').trim(),
+    body: filled(words.body, valueOf),
+  };
+}

@@ -30,7 +30,7 @@ function fateOf(visit: SimulatedVisit, person: SimulatedPerson): SimulatedOutcom
   return person.withdrawnDay === null ? 'pending' : 'frozen';
 }
 
-interface Standing {
+interface JudgedVisit {
   visit: SimulatedVisit;
   person: SimulatedPerson;
   fate: SimulatedOutcome;
@@ -40,7 +40,7 @@ interface Standing {
 export function resultOf(world: World, people: readonly SimulatedPerson[]) {
   const { inputs, days, tally, behaviour } = world;
   const rows = people.flatMap((person) => person.visits.all.map((visit) => ({ visit, person })));
-  const standing: Standing[] = rows
+  const standing: JudgedVisit[] = rows
     .filter(({ visit }) => visit.status !== 'superseded')
     .map(({ visit, person }) => ({ visit, person, fate: fateOf(visit, person) }));
   const fates = new Counts();
@@ -132,15 +132,15 @@ export function resultOf(world: World, people: readonly SimulatedPerson[]) {
 export type SimulationResult = ReturnType<typeof resultOf>;
 
 /** Adherence of visits that are over: completed, or their window passed without. */
-function adherenceOf(standing: readonly Standing[]): Adherence {
+function adherenceOf(standing: readonly JudgedVisit[]): Adherence {
   const count = (fate: SimulatedOutcome) => standing.reduce((sum, s) => sum + (s.fate === fate ? 1 : 0), 0);
   const [inWindow, early, late, missed] = [count('in_window'), count('early'), count('late'), count('missed')];
   const due = inWindow + early + late + missed;
   return { due, completed: inWindow + early + late, in_window: inWindow, late, missed, rate: rate(inWindow, due) };
 }
 
-function perVisit(world: World, standing: readonly Standing[]) {
-  const groups = new Map<string, { code: string; name: string; day: number; of: Standing[] }>();
+function perVisit(world: World, standing: readonly JudgedVisit[]) {
+  const groups = new Map<string, { code: string; name: string; day: number; of: JudgedVisit[] }>();
   for (const one of standing) {
     const { identity, name } = one.visit.planned;
     const group = groups.get(identity) ?? { ...planLabel(world.inputs, identity, name), of: [] };
@@ -152,7 +152,7 @@ function perVisit(world: World, standing: readonly Standing[]) {
     .map(({ code, name, day, of }) => ({ code, name, target_day: day, ...adherenceOf(of) }));
 }
 
-function perDay({ days }: World, standing: readonly Standing[]) {
+function perDay({ days }: World, standing: readonly JudgedVisit[]) {
   const list = Array.from({ length: days.count }, (_, day) => ({
     date: days.date(day),
     due: 0,
@@ -172,7 +172,7 @@ function perDay({ days }: World, standing: readonly Standing[]) {
   return { days: list, outside };
 }
 
-function perWeekday({ days }: World, standing: readonly Standing[]) {
+function perWeekday({ days }: World, standing: readonly JudgedVisit[]) {
   const list = WEEKDAYS.map((name, i) => ({ weekday: i + 1, name, due: 0, completed: 0 }));
   for (const { visit } of standing) {
     list[days.weekday(visit.target_date) - 1]!.due += 1;
@@ -209,7 +209,7 @@ function reanchorings({ tally, days }: World) {
 }
 
 /** Targets and completions on days on which nobody works, by the participant's calendar. */
-function clashes({ days, tally }: World, standing: readonly Standing[]) {
+function clashes({ days, tally }: World, standing: readonly JudgedVisit[]) {
   const targets = new Counts();
   const completions = new Counts();
   const byMonth = new Map(days.months().map((month) => [month, { month, weekend: 0, holiday: 0 }]));
@@ -242,7 +242,7 @@ function clashes({ days, tally }: World, standing: readonly Standing[]) {
   };
 }
 
-function time({ days, sites }: World, people: readonly SimulatedPerson[], standing: readonly Standing[]) {
+function time({ days, sites }: World, people: readonly SimulatedPerson[], standing: readonly JudgedVisit[]) {
   const zones = [...new Set(sites.map((site) => site.zone))].sort();
   const changes = new Map(zones.map((zone) => [zone, clockChanges(zone, days.first, days.last)]));
   return {

@@ -24,9 +24,9 @@ export interface WorkbookReading {
 
 const LIMIT_MS = 60_000;
 /** One on a processor of its own leaves the others to those who import nothing. */
-const AT_ONCE = 2,
-  MOST_WAITING = 10;
-const turns = new ConcurrencyLimiter(AT_ONCE);
+const CONCURRENCY = 2,
+  MAX_WAITING = 10;
+const turns = new ConcurrencyLimiter(CONCURRENCY);
 let inLine = 0;
 /**
  * What is read is bounded piece by piece, so that no thread comes near it: one that runs out of memory ends, but may
@@ -42,7 +42,7 @@ export async function readInThread<Found = SheetRead>(
   bytes: Buffer,
   reading: WorkbookReading,
 ): Promise<Contents<Found>> {
-  if (inLine >= AT_ONCE + MOST_WAITING)
+  if (inLine >= CONCURRENCY + MAX_WAITING)
     throw problem('UNAVAILABLE', {
       detail: 'Too many files are being read: try again.',
       headers: { 'Retry-After': '5' },

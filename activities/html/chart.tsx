@@ -1,0 +1,233 @@
+import { FONTS } from './palette.js';
+import { Picture, px } from './picture.js';
+import { renderSvg } from './render.js';
+
+/**
+ * One chart as SVG: bars and lines over an axis of categories. Small on purpose, with all that a reader needs on it.
+ */
+export interface Series {
+  name: string;
+  color: string;
+  as: 'bar' | 'line';
+  values: readonly (number | null)[];
+}
+export interface Chart {
+  title: string;
+  /** What the picture shows, in a sentence or two, for those who do not see it. */
+  description: string;
+  xLabel: string;
+  yLabel: string;
+  /** How many places the x axis has. */
+  places: number;
+  /** Labels below places; where they come too close some are left out. */
+  ticks: readonly { at: number; label: string }[];
+  /** Bars of one place stand on each other; otherwise beside. */
+  stacked: boolean;
+  series: readonly Series[];
+  /** Values are fractions: the axis goes from 0 to 100 %. */
+  percent?: boolean;
+}
+
+const WIDTH = 960,
+  HEIGHT = 440;
+const LEFT = 76,
+  RIGHT = 28,
+  TOP = 92;
+const FONT = 13,
+  WIDE = 7.2;
+
+/** The chart as an element. */
+export function ChartPicture({ chart }: { chart: Chart }) {
+  const { ticks, slanted } = spaced(chart);
+  const bottom = HEIGHT - (slanted ? 118 : 64);
+  const plot = { left: LEFT, right: WIDTH - RIGHT, top: TOP, bottom };
+  const axis = yAxis(chart);
+  const band = (plot.right - plot.left) / Math.max(1, chart.places);
+  const x = (at: number) => plot.left + band * (at + 0.5);
+  const y = (value: number) => plot.bottom - ((plot.bottom - plot.top) * value) / axis.max;
+  const middle = { x: px((plot.left + plot.right) / 2), y: px((plot.top + plot.bottom) / 2) };
+  return (
+    <Picture
+      id="chart"
+      title={chart.title}
+      description={chart.description}
+      width={WIDTH}
+      height={HEIGHT}
+      font-family={FONTS}
+      font-size={FONT}
+      fill="#1f2933"
+    >
+      <text x={plot.left} y="32" font-size="19" font-weight="600">
+        {chart.title}
+      </text>
+      <Legend series={chart.series} left={plot.left} top={62} />
+      {axis.steps.map((value) => (
+        <g key={value}>
+          <line
+            x1={plot.left}
+            x2={plot.right}
+            y1={px(y(value))}
+            y2={px(y(value))}
+            stroke={value === 0 ? '#4b5563' : '#e2e5ea'}
+          />
+          <text x={plot.left - 8} y={px(y(value) + 4)} text-anchor="end">
+            {chart.percent ? `${Math.round(value * 100)} %` : thousands(value)}
+          </text>
+        </g>
+      ))}
+      {ticks.map(({ at, label }) => (
+        <g key={at}>
+          <line x1={px(x(at))} x2={px(x(at))} y1={plot.bottom} y2={plot.bottom + 5} stroke="#4b5563" />
+          {slanted ? (
+            <text transform={`translate(${px(x(at) + 4)} ${plot.bottom + 16}) rotate(-40)`} text-anchor="end">
+              {label}
+            </text>
+          ) : (
+            <text x={px(x(at))} y={plot.bottom + 20} text-anchor="middle">
+              {label}
+            </text>
+          )}
+        </g>
+      ))}
+      <text x={middle.x} y={HEIGHT - 12} text-anchor="middle" fill="#4b5563">
+        {chart.xLabel}
+      </text>
+      <text transform={`translate(18 ${middle.y}) rotate(-90)`} text-anchor="middle" fill="#4b5563">
+        {chart.yLabel}
+      </text>
+      {isEmpty(chart) ? (
+        <text x={middle.x} y={middle.y} text-anchor="middle" fill="#4b5563" font-size="16">
+          Nothing to show
+        </text>
+      ) : (
+        <>
+          <Bars chart={chart} band={band} x={x} y={y} />
+          {chart.series
+            .filter((s) => s.as === 'line')
+            .map((s) => (
+              <Line key={s.name} series={s} x={x} y={y} />
+            ))}
+        </>
+      )}
+    </Picture>
+  );
+}
+
+/** The chart as a file. */
+export const chartSvg = (chart: Chart): string => renderSvg(<ChartPicture chart={chart} />);
+
+interface Axes {
+  x: (at: number) => number;
+  y: (value: number) => number;
+}
+
+function Bars({ chart, band, x, y }: Axes & { chart: Chart; band: number }) {
+  const series = chart.series.filter((s) => s.as === 'bar');
+  // Hundreds of days leave no room for gaps between them.
+  const room = band < 4 ? band : band * 0.72;
+  const width = chart.stacked ? room : room / series.length;
+  const below: number[] = new Array<number>(chart.places).fill(0);
+  return (
+    <>
+      {series.map((s, index) => {
+        const paths = s.values.map((value, at) => {
+          if (!value) return '';
+          const from = chart.stacked ? below[at]! : 0;
+          if (chart.stacked) below[at] = from + value;
+          const left = x(at) - room / 2 + (chart.stacked ? 0 : width * index);
+          return `M${px(left)} ${px(y(from))}V${px(y(from + value))}h${px(Math.max(0.6, width))}V${px(y(from))}z`;
+        });
+        return <path key={s.name} d={paths.join('')} fill={s.color} />;
+      })}
+    </>
+  );
+}
+
+/** A line that breaks where there is no value; a value that stands alone is a dot. */
+function Line({ series, x, y }: Axes & { series: Series }) {
+  let path = '';
+  const dots: number[] = [];
+  series.values.forEach((value, at) => {
+    if (value === null) return;
+    const [before, after] = [series.values[at - 1] ?? null, series.values[at + 1] ?? null];
+    path += `${before === null ? 'M' : 'L'}${px(x(at))} ${px(y(value))}`;
+    if ((before === null && after === null) || series.values.length <= 60) dots.push(at);
+  });
+  return (
+    <>
+      <path d={path} fill="none" stroke={series.color} stroke-width="2.2" stroke-linejoin="round" />
+      {dots.map((at) => (
+        <circle key={at} cx={px(x(at))} cy={px(y(series.values[at]!))} r="3.2" fill={series.color} />
+      ))}
+    </>
+  );
+}
+
+function Legend({ series, left, top }: { series: readonly Series[]; left: number; top: number }) {
+  let next = left;
+  return (
+    <>
+      {series.map(({ name, color, as }) => {
+        const at = next;
+        next += 22 + name.length * WIDE + 26;
+        return (
+          <g key={name}>
+            {as === 'bar' ? (
+              <rect x={px(at)} y={top - 10} width="12" height="12" fill={color} />
+            ) : (
+              <line x1={px(at)} x2={px(at + 16)} y1={top - 4} y2={top - 4} stroke={color} stroke-width="3" />
+            )}
+            <text x={px(at + 22)} y={top}>
+              {name}
+            </text>
+          </g>
+        );
+      })}
+    </>
+  );
+}
+
+function yAxis(chart: Chart): { max: number; steps: number[] } {
+  if (chart.percent) return { max: 1, steps: [0, 0.2, 0.4, 0.6, 0.8, 1] };
+  const stacks = Array.from({ length: chart.places }, (_, at) =>
+    chart.series.filter((s) => s.as === 'bar').reduce((sum, s) => sum + (s.values[at] ?? 0), 0),
+  );
+  const single = chart.series
+    .filter((s) => s.as === 'line' || !chart.stacked)
+    .flatMap((s) => s.values.map((value) => value ?? 0));
+  const highest = [...(chart.stacked ? stacks : []), ...single].reduce((most, value) => Math.max(most, value), 0);
+  const step = niceStep(highest / 5);
+  const count = Math.max(1, Math.ceil(highest / step));
+  return { max: step * count, steps: Array.from({ length: count + 1 }, (_, i) => i * step) };
+}
+
+/** 1, 2 or 5 times a power of ten, at least one: what is counted has no halves. */
+function niceStep(least: number): number {
+  let power = 1;
+  for (;;) {
+    for (const digit of [1, 2, 5]) if (digit * power >= least) return digit * power;
+    power *= 10;
+  }
+}
+
+/**
+ * Ticks that have room for their labels: long ones are slanted, and where that is not enough every so many is shown.
+ */
+function spaced({ ticks, places }: Chart): { ticks: Chart['ticks']; slanted: boolean } {
+  const cut = ticks.map(({ at, label }) => ({ at, label: shortened(label) }));
+  if (cut.length < 2) return { ticks: cut, slanted: false };
+  const gap = (((WIDTH - LEFT - RIGHT) / places) * (cut.at(-1)!.at - cut[0]!.at)) / (cut.length - 1);
+  const longest = cut.reduce((most, { label }) => Math.max(most, label.length), 0) * WIDE + 12;
+  if (longest <= gap) return { ticks: cut, slanted: false };
+  const everyFlat = Math.ceil(longest / gap);
+  // Slanted labels need the height of a line only; a time axis rather leaves months out than lie askew.
+  if (everyFlat <= 4) return { ticks: cut.filter((_, i) => i % everyFlat === 0), slanted: false };
+  const every = Math.max(1, Math.ceil(24 / gap));
+  return { ticks: cut.filter((_, i) => i % every === 0), slanted: true };
+}
+
+/** The beginning and the end, where the number of a repeated event stands. */
+const shortened = (label: string) => (label.length > 14 ? `${label.slice(0, 9)}…${label.slice(-4)}` : label);
+
+const isEmpty = ({ series }: Chart) => series.every((s) => s.values.every((value) => !value));
+const thousands = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ' ');

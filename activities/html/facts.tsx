@@ -1,0 +1,15 @@
+import type { ComponentChildren } from 'preact';
+
+/** Terms with what they are, as on the head of a record. */
+export function Facts({ of }: { of: readonly (readonly [string, ComponentChildren])[] }) {
+  return (
+    <dl class="facts">
+      {of.map(([term, what]) => (
+        <div key={term}>
+          <dt>{term}</dt>
+          <dd>{what}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

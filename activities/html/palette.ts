@@ -1,0 +1,72 @@
+/**
+ * The colours of the product. Pages have them as custom properties (`paletteCss`), mails and pictures as values. Text has a
+ * contrast of 4.5 at least to the ground and to the surface, in both themes.
+ */
+export const light = {
+  ink: '#1b2430',
+  quiet: '#55606f',
+  ground: '#f5f6f8',
+  surface: '#ffffff',
+  line: '#dde1e7',
+  edge: '#7d8795',
+  accent: '#2f5fa8',
+  'on-accent': '#ffffff',
+  'accent-soft': '#e8effa',
+  good: '#1d6b45',
+  'good-soft': '#e6f4ec',
+  warn: '#7a4b00',
+  'warn-soft': '#fdf2dc',
+  bad: '#a3262c',
+  'bad-soft': '#fcebec',
+} as const;
+
+const dark: Record<keyof typeof light, string> = {
+  ink: '#e6e9ee',
+  quiet: '#a4afbd',
+  ground: '#12161c',
+  surface: '#1a2028',
+  line: '#2e3743',
+  edge: '#76828f',
+  accent: '#8db4f2',
+  'on-accent': '#0e1722',
+  'accent-soft': '#1e2d44',
+  good: '#7fd0a3',
+  'good-soft': '#16302a',
+  warn: '#f0c277',
+  'warn-soft': '#362a15',
+  bad: '#f5a0a4',
+  'bad-soft': '#3a2022',
+};
+
+/** Colours of the Okabe–Ito palette, for figures: everybody can tell them apart. */
+export const figureColors = {
+  blue: '#0072b2',
+  vermilion: '#d55e00',
+  green: '#009e73',
+  orange: '#e69f00',
+  sky: '#56b4e9',
+  purple: '#cc79a7',
+  grey: '#767b85',
+} as const;
+
+/** The letters of the reader's system. */
+export const FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', Arial, sans-serif";
+
+const properties = (colors: Record<string, string>, scheme: 'light' | 'dark'): string =>
+  [...Object.entries(colors).map(([name, value]) => `--${name}: ${value};`), `color-scheme: ${scheme};`].join(' ');
+
+/**
+ * The palette as CSS. `chosen`: the page bears the theme that its user chose, as `data-theme` (`auto`, `light`, `dark`);
+ * without it the theme is the one that the browser asks for. `light`: paper, always light.
+ */
+export function paletteCss(theme: 'auto' | 'chosen' | 'light'): string {
+  const base = `:root { ${properties(light, 'light')} }\n`;
+  if (theme === 'light') return base;
+  const automatic = theme === 'chosen' ? "[data-theme='auto']" : ':root';
+  const dimmed = properties(dark, 'dark');
+  return [
+    base,
+    theme === 'chosen' ? `[data-theme='dark'] { ${dimmed} }\n` : '',
+    `@media screen and (prefers-color-scheme: dark) { ${automatic} { ${dimmed} } }\n`,
+  ].join('');
+}

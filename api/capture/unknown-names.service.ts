@@ -1,0 +1,59 @@
+import { findConfig } from '../../db/capture/datacapture-configs.queries.js';
+import { readInScope } from '../../db/client/transaction.js';
+import { problemOf } from '../http/errors.js';
+import { mergeMappings } from './capture-mapping.service.js';
+import { askCaptureOrRefuse } from './capture-query.service.js';
+import type { ConfigChangeRequest, ConfigWarning, Saving } from './config-change.js';
+
+const NAMES = [
+  'enrollment_instrument',
+  'enrollment_event',
+  'participant_field_mapping',
+  'event_battery_mapping',
+  'data_field_mapping',
+] as const;
+/** Whether a change says what of the capture system means what. */
+export const namesIn = (change: ConfigChangeRequest): boolean => NAMES.some((name) => change[name] !== undefined);
+
+type Asked = Pick<Saving, 'services' | 'studyId'>;
+
+/**
+ * What the capture system does not know of a change that is not saved yet. The stored connection is asked, since a token
+ * is never sent to the worker; who changes both saves the connection first.
+ * @throws 400 SAVE_CONNECTION_FIRST, CONNECTION_FAILED; 503
+ */
+export async function unknownNames(asked: Asked, change: ConfigChangeRequest): Promise<ConfigWarning[]> {
+  if (!namesIn(change) && typeof change.project_id !== 'string') return [];
+  const stored = await readInScope(asked.services.database, asked.studyId, (tx) => findConfig(tx, asked.studyId));
+  if (!stored || change.api_url !== undefined || change.api_token !== undefined) {
+    throw problemOf(
+      400,
+      'SAVE_CONNECTION_FIRST',
+      'A strict check asks the stored connection: save api_url and api_token first, then the mapping.',
+    );
+  }
+  const { merged, faults } = mergeMappings(stored, {
+    ...(change.participant_field_mapping && { participant_field_mapping: change.participant_field_mapping }),
+    ...(change.event_battery_mapping && { event_battery_mapping: change.event_battery_mapping }),
+    ...(change.data_field_mapping && { data_field_mapping: change.data_field_mapping }),
+  });
+  if (faults.length > 0) return []; // named, all of them, when the values are made
+  const proposed: Record<string, unknown> = { ...merged };
+  for (const name of ['project_id', 'enrollment_instrument', 'enrollment_event'] as const)
+    if (change[name] !== undefined) proposed[name] = change[name]?.trim() ?? null;
+  const { warnings = [] } = await askCaptureOrRefuse(asked.services, {
+    kind: 'check-mapping',
+    study_id: asked.studyId,
+    proposed,
+  });
+  return warnings;
+}
+
+/** Strict saving: asks before anything is written. @throws 400 UNKNOWN_NAMES, each by its path */
+export async function refuseUnknownNames(saving: Saving, change: ConfigChangeRequest): Promise<void> {
+  const warnings = await unknownNames(saving, change);
+  if (warnings.length > 0)
+    throw problemOf(400, 'UNKNOWN_NAMES', 'The mapping names what the capture system does not have.', {
+      errors: warnings,
+    });
+}

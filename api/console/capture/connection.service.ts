@@ -1,0 +1,90 @@
+import { findConfig } from '../../../db/capture/datacapture-configs.queries.js';
+import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
+import type { StudyRecord } from '../../../db/studies/studies.queries.js';
+import type { Tx } from '../../../db/client/database.js';
+import { versioned } from '../../capture/datacapture.service.js';
+import type { ConfigChangeRequest } from '../../capture/config-change.js';
+import type { Dependencies } from '../../dependencies.js';
+import { invalid } from '../../http/errors.js';
+import { seal, unseal } from '../../secrets.js';
+import { getStudyOrThrow } from '../../studies/studies.service.js';
+import { editOf, orNull, typedIn } from '../studies/edit/edit.js';
+import type { Edit, Sent, Texts } from '../studies/edit/edit.js';
+
+export interface ConnectionView {
+  study: StudyRecord;
+  config: DatacaptureConfigRow | undefined;
+}
+
+/** @throws 404 */
+export async function loadConnection(tx: Tx, studyId: string): Promise<ConnectionView> {
+  const study = await getStudyOrThrow(tx, studyId);
+  return { study, config: await findConfig(tx, studyId) };
+}
+
+/** Minutes between two readings where nobody says. */
+const USUAL_POLL = 60;
+
+const yes = (on: boolean | undefined): string => (on ? '1' : '');
+const textsOf = (config?: DatacaptureConfigRow): Texts => ({
+  api_url: config?.api_url ?? '',
+  project_id: config?.project_id ?? '',
+  poll_interval_minutes: String(config?.poll_interval_minutes ?? USUAL_POLL),
+  webhook_enabled: yes(config?.webhook_enabled),
+  webhook_auth: config?.webhook_auth ?? 'header',
+  create_missing_sites: yes(config?.create_missing_sites),
+});
+
+export const connectionEdit = ({ config }: ConnectionView, sent?: Sent): Edit =>
+  editOf(config && versioned(config), textsOf(config), sent);
+
+/** Secrets of the form. A page never shows them: what was typed comes back sealed, for this person and study alone. */
+export const secretNames = ['api_token', 'webhook_secret'] as const;
+export type SecretName = (typeof secretNames)[number];
+export type Secrets = Partial<Record<SecretName, string>>;
+interface Owner {
+  studyId: string;
+  userId: string;
+}
+const placeOf = ({ studyId, userId }: Owner, name: SecretName): string => `console/${studyId}/${userId}/${name}`;
+
+/** The secrets that a form has: typed, or kept from the page before. @throws 422 where a kept one no longer opens */
+export function secretsIn(services: Dependencies, owner: Owner, form: URLSearchParams): Secrets {
+  const found: Secrets = {};
+  for (const name of secretNames) {
+    const typed = form.get(name)?.trim() ?? '';
+    const kept = form.get(`kept_${name}`) ?? '';
+    const value = typed === '' && kept !== '' ? unseal(services, kept, placeOf(owner, name)) : typed;
+    if (value === undefined) throw invalid(name, 'REQUIRED', 'must be typed again');
+    if (value !== '') found[name] = value;
+  }
+  return found;
+}
+
+/** Secrets as the next page keeps them. */
+export const keptOf = (services: Dependencies, owner: Owner, secrets: Secrets): Secrets =>
+  Object.fromEntries(
+    Object.entries(secrets).map(([name, value]) => [name, seal(services, value, placeOf(owner, name as SecretName))]),
+  );
+
+/** What a form changes: of what it was drawn from, what is different, and secrets that are given. */
+export function connectionIn(
+  form: URLSearchParams,
+  secrets: Secrets,
+  seen: Texts,
+  isNew: boolean,
+): ConfigChangeRequest {
+  const typed = (name: string) => typedIn(form, name).trim();
+  const minutes = typed('poll_interval_minutes').replace(',', '.');
+  const fields = {
+    api_url: typed('api_url'),
+    project_id: orNull(typed('project_id'), typed('project_id')),
+    // What is no number stays a text, which the schema refuses.
+    poll_interval_minutes: minutes !== '' && Number.isFinite(Number(minutes)) ? Number(minutes) : minutes,
+    webhook_enabled: typed('webhook_enabled') !== '',
+    webhook_auth: typed('webhook_auth'),
+    create_missing_sites: typed('create_missing_sites') !== '',
+  };
+  const changed = Object.entries(fields).filter(([name]) => isNew || typed(name) !== seen[name]);
+  return { ...Object.fromEntries(changed), ...secrets } as ConfigChangeRequest;
+}

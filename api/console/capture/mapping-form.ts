@@ -1,0 +1,192 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { participantFields } from '../../../workflows/domain/capture/participant.js';
+import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
+import type { ConfigChangeRequest } from '../../capture/config-change.js';
+import { ConfigPatch, EventBatteryMapping } from '../../capture/datacapture.schemas.js';
+import { invalid, invalidFields } from '../../http/errors.js';
+import type { FaultEntry } from '../../http/errors.js';
+import { check } from '../../http/validation/validation.js';
+import { readJson, typedIn, wholeNumber } from '../studies/edit/edit.js';
+
+const Name = Type.String({ minLength: 1, maxLength: 200 });
+const orNothing = { ...Type.Unsafe<string | null>({ ...Name, type: ['string', 'null'] }) };
+/** The whole of a mapping, as the form's JSON has it. */
+const Mapping = Type.Object(
+  {
+    enrollment_instrument: Type.Optional(orNothing),
+    enrollment_event: Type.Optional(orNothing),
+    participant_field_mapping: Type.Optional(Type.Record(Name, Name)),
+    event_battery_mapping: Type.Optional(EventBatteryMapping),
+    data_field_mapping: Type.Optional(
+      Type.Record(
+        Name,
+        Type.Object({ datacapture_instrument: Name, fields: Type.Record(Name, Name) }, { additionalProperties: false }),
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type MappingDraft = Static<typeof Mapping>;
+
+/** What is stored, as a draft. */
+export const storedMapping = (config: DatacaptureConfigRow): Required<MappingDraft> => ({
+  enrollment_instrument: config.enrollment_instrument,
+  enrollment_event: config.enrollment_event,
+  participant_field_mapping: config.participant_field_mapping,
+  event_battery_mapping: config.event_battery_mapping,
+  data_field_mapping: config.data_field_mapping,
+});
+
+export const eventColumns = ['event', 'battery', 'day', 'before', 'after'] as const;
+export const resultColumns = ['task', 'form', 'metric', 'field'] as const;
+type Row<Column extends string> = Record<Column, string>;
+export type EventRow = Row<(typeof eventColumns)[number]>;
+export type ResultRow = Row<(typeof resultColumns)[number]>;
+/** The mapping as fields: a row an event, a row a result. */
+export interface MappingRows {
+  enrollment_instrument: string;
+  enrollment_event: string;
+  participant: Record<string, string>;
+  events: EventRow[];
+  results: ResultRow[];
+}
+
+/** A stored mapping as rows. */
+export const rowsOf = (of: Required<MappingDraft>): MappingRows => ({
+  enrollment_instrument: of.enrollment_instrument ?? '',
+  enrollment_event: of.enrollment_event ?? '',
+  participant: of.participant_field_mapping,
+  events: Object.entries(of.event_battery_mapping)
+    .sort(([, a], [, b]) => a.target_day - b.target_day)
+    .map(([event, { battery_id, target_day, window_before, window_after }]) => ({
+      event,
+      battery: String(battery_id),
+      day: String(target_day),
+      before: String(window_before ?? 0),
+      after: String(window_after ?? 7),
+    })),
+  results: Object.entries(of.data_field_mapping).flatMap(([task, { datacapture_instrument: form, fields }]) => {
+    const metrics = Object.entries(fields);
+    return metrics.length === 0
+      ? [{ task, form, metric: '', field: '' }]
+      : metrics.map(([metric, field]) => ({ task, form, metric, field }));
+  }),
+});
+
+/** The rows as they were typed; those without anything are left out. */
+export function typedRows(form: URLSearchParams): MappingRows {
+  const said = (name: string) => typedIn(form, name).trim();
+  const rows = <Column extends string>(first: string, columns: readonly Column[]): Row<Column>[] => {
+    const places = [...form.keys()]
+      .map((name) => (name.startsWith(`${first}.`) ? Number(name.slice(first.length + 1)) : NaN))
+      .filter((place) => Number.isInteger(place) && place >= 0)
+      .sort((a, b) => a - b);
+    return places
+      .map((at) => Object.fromEntries(columns.map((column) => [column, said(`${column}.${at}`)])) as Row<Column>)
+      .filter((row) => isTyped(first, row));
+  };
+  const participant = [...form.keys()].filter((name) => name.startsWith('participant.'));
+  return {
+    enrollment_instrument: said('enrollment_instrument'),
+    enrollment_event: said('enrollment_event'),
+    participant: Object.fromEntries(
+      participant.map((name) => [name.slice('participant.'.length), said(name)]).filter(([, field]) => field !== ''),
+    ),
+    events: rows('event', eventColumns),
+    results: rows('task', resultColumns),
+  };
+}
+
+/** The days of an event and the choice of a task have a value before anything is typed. */
+const isTyped = (first: string, row: Row<string>): boolean =>
+  first === 'event'
+    ? row['event'] !== '' || row['battery'] !== '' || row['day'] !== ''
+    : Object.values(row).some((value) => value !== '');
+
+/**
+ * What rows say, as a mapping. Participant fields that have no row stay as they are stored.
+ * @throws 422 with each fault by its row
+ */
+export function draftOf(rows: MappingRows, stored: Required<MappingDraft>): MappingDraft {
+  const errors: FaultEntry[] = [];
+  const fault = (path: string, code: string, message: string) =>
+    errors.push({ path, code, message: `${path} ${message}` });
+  const events = new Map<string, unknown>();
+  rows.events.forEach(({ event, battery, day, before, after }, at) => {
+    if (event === '') fault(`event.${at}`, 'REQUIRED', 'is required');
+    else if (events.has(event)) fault(`event.${at}`, 'DUPLICATE', 'is named twice');
+    events.set(event, {
+      ...(battery !== '' && { battery_id: wholeNumber(battery) }),
+      ...(day !== '' && { target_day: wholeNumber(day) }),
+      ...(before !== '' && { window_before: wholeNumber(before) }),
+      ...(after !== '' && { window_after: wholeNumber(after) }),
+    });
+  });
+  const tasks = new Map<string, { datacapture_instrument: string; fields: Map<string, string> }>();
+  rows.results.forEach(({ task, form, metric, field }, at) => {
+    const known = tasks.get(task) ?? { datacapture_instrument: form, fields: new Map<string, string>() };
+    tasks.set(task, known);
+    if (task === '') fault(`task.${at}`, 'REQUIRED', 'is required');
+    if (form === '') fault(`form.${at}`, 'REQUIRED', 'is required');
+    else if (known.datacapture_instrument !== form) fault(`form.${at}`, 'ONE_FORM', 'is another form of the same task');
+    if (known.fields.has(metric)) fault(`metric.${at}`, 'DUPLICATE', 'is named twice');
+    if ((metric === '') !== (field === ''))
+      fault(metric === '' ? `metric.${at}` : `field.${at}`, 'REQUIRED', 'is required');
+    if (metric !== '') known.fields.set(metric, field);
+  });
+  if (errors.length > 0) throw invalidFields(errors);
+  const others = Object.entries(stored.participant_field_mapping).filter(([name]) => !isFieldOfRows(name));
+  return accepted({
+    enrollment_instrument: rows.enrollment_instrument || null,
+    enrollment_event: rows.enrollment_event || null,
+    participant_field_mapping: { ...Object.fromEntries(others), ...rows.participant },
+    event_battery_mapping: Object.fromEntries(events),
+    data_field_mapping: Object.fromEntries(
+      [...tasks].map(([task, { fields, ...form }]) => [task, { ...form, fields: Object.fromEntries(fields) }]),
+    ),
+  });
+}
+
+export const isFieldOfRows = (name: string): boolean => (participantFields as readonly string[]).includes(name);
+
+/** A mapping that was written as JSON. @throws 422 */
+export function draftOfJson(text: string): MappingDraft {
+  const draft = readJson(text);
+  if (draft === undefined) throw invalid('json', 'INVALID_JSON', 'is not JSON');
+  return accepted(draft);
+}
+
+function accepted(draft: unknown): MappingDraft {
+  check(Mapping, draft, 'body');
+  return draft as MappingDraft;
+}
+
+/** How the stored mapping becomes the draft, as a change: what the draft does not name goes. */
+export function changeTo(draft: MappingDraft, stored: Required<MappingDraft>): ConfigChangeRequest {
+  const change: Record<string, unknown> = {};
+  for (const name of ['enrollment_instrument', 'enrollment_event'] as const)
+    if ((draft[name] ?? null) !== stored[name]) change[name] = draft[name] ?? null;
+  for (const name of ['participant_field_mapping', 'event_battery_mapping', 'data_field_mapping'] as const) {
+    const to = draft[name] ?? {};
+    if (JSON.stringify(to) === JSON.stringify(stored[name])) continue;
+    change[name] = name === 'data_field_mapping' ? withoutFields(to, stored[name]) : gone<unknown>(to, stored[name]);
+  }
+  check(ConfigPatch, change, 'body');
+  return change as ConfigChangeRequest;
+}
+
+/** As a merge: null takes an entry out. */
+const gone = <T>(to: Record<string, T>, stored: Record<string, unknown>): Record<string, T | null> => ({
+  ...Object.fromEntries(Object.keys(stored).map((name) => [name, null])),
+  ...to,
+});
+
+function withoutFields(to: object, stored: Required<MappingDraft>['data_field_mapping']): Record<string, unknown> {
+  const tasks = to as typeof stored;
+  const entries = Object.entries(tasks).map(([task, entry]) => [
+    task,
+    { ...entry, fields: gone(entry.fields, stored[task]?.fields ?? {}) },
+  ]);
+  return gone(Object.fromEntries(entries) as Record<string, unknown>, stored);
+}

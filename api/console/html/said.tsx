@@ -1,0 +1,12 @@
+import { isSaid, phrase } from '../words/phrases.js';
+import { useUi } from './ui.js';
+
+/** A sentence of the service in the reader's language; one that there is only in English says so to a screen reader. */
+export function Said({ text }: { text: string }) {
+  const { language } = useUi();
+  return (
+    <span dir="auto" {...(!isSaid(language, text) && { lang: 'en' })}>
+      {phrase(language, text)}
+    </span>
+  );
+}

@@ -1,0 +1,384 @@
+import type { BatteryRecord, ModuleRow, VersionRow } from '../../../../db/assessment/batteries.queries.js';
+import type { StudyRecord } from '../../../../db/studies/studies.queries.js';
+import { compileBattery } from '../../../../workflows/domain/assessment/compile.js';
+import { TASKS, taskNames } from '../../../../workflows/domain/assessment/tasks.js';
+import type { Problem } from '../../../http/errors.js';
+import { Instant } from '../../html/date.js';
+import { EmptyState } from '../../html/empty-state.js';
+import { Form, Notice } from '../../html/form.js';
+import { versionOf } from '../../html/form-version.js';
+import { Table } from '../../html/table.js';
+import { useUi } from '../../html/ui.js';
+import type { Edit } from '../edit/edit.js';
+import { EditField, EditForm, Outcome } from '../edit/edit-form.js';
+import { StudyHead } from '../edit/study-tabs.js';
+import { mayConfigure } from '../studies.service.js';
+import { languagesOf, publicationOf } from './batteries.service.js';
+import type { BatteryView } from './batteries.service.js';
+
+export const batteryNotices = ['saved', 'published', 'retired', 'added', 'removed', 'copied'] as const;
+export type BatteryNotice = (typeof batteryNotices)[number];
+
+/** The batteries of a study, and the form of a new one. */
+export function BatteriesPage({
+  study,
+  batteries,
+  edit,
+  said,
+}: {
+  study: StudyRecord;
+  batteries: BatteryRecord[];
+  edit: Edit;
+  said?: BatteryNotice | undefined;
+}) {
+  const { words, user } = useUi();
+  const { batteries: texts, studies } = words;
+  const at = `/console/studies/${study.id}/batteries`;
+  return (
+    <>
+      <StudyHead study={study} tab="batteries" />
+      {said && <Notice kind="good">{texts.said[said]}</Notice>}
+      {batteries.length === 0 ? (
+        <EmptyState title={texts.none}>{texts.noneWhat}</EmptyState>
+      ) : (
+        <Table<BatteryRecord>
+          caption={studies.batteriesCaption(batteries.length)}
+          rows={batteries}
+          rowKey={({ id }) => String(id)}
+          columns={[
+            {
+              title: studies.name,
+              head: true,
+              cell: ({ id, name }) => (
+                <a href={`${at}/${id}`}>
+                  <bdi>{name}</bdi>
+                </a>
+              ),
+            },
+            { title: studies.code, cell: ({ code }) => <bdi>{code}</bdi> },
+            { title: studies.status, cell: ({ status }) => <Status of={status} /> },
+            { title: studies.version, numeric: true, cell: ({ published_version }) => published_version ?? '–' },
+            { title: studies.tasks, numeric: true, cell: ({ modules }) => modules.length },
+            { title: texts.minutes, numeric: true, cell: ({ modules }) => minutesOf(modules) },
+          ]}
+        />
+      )}
+      {mayConfigure(user?.role) && (
+        <>
+          <h2>{texts.add}</h2>
+          <section class="card">
+            <Outcome edit={edit} labels={{ code: studies.code, name: studies.name }} />
+            <EditForm action={at} edit={edit}>
+              <EditField edit={edit} name="code" label={studies.code} required maxLength={64} />
+              <EditField edit={edit} name="name" label={studies.name} required maxLength={300} />
+              <button class="primary">{texts.create}</button>
+            </EditForm>
+          </section>
+        </>
+      )}
+    </>
+  );
+}
+
+const minutesOf = (modules: readonly ModuleRow[]): number =>
+  Math.round(modules.reduce((sum, { estimated_minutes }) => sum + estimated_minutes, 0) * 100) / 100;
+
+function Status({ of }: { of: BatteryRecord['status'] }) {
+  const { studies } = useUi().words;
+  return <span class={`tag ${of === 'published' ? 'approved' : ''}`}>{studies.batteryStatuses[of]}</span>;
+}
+
+/** A battery: its tasks, what publishing it changes, its versions, what a device is given. */
+export function BatteryPage({
+  view,
+  edit,
+  said,
+  language,
+}: {
+  view: BatteryView;
+  edit: Edit;
+  said?: BatteryNotice | undefined;
+  language: string;
+}) {
+  const { words, user } = useUi();
+  const { batteries: texts, studies } = words;
+  const { study, battery } = view;
+  const list = `/console/studies/${study.id}/batteries`;
+  const at = `${list}/${battery.id}`;
+  const configures = mayConfigure(user?.role);
+  const isOpen = configures && battery.status !== 'retired';
+  const labels = { code: studies.code, name: studies.name, description: studies.description };
+  return (
+    <>
+      <StudyHead study={study} tab="batteries">
+        <bdi>{battery.name}</bdi> <Status of={battery.status} />
+      </StudyHead>
+      <p class="crumbs">
+        <a href={list}>{texts.back}</a>
+      </p>
+      {said && <Notice kind="good">{texts.said[said]}</Notice>}
+      <Outcome edit={edit} labels={labels} />
+      <p class="quiet">
+        {battery.published_version === null ? texts.neverPublished : texts.inForce(battery.published_version)}{' '}
+        {battery.status === 'published' && isOpen && texts.nextDraft(battery.version + 1)}
+      </p>
+      <Modules battery={battery} at={at} isOpen={isOpen} />
+      {isOpen && <AddModule battery={battery} at={at} />}
+      {battery.status === 'draft' && <PublicationOf view={view} at={at} configures={configures} />}
+      <Preview battery={battery} at={at} language={language} />
+      <Versions versions={view.versions} />
+      {configures && (
+        <>
+          <h2>{texts.settings}</h2>
+          <section class="card">
+            <EditForm action={at} edit={edit}>
+              <EditField edit={edit} name="code" label={labels.code} required maxLength={64} />
+              <EditField edit={edit} name="name" label={labels.name} required maxLength={300} />
+              <EditField edit={edit} name="description" label={labels.description} multiline maxLength={10_000} />
+              <button class="primary">{studies.save}</button>
+            </EditForm>
+          </section>
+          <Life battery={battery} at={at} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** The version of the battery that the page shows: a change goes by it, or is refused. */
+const Seen = ({ of }: { of: BatteryRecord }) => <input type="hidden" name="version" value={versionOf(of)} />;
+
+function Modules({ battery, at, isOpen }: { battery: BatteryRecord; at: string; isOpen: boolean }) {
+  const { words } = useUi();
+  const { batteries: texts, studies } = words;
+  const { modules } = battery;
+  if (modules.length === 0) return <EmptyState title={texts.noTasks}>{texts.noTasksWhat}</EmptyState>;
+  return (
+    <Table<ModuleRow>
+      caption={texts.tasksCaption(modules.length, minutesOf(modules))}
+      rows={modules}
+      rowKey={({ id }) => id}
+      columns={[
+        {
+          title: texts.task,
+          head: true,
+          cell: ({ name, required }) => (
+            <>
+              <bdi>{name}</bdi> {!required && <span class="tag">{texts.optional}</span>}
+            </>
+          ),
+        },
+        { title: texts.kind, cell: ({ task }) => task },
+        { title: texts.minutes, numeric: true, cell: ({ estimated_minutes }) => estimated_minutes },
+        { title: texts.settings, cell: ({ settings }) => <Settings of={settings} /> },
+        ...(isOpen
+          ? [
+              {
+                title: words.edit.change,
+                cell: ({ id, name, position }: ModuleRow) => (
+                  <Form action={`${at}/modules/${id}/move`} class="row-acts">
+                    <Seen of={battery} />
+                    <a class="button" href={`${at}/modules/${id}`} aria-label={studies.editOf(name)}>
+                      {words.edit.change}
+                    </a>
+                    {position > 1 && (
+                      <button class="small" name="to" value="up" aria-label={texts.upOf(name)}>
+                        {texts.up}
+                      </button>
+                    )}
+                    {position < modules.length && (
+                      <button class="small" name="to" value="down" aria-label={texts.downOf(name)}>
+                        {texts.down}
+                      </button>
+                    )}
+                  </Form>
+                ),
+              },
+            ]
+          : []),
+      ]}
+    />
+  );
+}
+
+function Settings({ of }: { of: Record<string, unknown> }) {
+  const text = Object.entries(of)
+    .map(([name, value]) => `${name}: ${typeof value === 'object' ? JSON.stringify(value) : String(value as string)}`)
+    .join(', ');
+  return (
+    <span class="quiet" dir="auto">
+      {text.length > 160 ? `${text.slice(0, 160)}…` : text || '–'}
+    </span>
+  );
+}
+
+function AddModule({ battery, at }: { battery: BatteryRecord; at: string }) {
+  const { words } = useUi();
+  const { batteries: texts } = words;
+  return (
+    <Form action={`${at}/modules`} class="search-line after-table">
+      <Seen of={battery} />
+      <label for="task">{texts.addTask}</label>
+      <select id="task" name="task">
+        {taskNames.map((task) => (
+          <option key={task} value={task}>
+            {TASKS[task].title}
+          </option>
+        ))}
+      </select>
+      <button>{texts.addTaskDo}</button>
+    </Form>
+  );
+}
+
+function PublicationOf({ view, at, configures }: { view: BatteryView; at: string; configures: boolean }) {
+  const { words } = useUi();
+  const { batteries: texts } = words;
+  const { battery } = view;
+  const { added, removed, changed, reordered } = publicationOf(view);
+  const shown = (value: unknown) => (value === null ? words.edit.nothing : JSON.stringify(value));
+  const isSame = added.length + removed.length + changed.length === 0 && !reordered;
+  return (
+    <section id="publication">
+      <h2>{texts.publication(battery.version)}</h2>
+      <p class="quiet">{texts.publicationWhat}</p>
+      {isSame ? (
+        <p>{texts.same}</p>
+      ) : (
+        <ul>
+          {added.map(({ id, name }) => (
+            <li key={id}>
+              {texts.isAdded} <bdi>{name}</bdi>
+            </li>
+          ))}
+          {removed.map(({ id, name }) => (
+            <li key={id}>
+              {texts.isRemoved} <bdi>{name}</bdi>
+            </li>
+          ))}
+          {changed.map(({ module, differences }) => (
+            <li key={module.id}>
+              {texts.isChanged} <bdi>{module.name}</bdi>
+              <ul>
+                {differences.map(({ path, from, to }) => (
+                  <li key={path}>
+                    {path.replace(/^settings\./, '')}: <del dir="auto">{shown(from)}</del>{' '}
+                    <ins dir="auto">{shown(to)}</ins>
+                  </li>
+                ))}
+              </ul>
+            </li>
+          ))}
+          {reordered && <li>{texts.isReordered}</li>}
+        </ul>
+      )}
+      {configures && (
+        <Form action={`${at}/status`}>
+          <Seen of={battery} />
+          <button class="primary" name="status" value="published">
+            {texts.publish(battery.version)}
+          </button>
+        </Form>
+      )}
+    </section>
+  );
+}
+
+function Preview({ battery, at, language }: { battery: BatteryRecord; at: string; language: string }) {
+  const { words } = useUi();
+  const { batteries: texts } = words;
+  const compiled = compileBattery(battery, battery.modules, language);
+  return (
+    <section id="preview">
+      <h2>{texts.preview}</h2>
+      <p class="quiet">{texts.previewWhat(battery.version)}</p>
+      <form method="get" action={`${at}#preview`} class="search-line">
+        <label for="language">{words.menu.language}</label>
+        <select id="language" name="language">
+          {languagesOf(battery.modules).map((one) => (
+            <option key={one} value={one} selected={one === language}>
+              {one}
+            </option>
+          ))}
+        </select>
+        <button>{texts.show}</button>
+      </form>
+      <details>
+        <summary>{words.studies.showJson}</summary>
+        <pre tabIndex={0}>{JSON.stringify(compiled, null, 2)}</pre>
+      </details>
+    </section>
+  );
+}
+
+function Versions({ versions }: { versions: VersionRow[] }) {
+  const { words } = useUi();
+  const { batteries: texts, studies } = words;
+  return (
+    <section>
+      <h2>{texts.versions}</h2>
+      <Table<VersionRow>
+        caption={texts.versionsCaption(versions.length)}
+        rows={versions}
+        rowKey={({ version }) => String(version)}
+        columns={[
+          { title: texts.version, head: true, cell: ({ version }) => version },
+          { title: studies.status, cell: ({ status }) => <Status of={status} /> },
+          { title: texts.publishedAt, cell: ({ published_at }) => <Instant value={published_at} /> },
+          {
+            title: studies.tasks,
+            cell: ({ modules }) => <bdi>{modules.map(({ name }) => name).join(', ') || '–'}</bdi>,
+          },
+        ]}
+      />
+    </section>
+  );
+}
+
+/** Copy, retire, bring back, delete. */
+function Life({ battery, at }: { battery: BatteryRecord; at: string }) {
+  const { words } = useUi();
+  const { batteries: texts, studies } = words;
+  return (
+    <section>
+      <h2>{texts.life}</h2>
+      <div class="acts">
+        <div class="act">
+          <Form action={`${at}/status`}>
+            <Seen of={battery} />
+            {battery.status === 'retired' ? (
+              <button name="status" value="published">
+                {texts.bringBack}
+              </button>
+            ) : (
+              <button class="danger" name="status" value="retired">
+                {texts.retire}
+              </button>
+            )}
+          </Form>
+          <p class="quiet">{battery.status === 'retired' ? texts.bringBackWhat : texts.retireWhat}</p>
+        </div>
+        <div class="act">
+          <Form action={`${at}/delete`}>
+            <Seen of={battery} />
+            <button class="danger">{studies.remove}</button>
+          </Form>
+          <p class="quiet">{texts.deleteWhat}</p>
+        </div>
+        <div class="act">
+          <Form action={`${at}/duplicate`}>
+            <label class="spoken" for="copy-code">
+              {texts.copyCode}
+            </label>
+            <input id="copy-code" name="copy_code" maxlength={64} required placeholder={texts.copyCode} />{' '}
+            <button>{texts.copy}</button>
+          </Form>
+          <p class="quiet">{texts.copyWhat}</p>
+        </div>
+      </div>
+    </section>
+  );
+}
+
+/** A battery's page that only says why something was refused. */
+export const refusedEdit = (edit: Edit, fault: Problem): Edit => ({ ...edit, fault });

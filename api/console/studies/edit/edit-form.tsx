@@ -1,0 +1,170 @@
+import type { ComponentChildren } from 'preact';
+import type { Words } from '../../words/words.js';
+import { Field, Form, Notice, errorOf } from '../../html/form.js';
+import type { FieldProps } from '../../html/form.js';
+import { refusalOf } from '../../html/refusal.js';
+import { useUi } from '../../html/ui.js';
+import type { Edit } from './edit.js';
+
+/** The field that a refusal of the whole is about. */
+const FIELD_OF: Readonly<Record<string, string>> = {
+  STUDY_CODE_TAKEN: 'study_code',
+  SITE_CODE_TAKEN: 'site_code',
+  EVENT_OID_TAKEN: 'event_oid',
+  BATTERY_CODE_TAKEN: 'code',
+};
+
+/** What is wrong with one field, in words. */
+export function wrongWith({ fault }: Pick<Edit, 'fault'>, name: string, words: Words): string | undefined {
+  if (fault && FIELD_OF[fault.code] === name) return words.problems.refusals[fault.code] ?? fault.message;
+  return errorOf(fault, name, words);
+}
+
+/** What became of a form that was refused, above it; each fault of a field stands at the field. */
+export function Outcome({ edit, labels }: { edit: Edit; labels: Record<string, ComponentChildren> }) {
+  const { words } = useUi();
+  const { fault, changed } = edit;
+  if (!fault) return null;
+  if (fault.code === 'STALE')
+    return (
+      <Notice kind="alert" title={words.edit.stale}>
+        <p class="plain">{words.edit.staleWhat}</p>
+        <ul class="warnings">
+          {changed.map(({ name, from, to }) => (
+            <li key={name}>
+              {labels[name] ?? name}: <del dir="auto">{from || words.edit.nothing}</del>{' '}
+              <ins dir="auto">{to || words.edit.nothing}</ins>
+            </li>
+          ))}
+        </ul>
+      </Notice>
+    );
+  const atFields = (fault.options.errors ?? []).every(
+    ({ path }) => path !== undefined && Object.hasOwn(labels, path.replace(/^body\./, '')),
+  );
+  const isAtField = FIELD_OF[fault.code] !== undefined || (fault.options.errors !== undefined && atFields);
+  const { what, detail } = refusalOf(words, fault);
+  return (
+    <Notice kind="alert" title={words.edit.refused}>
+      {isAtField ? undefined : (
+        <>
+          {what} {detail && <span lang="en">{detail}</span>}
+        </>
+      )}
+    </Notice>
+  );
+}
+
+/** The form of a record, with what it was drawn from. */
+export function EditForm({
+  action,
+  edit,
+  children,
+  ...more
+}: {
+  action: string;
+  edit: Edit;
+  class?: string;
+  children?: ComponentChildren;
+}) {
+  return (
+    <Form action={action} {...more}>
+      <input type="hidden" name="version" value={edit.version} />
+      <input type="hidden" name="seen" value={JSON.stringify(edit.seen)} />
+      {children}
+    </Form>
+  );
+}
+
+/** A field of the form, with its value and its fault. */
+export function EditField({ edit, ...field }: { edit: Edit } & FieldProps) {
+  const { words } = useUi();
+  return <Field {...field} value={edit.values[field.name] ?? ''} error={wrongWith(edit, field.name, words)} />;
+}
+
+/** One of several, with its fault. */
+export function EditChoice({
+  edit,
+  name,
+  label,
+  hint,
+  options,
+}: {
+  edit: Edit;
+  name: string;
+  label: string;
+  hint?: string;
+  options: readonly (readonly [string, string])[];
+}) {
+  const { words } = useUi();
+  const error = wrongWith(edit, name, words);
+  const id = `field-${name}`;
+  const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {error && (
+        <p class="error" id={`${id}-error`}>
+          {error}
+        </p>
+      )}
+      <select
+        id={id}
+        name={name}
+        {...(described !== '' && { 'aria-describedby': described })}
+        {...(error && { 'aria-invalid': true as const })}
+      >
+        {options.map(([value, called]) => (
+          <option key={value} value={value} selected={value === (edit.values[name] ?? '')}>
+            {called}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+/** A box to tick. */
+export function EditBox({ edit, name, label }: { edit: Edit; name: string; label: string }) {
+  return (
+    <label class="check">
+      <input type="checkbox" name={name} value="1" checked={(edit.values[name] ?? '') !== ''} /> {label}
+    </label>
+  );
+}
+
+/** Several boxes of one name, of which some are ticked. */
+export function EditBoxes({
+  edit,
+  name,
+  label,
+  hint,
+  options,
+}: {
+  edit: Edit;
+  name: string;
+  label: string;
+  hint?: string;
+  options: readonly (readonly [string, string])[];
+}) {
+  const { words } = useUi();
+  const error = wrongWith(edit, name, words);
+  const ticked = new Set((edit.values[name] ?? '').split(','));
+  return (
+    <fieldset class="choice">
+      <legend>{label}</legend>
+      {hint && <p class="hint">{hint}</p>}
+      {error && <p class="error">{error}</p>}
+      {options.map(([value, called]) => (
+        <label key={value} class="check">
+          <input type="checkbox" name={name} value={value} checked={ticked.has(value)} /> <bdi>{called}</bdi>
+        </label>
+      ))}
+    </fieldset>
+  );
+}

@@ -1,0 +1,101 @@
+import type { Static } from 'typebox';
+import { listBatteries } from '../../../../db/assessment/batteries.queries.js';
+import type { BatteryRecord } from '../../../../db/assessment/batteries.queries.js';
+import type { Tx } from '../../../../db/client/database.js';
+import { listEventDefinitions } from '../../../../db/scheduling/event-definitions.queries.js';
+import type { EventDefinitionRecord } from '../../../../db/scheduling/event-definitions.queries.js';
+import type { EventRow, ScheduleSources } from '../../../../db/scheduling/schedules.queries.js';
+import type { StudyRecord } from '../../../../db/studies/studies.queries.js';
+import { problem } from '../../../http/errors.js';
+import type { NewEventDefinition } from '../../../scheduling/edc.schemas.js';
+import { getEventDefinitionOrThrow } from '../../../scheduling/event-definitions.service.js';
+import { dryRunSchedules } from '../../../studies/policy-dry-run.service.js';
+import type { ScheduleDryRun } from '../../../studies/policy-dry-run.service.js';
+import { getStudyOrThrow } from '../../../studies/studies.service.js';
+import { editOf, orNull, wholeNumber } from '../edit/edit.js';
+import type { Edit, Sent } from '../edit/edit.js';
+
+const MOST = 1_000;
+export interface EventsView {
+  study: StudyRecord;
+  events: EventDefinitionRecord[];
+  batteries: BatteryRecord[];
+}
+export const plansByEvents = (study: StudyRecord): boolean => study.config.scheduling_mode === 'edc';
+
+/** @throws 404 */
+export async function loadEvents(tx: Tx, studyId: string): Promise<EventsView> {
+  const study = await getStudyOrThrow(tx, studyId);
+  const { items: events } = await listEventDefinitions(tx, studyId, { skip: 0, limit: MOST, sort: 'sort_order' });
+  const { items: batteries } = await listBatteries(tx, { studyId, skip: 0, limit: MOST, sort: 'code' });
+  return { study, events, batteries };
+}
+
+/** @throws 404 also for an event of another study */
+export async function eventOf(tx: Tx, params: { study_id: string; event_id: string }): Promise<EventDefinitionRecord> {
+  const event = await getEventDefinitionOrThrow(tx, params.event_id.toLowerCase());
+  if (event.study_id !== params.study_id.toLowerCase())
+    throw problem('NOT_FOUND', { detail: 'There is no such event definition.' });
+  return event;
+}
+
+/** An event as a form. */
+export const eventEdit = (event: EventDefinitionRecord | undefined, sent?: Sent): Edit =>
+  editOf(
+    event,
+    {
+      event_oid: event?.event_oid ?? '',
+      name: event?.name ?? '',
+      target_day: String(event?.target_day ?? ''),
+      window_before: String(event?.window_before ?? 0),
+      window_after: String(event?.window_after ?? 7),
+      battery_id: String(event?.battery_id ?? ''),
+      is_baseline: event?.is_baseline ? '1' : '',
+      repeat_count: String(event?.repeating?.count ?? ''),
+      repeat_days: String(event?.repeating?.every_days ?? ''),
+      datacapture_event: event?.datacapture_event ?? '',
+      sort_order: String(event?.sort_order ?? 0),
+    },
+    sent,
+  );
+
+/** An event as it was typed: what is no number stays a text, and the schema says so. */
+export function eventIn(form: URLSearchParams): Static<typeof NewEventDefinition> {
+  const said = (name: string) => form.get(name)?.trim() ?? '';
+  const number = (name: string) => wholeNumber(said(name)) as number;
+  const repeats = said('repeat_count') !== '' || said('repeat_days') !== '';
+  return {
+    event_oid: said('event_oid'),
+    name: said('name'),
+    target_day: number('target_day'),
+    window_before: number('window_before'),
+    window_after: number('window_after'),
+    battery_id: orNull(said('battery_id'), number('battery_id')),
+    is_baseline: said('is_baseline') !== '',
+    repeating: repeats ? { count: number('repeat_count'), every_days: number('repeat_days') } : null,
+    datacapture_event: orNull(said('datacapture_event'), said('datacapture_event')),
+    sort_order: number('sort_order'),
+  };
+}
+
+/**
+ * What the plan would be with this event in the place of the one with its id; null: without it. Undefined where the
+ * study does not plan by events.
+ */
+export async function eventTrial(
+  tx: Tx,
+  study: StudyRecord,
+  id: string,
+  given: Static<typeof NewEventDefinition> | null,
+): Promise<ScheduleDryRun | undefined> {
+  if (!plansByEvents(study)) return undefined;
+  return dryRunSchedules(tx, study.id, (sources: ScheduleSources) => {
+    if (!sources.edc) return sources;
+    const kept = sources.edc.events.filter((event) => event.id !== id);
+    const events = given ? [...kept, { ...given, id } as EventRow].sort(inOrder) : kept;
+    return { ...sources, edc: { ...sources.edc, events } };
+  });
+}
+/** As the plan reads them. */
+const inOrder = (a: EventRow, b: EventRow): number =>
+  a.sort_order - b.sort_order || a.target_day - b.target_day || (a.event_oid < b.event_oid ? -1 : 1);

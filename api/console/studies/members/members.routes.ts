@@ -1,0 +1,124 @@
+import { h } from 'preact';
+import type { UserRow } from '../../../../db/identity/users.queries.js';
+import { outsideStudy, roles } from '../../../http/access.js';
+import { Type, Uuid, oneOf } from '../../../http/common.schemas.js';
+import { check } from '../../../http/validation/validation.js';
+import { unchangedSince } from '../../html/form-version.js';
+import { consoleForm, consolePage } from '../../html/page.js';
+import type { AgainInput } from '../../html/page.js';
+import { redirect } from '../../html/render.js';
+import type { View } from '../../html/render.js';
+import { editOf } from '../edit/edit.js';
+import type { Sent } from '../edit/edit.js';
+import { MemberPage, MembersPage, memberNotices } from './members.page.js';
+import { addMember, changeMember, endMembership, loadMembers, memberOf } from './members.service.js';
+import type { MembersView } from './members.service.js';
+
+/** The study is not `study_id`, which would narrow what is seen to it. */
+const list = '/console/studies/{id}/members';
+const one = `${list}/{user_id}` as const;
+/** As the routes of users: a user has more studies than the one that is looked at. */
+const access = outsideStudy(roles('admin'));
+const Chosen = Type.Object({ user_id: Uuid, site_ids: Type.Array(Uuid) });
+
+const newMember = (sent?: Sent) => editOf(undefined, { user_id: '', site_ids: '' }, sent);
+/** Of a member what this study's page changes. */
+const memberEdit = (user: UserRow, view: MembersView, sent?: Sent) => {
+  const ofStudy = view.sites.map(({ id }) => id);
+  const sites = user.site_ids.filter((id) => ofStudy.includes(id));
+  return editOf(user, { role: user.role, site_ids: [...sites].sort().join(',') }, sent);
+};
+const ids = (params: { id: string; user_id: string }) => ({
+  studyId: params.id.toLowerCase(),
+  userId: params.user_id.toLowerCase(),
+});
+
+type Refused = Omit<AgainInput<string>, 'params'> & { params: { id: string; user_id: string } };
+/** The member's page once more. */
+const again = ({ read, params, form, fault, ui }: Refused): Promise<View> =>
+  read(async (tx) => {
+    const { studyId, userId } = ids(params);
+    const user = await memberOf(tx, studyId, userId);
+    const view = await loadMembers(tx, studyId);
+    // The form that ends a membership has no fields.
+    const edit = form.has('role') ? memberEdit(user, view, { form, fault }) : { ...memberEdit(user, view), fault };
+    return { title: ui.words.edit.tabs.members, content: h(MemberPage, { user, view, edit }) };
+  });
+
+export const memberPages = [
+  consolePage({
+    path: list,
+    summary: 'Show the members of a study',
+    access,
+    transaction: 'read',
+    query: Type.Object({ said: Type.Optional(oneOf(...memberNotices)) }),
+    view: async ({ tx, params, query, ui }) => {
+      const view = await loadMembers(tx, params.id.toLowerCase());
+      const content = h(MembersPage, { view, edit: newMember(), said: query.said });
+      return { title: ui.words.edit.tabs.members, content };
+    },
+  }),
+  consoleForm({
+    path: list,
+    summary: 'Assign a user to a study',
+    access,
+    transaction: 'change',
+    submit: async ({ tx, audit, actor, context, params, form }) => {
+      const studyId = params.id.toLowerCase();
+      const chosen = form.get('user_id') ?? '';
+      const given = { ...(chosen !== '' && { user_id: chosen }), site_ids: form.getAll('site_ids') };
+      check(Chosen, given, 'body');
+      await loadMembers(tx, studyId);
+      await addMember({ tx, audit, actor, context }, studyId, { ...given, user_id: chosen });
+      return redirect(`/console/studies/${studyId}/members?said=added`);
+    },
+    again: ({ read, params, form, fault, ui }) =>
+      read(async (tx) => {
+        const view = await loadMembers(tx, params.id.toLowerCase());
+        const content = h(MembersPage, { view, edit: newMember({ form, fault }) });
+        return { title: ui.words.edit.tabs.members, content };
+      }),
+  }),
+  consolePage({
+    path: one,
+    summary: 'Show a member of a study',
+    access,
+    transaction: 'read',
+    view: async ({ tx, params, ui }) => {
+      const { studyId, userId } = ids(params);
+      const view = await loadMembers(tx, studyId);
+      const user = await memberOf(tx, studyId, userId);
+      const content = h(MemberPage, { view, user, edit: memberEdit(user, view) });
+      return { title: ui.words.edit.tabs.members, content };
+    },
+  }),
+  consoleForm({
+    path: one,
+    summary: 'Change the role and sites of a member',
+    access,
+    transaction: 'change',
+    submit: async ({ tx, audit, actor, context, params, form }) => {
+      const { studyId, userId } = ids(params);
+      const user = await memberOf(tx, studyId, userId);
+      const { sites } = await loadMembers(tx, studyId);
+      const given = { role: form.get('role') ?? '', site_ids: form.getAll('site_ids') };
+      const ofStudy = sites.map(({ id }) => id);
+      await changeMember({ tx, audit, actor, context }, user, given, ofStudy, unchangedSince(form));
+      return redirect(`/console/studies/${studyId}/members?said=changed`);
+    },
+    again,
+  }),
+  consoleForm({
+    path: `${one}/end`,
+    summary: 'End a membership',
+    access,
+    transaction: 'change',
+    submit: async ({ tx, audit, actor, context, params, form }) => {
+      const { studyId, userId } = ids(params);
+      const user = await memberOf(tx, studyId, userId);
+      await endMembership({ tx, audit, actor, context }, user, studyId, unchangedSince(form));
+      return redirect(`/console/studies/${studyId}/members?said=removed`);
+    },
+    again,
+  }),
+];

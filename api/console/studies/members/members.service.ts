@@ -1,0 +1,71 @@
+import { membersOfStudy } from '../../../../db/console/study-members.queries.js';
+import type { StudyMembers } from '../../../../db/console/study-members.queries.js';
+import { userById, userSecretForUpdate } from '../../../../db/identity/users.queries.js';
+import type { UserRow } from '../../../../db/identity/users.queries.js';
+import type { Tx } from '../../../../db/client/database.js';
+import { problem } from '../../../http/errors.js';
+import { check } from '../../../http/validation/validation.js';
+import { UserChange } from '../../../identity/users.schemas.js';
+import { changeUser } from '../../../identity/users.service.js';
+import type { RequestScope } from '../../../http/request-scope.js';
+
+export type MembersView = Omit<StudyMembers, 'study'> & { study: NonNullable<StudyMembers['study']> };
+type Unchanged = (record: Record<string, unknown>) => void;
+
+/** @throws 404 for a study that is not there */
+export async function loadMembers(tx: Tx, studyId: string): Promise<MembersView> {
+  const { study, ...found } = await membersOfStudy(tx, studyId);
+  if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
+  return { ...found, study };
+}
+
+/** @throws 404 for who is no member of the study */
+export async function memberOf(tx: Tx, studyId: string, userId: string): Promise<UserRow> {
+  const user = await userById(tx, userId);
+  if (!user?.study_ids.includes(studyId)) throw problem('NOT_FOUND', { detail: 'There is no such member.' });
+  return user;
+}
+
+/** Assigns a user to a study, at some of its sites or at all. Who is a member already stays as they are. @throws 404, 400 */
+export async function addMember(
+  change: RequestScope,
+  studyId: string,
+  given: { user_id: string; site_ids: string[] },
+): Promise<void> {
+  // Of two who assign the same user at once, the second sees what the first has made of it.
+  await userSecretForUpdate(change.tx, given.user_id);
+  const user = await userById(change.tx, given.user_id);
+  if (!user) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
+  if (user.study_ids.includes(studyId)) return;
+  const to = { study_ids: [...user.study_ids, studyId], site_ids: [...user.site_ids, ...given.site_ids] };
+  check(UserChange, to, 'body');
+  await changeUser(change, user.id, to, () => undefined);
+}
+
+/**
+ * Gives a member another role or other sites of this study; those of other studies stay.
+ * @param ofStudy the sites of this study
+ * @throws 404, 409 STALE or LAST_ADMIN, 400, 422
+ */
+export async function changeMember(
+  change: RequestScope,
+  user: UserRow,
+  given: { role: string; site_ids: string[] },
+  ofStudy: readonly string[],
+  unchanged: Unchanged,
+): Promise<void> {
+  const elsewhere = user.site_ids.filter((id) => !ofStudy.includes(id));
+  const to = { role: given.role, site_ids: [...elsewhere, ...given.site_ids] };
+  check(UserChange, to, 'body');
+  await changeUser(change, user.id, to, unchanged);
+}
+
+/** Ends a membership; the study's sites go with it. @throws 404, 409 STALE */
+export async function endMembership(
+  change: RequestScope,
+  user: UserRow,
+  studyId: string,
+  unchanged: Unchanged,
+): Promise<void> {
+  await changeUser(change, user.id, { study_ids: user.study_ids.filter((id) => id !== studyId) }, unchanged);
+}

@@ -1,0 +1,126 @@
+import { CHANNELS } from '../../../../workflows/domain/notifications/settings.js';
+import type { NotificationSettings } from '../../../../workflows/domain/notifications/settings.js';
+import type { StudyRecord } from '../../../../db/studies/studies.queries.js';
+import { problemOf } from '../../../http/errors.js';
+import type { Problem } from '../../../http/errors.js';
+import { editOf, orNull, typedIn, wholeNumber } from '../edit/edit.js';
+import type { Edit, Sent, Texts } from '../edit/edit.js';
+
+/** Messages whose words a study may have of its own. */
+export const kinds = ['visit_reminder', 'visit_missed', 'magic_link'] as const;
+type Kind = (typeof kinds)[number];
+export const channels = CHANNELS;
+
+interface Contact {
+  name?: string;
+  email?: string;
+  phone?: string;
+}
+const settingsOf = (study: StudyRecord): NotificationSettings =>
+  (study.config.notifications ?? {}) as NotificationSettings;
+
+/** The words of its own that a study has, a message and language each. */
+export const templatesOf = (study: StudyRecord): { language: string; kind: Kind; subject: string; body: string }[] =>
+  Object.entries(settingsOf(study).languages ?? {}).flatMap(([language, own]) =>
+    kinds.flatMap((kind) => (own[kind] ? [{ language, kind, ...own[kind] }] : [])),
+  );
+
+/** What participants call the study may be a text by language, which is no field: it stays as it is. */
+export const nameIsPlain = ({ config }: StudyRecord): boolean =>
+  config.public_name === undefined || typeof config.public_name === 'string';
+
+/** A study's messages as texts. */
+export function messageTexts(study: StudyRecord): Texts {
+  const { channels: used = ['email'], fallback = [], days_before = [1], ...given } = settingsOf(study);
+  const contact = (study.config.contact ?? {}) as Contact;
+  const templates = templatesOf(study).map(({ subject, body }, at) => [
+    [`template.${at}.subject`, subject],
+    [`template.${at}.body`, body],
+  ]);
+  return {
+    channels: [...used].sort().join(','),
+    fallback_1: fallback[0] ?? '',
+    fallback_2: fallback[1] ?? '',
+    days_before: days_before.join(', '),
+    send_at: given.send_at ?? '',
+    quiet_from: given.quiet_hours?.from ?? '',
+    quiet_to: given.quiet_hours?.to ?? '',
+    default_language: given.default_language ?? '',
+    ...(nameIsPlain(study) && { public_name: (study.config.public_name as string | undefined) ?? '' }),
+    contact_name: contact.name ?? '',
+    contact_email: contact.email ?? '',
+    contact_phone: contact.phone ?? '',
+    portal_results: (study.config.portal_results as string | undefined) ?? 'none',
+    ...Object.fromEntries(templates.flat() as [string, string][]),
+    new_language: '',
+    new_kind: 'visit_reminder',
+    new_subject: '',
+    new_body: '',
+  };
+}
+
+/** The form of a study's messages; a fault of its settings stands at the field that it comes of. */
+export const messageEdit = (study: StudyRecord, sent?: Sent): Edit =>
+  editOf(study, messageTexts(study), sent && { ...sent, fault: atFields(study, sent) });
+
+const PREFIX = 'config.notifications.';
+const FIELDS: readonly (readonly [RegExp, string])[] = [
+  [/^days_before/, 'days_before'],
+  [/^quiet_hours\.from/, 'quiet_from'],
+  [/^quiet_hours/, 'quiet_to'],
+  [/^fallback\.0/, 'fallback_1'],
+  [/^fallback/, 'fallback_2'],
+  [/^channels/, 'channels'],
+];
+function atFields(study: StudyRecord, { form, fault }: Sent): Problem {
+  const templates = templatesOf(study);
+  const errors = fault.options.errors?.map((entry) => {
+    const path = entry.path?.replace(/^body\./, '');
+    if (path === undefined) return entry;
+    const contact = /^config\.contact\.(name|email|phone)$/.exec(path);
+    if (contact) return { ...entry, path: `contact_${contact[1]}` };
+    if (!path.startsWith(PREFIX)) return { ...entry, path: path.replace(/^config\./, '') };
+    const inside = path.slice(PREFIX.length);
+    const [, language, kind, part] = /^languages\.([^.]+)(?:\.(\w+)\.(subject|body))?$/.exec(inside) ?? [];
+    const at = templates.findIndex((one) => one.language === language && one.kind === kind);
+    if (at >= 0) return { ...entry, path: `template.${at}.${part}` };
+    if (language !== undefined)
+      return { ...entry, path: language === form.get('new_language') && part ? `new_${part}` : 'new_language' };
+    return { ...entry, path: FIELDS.find(([pattern]) => pattern.test(inside))?.[1] ?? inside };
+  });
+  return errors ? problemOf(fault.status, fault.code, fault.message, { ...fault.options, errors }) : fault;
+}
+
+/** What the form changes of the study's configuration, as a merge: null takes a setting out. */
+export function messagesIn(form: URLSearchParams, study: StudyRecord): Record<string, unknown> {
+  const said = (name: string) => typedIn(form, name).trim();
+  const some = (name: string) => orNull(said(name), said(name));
+  const days = said('days_before')
+    .split(/[\s,;]+/)
+    .filter((day) => day !== '');
+  const quiet = said('quiet_from') !== '' || said('quiet_to') !== '';
+  const languages: Record<string, Record<string, unknown>> = {};
+  const write = (language: string, kind: string, subject: string, body: string) => {
+    (languages[language] ??= {})[kind] = subject === '' && body === '' ? null : { subject, body };
+  };
+  templatesOf(study).forEach(({ language, kind }, at) => {
+    write(language, kind, said(`template.${at}.subject`), said(`template.${at}.body`));
+  });
+  if (said('new_subject') !== '' || said('new_body') !== '')
+    write(said('new_language'), said('new_kind'), said('new_subject'), said('new_body'));
+  const contact = { name: some('contact_name'), email: some('contact_email'), phone: some('contact_phone') };
+  return {
+    notifications: {
+      channels: form.getAll('channels'),
+      fallback: ['fallback_1', 'fallback_2'].map(said).filter((channel) => channel !== ''),
+      days_before: days.map(wholeNumber),
+      send_at: some('send_at'),
+      quiet_hours: quiet ? { from: said('quiet_from'), to: said('quiet_to') } : null,
+      default_language: some('default_language'),
+      ...(Object.keys(languages).length > 0 && { languages }),
+    },
+    ...(nameIsPlain(study) && { public_name: some('public_name') }),
+    contact: Object.values(contact).every((value) => value === null) ? null : contact,
+    portal_results: said('portal_results'),
+  };
+}

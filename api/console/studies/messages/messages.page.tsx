@@ -1,0 +1,84 @@
+import type { StudyRecord } from '../../../../db/studies/studies.queries.js';
+import { Notice } from '../../html/form.js';
+import { useUi } from '../../html/ui.js';
+import type { Edit } from '../edit/edit.js';
+import { EditBoxes, EditChoice, EditField, EditForm, Outcome } from '../edit/edit-form.js';
+import { StudyHead } from '../edit/study-tabs.js';
+import { channels, kinds, nameIsPlain, templatesOf } from './messages.form.js';
+
+/** When and how participants are written to, in which words, and what they are told of the study. */
+export function MessagesPage({ study, edit, said }: { study: StudyRecord; edit: Edit; said?: 'saved' | undefined }) {
+  const { words } = useUi();
+  const { messages: texts, studies } = words;
+  const templates = templatesOf(study);
+  const called = channels.map((channel) => [channel, texts.channels[channel]] as const);
+  const labels: Record<string, string> = {
+    ...texts.fields,
+    ...Object.fromEntries(
+      templates.flatMap(({ language, kind }, at) =>
+        (['subject', 'body'] as const).map((part) => [
+          `template.${at}.${part}`,
+          `${texts.kinds[kind]} (${language}): ${texts[part]}`,
+        ]),
+      ),
+    ),
+  };
+  const field = (name: string) => ({ edit, name, label: labels[name]! });
+  return (
+    <>
+      <StudyHead study={study} tab="messages" />
+      {said && <Notice kind="good">{studies.saved}</Notice>}
+      <Outcome edit={edit} labels={labels} />
+      <section class="card">
+        <EditForm action={`/console/studies/${study.id}/messages`} edit={edit}>
+          <h2>{texts.reminders}</h2>
+          <EditBoxes {...field('channels')} hint={texts.channelsHint} options={called} />
+          <div class="columns two">
+            <EditChoice {...field('fallback_1')} options={[['', texts.none], ...called]} />
+            <EditChoice {...field('fallback_2')} options={[['', texts.none], ...called]} />
+          </div>
+          <EditField {...field('days_before')} hint={texts.daysHint} maxLength={200} />
+          <div class="columns">
+            <EditField {...field('send_at')} hint={texts.clockHint} maxLength={5} />
+            <EditField {...field('quiet_from')} maxLength={5} />
+            <EditField {...field('quiet_to')} maxLength={5} />
+          </div>
+          <EditField {...field('default_language')} hint={texts.languageHint} maxLength={35} />
+          <h2>{texts.told}</h2>
+          {nameIsPlain(study) ? (
+            <EditField {...field('public_name')} hint={texts.nameHint} maxLength={300} />
+          ) : (
+            <p class="quiet">{texts.nameByLanguage}</p>
+          )}
+          <div class="columns">
+            <EditField {...field('contact_name')} maxLength={200} />
+            <EditField {...field('contact_email')} maxLength={320} />
+            <EditField {...field('contact_phone')} maxLength={50} />
+          </div>
+          <EditChoice {...field('portal_results')} options={Object.entries(texts.results)} />
+          <h2>{texts.own}</h2>
+          <p class="quiet">{texts.ownWhat}</p>
+          {templates.map(({ language, kind }, at) => (
+            <fieldset class="template" key={`${language} ${kind}`}>
+              <legend>
+                {texts.kinds[kind]}, <bdi>{language}</bdi>
+              </legend>
+              <EditField edit={edit} name={`template.${at}.subject`} label={texts.subject} maxLength={300} />
+              <EditField edit={edit} name={`template.${at}.body`} label={texts.body} multiline maxLength={20_000} />
+            </fieldset>
+          ))}
+          <fieldset class="template">
+            <legend>{texts.addOwn}</legend>
+            <div class="columns two">
+              <EditChoice {...field('new_kind')} options={kinds.map((kind) => [kind, texts.kinds[kind]] as const)} />
+              <EditField {...field('new_language')} maxLength={35} />
+            </div>
+            <EditField edit={edit} name="new_subject" label={texts.subject} maxLength={300} />
+            <EditField edit={edit} name="new_body" label={texts.body} multiline maxLength={20_000} />
+          </fieldset>
+          <button class="primary">{studies.save}</button>
+        </EditForm>
+      </section>
+    </>
+  );
+}

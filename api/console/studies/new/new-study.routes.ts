@@ -1,0 +1,96 @@
+import { h } from 'preact';
+import { inStudy, outsideStudy, roles } from '../../../http/access.js';
+import { check } from '../../../http/validation/validation.js';
+import { NewStudy } from '../../../studies/studies.schemas.js';
+import { createStudy, getStudyOrThrow, removeStudy } from '../../../studies/studies.service.js';
+import { unchangedSince } from '../../html/form-version.js';
+import { consoleForm, consolePage } from '../../html/page.js';
+import { redirect } from '../../html/render.js';
+import { editOf, orNull, typedIn } from '../edit/edit.js';
+import type { Sent } from '../edit/edit.js';
+import { DeleteStudyPage, NewStudyPage } from './new-study.page.js';
+
+const path = '/console/studies/create';
+const creator = outsideStudy(inStudy('researcher'));
+const admins = roles('admin');
+
+const newStudy = (sent?: Sent) =>
+  editOf(
+    undefined,
+    {
+      study_code: '',
+      study_name: '',
+      description: '',
+      start_date: '',
+      end_date: '',
+      timezone: 'UTC',
+      consent_mode: 'none',
+      datacapture_enabled: '',
+    },
+    sent,
+  );
+
+/** A study as it was typed. @throws 422 */
+function studyIn(form: URLSearchParams) {
+  const said = (name: string) => typedIn(form, name).trim();
+  const given = {
+    study_code: said('study_code'),
+    study_name: said('study_name'),
+    description: orNull(said('description'), said('description')),
+    start_date: orNull(said('start_date'), said('start_date')),
+    end_date: orNull(said('end_date'), said('end_date')),
+    timezone: said('timezone'),
+    consent_mode: said('consent_mode') as 'none' | 'external' | 'econsent',
+    datacapture_enabled: said('datacapture_enabled') !== '',
+  };
+  check(NewStudy, given, 'body');
+  return given;
+}
+
+export const newStudyPages = [
+  consolePage({
+    path,
+    summary: 'Show the form of a study from nothing',
+    access: creator,
+    view: ({ ui }) => ({ title: ui.words.newStudy.title, content: h(NewStudyPage, { edit: newStudy() }) }),
+  }),
+  consoleForm({
+    path,
+    summary: 'Create a study from nothing',
+    access: creator,
+    transaction: 'change',
+    submit: async ({ tx, audit, actor, context, form }) => {
+      const { id } = await createStudy({ tx, audit, actor, context }, studyIn(form));
+      return redirect(`/console/studies/${id}?said=created`);
+    },
+    again: ({ form, fault, ui }) => ({
+      title: ui.words.newStudy.title,
+      content: h(NewStudyPage, { edit: newStudy({ form, fault }) }),
+    }),
+  }),
+  consolePage({
+    path: '/console/studies/{study_id}/delete',
+    summary: 'Show what deleting a study means',
+    access: admins,
+    transaction: 'read',
+    view: async ({ tx, params, ui }) => {
+      const study = await getStudyOrThrow(tx, params.study_id.toLowerCase());
+      return { title: ui.words.newStudy.remove, content: h(DeleteStudyPage, { study }) };
+    },
+  }),
+  consoleForm({
+    path: '/console/studies/{study_id}/delete',
+    summary: 'Delete a study without participants',
+    access: admins,
+    transaction: 'change',
+    submit: async ({ tx, audit, actor, context, params, form }) => {
+      await removeStudy({ tx, audit, actor, context }, params.study_id.toLowerCase(), unchangedSince(form));
+      return redirect('/console/studies');
+    },
+    again: ({ read, params, fault, ui }) =>
+      read(async (tx) => {
+        const study = await getStudyOrThrow(tx, params.study_id.toLowerCase());
+        return { title: ui.words.newStudy.remove, content: h(DeleteStudyPage, { study, fault }) };
+      }),
+  }),
+];

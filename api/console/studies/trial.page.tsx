@@ -1,0 +1,60 @@
+import type { PolicyTrial } from '../../studies/policy-trials.service.js';
+import { Notice } from '../html/form.js';
+import { Progress } from '../html/progress.js';
+import { useUi } from '../html/ui.js';
+import { PolicyEditor, useCount } from './policy.page.js';
+import type { StudyView } from './studies.service.js';
+
+interface TrialView {
+  view: StudyView;
+  trialId: string;
+  /** Not set: this process does not know it. */
+  trial: PolicyTrial | undefined;
+  /** How often it was not known. */
+  missed: number;
+  /** After so many it is given up. */
+  most?: number;
+}
+
+/** A dry run of a policy in a large study: how far it is, then what it came to. */
+export function TrialPage(props: TrialView) {
+  const { studies } = useUi().words;
+  const { study } = props.view;
+  return (
+    <>
+      <p class="crumbs">
+        <a href={`/console/studies/${study.id}/policy`}>{studies.toPolicy}</a>
+      </p>
+      <h1>
+        {studies.policyTitle}: <bdi>{study.study_code}</bdi>
+      </h1>
+      <TrialProgress {...props} />
+    </>
+  );
+}
+
+/** It draws itself again until the dry run is done; then it is what the dry run came to. */
+export function TrialProgress({ view, trialId, trial, missed, most = 1 }: TrialView) {
+  const { studies } = useUi().words;
+  const count = useCount();
+  if (trial?.state === 'done' && trial.result)
+    return <PolicyEditor view={view} text={trial.text} trial={trial.result} />;
+  if (trial?.state === 'failed' || missed >= Math.max(most, 2))
+    return <Notice kind="alert" title={studies.trialGone} />;
+  const asked = missed > 0 ? `?missed=${missed}` : '';
+  return (
+    <Progress
+      id="trial"
+      label={studies.dryRun}
+      from={`/console/studies/${view.study.id}/policy/trials/${encodeURIComponent(trialId)}/progress${asked}`}
+      running
+      done={trial?.seen ?? 0}
+      total={trial?.total ?? 0}
+    >
+      <p>
+        {trial ? studies.trialRunning(count(trial.seen), count(trial.total)) : studies.trialWaiting}{' '}
+        <span class="quiet">{studies.trialLeave}</span>
+      </p>
+    </Progress>
+  );
+}

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { isOwnDocument } from '../../../db/exports/full-study/claims.js';
+import type { StudyDocument } from '../../../db/exports/full-study/document.js';
+import { FORMAT, FORMAT_VERSION } from '../../../db/exports/full-study/format.js';
+import { STUDY_COLUMNS, ofTarget, studyTables } from '../../../db/exports/full-study/tables.js';
+import { PLAIN_LIMITS, parseJson } from '../../http/body/json.js';
+import { problem } from '../../http/errors.js';
+import { check } from '../../http/validation/validation.js';
+import { StudyDocument as DocumentSchema } from '../full-study.schemas.js';
+
+export interface ImportTarget {
+  study_id?: string | undefined;
+  study_code?: string | undefined;
+  study_name?: string | undefined;
+}
+const KEYS = ['study_id', 'study_code', 'study_name'] as const;
+
+/** What is known of a document when it has been read. */
+export interface Opened {
+  target: ImportTarget;
+  format_version: number;
+  /** Of all its bytes. */
+  sha256: string;
+  /** It bears this service's own signature. */
+  verified: boolean;
+  /** The study's own values that a load takes over. */
+  study: Record<string, unknown>;
+  hasDatacapture: boolean;
+}
+/** The key that this service signs documents with, as far as it takes to verify one. */
+export type VerifyingKey = { keyId: string; publicKey: string } | undefined;
+
+/**
+ * The document, and where it is to go: said beside it, in its own top level, or around it as `{study_id, document}`.
+ * @throws 400 another format, or a document that says two targets, 413 a study's own values that no request may bring,
+ * 422
+ */
+export function openDocument(
+  bytes: Buffer,
+  named: ImportTarget,
+  key: VerifyingKey,
+): { document: StudyDocument; opened: Opened } {
+  const given = parseJson(bytes);
+  const outer = (typeof given === 'object' && given !== null ? given : {}) as Record<string, unknown>;
+  const inner = (typeof outer.document === 'object' && outer.document !== null ? outer.document : outer) as Record<
+    string,
+    unknown
+  >;
+  if (inner.format !== FORMAT)
+    throw problem('FILE_UNREADABLE', { detail: `This is not a full export of a study: format is not ${FORMAT}.` });
+  if (inner.format_version !== FORMAT_VERSION)
+    throw problem('FILE_UNREADABLE', {
+      detail: `The document has format_version ${String(inner.format_version)}; ${FORMAT_VERSION} is read here.`,
+    });
+  check(DocumentSchema, inner, 'body');
+  const document = inner as unknown as StudyDocument;
+  const strange = Object.keys(document.tables).find((name) => !studyTables.some((table) => table.name === name));
+  if (strange !== undefined)
+    throw problem('FILE_UNREADABLE', {
+      detail: `The document has a table that is not known here: ${strange.slice(0, 60)}.`,
+    });
+  const target: ImportTarget = {};
+  for (const name of KEYS) {
+    const said = [named[name], outer[name], inner[name]].filter(
+      (value): value is string => typeof value === 'string' && value !== '',
+    );
+    if (new Set(said.map((value) => (name === 'study_id' ? value.toLowerCase() : value))).size > 1)
+      throw problem('CONTEXT_CONFLICT', { detail: `${name} is given twice, and not the same.` });
+    if (said[0] !== undefined) target[name] = said[0];
+  }
+  const study = Object.fromEntries(
+    [...STUDY_COLUMNS.filter((name) => !ofTarget.has(name)), 'datacapture_enabled']
+      .filter((name) => document.study[name] !== undefined)
+      .map((name) => [name, document.study[name]]),
+  );
+  // They are taken over by the thread of the requests, and are no more than a request may bring.
+  parseJson(Buffer.from(JSON.stringify(study)), undefined, PLAIN_LIMITS);
+  return {
+    document,
+    opened: {
+      target,
+      format_version: document.format_version,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+      verified: isOwnDocument(bytes, document.manifest, key),
+      study,
+      hasDatacapture: (document.tables.datacapture_configs ?? []).length > 0,
+    },
+  };
+}

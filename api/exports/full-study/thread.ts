@@ -1,0 +1,97 @@
+/** The thread in which a full export is read and prepared to be loaded, once. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { contentHash } from '../../../db/exports/full-study/content.js';
+import type { StudyDocument } from '../../../db/exports/full-study/document.js';
+import { ForeignReference } from '../../../db/exports/full-study/ids.js';
+import { UnreadableDate, loadStudy } from '../../../db/exports/full-study/load.js';
+import type { Ask } from '../../../db/exports/full-study/load.js';
+import type { Value } from '../../../db/client/query.js';
+import { Problem, problem } from '../../http/errors.js';
+import type { FaultEntry } from '../../http/errors.js';
+import { openDocument } from './opened.js';
+import type { ImportTarget, Opened, VerifyingKey } from './opened.js';
+
+export interface ThreadData {
+  bytes: Uint8Array;
+  named: ImportTarget;
+  key: VerifyingKey;
+}
+/** What the thread is told to do with its document; rows of a statement that it asked for; a piece of what is stored. */
+export type ThreadTask =
+  | { task: 'open' }
+  | { task: 'load'; studyId: string; userId: string; datacapture: Record<string, unknown> }
+  | { task: 'hash' };
+export type ToThread = ThreadTask | { rows: unknown[] } | { piece: Uint8Array };
+/** A statement to be run; what came of a task; a refusal that the caller is told. */
+export type FromThread =
+  | { sql: string; values: readonly Value[] }
+  | { done: unknown }
+  | { refused: string; code: string; status: number; errors: readonly FaultEntry[] | undefined; cause: string }
+  | { fault: string };
+
+const port = parentPort!;
+const tell = (message: FromThread) => {
+  port.postMessage(message);
+};
+const { bytes, named, key } = workerData as ThreadData;
+
+let document: StudyDocument | undefined;
+let opened: Opened | undefined;
+let answered: (rows: unknown[]) => void;
+const stored: Uint8Array[] = [];
+
+const ask: Ask = <Found>(sql: string, values: readonly Value[]) =>
+  new Promise<Found[]>((resolve) => {
+    answered = (rows) => {
+      resolve(rows as Found[]);
+    };
+    tell({ sql, values });
+  });
+
+async function run(given: ThreadTask): Promise<unknown> {
+  if (given.task === 'open') {
+    ({ document, opened } = openDocument(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), named, key));
+    return opened;
+  }
+  if (given.task === 'load') {
+    const { studyId, userId, datacapture } = given;
+    const importing = { userId, verified: opened!.verified };
+    const loaded = await loadStudy(ask, studyId, document!, { datacapture, importing }).catch(refusalOf);
+    // What is stored needs its room.
+    document = undefined;
+    return loaded;
+  }
+  return contentHash(JSON.parse(Buffer.concat(stored).toString('utf8')) as StudyDocument);
+}
+
+function refusalOf(fault: unknown): never {
+  if (fault instanceof UnreadableDate)
+    throw problem('VALIDATION_FAILED', {
+      detail: fault.message,
+      errors: [{ path: fault.path, code: 'FORMAT', message: fault.message }],
+    });
+  throw fault instanceof ForeignReference
+    ? problem('FILE_UNREADABLE', { detail: `The document is not whole: ${fault.message}.`, cause: fault })
+    : fault;
+}
+
+function told(fault: unknown): FromThread {
+  if (!(fault instanceof Problem))
+    return { fault: fault instanceof Error ? (fault.stack ?? fault.message) : String(fault) };
+  const { message: refused, code, status, options, cause } = fault;
+  return { refused, code, status, errors: options.errors, cause: cause instanceof Error ? cause.message : '' };
+}
+
+port.on('message', (message: ToThread) => {
+  if ('piece' in message) stored.push(message.piece);
+  else if ('rows' in message) answered(message.rows);
+  else
+    run(message).then(
+      (done) => {
+        tell({ done });
+      },
+      (fault: unknown) => {
+        tell(told(fault));
+      },
+    );
+});

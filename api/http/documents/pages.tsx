@@ -1,0 +1,43 @@
+import { h } from 'preact';
+import { Page } from '../../../activities/html/page.js';
+
+/** The pages of the contract, around what their packages draw. */
+export const TryPage = () => (
+  <Page
+    language="en"
+    title="Research Assessment Platform: API"
+    head={
+      <>
+        <link rel="stylesheet" href="/docs/swagger-ui.css" />
+        <link rel="icon" type="image/png" href="/docs/favicon-32x32.png" />
+      </>
+    }
+  >
+    <form id="login" aria-label="Login" style="max-width:1460px;margin:1rem auto 0;padding:0 20px;font:1rem sans-serif">
+      <input name="email" type="email" placeholder="Email" aria-label="Email" autocomplete="username" />{' '}
+      <input
+        name="password"
+        type="password"
+        placeholder="Password"
+        aria-label="Password"
+        autocomplete="current-password"
+      />{' '}
+      <input name="code" placeholder="Code" aria-label="Code" inputMode="numeric" autocomplete="one-time-code" hidden />{' '}
+      <button>Log in</button> <span id="said" role="status" aria-live="polite"></span>
+    </form>
+    <div id="swagger-ui"></div>
+    <script src="/docs/swagger-ui-bundle.js"></script>
+    <script src="/docs/start.js"></script>
+  </Page>
+);
+
+/** The element that the reference's program draws itself into. */
+export const ReferencePage = () => (
+  <Page language="en" title="Research Assessment Platform: API reference">
+    <Redoc spec-url="/openapi.json" disable-search="true" />
+    <script src="/redoc/redoc.standalone.js"></script>
+  </Page>
+);
+
+/** An element of its own, which Preact's types do not know. */
+const Redoc = (attributes: { 'spec-url': string; 'disable-search': string }) => h('redoc', attributes);

@@ -1,0 +1,27 @@
+import type { Dependencies } from '../../dependencies.js';
+import { requestBody } from '../route.js';
+import type { Route } from '../route.js';
+import type { RouteMiddleware, RouteStep } from '../state.js';
+import { authenticate } from './authenticate.js';
+import { begin } from './begin.js';
+import { checkNames, hasNames } from './check-names.js';
+import { rateLimit } from './rate-limit.js';
+import { readBody } from './read-body.js';
+
+/**
+ * Takes a request in, one step after the other, before anything is opened for it: token (401), rate (429), names in the
+ * path (404), body (413, 415, 400). A route has the steps that it needs.
+ */
+export function admit(route: Route, dependencies: Dependencies): RouteMiddleware {
+  const steps: RouteStep[] = [
+    begin(route, dependencies),
+    ...(route.access.token ? [authenticate(route, dependencies)] : []),
+    rateLimit(route, dependencies),
+    ...(hasNames(route) ? [checkNames(route)] : []),
+    ...(requestBody(route) ? [readBody(route, dependencies)] : []),
+  ];
+  return async (ctx, next) => {
+    for (const step of steps) await step(ctx);
+    return next();
+  };
+}

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { Page } from '../../activities/html/page.js';
+import { renderPage } from '../../activities/html/render.js';
+import { smallPageCss } from '../../activities/html/style.js';
+import { anyone } from '../http/access.js';
+import { reply, route } from '../http/route.js';
+
+/** Scripts and styles as files of the service itself; the form goes nowhere but through the script. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const page = () =>
+  renderPage(
+    <Page
+      language="en"
+      title="Choose a password"
+      head={
+        <>
+          <meta name="robots" content="noindex" />
+          <meta name="color-scheme" content="light dark" />
+          <link rel="stylesheet" href="/account/password.css" />
+        </>
+      }
+    >
+      <main>
+        <h1>Choose a password</h1>
+        <form id="form">
+          <label for="password">New password, at least 12 characters</label>
+          <input id="password" type="password" autocomplete="new-password" minLength={12} maxLength={200} required />
+          <label for="again">Once more</label>
+          <input id="again" type="password" autocomplete="new-password" required />
+          <label class="check">
+            <input id="revoke" type="checkbox" /> End my access tokens (programs) too
+          </label>
+          <button>Save</button>
+        </form>
+        <p id="said" role="status" aria-live="polite"></p>
+      </main>
+      <script src="/account/password.js"></script>
+    </Page>,
+  );
+
+/** Beside this file, also when it is built: scripts/build.mjs copies what is not TypeScript. */
+const script = () => readFileSync(new URL('page/password.js', import.meta.url), 'utf8');
+
+const file = (path: string, summary: string, contentOf: () => string, type: string) => {
+  let content: string | undefined;
+  return route({
+    method: 'GET',
+    path,
+    hidden: true,
+    tag: 'Pages',
+    summary,
+    access: anyone,
+    rateLimit: 'none',
+    responses: { 200: undefined },
+    handle: () => reply(200, (content ??= contentOf()), { 'Content-Type': type, 'Content-Security-Policy': POLICY }),
+  });
+};
+
+/** The page that the links of mails to users open (services/account.ts). Not part of the contract. */
+export const accountPages = [
+  file('/account/password', 'Choose a password by a mailed link', page, 'text/html; charset=utf-8'),
+  file('/account/password.js', 'Its script', script, 'text/javascript; charset=utf-8'),
+  file('/account/password.css', 'Its style', () => smallPageCss, 'text/css; charset=utf-8'),
+];

@@ -1,2 +1,0 @@
-/** Text inside markup. */
-export const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);

@@ -1,0 +1,11 @@
+import type { TaskReport } from '../../../db/reports/study.queries.js';
+import type { Locale } from './words.js';
+
+/** Between which values the middle half of the study lies. */
+export const reference = (modules: readonly TaskReport[], task: string, metric: string, speech: Locale): string => {
+  const found = modules.find((m) => m.task === task)?.metrics[metric];
+  return found && found.n > 0 ? `${speech.number(found.p25)} – ${speech.number(found.p75)}` : '–';
+};
+
+/** The day of an instant. */
+export const day = (speech: Locale, at: string | null): string => (at === null ? '–' : speech.date(at.slice(0, 10)));

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { nowMs } from '../../db/client/clock.js';
+import { readAsCaller } from '../../db/client/request.js';
+import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
+import { authorizeUser, staff } from '../http/access.js';
+import type { Actor } from '../http/access.js';
+import { problem } from '../http/errors.js';
+import { serializeError } from '../http/middleware/request-logger.js';
+import type { Credential } from '../http/request-context.js';
+import type { Dependencies } from '../dependencies.js';
+import { dryRunWithCodes } from './policy-dry-run.service.js';
+import type { CodedRun } from './policy-dry-run.service.js';
+
+/** A dry run of so many is not waited for by the request that asks for it. */
+export const LONG_TRIAL = 2_000;
+/** What is done is kept so long, and so many are kept. */
+const KEPT_MS = 3_600_000;
+const MOST_KEPT = 20;
+
+/** A dry run of a policy on its way, or done. It runs in this process, and goes with it: nothing is lost but the figures. */
+export interface PolicyTrial {
+  id: string;
+  studyId: string;
+  userId: string;
+  /** The policy as it was typed. */
+  text: string;
+  startedMs: number;
+  seen: number;
+  total: number;
+  state: 'running' | 'done' | 'failed';
+  result?: CodedRun;
+}
+export interface TrialRequest {
+  services: Dependencies;
+  actor: Actor;
+  credential: Credential | undefined;
+  studyId: string;
+}
+
+const trials = new Map<string, PolicyTrial>();
+
+/**
+ * Starts a dry run that goes on when its page is left, with the rights of who asks. The same one twice is one.
+ * @returns its id
+ */
+export function startTrial(
+  { services, actor, credential, studyId }: TrialRequest,
+  { text, policy, total }: { text: string; policy: Policy; total: number },
+): string {
+  forgetOld();
+  for (const { id, ...known } of trials.values())
+    if (known.state === 'running' && known.userId === actor.id && known.studyId === studyId && known.text === text)
+      return id;
+  const trial: PolicyTrial = {
+    id: randomUUID(),
+    studyId,
+    userId: actor.id,
+    text,
+    startedMs: nowMs(),
+    seen: 0,
+    total,
+    state: 'running',
+  };
+  trials.set(trial.id, trial);
+  readAsCaller(
+    services.database,
+    { userId: actor.id, login: credential?.sid, studyId },
+    (row) => authorizeUser(staff.configure, row, studyId, actor.session_epoch),
+    (tx) =>
+      dryRunWithCodes(tx, studyId, policy, (n) => {
+        if (services.draining.aborted) throw problem('UNAVAILABLE');
+        trial.seen = n;
+      }),
+  ).then(
+    (result) => Object.assign(trial, { result, state: 'done' }),
+    (fault: unknown) => {
+      trial.state = 'failed';
+      services.log.warn({ err: serializeError(fault) }, 'a dry run of a policy failed');
+    },
+  );
+  return trial.id;
+}
+
+/** A dry run that the caller has asked for; undefined: it is of another process, or was forgotten. */
+export function trialOf(
+  { actor, studyId }: Pick<TrialRequest, 'actor' | 'studyId'>,
+  id: string,
+): PolicyTrial | undefined {
+  const trial = trials.get(id);
+  return trial?.studyId === studyId && trial.userId === actor.id ? trial : undefined;
+}
+
+function forgetOld(): void {
+  const done = [...trials.values()].filter(({ state }) => state !== 'running');
+  const old = done.filter(({ startedMs }, at) => nowMs() - startedMs > KEPT_MS || at < done.length - MOST_KEPT);
+  for (const { id } of old) trials.delete(id);
+}

@@ -1,0 +1,23 @@
+import type { Knex } from 'knex';
+import { acquire, sendAll } from './connection.js';
+import type { Tx } from './database.js';
+import type { Statement } from './query.js';
+
+/** What a builder has made, as a statement. */
+export function statementOf(builder: Knex.QueryBuilder): Statement {
+  const { sql, bindings } = builder.toSQL().toNative();
+  return { sql, values: bindings as Statement['values'] };
+}
+
+/** The rows of several builders' statements, in one round trip of a transaction that is open. */
+export async function runTogether<Rows extends readonly unknown[]>(
+  tx: Tx,
+  builders: { [K in keyof Rows]: Knex.QueryBuilder },
+): Promise<{ [K in keyof Rows]: Rows[K][] }> {
+  const statements = (builders as readonly Knex.QueryBuilder[]).map((builder) => {
+    const { sql, values } = statementOf(builder);
+    return { text: sql, values: values as unknown[] };
+  });
+  const answers = await sendAll(await acquire(tx), statements);
+  return answers.map(({ rows }) => rows as unknown[]) as { [K in keyof Rows]: Rows[K][] };
+}

@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { loginOf } from './knex.js';
+
+const RECONNECT_MS = 1000;
+
+/** A connection that hears of what others notify; while it is away, whoever waits polls. */
+export class Listener {
+  private stopping = false;
+  private client: pg.Client | undefined;
+  private hears = false;
+
+  constructor(
+    private readonly of: {
+      url: string;
+      appPassword?: string | undefined;
+      channel: string;
+      /** The connection's name in the database. */
+      name: string;
+      heard: () => void;
+      fault: (code: string) => void;
+    },
+  ) {}
+
+  /** It would hear now. */
+  get listening(): boolean {
+    return this.hears;
+  }
+
+  start(): void {
+    void this.run();
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    await this.client?.end().catch((fault: Error) => {
+      this.of.fault(fault.message);
+    });
+  }
+
+  private async run(): Promise<void> {
+    const { url, role } = loginOf(this.of);
+    while (!this.stopping) {
+      const client = new pg.Client({
+        connectionString: url,
+        application_name: this.of.name,
+        ...(role && { options: role.trim() }),
+        keepAlive: true,
+      });
+      const gone = new Promise<void>((resolve) => {
+        client.on('error', () => {
+          resolve();
+        });
+        client.on('end', () => {
+          resolve();
+        });
+      });
+      try {
+        await client.connect();
+        this.client = client;
+        client.on('notification', this.of.heard);
+        await client.query(`listen ${this.of.channel}`);
+        this.hears = true;
+        // Of what was committed before it listened, nobody told it.
+        this.of.heard();
+        await gone;
+      } catch (fault) {
+        this.of.fault((fault as { code?: string }).code ?? 'fault');
+      }
+      this.hears = false;
+      if (!this.stopping) {
+        this.of.heard();
+        await sleep(RECONNECT_MS, undefined, { ref: false });
+      }
+    }
+  }
+}

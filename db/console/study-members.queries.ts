@@ -1,0 +1,54 @@
+import { queryAll } from '../client/query.js';
+import type { Tx } from '../client/database.js';
+
+export interface StudyMember {
+  id: string;
+  name: string;
+  email: string;
+  role: string;
+  status: string;
+  sites: string[];
+}
+export interface Candidate {
+  id: string;
+  name: string;
+  email: string;
+  role: string;
+}
+export interface SiteOfStudy {
+  id: string;
+  site_code: string;
+  name: string | null;
+}
+export interface StudyMembers {
+  study: { id: string; study_code: string } | undefined;
+  members: StudyMember[];
+  /** Active users who are not members. */
+  candidates: Candidate[];
+  sites: SiteOfStudy[];
+}
+
+/** So many are listed and offered at most. */
+const MOST = 500;
+
+/** Who is assigned to a study and at which of its sites, and who could be, in one round trip. */
+export async function membersOfStudy(tx: Tx, studyId: string): Promise<StudyMembers> {
+  const [[study], members, candidates, sites] = await queryAll<
+    [{ id: string; study_code: string }, StudyMember, Candidate, SiteOfStudy]
+  >(tx, [
+    { sql: 'select id, study_code from studies where id = $1', values: [studyId] },
+    {
+      sql: `select u.id, u.name, u.email, u.role, u.status,
+          coalesce((select jsonb_agg(s.site_code order by s.site_code) from user_sites a join sites s on s.id = a.site_id where a.user_id = u.id and s.study_id = $1), '[]') as sites
+        from user_studies m join users u on u.id = m.user_id where m.study_id = $1 order by u.status, u.name, u.id limit ${MOST}`,
+      values: [studyId],
+    },
+    {
+      sql: `select u.id, u.name, u.email, u.role from users u where u.status = 'active'
+          and not exists (select from user_studies m where m.user_id = u.id and m.study_id = $1) order by u.name, u.email limit ${MOST}`,
+      values: [studyId],
+    },
+    { sql: 'select id, site_code, name from sites where study_id = $1 order by site_code', values: [studyId] },
+  ]);
+  return { study, members, candidates, sites };
+}

@@ -1,0 +1,5 @@
+/** Signatures of forms that came with a document which this service did not sign say that they are claimed. */
+export const name = '0093-claimed-signatures';
+export const up = `
+update form_instances set signature = jsonb_set(signature, '{proved_by}', '"claimed"')
+  where imported and signature is not null and signature_verified is not true;`;

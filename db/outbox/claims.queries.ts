@@ -1,0 +1,142 @@
+import type { OutboxTopic } from './outbox.js';
+import { execute, prepared } from '../client/query.js';
+import { writeInScope } from '../client/transaction.js';
+import type { Database, Tx } from '../client/database.js';
+
+export interface OutboxRow {
+  id: number;
+  topic: OutboxTopic;
+  study_id: string | null;
+  subject: string;
+  payload: Record<string, unknown>;
+  attempts: number;
+}
+
+/**
+ * A message that is taken belongs to its relay for so long, and longer as long as that renews it (`lane.ts`). What a
+ * relay held that died, or an answer that a dying database did not give any more, is due again after that.
+ */
+export const LEASE_SECONDS = 10;
+
+/** Topics that are messages to persons (the condition of the index outbox_messages, too). */
+const NOTIFICATION_TOPICS = `('notification', 'user-link')`;
+
+/**
+ * A queue is counted when it is empty and long when it matters, and the planner goes by the count: what may be planned
+ * as a loop over all of it for each of its rows one day is planned so, and one look takes half a minute. So nothing
+ * here is joined: the rows come in their order, each is looked up by its subject (within, for which there is one index
+ * alone) until there are enough, and what was found is written by its key. Of one subject only the oldest is taken: its
+ * messages keep their order.
+ */
+const LEASE_DUE = `update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1 where o.id = any (array(select id from due))
+         returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`;
+const CLAIM_NOTIFICATIONS = `
+with due as materialized (
+  select d.id from outbox d where d.available_at <= clock_timestamp() and d.topic in ${NOTIFICATION_TOPICS} order by d.available_at, d.id limit $2 for update skip locked)
+${LEASE_DUE}`;
+/** Each row bears how many triggers have come just now; where nothing is due there is one row, without an id. */
+const CLAIM_WORKFLOW_MESSAGES = `
+with fresh as materialized (
+  select count(*)::integer as fresh from (select from outbox where topic = 'trigger' and attempts = 0 and available_at > statement_timestamp() - interval '1 second' limit $3) f
+),
+due as materialized (
+  select c.id from (
+    select d.id, d.subject from outbox d where d.available_at <= clock_timestamp() and not d.patient and d.topic not in ${NOTIFICATION_TOPICS}
+      and (d.topic <> 'trigger' or (select fresh from fresh) < $3 or d.created_at < clock_timestamp() - $4 * interval '1 second')
+    order by d.id offset 0 for update skip locked
+  ) c
+  where not exists (select from (select e.id, e.patient from outbox e where e.subject = c.subject offset 0) e where e.id < c.id and not e.patient)
+  limit $2
+),
+taken as (
+  ${LEASE_DUE}
+)
+select fresh.fresh, taken.* from fresh left join taken on true`;
+const CLAIM_LOW_PRIORITY = `
+with changes as materialized (
+  select d.id from outbox d where d.patient and d.topic <> 'participant-start' and d.available_at <= clock_timestamp() order by d.available_at, d.id limit $2 for update skip locked
+),
+starts as materialized (
+  select d.id from outbox d where d.patient and d.topic = 'participant-start' and d.available_at <= clock_timestamp() order by d.available_at, d.id
+  limit $2 - (select count(*) from changes) for update skip locked
+),
+due as materialized (select id from changes union all select id from starts)
+${LEASE_DUE}`;
+
+type Found = (OutboxRow | { id: null }) & { fresh: number };
+
+/** Leases at most so many messages to persons that are due. */
+export async function claimNotifications(database: Database, most: number): Promise<OutboxRow[]> {
+  const claim = { sql: CLAIM_NOTIFICATIONS, values: [LEASE_SECONDS, most] };
+  const [rows] = await writeInScope(database, '*', [claim], 'queue');
+  return rows as OutboxRow[];
+}
+
+/**
+ * Leases messages to workflows that are due, in one round trip.
+ * @param of `lowPriority`: so many of those that give way, too; `burst`, `maxDelaySeconds`: from so many fresh triggers
+ * on they are left alone, for so long at the most
+ * @returns `fresh`: how many triggers have come just now
+ */
+export async function claimWorkflowMessages(
+  database: Database,
+  of: { most: number; lowPriority: number; burst: number; maxDelaySeconds: number },
+): Promise<{ rows: OutboxRow[]; fresh: number; patient: OutboxRow[] }> {
+  const due = { sql: CLAIM_WORKFLOW_MESSAGES, values: [LEASE_SECONDS, of.most, of.burst, of.maxDelaySeconds] };
+  const low = { sql: CLAIM_LOW_PRIORITY, values: [LEASE_SECONDS, of.lowPriority] };
+  const [found, patient = []] = (await writeInScope(
+    database,
+    '*',
+    of.lowPriority > 0 ? [due, low] : [due],
+    'queue',
+  )) as [Found[], OutboxRow[]?];
+  return {
+    rows: found.flatMap(({ fresh: _fresh, ...message }) => (message.id === null ? [] : (message as OutboxRow))),
+    fresh: found[0]!.fresh,
+    patient,
+  };
+}
+
+/** Deletes changes of studies that a newer one of the same kind waits behind. @returns the ids of those deleted */
+export async function dropSuperseded(tx: Tx, subjects: readonly string[]): Promise<number[]> {
+  const dropped = await prepared<{ id: number }>(
+    tx,
+    `delete from outbox d where d.subject = any($1) and d.topic = 'study-changed' and d.payload->>'kind' <> 'policy'
+       and exists (select from outbox n where n.subject = d.subject and n.topic = d.topic and n.payload->>'kind' = d.payload->>'kind' and n.id > d.id)
+     returning d.id`,
+    [subjects],
+  );
+  return dropped.map(({ id }) => id);
+}
+
+/** Gives leased messages back; they are due again in so many milliseconds. The claim does not count as an attempt. */
+export async function postponeMessages(db: Database | Tx, ids: readonly number[], ms: number): Promise<void> {
+  await prepared(
+    db,
+    `update outbox set available_at = clock_timestamp() + $1 * interval '1 millisecond', attempts = attempts - 1 where id = any($2)`,
+    [ms, ids],
+  );
+}
+
+/** Renews the lease of messages that are still being delivered. */
+export async function renewLeases(database: Database, ids: readonly number[]): Promise<void> {
+  await execute(
+    database,
+    `update outbox set available_at = clock_timestamp() + $1 * interval '1 second' where id = any($2)`,
+    [LEASE_SECONDS, ids],
+  );
+}
+
+export async function deleteDelivered(database: Database, id: number): Promise<void> {
+  await prepared(database, 'delete from outbox where id = $1', [id]);
+}
+
+/** Notes that a message was not delivered; it is due again in so many seconds. */
+export async function noteUndelivered(database: Database, id: number, seconds: number, error: string): Promise<void> {
+  await database('outbox')
+    .where({ id })
+    .update({
+      available_at: database.raw(`clock_timestamp() + ? * interval '1 second'`, [seconds]),
+      last_error: error.slice(0, 500),
+    });
+}

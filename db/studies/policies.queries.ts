@@ -1,0 +1,61 @@
+import { raw } from 'objection';
+import { EnrollmentPolicy, Study } from '../models/records.js';
+import type { Tx } from '../client/database.js';
+
+export interface PolicyVersion extends Record<string, unknown> {
+  policy_version: number;
+  author_id: string | null;
+  imported: boolean;
+  imported_by: string | null;
+  original_users: Record<string, string> | null;
+  created_at: string;
+}
+/** What a study has as its policy; null: none yet. */
+export interface PolicyInForce {
+  policy_version: number;
+  policy: unknown;
+}
+
+const IN_FORCE = raw(`policy_version, config->'enrollment_date_policy' as policy`);
+
+/** @param lock nobody else changes the study until the commit */
+export async function policyInForce(tx: Tx, studyId: string, lock = false): Promise<PolicyInForce | undefined> {
+  const found = Study.query(tx).findById(studyId).select(IN_FORCE);
+  if (lock) void found.forNoKeyUpdate();
+  return found.castTo<PolicyInForce | undefined>();
+}
+
+/** Puts a version in force, and keeps it. */
+export async function insertPolicy(
+  tx: Tx,
+  version: { study_id: string; policy_version: number; policy: object; author_id: string },
+): Promise<void> {
+  await Study.query(tx)
+    .findById(version.study_id)
+    .patch({
+      policy_version: version.policy_version,
+      config: raw(`jsonb_set(config, '{enrollment_date_policy}', ?::jsonb)`, [JSON.stringify(version.policy)]),
+    });
+  await EnrollmentPolicy.query(tx).insert(version);
+}
+
+/** All versions of a study's policy, newest first. */
+export async function listPolicyVersions(tx: Tx, studyId: string): Promise<PolicyVersion[]> {
+  return Study.relatedQuery('policies', tx)
+    .for(studyId)
+    .orderBy('policy_version', 'desc')
+    .select('policy_version', 'author_id', 'created_at', 'policy', 'imported', 'imported_by', 'original_users')
+    .castTo<PolicyVersion[]>();
+}
+
+/** The version before the one in force, as it was stored; undefined: there is none. */
+export async function formerPolicy(tx: Tx, studyId: string): Promise<unknown> {
+  const former = await Study.relatedQuery('policies', tx)
+    .for(studyId)
+    .orderBy('policy_version', 'desc')
+    .offset(1)
+    .select('policy')
+    .first()
+    .castTo<EnrollmentPolicy | undefined>();
+  return former?.policy;
+}

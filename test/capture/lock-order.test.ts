@@ -1,0 +1,151 @@
+import { expect } from 'chai';
+import { openDatabase } from '../../db/client/knex.js';
+import type { Database } from '../../db/client/database.js';
+import { Http } from '../support/http.js';
+import { until } from '../support/until.js';
+import { Stage, synced } from './support.js';
+import type { CaptureStudy } from './support.js';
+
+const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
+interface Person {
+  id: string;
+  record: string;
+}
+
+/**
+ * Whoever takes several rows of a participant takes them as the others do: anchor, participant, session, visit. In each
+ * test one transaction is begun while its first row is held by the test, then another that would take the same rows.
+ */
+describe('What changes a participant at the same time never waits for each other in a circle', function () {
+  this.timeout(180_000);
+  let stage: Stage, owner: Database, study: CaptureStudy, admin: Http;
+  before(async function () {
+    stage = await Stage.set();
+    owner = openDatabase({ url: stage.run.database_url, poolMax: 3, name: 'lock-order', asOwner: true });
+    admin = new Http(stage.run.api, stage.token);
+    study = await stage.study();
+  });
+  after(async () => {
+    await owner?.destroy();
+    await stage?.clear();
+  });
+
+  let records = 0;
+  async function person(): Promise<Person> {
+    const record = `${study.projectId}-${(records += 1)}`;
+    await study.enroll(record, { enrolled: day(9) }, { trigger: false });
+    expect((await synced(study)).status).to.equal('completed');
+    const found = (await study.participants()).find(({ external_id }) => external_id === record)!;
+    await quiet();
+    return { id: found.id, record };
+  }
+  const quiet = () =>
+    until(
+      async () => {
+        const [open] = await stage.sql<{ open: number }>(
+          'select count(*)::int as open from outbox where study_id = ?',
+          [study.id] as never,
+        );
+        return open!.open === 0;
+      },
+      { timeout: 60_000, what: 'the study to be quiet' },
+    );
+  const circles = async () =>
+    Number(
+      (
+        await owner.raw(
+          'select pg_stat_clear_snapshot(), deadlocks from pg_stat_database where datname = current_database()',
+        )
+      ).rows[0].deadlocks,
+    );
+  const waiting = async (): Promise<number> =>
+    (
+      await owner.raw(
+        'select count(*)::int as n from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0',
+      )
+    ).rows[0].n;
+
+  /** Begins each while the row is held, one behind the other, then lets them go on. @returns circles that came of it */
+  async function meanwhile(row: string, id: string, ...begun: (() => Promise<unknown>)[]): Promise<number> {
+    const before = await circles();
+    const holder = await owner.transaction();
+    const works: Promise<unknown>[] = [];
+    try {
+      await holder.raw(row, [id]);
+      for (const begin of begun) {
+        const there = await waiting();
+        works.push(begin());
+        await until(async () => (await waiting()) > there, { timeout: 30_000, what: 'the next to wait' });
+      }
+    } finally {
+      await holder.rollback();
+    }
+    await Promise.all(works);
+    return (await circles()) - before;
+  }
+  const ANCHOR = 'select 1 from anchor_dates where participant_id = ? for update';
+  const SESSION = 'select 1 from assessment_sessions where id = ? for update';
+  const CAREGIVER = 'select 1 from caregivers where id = ? for update';
+
+  const withdraw = (id: string) => admin.expect(200, 'POST', `/api/participants/${id}/withdraw`, { reason: 'asked' });
+  const erase = (id: string) => () =>
+    admin.expect(200, 'POST', `/api/participants/${id}/erase`, { reason: 'asked for it' });
+  const read = () => synced(study);
+
+  it('a withdrawal that is taken back, and a reading of the capture system', async () => {
+    const { id, record } = await person();
+    await withdraw(id);
+    await quiet();
+    await study.enroll(record, { enrolled: day(8) }, { trigger: false });
+    const reinstate = () => admin.expect(200, 'POST', `/api/participants/${id}/reinstate`, { reason: 'by mistake' });
+    expect(await meanwhile(ANCHOR, id, reinstate, read)).to.equal(0);
+  });
+
+  it('an erasure, and a reading', async () => {
+    const { id, record } = await person();
+    await study.enroll(record, { enrolled: day(7) }, { trigger: false });
+    expect(await meanwhile(ANCHOR, id, erase(id), read)).to.equal(0);
+  });
+
+  it('a visit that is moved, and a reading', async () => {
+    const { id, record } = await person();
+    const [visit] = await stage.sql<{ id: string }>(
+      "select id from scheduled_visits where participant_id = ? and status in ('scheduled', 'open') limit 1",
+      [id] as never,
+    );
+    await study.enroll(record, { enrolled: day(6) }, { trigger: false });
+    const cancel = () => admin.send('POST', `/api/visits/${visit!.id}/cancel`, { reason: 'away' });
+    expect(await meanwhile(ANCHOR, id, cancel, read)).to.equal(0);
+  });
+
+  it('a session that ends, and an erasure', async () => {
+    const { id } = await person();
+    const [visit] = await stage.sql<{ id: string }>(
+      "select id from scheduled_visits where participant_id = ? and status in ('scheduled', 'open', 'missed') order by target_date limit 1",
+      [id] as never,
+    );
+    const { sessionId } = await admin.expect<{ sessionId: string }>(201, 'POST', '/api/session/start', {
+      participant_id: id,
+      language: 'en',
+      visit_id: visit!.id,
+    });
+    await stage.sql('update assessment_sessions set device_id = ? where id = ? returning id', [
+      'a device',
+      sessionId,
+    ] as never);
+    const headers = { headers: { 'X-Session-ID': sessionId } };
+    const end = () =>
+      new Http(stage.run.api).expect(200, 'POST', '/api/session/end', { session_id: sessionId }, headers);
+    expect(await meanwhile(SESSION, sessionId, end, erase(id))).to.equal(0);
+  });
+
+  it('care that is taken over or ended, and an erasure', async () => {
+    const { id } = await person();
+    const at = `/api/studies/${study.id}/caregivers`;
+    const { id: caregiver } = await admin.expect(201, 'POST', at, { name: 'Ada', email: 'ada@example.org' });
+    const care = `/api/studies/${study.id}/caregivers/${caregiver}/participants/${id}`;
+    expect((await admin.send('PUT', care, { relationship: 'parent' })).status).to.be.oneOf([200, 201]);
+    const unassign = () => admin.send('DELETE', care);
+    expect(await meanwhile(CAREGIVER, caregiver, unassign, erase(id))).to.equal(0);
+  });
+});

@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+import { CountedWay } from '../bench/round-trips.js';
+import { Stage } from '../anchor/stage.js';
+import { startApi } from '../support/api-process.js';
+import { goodPassword } from '../support/http.js';
+import { service } from '../support/service.js';
+import { pagesToShow } from './pages.js';
+import { Visitor, waiting } from './stage.js';
+import type { Waiting } from './stage.js';
+
+const MOST = 5;
+const TABS = ['schedule', 'date', 'facts', 'sessions', 'messages', 'audit'];
+
+describe('round trips of the console', function () {
+  this.timeout(120_000);
+  let stage: Stage, way: CountedWay, api: Awaited<ReturnType<typeof startApi>>;
+  let one: Waiting;
+  before(async () => {
+    stage = await Stage.open();
+    one = await waiting(stage);
+    way = await CountedWay.open((await service()).database_url);
+    api = await startApi({
+      DATABASE_URL: way.url,
+      RATE_LIMIT_PER_MINUTE: '100000',
+      AUTH_RATE_LIMIT_PER_MINUTE: '1000',
+    });
+  });
+  after(async () => {
+    await api?.stop();
+    await way?.close();
+    await stage?.close();
+  });
+
+  it('are five at most for each page and each tab of a participant', async () => {
+    const visitor = new Visitor(api.url);
+    const { admin_email, admin_password } = await service();
+    expect((await visitor.login(admin_email, admin_password ?? goodPassword)).status).to.equal(303);
+    const subjects = {
+      study: one.study.id,
+      participant: one.person.id,
+      user: one.asker.userId!,
+      approval: one.request,
+    };
+    const visit = (await one.person.visits())[0]!;
+    const paths = [
+      ...pagesToShow(subjects).map(({ path }) => path),
+      ...TABS.map((tab) => `/console/participants/${one.person.id}?tab=${tab}`),
+      `/console/visits/${visit.id}`,
+    ];
+    const over: string[] = [];
+    for (const path of paths) {
+      // The first time on a connection, statements are made ready.
+      const { status } = await visitor.get(path);
+      expect(status, path).to.be.oneOf([200, 303]);
+      const trips = await way.during(() => visitor.get(path));
+      if (trips > MOST) over.push(`${path} asks ${trips} times`);
+    }
+    expect(over).to.deep.equal([]);
+  });
+});
