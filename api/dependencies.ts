@@ -9,7 +9,6 @@ import type { Printer } from './reports/pdf/printer.js';
 import type { RateLimits } from './http/rate-limits.js';
 import type { ReportCache } from './reports/document/cache.js';
 import type { Drawing } from './reports/document/drawing.js';
-import type { KeptDocuments } from './reports/kept-documents.js';
 import type { MessageSigning } from './anchor/message-signing.js';
 import type { Temporal } from './temporal.js';
 import type { Database } from '../db/client/database.js';
@@ -19,6 +18,18 @@ export interface Tracing {
   middleware: Middleware;
   client: { workflow: WorkflowClientInterceptor[] };
   close: () => Promise<void>;
+}
+
+/** Documents that are printed while nobody waits, and kept for a while. */
+export interface DocumentQueue {
+  /** Looks now and then for documents that nobody prints. */
+  watch(): void;
+  /** Begins to print a document, and does not wait for it. */
+  begin(id: string, studyId: string): void;
+  /** Files whose time is over go. */
+  sweep(): Promise<void>;
+  /** What is not printed yet is given back. */
+  close(): Promise<void>;
 }
 
 /** What handlers work with; made once at the start of the process (main.ts). */
@@ -39,8 +50,7 @@ export interface Dependencies {
   reports: ReportCache;
   /** Prints pages as PDF. */
   printer: Printer;
-  /** Documents that are printed meanwhile and kept for a while. */
-  documents: KeptDocuments;
+  documents: DocumentQueue;
   log: Logger;
   /** Where traces are asked for. */
   tracing: Tracing | undefined;

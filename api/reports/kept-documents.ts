@@ -9,6 +9,7 @@ import {
   sweepDocuments,
   takeDocument,
 } from '../../db/reports/documents.queries.js';
+import type { DocumentQueue } from '../dependencies.js';
 import type { TakenDocument } from '../../db/reports/documents.queries.js';
 import { Problem } from '../http/errors.js';
 import { printStudy } from './report-documents.service.js';
@@ -22,21 +23,19 @@ const AT_A_LOOK = 10;
  * Prints the documents that were asked for and are kept. A document is a row: this process prints what it was asked for,
  * and takes what another one has left behind. Whoever has taken a document says every few seconds that it is still there.
  */
-export class KeptDocuments {
+export class KeptDocuments implements DocumentQueue {
   private readonly printing = new Map<string, Promise<void>>();
   private closed = false;
   private looking: NodeJS.Timeout | undefined;
 
   constructor(private readonly services: Printing & { log: Logger }) {}
 
-  /** Looks now and then for documents that nobody prints. */
   watch(): void {
     this.looking = setInterval(() => {
       this.look().catch(this.warned('forsaken documents were not looked for'));
     }, LOOK_MS).unref();
   }
 
-  /** Begins to print a document, and does not wait for it. */
   begin(id: string, studyId: string): void {
     if (this.closed || this.printing.has(id)) return;
     const printed = this.print(id, studyId)
@@ -45,12 +44,11 @@ export class KeptDocuments {
     this.printing.set(id, printed);
   }
 
-  /** Files whose time is over go. */
   sweep(): Promise<void> {
     return inScope(this.services.database, '*', ({ tx }) => sweepDocuments(tx));
   }
 
-  /** What is not printed yet is given back. The printer is closed at the same time. */
+  /** The printer is closed at the same time. */
   async close(): Promise<void> {
     this.closed = true;
     clearInterval(this.looking);

@@ -148,12 +148,18 @@ export async function workbookFigures(stage: Stage): Promise<Figure[]> {
   ];
 }
 
-const linesOf = (count: number): string[] => Array.from({ length: count }, (_, i) => `P-${i},${randomUUID()},,en`);
-const fileOf = (lines: readonly string[]): Blob =>
+export const linesOf = (count: number): string[] =>
+  Array.from({ length: count }, (_, i) => `P-${i},${randomUUID()},,en`);
+export const fileOf = (lines: readonly string[]): Blob =>
   new Blob([`participant_code,external_id,site_code,preferred_language\n${lines.join('\n')}\n`]);
 
 /** A file's import into a study of its own. */
-async function imported(stage: Stage, file: Blob, count: number, format: 'csv' | 'excel' = 'csv'): Promise<Measured> {
+export async function imported(
+  stage: Stage,
+  file: Blob,
+  count: number,
+  format: 'csv' | 'excel' = 'csv',
+): Promise<Measured> {
   const studyId = await studyWithWindows(stage, 0);
   const form = new FormData();
   form.set('file', file, format === 'csv' ? 'participants.csv' : 'participants.xlsx');
@@ -178,26 +184,9 @@ async function imported(stage: Stage, file: Blob, count: number, format: 'csv' |
  * by a bare client.
  */
 export async function exportFigures(stage: Stage, rounds: number, rows: number): Promise<Figure[]> {
-  const studyId = await studyWithWindows(stage, 0);
-  await asOwner(stage, (client) => client.query(TRIALS, [studyId, Math.ceil(rows / CHUNK), CHUNK]));
-  await stage.sql.query('vacuum analyze raw_trial_chunks, assessment_sessions, participants');
-  const total = Math.ceil(rows / CHUNK) * CHUNK;
+  const { studyId, total } = await studyOfTrials(stage, rows);
   const first: number[] = [];
-  const ours = () =>
-    timed(total, async () => {
-      const began = performance.now();
-      const response = await fetch(`${stage.service.run.api}/api/exports/csv`, {
-        method: 'POST',
-        headers: stage.headers,
-        body: JSON.stringify({ study_id: studyId, dataset: 'raw_trials' }),
-      });
-      let lines = 0;
-      for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-        if (lines === 0) first.push(performance.now() - began);
-        for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines += 1;
-      }
-      if (lines !== total + 1) throw new Error(`${lines} lines came of ${total + 1}`);
-    });
+  const ours = () => exportedTrials(stage, studyId, total, first);
   const theirs = () =>
     timed(total, () =>
       asOwner(stage, async (client) => {
@@ -209,7 +198,7 @@ export async function exportFigures(stage: Stage, rounds: number, rows: number):
           ),
           new Writable({
             write: (chunk: Buffer, _encoding, done) => {
-              for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines += 1;
+              lines += linesIn(chunk);
               done();
             },
           }),
@@ -231,6 +220,41 @@ export async function exportFigures(stage: Stage, rounds: number, rows: number):
     ofLimit('P5_FIRST', median(first), 200, 'ms', 'its first byte'),
     ofLimit('P5_MEM', grown, EXTRA_MB, 'MB', 'what the API holds above idle while it exports'),
   ];
+}
+
+/** A study with so many raw trials, rounded up to whole sessions. */
+export async function studyOfTrials(stage: Stage, rows: number): Promise<{ studyId: string; total: number }> {
+  const studyId = await studyWithWindows(stage, 0);
+  await asOwner(stage, (client) => client.query(TRIALS, [studyId, Math.ceil(rows / CHUNK), CHUNK]));
+  await stage.sql.query('vacuum analyze raw_trial_chunks, assessment_sessions, participants');
+  return { studyId, total: Math.ceil(rows / CHUNK) * CHUNK };
+}
+
+/**
+ * All raw trials of a study as CSV through the API, counted.
+ * @param first gets the milliseconds until the first byte
+ */
+export const exportedTrials = (stage: Stage, studyId: string, total: number, first: number[] = []): Promise<Measured> =>
+  timed(total, async () => {
+    const began = performance.now();
+    const response = await fetch(`${stage.service.run.api}/api/exports/csv`, {
+      method: 'POST',
+      headers: stage.headers,
+      body: JSON.stringify({ study_id: studyId, dataset: 'raw_trials' }),
+    });
+    let lines = 0;
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+      if (lines === 0) first.push(performance.now() - began);
+      lines += linesIn(chunk);
+    }
+    if (lines !== total + 1) throw new Error(`${lines} lines came of ${total + 1}`);
+  });
+
+/** How many lines end in a piece of a file. */
+export function linesIn(chunk: Uint8Array): number {
+  let lines = 0;
+  for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines += 1;
+  return lines;
 }
 
 const TRIALS = `

@@ -17,7 +17,7 @@ export interface Measured {
   perSecond: number;
   p50: number;
   p99: number;
-  /** Of a paced load: the milliseconds of each request. */
+  /** Of a paced or timed load: the milliseconds of each request. */
   took?: number[];
 }
 
@@ -47,6 +47,12 @@ export interface Paced {
   seconds: number;
   requests: HttpRequest[];
 }
+/** Requests that begin each at its own time, in milliseconds from the first's zero, and do not wait for each other. */
+export interface Timed {
+  kind: 'timed';
+  url: string;
+  requests: (HttpRequest & { startMs: number })[];
+}
 /** The same for bare updates-with-start. `startFirst`: the workflows run already when the clock starts. */
 export interface Updates {
   kind: 'updates';
@@ -58,7 +64,7 @@ export interface Updates {
   body: string;
   startFirst: boolean;
 }
-export type Load = Stream | Batch | Paced | Updates;
+export type Load = Stream | Batch | Paced | Timed | Updates;
 
 const WORKFLOW = 'bareUpdate';
 const READY = 'updated';
@@ -114,21 +120,29 @@ async function batch({ url, concurrency, requests }: Batch): Promise<Measured> {
 }
 
 async function paced({ url, everyMs, seconds, requests }: Paced): Promise<Measured> {
-  const agent = new Agent({ keepAlive: true });
   const count = Math.ceil((seconds * 1000) / everyMs);
+  return timed({
+    kind: 'timed',
+    url,
+    requests: Array.from({ length: count }, (_, i) => ({ ...requests[i % requests.length]!, startMs: i * everyMs })),
+  });
+}
+
+async function timed({ url, requests }: Timed): Promise<Measured> {
+  const agent = new Agent({ keepAlive: true });
   try {
     const began = performance.now();
     const took = await Promise.all(
-      Array.from({ length: count }, async (_, i) => {
-        await sleep(i * everyMs);
+      requests.map(async ({ startMs, ...wanted }) => {
+        await sleep(startMs);
         const start = performance.now();
-        await send(url, requests[i % requests.length]!, agent);
+        await send(url, wanted, agent);
         return performance.now() - start;
       }),
     );
     return {
-      count,
-      perSecond: count / ((performance.now() - began) / 1000),
+      count: took.length,
+      perSecond: took.length / ((performance.now() - began) / 1000),
       p50: percentile(took, 0.5),
       p99: percentile(took, 0.99),
       took,
@@ -204,6 +218,8 @@ answer<Load, Measured>({}, (load) => {
       return batch(load);
     case 'paced':
       return paced(load);
+    case 'timed':
+      return timed(load);
     case 'updates':
       return updates(load);
   }

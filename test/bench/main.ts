@@ -8,6 +8,7 @@ import { anchorFigures } from './anchor.js';
 import { approvalFigures } from './approvals.js';
 import { auditFigures } from './audit.js';
 import { bulkSyncFigures } from './bulk-sync.js';
+import { capacityFigures } from './capacity.js';
 import { compileFigures } from './compile.js';
 import { consoleFigures } from './console.js';
 import { exportFigures, importFigures, workbookFigures } from './data.js';
@@ -20,6 +21,7 @@ import { growthFigures } from './growth.js';
 import { largeFigures } from './large.js';
 import { listingFigures } from './listing.js';
 import { memoryFigures } from './memory.js';
+import { peerFigures } from './peers.js';
 import { previewFigures } from './preview.js';
 import { printingFigures } from './printing.js';
 import { pushFigures } from './pushes.js';
@@ -73,9 +75,9 @@ const PURE = ['P9', 'DECIDE', 'PUSH'];
 const DUE = 60_000;
 /**
  * Only when it is asked for: it installs everything again; they make a study of two million visits; it is a table of its
- * own; it is what a choice has cost.
+ * own; it is what a choice has cost; it installs another product; it takes many minutes.
  */
-const ON_DEMAND = ['START_COLD', 'GROWTH', 'LARGE', 'PROCESSOR', 'APPROVAL'];
+const ON_DEMAND = ['START_COLD', 'GROWTH', 'LARGE', 'PROCESSOR', 'APPROVAL', 'PEERS', 'CAPACITY'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -142,6 +144,8 @@ try {
       if (wanted('P5')) tell(await exportFigures(stage, rounds, Math.max(1_000, Number(values.rows))));
       if (wanted('P7')) tell(await reminderFigures(stage, rounds, Math.min(DUE, Number(values.rows))));
       if (wanted('EVENTS')) tell(await eventFigures(stage));
+      if (wanted('PEERS')) tell(await peerFigures(stage, rounds, Math.max(1_000, Number(values.rows))));
+      if (wanted('CAPACITY')) tell(await capacityFigures(stage, values.write));
       if (wanted('PREVIEW')) tell(await previewFigures(stage, rounds));
       if (wanted('APPROVAL')) tell(await approvalFigures(stage, rounds));
       if (wanted('REPORTS')) tell(await reportFigures(stage, rounds));

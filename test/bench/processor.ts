@@ -15,11 +15,15 @@ export interface Spent {
   what: string;
   times: number;
   by: Record<Part, number>;
+  /** Bytes that PostgreSQL writes ahead, and by which its tables and indexes grow. */
+  walBytes: number;
+  diskBytes: number;
 }
 
-const WARM = 100,
-  COUNTED = 200,
-  AT_ONCE = 8;
+/** So many of a thing make the engine warm, so many are counted. */
+export const WARM = 100,
+  COUNTED = 200;
+const AT_ONCE = 8;
 
 /**
  * PROCESSOR: whose processor time the three paths take that are asked for most: an anchor set, a trigger worked off, a
@@ -35,7 +39,7 @@ export async function processorTimes(stage: Stage): Promise<Spent[]> {
   ];
 }
 
-async function anchors(stage: Stage, workflow: 'starts' | 'runs'): Promise<Spent> {
+export async function anchors(stage: Stage, workflow: 'starts' | 'runs'): Promise<Spent> {
   const studyId = await studyWithWindows(stage, 10);
   const people = await (workflow === 'runs' ? enrolled : enrollInBulk)(stage, studyId, WARM + COUNTED);
   const requests = people.map((id): HttpRequest => ({
@@ -51,7 +55,7 @@ async function anchors(stage: Stage, workflow: 'starts' | 'runs'): Promise<Spent
   );
 }
 
-async function triggers(stage: Stage): Promise<Spent> {
+export async function triggers(stage: Stage): Promise<Spent> {
   const simulator = await startSimulator({ port: 0, projects: [] });
   const secret = `s-${randomUUID()}`;
   try {
@@ -73,7 +77,7 @@ async function triggers(stage: Stage): Promise<Spent> {
   }
 }
 
-async function submissions(stage: Stage): Promise<Spent> {
+export async function submissions(stage: Stage): Promise<Spent> {
   const studyId = await studyWithWindows(stage, 0);
   const sessions = await openSessions(stage, studyId, WARM + COUNTED);
   return spent(
@@ -83,21 +87,36 @@ async function submissions(stage: Stage): Promise<Spent> {
   );
 }
 
-async function spent(stage: Stage, what: string, requests: readonly HttpRequest[]): Promise<Spent> {
+export async function spent(stage: Stage, what: string, requests: readonly HttpRequest[]): Promise<Spent> {
   const ask = (some: readonly HttpRequest[]) =>
     stage.load.ask({ kind: 'batch', url: stage.service.run.api, concurrency: AT_ONCE, requests: [...some] });
   await ask(requests.slice(0, WARM));
   await settled(stage);
+  const written = await writtenBytes(stage);
   const before = processorMs(stage);
   await ask(requests.slice(WARM));
   await settled(stage);
   const after = processorMs(stage);
   const by = Object.fromEntries(PARTS.map((part) => [part, (after[part] - before[part]) / COUNTED])) as Spent['by'];
-  return { what, times: COUNTED, by };
+  const writtenAfter = await writtenBytes(stage);
+  return {
+    what,
+    times: COUNTED,
+    by,
+    walBytes: (writtenAfter.wal - written.wal) / COUNTED,
+    diskBytes: (writtenAfter.disk - written.disk) / COUNTED,
+  };
 }
 
-/** What was left for later is done as well. */
-async function settled(stage: Stage): Promise<void> {
+async function writtenBytes(stage: Stage): Promise<{ wal: number; disk: number }> {
+  const { rows } = await stage.sql.query<{ wal: string; disk: string }>(
+    `select pg_current_wal_insert_lsn() - '0/0' as wal, pg_database_size(current_database()) as disk`,
+  );
+  return { wal: Number(rows[0]!.wal), disk: Number(rows[0]!.disk) };
+}
+
+/** Waits until what was left for later is done as well. */
+export async function settled(stage: Stage): Promise<void> {
   for (;;) {
     await stage.quiet();
     const { rows } = await stage.sql.query<{ waiting: number }>('select count(*)::integer as waiting from outbox');
@@ -110,7 +129,7 @@ const TICK_MS = 10;
 const statOf = (pid: string | number): number[] =>
   readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ').map(Number);
 
-function processorMs({ service }: Stage): Record<Part, number> {
+export function processorMs({ service }: Stage): Record<Part, number> {
   const { pids } = service.current();
   const own = (pid: number | string) => {
     const stat = statOf(pid);
