@@ -53,3 +53,30 @@ export class ParticipantImport extends Row {
   declare status: 'running' | 'completed' | 'failed';
   declare completed_at: string | null;
 }
+
+/** A PDF that a user asked for in the console, with its file while that is kept. */
+export class ReportDocument extends Row {
+  static override tableName = 'report_documents';
+  static override jsonAttributes = ['question'];
+  declare study_id: string;
+  declare requested_by_id: string;
+  declare request_id: string;
+  declare question: object;
+  declare status: 'pending' | 'running' | 'completed' | 'failed' | 'expired';
+  declare progress: number;
+  declare attempt: number;
+  declare taken_until: string | null;
+  declare error: string | null;
+  declare disposition: string | null;
+  declare reach: string | null;
+  declare content: Buffer | null;
+  declare completed_at: string | null;
+  declare expires_at: string | null;
+  static override relationMappings = () => ({
+    study: {
+      relation: Model.BelongsToOneRelation,
+      modelClass: Study,
+      join: { from: 'report_documents.study_id', to: 'studies.id' },
+    },
+  });
+}

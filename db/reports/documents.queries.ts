@@ -1,5 +1,8 @@
-import { execute, query } from '../client/query.js';
+import { raw } from 'objection';
+import type { QueryBuilder } from 'objection';
+import { lockByName } from '../client/advisory-lock.js';
 import type { Tx } from '../client/database.js';
+import { ReportDocument } from '../models/jobs.js';
 import type { ReportFilter } from './base.queries.js';
 
 /** What a document is asked to show, and how. */
@@ -38,126 +41,128 @@ export interface DocumentFile {
 }
 type Attempt = Pick<TakenDocument, 'id' | 'attempt'>;
 
-/** Whoever prints one says so more often than that. */
-const TAKEN = `interval '1 minute'`;
-const MOST_ATTEMPTS = 3;
-const KEPT = `interval '24 hours'`;
+/** The process that prints one says so more often than that. */
+const TAKEN_UNTIL = () => raw(`clock_timestamp() + interval '1 minute'`);
+const NOW = () => raw('clock_timestamp()');
+const MAX_ATTEMPTS = 3;
+const KEPT_UNTIL = () => raw(`clock_timestamp() + interval '24 hours'`);
 /** So long the list says what there was. */
-const REMEMBERED = `interval '7 days'`;
-const SHOWN = `select d.id, d.study_id, s.study_code, s.study_name, d.question, d.progress, d.error, d.created_at, d.completed_at, d.expires_at,
-    case when d.status = 'completed' and d.expires_at <= clock_timestamp() then 'expired' else d.status end as status
-  from report_documents d join studies s on s.id = d.study_id where d.requested_by_id = $1`;
+const FORGOTTEN_BEFORE = () => raw(`clock_timestamp() - interval '7 days'`);
+
+/** A user's own documents, as they are shown. */
+const shown = (tx: Tx, userId: string): QueryBuilder<ReportDocument, DocumentRecord[]> =>
+  ReportDocument.query(tx)
+    .alias('d')
+    .joinRelated('study', { alias: 's' })
+    .where('d.requested_by_id', userId)
+    .select(
+      'd.id',
+      'd.study_id',
+      's.study_code',
+      's.study_name',
+      'd.question',
+      'd.progress',
+      'd.error',
+      'd.created_at',
+      'd.completed_at',
+      'd.expires_at',
+      raw(`case when d.status = 'completed' and d.expires_at <= clock_timestamp() then 'expired' else d.status end`).as(
+        'status',
+      ),
+    )
+    .castTo<DocumentRecord[]>();
 
 /** A user's documents that are not done yet. Requests of the user at one moment take turns until the commit. */
 export async function documentsUnderWay(tx: Tx, userId: string): Promise<DocumentRecord[]> {
-  await execute(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`documents ${userId}`]);
-  return query(tx, `${SHOWN} and d.status in ('pending', 'running')`, [userId]);
+  await lockByName(tx, `documents ${userId}`);
+  return shown(tx, userId).whereIn('d.status', ['pending', 'running']);
 }
 
-export async function insertDocument(
-  tx: Tx,
-  { study_id, requested_by_id, request_id, question }: Omit<TakenDocument, 'id' | 'attempt'>,
-): Promise<string> {
-  const rows = await query<{ id: string }>(
-    tx,
-    'insert into report_documents (study_id, requested_by_id, request_id, question) values ($1, $2, $3, $4) returning id',
-    [study_id, requested_by_id, request_id, JSON.stringify(question)],
-  );
-  return rows[0]!.id;
+export async function insertDocument(tx: Tx, document: Omit<TakenDocument, 'id' | 'attempt'>): Promise<string> {
+  return (await ReportDocument.query(tx).insert(document).returning('id')).id;
 }
 
 /** The last documents that a user has asked for, newest first. */
-export const documentsOf = (tx: Tx, userId: string, limit: number): Promise<DocumentRecord[]> =>
-  query(tx, `${SHOWN} order by d.created_at desc, d.id limit $2`, [userId, limit]);
+export const documentsOf = async (tx: Tx, userId: string, limit: number): Promise<DocumentRecord[]> =>
+  shown(tx, userId).orderBy('d.created_at', 'desc').orderBy('d.id').limit(limit);
 
 /** A user's own document; undefined: there is none, or no longer. */
 export async function documentById(tx: Tx, userId: string, id: string): Promise<DocumentRecord | undefined> {
-  return (await query<DocumentRecord>(tx, `${SHOWN} and d.id = $2`, [userId, id]))[0];
+  return (await shown(tx, userId).where('d.id', id))[0];
 }
 
 /** The file of a user's own document, while it is kept. */
 export async function documentFile(tx: Tx, userId: string, id: string): Promise<DocumentFile | undefined> {
-  const rows = await query<DocumentFile>(
-    tx,
-    `select content, disposition, reach, study_id from report_documents
-     where requested_by_id = $1 and id = $2 and status = 'completed' and expires_at > clock_timestamp()`,
-    [userId, id],
-  );
-  return rows[0];
+  const [file] = await ReportDocument.query(tx)
+    .where({ requested_by_id: userId, id, status: 'completed' })
+    .where('expires_at', '>', NOW())
+    .select('content', 'disposition', 'reach', 'study_id')
+    .castTo<DocumentFile[]>();
+  return file;
 }
 
 /** Takes one to print it, also after a process that has gone; undefined: it is taken, over or gone. */
 export async function takeDocument(tx: Tx, id: string): Promise<TakenDocument | undefined> {
-  const rows = await query<TakenDocument>(
-    tx,
-    `update report_documents set status = 'running', attempt = attempt + 1, taken_until = clock_timestamp() + ${TAKEN}
-     where id = $1 and attempt < ${MOST_ATTEMPTS} and (status = 'pending' or (status = 'running' and taken_until < clock_timestamp()))
-     returning id, study_id, requested_by_id, request_id, question, attempt`,
-    [id],
-  );
-  return rows[0];
+  const [taken] = await ReportDocument.query(tx)
+    .patch({ status: 'running', attempt: raw('attempt + 1'), taken_until: TAKEN_UNTIL() })
+    .where({ id })
+    .where('attempt', '<', MAX_ATTEMPTS)
+    .where((open) =>
+      open
+        .where({ status: 'pending' })
+        .orWhere((left) => left.where({ status: 'running' }).where('taken_until', '<', NOW())),
+    )
+    .returning(['id', 'study_id', 'requested_by_id', 'request_id', 'question', 'attempt'])
+    .castTo<TakenDocument[]>();
+  return taken;
 }
+
+/** The one that a process prints, unless another has taken it since. */
+const printed = (tx: Tx, { id, attempt }: Attempt) =>
+  ReportDocument.query(tx).where({ id, attempt, status: 'running' });
 
 /** Says how far it is, and that somebody prints it. */
-export async function noteDocument(tx: Tx, { id, attempt }: Attempt, progress: number): Promise<void> {
-  await execute(
-    tx,
-    `update report_documents set progress = greatest(progress, $3), taken_until = clock_timestamp() + ${TAKEN}
-     where id = $1 and attempt = $2 and status = 'running'`,
-    [id, attempt, progress],
-  );
+export async function noteDocument(tx: Tx, of: Attempt, progress: number): Promise<void> {
+  await printed(tx, of).patch({ progress: raw('greatest(progress, ?)', [progress]), taken_until: TAKEN_UNTIL() });
 }
 
-export async function completeDocument(
-  tx: Tx,
-  { id, attempt }: Attempt,
-  { content, disposition, reach }: Omit<DocumentFile, 'study_id'>,
-): Promise<void> {
-  await execute(
-    tx,
-    `update report_documents set status = 'completed', progress = 1, content = $3, disposition = $4, reach = $5,
-       completed_at = clock_timestamp(), expires_at = clock_timestamp() + ${KEPT}
-     where id = $1 and attempt = $2 and status = 'running'`,
-    [id, attempt, content, disposition, reach],
-  );
+export async function completeDocument(tx: Tx, of: Attempt, file: Omit<DocumentFile, 'study_id'>): Promise<void> {
+  await printed(tx, of).patch({
+    ...file,
+    status: 'completed',
+    progress: 1,
+    completed_at: NOW(),
+    expires_at: KEPT_UNTIL(),
+  });
 }
 
-export async function failDocument(tx: Tx, { id, attempt }: Attempt, error: string): Promise<void> {
-  await execute(
-    tx,
-    `update report_documents set status = 'failed', error = $3, completed_at = clock_timestamp()
-     where id = $1 and attempt = $2 and status = 'running'`,
-    [id, attempt, error],
-  );
+export async function failDocument(tx: Tx, of: Attempt, error: string): Promise<void> {
+  await printed(tx, of).patch({ status: 'failed', error, completed_at: NOW() });
 }
 
 /** Gives back one that was not printed, for another process. */
-export async function releaseDocument(tx: Tx, { id, attempt }: Attempt): Promise<void> {
-  await execute(
-    tx,
-    `update report_documents set status = 'pending', progress = 0, attempt = attempt - 1, taken_until = null
-     where id = $1 and attempt = $2 and status = 'running'`,
-    [id, attempt],
-  );
+export async function releaseDocument(tx: Tx, of: Attempt): Promise<void> {
+  await printed(tx, of).patch({ status: 'pending', progress: 0, attempt: raw('attempt - 1'), taken_until: null });
 }
 
 /** Those that nobody prints, the oldest first. Their processes have gone, or were not there to take them. */
-export const forsakenDocuments = (
+export const forsakenDocuments = async (
   tx: Tx,
   limit: number,
 ): Promise<{ id: string; study_id: string; attempt: number; isLost: boolean }[]> =>
-  query(
-    tx,
-    `select id, study_id, attempt, attempt >= ${MOST_ATTEMPTS} as "isLost" from report_documents
-     where status in ('pending', 'running') and coalesce(taken_until, created_at + interval '5 seconds') < clock_timestamp() order by created_at limit $1`,
-    [limit],
-  );
+  ReportDocument.query(tx)
+    .whereIn('status', ['pending', 'running'])
+    .where(raw(`coalesce(taken_until, created_at + interval '5 seconds') < clock_timestamp()`))
+    .orderBy('created_at')
+    .limit(limit)
+    .select('id', 'study_id', 'attempt', raw('attempt >= ?', [MAX_ATTEMPTS]).as('isLost'))
+    .castTo<{ id: string; study_id: string; attempt: number; isLost: boolean }[]>();
 
 /** Removes files whose time is over, and what is long past. */
 export async function sweepDocuments(tx: Tx): Promise<void> {
-  await execute(tx, `delete from report_documents where created_at < clock_timestamp() - ${REMEMBERED}`);
-  await execute(
-    tx,
-    `update report_documents set status = 'expired', content = null where status = 'completed' and expires_at <= clock_timestamp()`,
-  );
+  await ReportDocument.query(tx).delete().where('created_at', '<', FORGOTTEN_BEFORE());
+  await ReportDocument.query(tx)
+    .patch({ status: 'expired', content: null })
+    .where({ status: 'completed' })
+    .where('expires_at', '<=', NOW());
 }
