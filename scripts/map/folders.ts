@@ -121,6 +121,8 @@ export const folders: Record<string, string> = {
   'test/audit': 'records, checkpoints, tampering, verification',
   'test/bench': 'measured figures against bare programs',
   'test/bench/bare': 'those bare programs',
+  'test/bench/capacity': 'a simulation of queues, and the tables of docs/capacity.md',
+  'test/bench/peers': 'Directus, installed and set up like a study',
   'test/capture': 'triggers, sync, pushes, outages',
   'test/capture-simulator': 'the simulated capture system',
   'test/capture/pycap': 'the simulator as a Python client of capture systems sees it',
