@@ -8,13 +8,13 @@ interface Waiting {
   reject: (fault: unknown) => void;
 }
 
-/** Few statements at a time leave the others something to gather for. */
+/** Few concurrent statements let the others gather into a batch. */
 const IN_FLIGHT = 3;
 const MAX_BATCH = 200;
 
 /**
- * Commits triggers, those together that arrive while others are being committed: a lone one goes at once, a burst
- * shares round trip and commit.
+ * Commits triggers; those that arrive during a commit share the next one. A single trigger is committed at once; a
+ * burst shares round trip and commit.
  */
 export class TriggerInbox {
   private readonly waiting: Waiting[] = [];
@@ -22,7 +22,7 @@ export class TriggerInbox {
 
   constructor(private readonly database: Database) {}
 
-  /** Resolves after the commit: whether it was taken (see acceptTriggers). */
+  /** Resolves after the commit: whether it was accepted (see acceptTriggers). */
   accept(item: CheckedTrigger): Promise<boolean> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ item, resolve, reject });
@@ -47,8 +47,8 @@ export class TriggerInbox {
       );
       for (const { item, resolve } of batch) resolve(taken.has(item.id));
     } catch (fault) {
-      // A value that the database refuses (classes 22 and 23) must not refuse the others: nothing was committed, each
-      // is tried by itself. A database that is away is away for all of them.
+      // One value that the database refuses (classes 22 and 23) must not fail the others: nothing was committed, so
+      // each is tried alone. An unavailable database fails all of them.
       if (batch.length > 1 && /^2[23]/.test(String((fault as { code?: unknown }).code))) {
         await Promise.all(batch.map((one) => this.commit([one])));
       } else {
