@@ -10,7 +10,7 @@ import type { Dependencies } from '../dependencies.js';
  * The polling interval while no notifications arrive, or while a notified event may wait for an earlier transaction.
  */
 const LOOK_MS = 400;
-/** After this long of waiting, the requested checks stop being frequent. */
+/** How long after a notification it polls often: a notified event may wait for an earlier transaction. */
 const LOOKS_AFTER_MS = 3_000;
 /** The interval otherwise, and for checking the callers' rights. */
 const IDLE_LOOK_MS = 3_000;
