@@ -7,8 +7,8 @@ import type { ExportRow } from '../../../workflows/domain/capture/record.js';
 const sha256 = (value: unknown) => hash('sha256', canonicalJson(value), 'hex');
 
 /**
- * What the record holds and how it is read: a corrected mapping makes the same bytes worth reading again. It begins
- * with what was asked for: the record in one event, or all of it.
+ * The content of a record and the way of reading it: after a corrected mapping the same bytes are read again. It begins
+ * with the requested part: the record in one event, or all of it.
  */
 export const contentHashOf = (
   rows: readonly ExportRow[],
@@ -17,8 +17,8 @@ export const contentHashOf = (
 ): string => sha256(event).slice(0, MANUAL_RETRY) + sha256([rows, mapping]).slice(MANUAL_RETRY);
 
 /**
- * What the service takes from the record, whoever has read it and whatever else was exported. The record's own name is no
- * part of it, nor a code that is the record's name: under another name it is the same.
+ * The values that the service takes from a record, independent of reader and other exported fields. The record's own
+ * name is excluded, and so is a code equal to it: a renamed record has the same hash.
  */
 export function readingHashOf({ record, ...taken }: Reading, mapping: Record<string, string>): string {
   const { participant_code: code, ...others } = taken.mapped.values;
