@@ -156,7 +156,7 @@ const de: Words = {
   session: 'Sitzung',
   tasks: 'Aufgaben',
   generated: 'Erstellt',
-  filters: 'Eingeschränkt auf',
+  filters: 'Filter',
   none: 'keine',
   from: 'von',
   to: 'bis',
@@ -267,9 +267,10 @@ const de: Words = {
   plotMetricsText: 'Minimum, Quartile und Maximum von {0} Kennwerten über alle Sitzungen.',
   plotCourse: 'Verlauf einer teilnehmenden Person',
   plotCourseText: '{0} Kennwerte von {1} im Verlauf; das Band ist die mittlere Hälfte der Studie.',
-  excluded: 'n (+ k): k Werte, die kein Test ergibt (über 10¹²), sind aufbewahrt und in keiner Statistik enthalten.',
+  excluded:
+    'n (+ k): k Werte, die kein Test ergibt (über 10¹²), werden aufbewahrt und sind in keiner Statistik enthalten.',
   methodText:
-    'Ein Termin ist fällig, wenn er abgeschlossen ist oder sein Zeitfenster nach dem Kalender des Zentrums oder der Studie geschlossen hat. Ersetzte und abgesagte Termine sind nie fällig; Termine Ausgeschiedener zählen. Einhaltung ist der Anteil der fälligen Termine, die im Zeitfenster abgeschlossen wurden; Durchführung der Anteil der überhaupt abgeschlossenen. Tage vom Ziel sind davor negativ. Die Standardabweichung ist die der Stichprobe. Die Prüfsumme ist der SHA-256 des kanonischen JSON (RFC 8785) der Daten des Berichts; das Prüfsumme des Audit-Logs nennt den letzten Eintrag der Studie, als die Daten gelesen wurden.',
+    'Ein Termin ist fällig, wenn er abgeschlossen ist oder sein Zeitfenster nach dem Kalender des Zentrums oder der Studie geschlossen hat. Ersetzte und abgesagte Termine sind nie fällig; Termine ausgeschiedener Personen zählen mit. Adhärenz ist der Anteil der fälligen Termine, die im Zeitfenster abgeschlossen wurden; Durchführung der Anteil der überhaupt abgeschlossenen. Die Tage vom Ziel sind vor dem Ziel negativ. Die Standardabweichung ist die der Stichprobe. Die Prüfsumme ist der SHA-256 des kanonischen JSON (RFC 8785) der Daten des Berichts; die Prüfsumme des Audit-Logs nennt den letzten Eintrag der Studie zu dem Zeitpunkt, als die Daten gelesen wurden.',
 };
 
 export const languages = { en, de };
