@@ -75,7 +75,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionString: url,
     application_name: options.name,
     options: `-c timezone=UTC${role}${limits}`,
-    // An idle transaction left behind by a frozen process must not hold its locks for good.
+    // An idle transaction left behind by a frozen process must not hold its locks forever.
     idle_in_transaction_session_timeout: 30_000,
     connectionTimeoutMillis: 5_000,
     // Statements issued together are sent without waiting for each answer.

@@ -1,4 +1,4 @@
-/** Erasure: identity fields of a participant are removed for good; decisions and the audit trail stay. */
+/** Erasure: identity fields of a participant are removed permanently; decisions and the audit trail stay. */
 export const name = '0024-erasure';
 export const up = `
 alter table participants

@@ -5,7 +5,7 @@ import { MailWorker } from './mail-thread.js';
 /** Two for each of its connections: with more in progress, the worker itself sends faster. */
 const BATCH_SIZE = 16;
 const IDLE_MS = 60_000;
-/** After a lost thread the worker sends by itself for this long before it starts another. */
+/** After a lost thread the worker itself sends mails for this long before it starts another. */
 const AGAIN_MS = 10_000;
 
 export interface BulkMailerDeps {
