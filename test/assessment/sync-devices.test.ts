@@ -76,7 +76,10 @@ describe('Offline sync: several devices of one participant count alike', functio
     expect(result!.server_id).to.equal(session!.server_id);
     expect([await marks(theirs), await marks(session!.server_id!)]).to.deep.equal([[101], [202]]);
     const invalid = { ...own, startedAt: 'yesterday' };
-    const refused = await site.bulk({ sessions: [invalid], responses: [response('r3', theirs, 303, { task: 'n_back' })] });
+    const refused = await site.bulk({
+      sessions: [invalid],
+      responses: [response('r3', theirs, 303, { task: 'n_back' })],
+    });
     expect(outcomes(refused)).to.deep.equal([
       [theirs, 'INVALID_ITEM'],
       ['r3', 'UNKNOWN_SESSION'],
