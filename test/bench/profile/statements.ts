@@ -59,7 +59,7 @@ async function reconnect(stage: Stage): Promise<void> {
      where datname = $1 and pid <> pg_backend_pid() and backend_type = 'client backend' and application_name <> ''`,
     [DATABASE],
   );
-  await until(async () => (await fetch(`${stage.service.run.api}/api/health/ready`)).ok, {
+  await until(async () => (await fetch(`${stage.service.run.api}/api/health/db`)).ok, {
     what: 'the service to be ready again',
   });
 }
