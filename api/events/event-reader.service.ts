@@ -5,6 +5,7 @@ import type { EventPosition } from '../../db/events/events.queries.js';
 import { EVENTS_CHANNEL } from '../../db/outbox/outbox.js';
 import { problem } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
+import { faultCode } from '../../db/client/driver-faults.js';
 
 /** While nobody would tell of an event, and while one that was told of may wait for a transaction begun before it. */
 const LOOK_MS = 400;
@@ -128,7 +129,7 @@ export class EventReader {
       try {
         await this.lookFor(asked);
       } catch (fault) {
-        log.debug({ fault: (fault as { code?: string }).code ?? 'fault' }, 'event streams: cannot look');
+        log.debug({ fault: faultCode(fault) ?? 'fault' }, 'event streams: cannot look');
         // Each stream looks for itself, and says what it meets.
         for (const { wake } of asked) wake('look');
       }

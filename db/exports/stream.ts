@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import pg from 'pg';
 import { acquire, socketOf } from '../client/connection.js';
 import type { Tx } from '../client/database.js';
+import { faultCode } from '../client/driver-faults.js';
 
 /**
  * Runs a COPY … TO STDOUT of this transaction: the rows never are in memory, and who reads slowly slows the database
@@ -20,8 +21,7 @@ export async function copyOut(tx: Tx, sql: string, through: (source: Readable) =
     return await rowTotal;
   } catch (fault) {
     // After the statement's own fault, or its end, the connection is as good as before.
-    if (!source.readableEnded && !/^[0-9A-Z]{5}$/.test(String((fault as { code?: unknown }).code)))
-      socketOf(connection).destroy();
+    if (!source.readableEnded && !/^[0-9A-Z]{5}$/.test(faultCode(fault) ?? '')) socketOf(connection).destroy();
     throw fault;
   }
 }
