@@ -24,6 +24,7 @@ import { routesOf } from './routes.js';
 import { listen } from './server.js';
 import type { Dependencies } from './dependencies.js';
 import { Temporal } from './temporal.js';
+import { faultCode } from '../db/client/driver-faults.js';
 
 const SWEEP_MS = 3_600_000;
 /** A request without a connection after this time is refused with a retry hint: a growing queue helps nobody. */
@@ -198,9 +199,9 @@ main().catch((fault: unknown) => {
 });
 
 function sentence(fault: Error): string {
-  const code = (fault as { code?: unknown }).code;
+  const code = faultCode(fault);
   if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'ETIMEDOUT')
-    return `The database named by DATABASE_URL is not reached (${String(code)}).`;
+    return `The database named by DATABASE_URL is not reached (${code}).`;
   if (code === '28P01' || code === '28000')
     return 'The database refuses the login: check DATABASE_URL and DATABASE_APP_PASSWORD.';
   return fault.message;

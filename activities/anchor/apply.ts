@@ -17,7 +17,7 @@ import type { LabelOptions } from './labels.js';
 import { rejected } from './commands/outcome.js';
 import type { CommandOutcome, CommandResult } from './commands/outcome.js';
 import { refusalEntry } from './commands/refusal-entry.js';
-import { loadSnapshots } from './snapshot.js';
+import { loadSnapshots, snapshotOf } from './snapshot.js';
 import type { AnchorSnapshot } from './snapshot.js';
 import { closedState, waitingState } from './waiting.js';
 import { writeOutcome } from './write-outcome.js';
@@ -158,14 +158,12 @@ const becameFinal = (
   snapshot: AnchorSnapshot,
   result: CommandResult['result'],
   final: NonNullable<CommandResult['final']>,
-): AnchorSnapshot => ({
-  ...snapshot,
-  row: {
+): AnchorSnapshot =>
+  snapshotOf({
     ...snapshot.row,
     anchor: { ...snapshot.row.anchor, ...final, status: 'finalized', reopened: false, updated_at: snapshot.facts.now },
     pending_override: result === 'applied' ? null : snapshot.row.pending_override,
-  },
-});
+  });
 
 /** The last decision for operators in the Temporal UI. Dates and codes, no personal data. */
 function inWords(command: AnchorCommand, { result, refused, errors }: CommandResult): string {

@@ -162,7 +162,7 @@ interface Fetched {
   rows: ExportRow[];
   /** null: the record is not enrolled. */
   enrollment: Enrollment | null;
-  /** The only requested event. */
+  /** The events that alone were asked for. */
   asked: string | null;
   missing: ReadonlySet<string>;
 }
@@ -171,9 +171,9 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
   const client = await clientOf(deps, config);
   const { missing } = await projectFacts(deps, { config, client });
   const events = enrollmentEvents(config.enrollment_event);
-  // If any event enrolls, all events are needed to find the one that does.
-  const asked = events.length > 0 ? event.event_name : null;
-  const answer = await client.exportRecords({ records: [event.record], ...(asked !== null && { events: [asked] }) });
+  // Which event enrolls is told by all that may: a record that stands in two arms is read as a sync reads it.
+  const asked = event.event_name ? events : [];
+  const answer = await client.exportRecords({ records: [event.record], ...(asked.length > 0 && { events: asked }) });
   let primaryKey: string | undefined;
   let rows = rowsOfRecord(answer, event.record);
   // The members of a JSON object have no reliable order: only the dictionary tells which of them is the record id.
@@ -184,7 +184,7 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
   if (rows.length === 0) {
     throw new TriggerRefused(
       'RECORD_NOT_FOUND',
-      `The capture system has no such record${asked === null ? '' : ' in this event'}: it was deleted or renamed.`,
+      `The capture system has no such record${asked.length === 0 ? '' : asked.length === 1 ? ' in this event' : ' in these events'}: it was deleted or renamed.`,
     );
   }
   const rules = { instrument: event.instrument, events };
@@ -192,8 +192,10 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
     ? []
     : ownFields(await dictionaryRows(client, { forms: [event.instrument] }), event.instrument);
   const record = recordOf(rows[0]!, primaryKey);
-  return { record, rows, enrollment: enrollmentOf(rows, { ...rules, own }), asked, missing };
+  return { record, rows, enrollment: enrollmentOf(rows, { ...rules, own }), asked: askedFor(asked), missing };
 }
+
+const askedFor = (events: readonly string[]): string | null => (events.length === 0 ? null : events.join(','));
 
 /**
  * @param standing the current policy, an earlier trigger with the same bytes, and whether the record has a participant

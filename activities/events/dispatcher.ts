@@ -5,6 +5,7 @@ import { inScope } from '../../db/client/transaction.js';
 import { WakeableTimer } from '../util/wakeable-timer.js';
 import { sendDelivery, leaseSeconds } from './attempt.js';
 import type { EventDeps } from './attempt.js';
+import { faultCode } from '../../db/client/driver-faults.js';
 
 /** Deliveries in progress, in total and for each subscription, so that a slow subscriber only delays itself. */
 const CONCURRENCY = 64,
@@ -54,10 +55,7 @@ export class EventDispatcher {
           if (claimed.length > 0 && this.inHand.size < CONCURRENCY) pause = 0;
         }
       } catch (fault) {
-        this.deps.log.warn(
-          { fault: (fault as { code?: unknown }).code ?? (fault as Error).name },
-          'events: the database is away',
-        );
+        this.deps.log.warn({ fault: faultCode(fault) ?? (fault as Error).name }, 'events: the database is away');
       }
       if (pause > 0 && !this.stopping) await this.pause.wait(pause);
     }
@@ -88,7 +86,7 @@ export class EventDispatcher {
       .catch((fault: unknown) => {
         // It is claimed again when its lease ends.
         this.deps.log.warn(
-          { delivery: delivery.id, fault: (fault as { code?: unknown }).code ?? (fault as Error).name },
+          { delivery: delivery.id, fault: faultCode(fault) ?? (fault as Error).name },
           'events: an attempt was not noted',
         );
       })

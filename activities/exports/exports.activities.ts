@@ -27,6 +27,7 @@ import { inScope, readInScope } from '../../db/client/transaction.js';
 import type { Settings } from '../../settings.js';
 import type { StudyExportStart } from '../../workflows/contract.js';
 import type { Database } from '../../db/client/database.js';
+import { faultCode } from '../../db/client/driver-faults.js';
 
 const NOTE_MS = 1_000;
 const refused = (message: string) => ApplicationFailure.create({ type: 'ExportRefused', nonRetryable: true, message });
@@ -155,17 +156,17 @@ function asFailure(fault: unknown, stopping: boolean): Error {
   if (fault instanceof TooManyRows) return refused(`The export does not fit a workbook: ${fault.message}.`);
   if (stopping)
     return ApplicationFailure.create({ type: 'Stopped', message: 'The export was stopped with its worker.' });
-  const code = (fault as { code?: unknown }).code;
+  const code = faultCode(fault);
   log.error('an export was not written', {
     fault: fault instanceof Error ? fault.name : 'fault',
-    code: typeof code === 'string' ? code : null,
+    code: code ?? null,
   });
-  if (typeof code === 'string' && BAD_VALUE.test(code))
+  if (code !== undefined && BAD_VALUE.test(code))
     return refused(
       `The export cannot be written: the database refuses a value of its filters or of its rows (${code}).`,
     );
   return ApplicationFailure.create({
     type: 'NotWritten',
-    message: `The export was not written${typeof code === 'string' ? ` (${code})` : ''}.`,
+    message: `The export was not written${code === undefined ? '' : ` (${code})`}.`,
   });
 }

@@ -11,6 +11,7 @@ import type { OutboxRow } from '../../db/outbox/claims.queries.js';
 import { WakeableTimer } from '../util/wakeable-timer.js';
 import type { OutboxClaimer } from './claimer.js';
 import type { Database } from '../../db/client/database.js';
+import { faultCode } from '../../db/client/driver-faults.js';
 
 /**
  * Delivers one message; it may be delivered again if the relay dies before it has recorded it. Throws to have it
@@ -183,5 +184,4 @@ export class RelayQueue {
 }
 
 const leasedFromNow = (): number => performance.now() + LEASE_SECONDS * 1000;
-const codeOf = (fault: unknown): string =>
-  (fault as { code?: unknown }).code?.toString() ?? (fault instanceof Error ? fault.name : 'fault');
+const codeOf = (fault: unknown): string => faultCode(fault) ?? (fault instanceof Error ? fault.name : 'fault');

@@ -12,6 +12,7 @@ import type { StudySimulationStart } from '../../workflows/contract.js';
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
 import { compute } from './compute.js';
 import type { Database } from '../../db/client/database.js';
+import { faultCode } from '../../db/client/driver-faults.js';
 
 const HEARTBEAT_MS = 5_000;
 /** How often the row's progress is updated. */
@@ -95,7 +96,7 @@ class Notes {
 
 /** A stopping worker or an unavailable database is retried; a failed computation fails every time. */
 function asFailure(fault: unknown, stopping: boolean): ApplicationFailure {
-  const code = (fault as { code?: unknown }).code;
+  const code = faultCode(fault);
   if (stopping)
     return ApplicationFailure.create({ type: 'Stopped', message: 'The simulation was stopped with its worker.' });
   if (code === 'ERR_WORKER_OUT_OF_MEMORY')
@@ -104,7 +105,7 @@ function asFailure(fault: unknown, stopping: boolean): ApplicationFailure {
       nonRetryable: true,
       message: 'The simulation needs more memory than it may have.',
     });
-  if (typeof code === 'string')
+  if (code !== undefined)
     return ApplicationFailure.create({ type: 'DatabaseFault', message: `The simulation was not stored (${code}).` });
   log.error('a simulation failed', { fault: fault instanceof Error ? fault.stack : String(fault) });
   return ApplicationFailure.create({

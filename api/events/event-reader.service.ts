@@ -5,6 +5,7 @@ import type { EventPosition } from '../../db/events/events.queries.js';
 import { EVENTS_CHANNEL } from '../../db/outbox/outbox.js';
 import { problem } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
+import { faultCode } from '../../db/client/driver-faults.js';
 
 /**
  * The polling interval while no notifications arrive, or while a notified event may wait for an earlier transaction.
@@ -130,8 +131,8 @@ export class EventReader {
       try {
         await this.lookFor(asked);
       } catch (fault) {
-        log.debug({ fault: (fault as { code?: string }).code ?? 'fault' }, 'event streams: cannot look');
-        // Each stream checks for itself, and reports its own errors.
+        log.debug({ fault: faultCode(fault) ?? 'fault' }, 'event streams: cannot look');
+        // Each stream looks for itself, and says what it meets.
         for (const { wake } of asked) wake('look');
       }
     }

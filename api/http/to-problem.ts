@@ -1,6 +1,7 @@
 import { CONNECTION_ERROR } from '../../db/client/connection-errors.js';
 import { Problem, problem } from './errors.js';
 import type { ErrorCode } from './errors.js';
+import { driverFault } from '../../db/client/driver-faults.js';
 
 /** Errors of socket and pool for an unavailable database. */
 const UNREACHABLE = new Set([
@@ -18,7 +19,6 @@ interface Thrown {
   httpCode?: unknown;
   code?: unknown;
   message?: unknown;
-  nativeError?: unknown;
   constraint?: unknown;
   errors?: unknown;
 }
@@ -35,10 +35,9 @@ export function toProblem(thrown: unknown): Problem {
   return code ? problem(code, { cause: thrown }) : problem('INTERNAL', { cause: thrown });
 }
 
-/** The driver's error: the model library wraps it. */
 function native(thrown: unknown): Thrown {
-  const outer = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as Thrown;
-  return (typeof outer.nativeError === 'object' && outer.nativeError !== null ? outer.nativeError : outer) as Thrown;
+  const own = driverFault(thrown);
+  return (typeof own === 'object' && own !== null ? own : {}) as Thrown;
 }
 
 const byStatus: Record<number, ErrorCode> = {

@@ -300,9 +300,14 @@ async function locked(tx: Tx, id: string): Promise<ParticipantRecord> {
   return participant;
 }
 
-/** Resolves the site by id or code; both must agree. `siteId` undefined: the site is not part of the change. */
+/** Blanks around a record's id come of copying, and a capture system's records have none. Blanks alone are no id. */
+const withoutBlanks = <T extends { external_id?: string | null }>(fields: T): T =>
+  typeof fields.external_id === 'string' ? { ...fields, external_id: fields.external_id.trim() || null } : fields;
+
+/** Takes the site by id or by code; both must mean the same. `siteId` undefined: the site is not part of the change. */
 async function resolveSite(tx: Tx, studyId: string, input: Fields) {
-  const { site_id, site_code, ...fields } = input;
+  const { site_id, site_code, ...others } = input;
+  const fields = withoutBlanks(others);
   if (site_id === undefined && site_code === undefined) return { fields, siteId: undefined };
   const byId = site_id ? await siteById(tx, site_id) : undefined;
   if (site_id && byId?.study_id !== studyId) throw brokenRule('site_id', 'UNKNOWN_SITE', 'is not a site of the study');

@@ -3,6 +3,7 @@ import { putOutbox } from '../../db/outbox/outbox.js';
 import { policyOf } from '../../workflows/domain/anchor/facts.js';
 import { completePolicy } from '../../workflows/domain/anchor/policy.js';
 import { policyFaults } from '../../workflows/domain/anchor/policy-check.js';
+import { zoneName } from '../../workflows/domain/util/dates.js';
 import { PolicyInput, withoutNulls } from '../../workflows/domain/anchor/policy-schema.js';
 import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
 import { sameJson } from '../../workflows/domain/util/same.js';
@@ -40,6 +41,8 @@ export function acceptPolicy(input: unknown, sent: 'alone' | 'in study' = 'alone
         .join('; '),
       errors,
     });
+  const zone = policy.time_precision.study_timezone;
+  if (zone !== undefined) policy.time_precision.study_timezone = zoneName(zone);
   return policy;
 }
 

@@ -1,5 +1,6 @@
 import type { RequestScope } from '../http/state.js';
 import { randomUUID } from 'node:crypto';
+import { requestMissedPushes } from '../../db/capture/push-requests.queries.js';
 import type { Study } from '../../db/models/records.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import {
@@ -139,8 +140,10 @@ export async function changeStudy(
       { topic: 'study-changed', studyId: id, subject: id, payload: { kind: 'study', actor_user_id: actor.id } },
     ]);
   }
-  if (changed.includes('datacapture_enabled'))
+  if (changed.includes('datacapture_enabled')) {
     await putOutbox(tx, [{ topic: 'datacapture-poll', studyId: id, subject: id }]);
+    if (given.datacapture_enabled) await requestMissedPushes(tx, id);
+  }
   const study = await getStudyOrThrow(tx, id);
   return replans || newPolicy ? withEarlierOverrides(tx, id, study) : study;
 }

@@ -1,3 +1,4 @@
+import { runTogether } from '../client/builders.js';
 import { SecretBox } from '../client/crypto.js';
 import type { Statement } from '../client/one-trip.js';
 import { CaptureConfig } from '../models/capture.js';
@@ -82,6 +83,18 @@ export async function findConfig(
   const found = CaptureConfig.query(tx).findOne({ study_id: studyId });
   if (lock) void found.forNoKeyUpdate();
   return found.castTo<DatacaptureConfigRow | undefined>();
+}
+
+/** The configuration of a study and the names of its batteries, which its mapping refers to; in one round trip. */
+export async function configWithBatteries(
+  tx: Tx,
+  studyId: string,
+): Promise<{ config: DatacaptureConfigRow | undefined; batteries: { id: number; name: string }[] }> {
+  const [configs, batteries] = await runTogether<[DatacaptureConfigRow, { id: number; name: string }]>(tx, [
+    tx('datacapture_configs').where({ study_id: studyId }).select('*'),
+    tx('batteries').where({ study_id: studyId }).orderBy('code').limit(500).select('id', 'name'),
+  ]);
+  return { config: configs[0], batteries };
 }
 
 export async function insertConfig(tx: Tx, studyId: string, values: ConfigChange): Promise<DatacaptureConfigRow> {

@@ -37,6 +37,24 @@ export async function requestPushes(tx: Tx, sessionIds: readonly string[]): Prom
   await wake(tx, rows);
 }
 
+/**
+ * The exchange is switched on again: the results of sessions that were completed while it was off are pushed. What is
+ * older than the study's configuration never was for the capture system.
+ */
+export async function requestMissedPushes(tx: Tx, studyId: string): Promise<void> {
+  const missed = await query<{ id: string }>(
+    tx,
+    `select s.id from assessment_sessions s join datacapture_configs c on c.study_id = s.study_id
+      where s.study_id = $1 and s.status = 'completed' and s.sync_status is null and s.visit_id is not null and s.completed_at >= c.created_at
+      order by s.id`,
+    [studyId],
+  );
+  await requestPushes(
+    tx,
+    missed.map(({ id }) => id),
+  );
+}
+
 const ASK = 'insert into result_pushes as p (session_id, study_id, participant_id)';
 const AGAIN = `(session_id) do update set requested = p.requested + 1, requested_at = clock_timestamp(), status = 'pending', failures = 0, waits = 0, next_attempt_at = null`;
 

@@ -1,6 +1,7 @@
 import { acceptTriggers } from './webhook-events.queries.js';
 import type { CheckedTrigger } from './webhook-events.queries.js';
 import type { Database } from '../client/database.js';
+import { faultCode } from '../client/driver-faults.js';
 
 interface Waiting {
   item: CheckedTrigger;
@@ -47,9 +48,9 @@ export class TriggerInbox {
       );
       for (const { item, resolve } of batch) resolve(taken.has(item.id));
     } catch (fault) {
-      // One value that the database refuses (classes 22 and 23) must not fail the others: nothing was committed, so
-      // each is tried alone. An unavailable database fails all of them.
-      if (batch.length > 1 && /^2[23]/.test(String((fault as { code?: unknown }).code))) {
+      // A value that the database refuses (classes 22 and 23) must not refuse the others: nothing was committed, each
+      // is tried by itself. A database that is away is away for all of them.
+      if (batch.length > 1 && /^2[23]/.test(faultCode(fault) ?? '')) {
         await Promise.all(batch.map((one) => this.commit([one])));
       } else {
         for (const { reject } of batch) reject(fault);

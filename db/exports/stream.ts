@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import pg from 'pg';
 import { acquire, socketOf } from '../client/connection.js';
 import type { Tx } from '../client/database.js';
+import { faultCode } from '../client/driver-faults.js';
 
 /**
  * Runs a COPY … TO STDOUT of this transaction: rows are streamed, and a slow reader slows the database down. When
@@ -18,9 +19,8 @@ export async function copyOut(tx: Tx, sql: string, through: (source: Readable) =
     await through(source);
     return await rowTotal;
   } catch (fault) {
-    // After the statement's own error, or its end, the connection can be reused.
-    if (!source.readableEnded && !/^[0-9A-Z]{5}$/.test(String((fault as { code?: unknown }).code)))
-      socketOf(connection).destroy();
+    // After the statement's own fault, or its end, the connection is as good as before.
+    if (!source.readableEnded && !/^[0-9A-Z]{5}$/.test(faultCode(fault) ?? '')) socketOf(connection).destroy();
     throw fault;
   }
 }

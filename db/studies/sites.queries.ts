@@ -67,14 +67,15 @@ export interface StudyWithSites {
 
 /** The studies in the transaction's scope by their codes, each with its sites. */
 export async function studiesWithSites(tx: Tx): Promise<StudyWithSites[]> {
+  // Joined, since fetched they would be a second round trip.
   return Study.query(tx)
-    .select('id', 'study_code', 'study_name')
-    .orderBy('study_code')
-    .withGraphFetched('sites(named)')
+    .select('studies.id', 'studies.study_code', 'studies.study_name')
+    .withGraphJoined('sites(named)')
     .modifiers({
       named: (q) => {
-        void q.select('id', 'study_id', 'site_code', 'name').orderBy('site_code');
+        void q.select('id', 'study_id', 'site_code', 'name');
       },
     })
+    .orderBy(['studies.study_code', 'sites.site_code'])
     .castTo<StudyWithSites[]>();
 }

@@ -122,6 +122,7 @@ export const folders: Record<string, string> = {
   'test/bench': 'measured figures against bare programs',
   'test/bench/bare': 'those bare programs',
   'test/bench/capacity': 'a simulation of queues, and the tables of docs/capacity.md',
+  'test/bench/profile': 'what one decision is made of: statements and functions',
   'test/bench/peers': 'Directus, installed and set up like a study',
   'test/capture': 'triggers, sync, pushes, outages',
   'test/capture-simulator': 'the simulated capture system',

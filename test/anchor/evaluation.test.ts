@@ -324,6 +324,20 @@ describe('evaluation rules of the anchor date', function () {
         randomized_at: '2024-03-14T10:00:00Z',
       });
       await person.becomes({ status: 'finalized', enrollment_date: DAY });
+      const done = await stage.handle(person.id).query<{ waiting_for: string[] }>('anchorState');
+      expect(done.waiting_for).to.deep.equal([]);
+    });
+
+    it('a date that is final by the message which brought it leaves nothing to wait for', async () => {
+      const study = await stage.study({ ...manual, prerequisites: { require_consent_signed: false } });
+      const person = await study.person();
+      expect(await person.set(DAY)).to.include({ status: 200 });
+      const state = () => stage.handle(person.id).query<{ status: string; waiting_for: string[] }>('anchorState');
+      expect(await state()).to.deep.include({ status: 'finalized', waiting_for: [] });
+      await stage.admin.expect(200, 'POST', `${person.path}/anchor-date/override-back`, { reason: 'too early' });
+      expect(await state()).to.deep.include({ status: 'provisional', waiting_for: ['evaluation'] });
+      await stage.admin.expect(200, 'POST', `${person.path}/anchor-date/evaluate`, {});
+      expect(await state()).to.deep.include({ status: 'finalized', waiting_for: [] });
     });
   });
 

@@ -185,9 +185,9 @@ describe('simulations over HTTP', function () {
       sites: 1,
     });
     expect(one.result!.adherence.by_visit.map((v) => v.code)).to.deep.equal(['D0', 'D30', 'D90']);
-    expect(
-      (await stage.temporal.workflow.getHandle(`study-simulation/${one.simulation_id}`).describe()).status.name,
-    ).to.equal('COMPLETED');
+    // The result is stored by the workflow's last step: it ends a moment later.
+    const workflow = stage.temporal.workflow.getHandle(`study-simulation/${one.simulation_id}`);
+    await until(async () => (await workflow.describe()).status.name === 'COMPLETED', { what: 'the workflow to end' });
     expect((await study.audit('simulation_ordered')).map((a) => a.audit_metadata)).to.deep.equal([
       { participants: 120, months: 9, seed: 42 },
       { participants: 120, months: 9, seed: 42 },

@@ -98,6 +98,18 @@ describe('Participants and the facts about them', () => {
     expect(JSON.stringify(records)).not.to.match(/somebody|424242|1981-03/);
   });
 
+  it('blanks around an external_id are cut off; blanks alone are none', async () => {
+    const id = unique('R');
+    const made = await newParticipant(http, study.id, { external_id: ` ${id}\u00a0` });
+    expect(made.external_id).to.equal(id);
+    expect(await code('PATCH', `/api/participants/${participant.id}`, { external_id: `${id} ` })).to.deep.equal([
+      409,
+      'DUPLICATE_EXTERNAL_ID',
+    ]);
+    const changed = await http.expect(200, 'PATCH', `/api/participants/${made.id}`, { external_id: '  ' });
+    expect(changed.external_id).to.equal(null);
+  });
+
   it('an external_id is one participant’s; none at all is fine for many', async () => {
     const external_id = unique('α/β');
     await newParticipant(http, study.id, { external_id });

@@ -21,6 +21,10 @@ describe('What is stored of a time zone and of a waiver', () => {
     const { id } = await newParticipant(http, study.id, { timezone: 'utc' });
     expect((await http.expect(200, 'GET', `/api/participants/${id}`)).timezone).to.equal('UTC');
     expect((await http.patch(`/api/participants/${id}`, { timezone: 'europe/nowhere' })).status).to.equal(422);
+    const policy = await http.expect(200, 'POST', `/api/studies/${study.id}/config/enrollment-policy`, {
+      time_precision: { timezone_policy: 'study_timezone', study_timezone: 'america/new_york' },
+    });
+    expect(policy.time_precision).to.include({ study_timezone: 'America/New_York' });
   });
 
   it('a waiver names the criteria that it waives, and why: else 400, and nothing is stored', async () => {

@@ -64,6 +64,29 @@ describe('Offline sync: several devices of one participant count alike', functio
     }
   });
 
+  it('a session under an id that is another participant’s session here keeps its results from that one', async () => {
+    const other = await site.bulk({ sessions: [yesterday()], responses: [response('r', '1', 101)] });
+    const theirs = other.results[0]!.server_id!;
+    const somebody = await site.newParticipant();
+    const own = { ...today({ participantId: somebody.id }), id: theirs };
+    const bulk = await site.bulk({ sessions: [own], responses: [response('r2', theirs, 202, { task: 'flanker' })] });
+    const [session, result] = bulk.results;
+    expect([session!.status, result!.status]).to.deep.equal(['created', 'created']);
+    expect(session!.server_id).to.not.equal(theirs);
+    expect(result!.server_id).to.equal(session!.server_id);
+    expect([await marks(theirs), await marks(session!.server_id!)]).to.deep.equal([[101], [202]]);
+    const invalid = { ...own, startedAt: 'yesterday' };
+    const refused = await site.bulk({
+      sessions: [invalid],
+      responses: [response('r3', theirs, 303, { task: 'n_back' })],
+    });
+    expect(outcomes(refused)).to.deep.equal([
+      [theirs, 'INVALID_ITEM'],
+      ['r3', 'UNKNOWN_SESSION'],
+    ]);
+    expect(await marks(theirs)).to.deep.equal([101]);
+  });
+
   it('a refused session’s response is refused with it, is told beforehand, and is in no other session', async () => {
     const first = await site.bulk({ sessions: [yesterday()], responses: [response('r', '1', 101)] });
     const bulk = { sessions: [today()], responses: [response('r2', '1', 202, { task: 'flanker' })] };

@@ -29,13 +29,18 @@ const MOST_APART = 2;
  * day. The busiest hour of each size is simulated as a queue; where it fits here it is run as well.
  */
 export async function capacityFigures(stage: Stage, write: boolean): Promise<Figure[]> {
+  say('what one of each costs');
   const costs = await costsOf(stage);
   const simulator = await startSimulator({ port: 0, projects: [] });
   try {
     const site = await prepared(stage, simulator);
+    say('one at a time');
     const idle = await idleTimes(stage, site, costs);
     const runs: Run[] = [];
-    for (const perDay of RUN_SIZES) runs.push(await busiestHour(stage, site, kindsOf(costs, idle, perDay), perDay));
+    for (const perDay of RUN_SIZES) {
+      say(`the busiest hour of ${perDay.toLocaleString('en')} participants a day`);
+      runs.push(await busiestHour(stage, site, kindsOf(costs, idle, perDay), perDay));
+    }
     const machine = machineOf(cpus().length);
     const capacity: Capacity = {
       costs,
@@ -62,6 +67,9 @@ export async function capacityFigures(stage: Stage, write: boolean): Promise<Fig
     await simulator.stop();
   }
 }
+
+/** It takes minutes. */
+const say = (what: string): boolean => process.stdout.write(`measuring ${what} …\n`);
 
 async function costsOf(stage: Stage): Promise<Cost[]> {
   const page = async (): Promise<Spent> => {
@@ -171,6 +179,7 @@ async function busiestHour(stage: Stage, site: Requests, kinds: readonly Kind[],
   const { took } = await stage.load.ask({
     kind: 'timed',
     url: stage.service.run.api,
+    keepAlive: false,
     requests: timed.map(({ name: _name, ...one }) => one),
   });
   const after = processorMs(stage);

@@ -51,6 +51,8 @@ export interface Paced {
 export interface Timed {
   kind: 'timed';
   url: string;
+  /** Connections are used again: only where something is sent so often that the server closes none meanwhile. */
+  keepAlive: boolean;
   requests: (HttpRequest & { startMs: number })[];
 }
 /** The same for bare updates-with-start. `startFirst`: the workflows run already when the clock starts. */
@@ -124,12 +126,13 @@ async function paced({ url, everyMs, seconds, requests }: Paced): Promise<Measur
   return timed({
     kind: 'timed',
     url,
+    keepAlive: true,
     requests: Array.from({ length: count }, (_, i) => ({ ...requests[i % requests.length]!, startMs: i * everyMs })),
   });
 }
 
-async function timed({ url, requests }: Timed): Promise<Measured> {
-  const agent = new Agent({ keepAlive: true });
+async function timed({ url, keepAlive, requests }: Timed): Promise<Measured> {
+  const agent = new Agent({ keepAlive });
   try {
     const began = performance.now();
     const took = await Promise.all(

@@ -24,6 +24,7 @@ import { memoryFigures } from './memory.js';
 import { peerFigures } from './peers.js';
 import { previewFigures } from './preview.js';
 import { printingFigures } from './printing.js';
+import { profileDecision } from './profile.js';
 import { pushFigures } from './pushes.js';
 import { reminderFigures } from './reminders.js';
 import { reportFigures } from './reports.js';
@@ -77,7 +78,7 @@ const DUE = 60_000;
  * Only when it is asked for: it installs everything again; they make a study of two million visits; it is a table of its
  * own; it is what a choice has cost; it installs another product; it takes many minutes.
  */
-const ON_DEMAND = ['START_COLD', 'GROWTH', 'LARGE', 'PROCESSOR', 'APPROVAL', 'PEERS', 'CAPACITY'];
+const ON_DEMAND = ['START_COLD', 'GROWTH', 'LARGE', 'PROCESSOR', 'APPROVAL', 'PEERS', 'CAPACITY', 'PROFILE'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -145,6 +146,7 @@ try {
       if (wanted('P7')) tell(await reminderFigures(stage, rounds, Math.min(DUE, Number(values.rows))));
       if (wanted('EVENTS')) tell(await eventFigures(stage));
       if (wanted('PEERS')) tell(await peerFigures(stage, rounds, Math.max(1_000, Number(values.rows))));
+      if (wanted('PROFILE')) await profileDecision(stage, values.write);
       if (wanted('CAPACITY')) tell(await capacityFigures(stage, values.write));
       if (wanted('PREVIEW')) tell(await previewFigures(stage, rounds));
       if (wanted('APPROVAL')) tell(await approvalFigures(stage, rounds));

@@ -203,6 +203,12 @@ function eavRows(project: CaptureProject, record: StoredRecord, row: DataRow, sh
   return lines;
 }
 
+/** The record id stands in every event of the record, also where only repeated forms were saved. */
+const bareRows = (rows: readonly DataRow[]): DataRow[] =>
+  [...new Set(rows.map(({ event }) => event))]
+    .filter((event) => !rows.some((row) => row.event === event && row.repeatInstrument === ''))
+    .map((event) => ({ event, repeatInstrument: '', instance: 0, values: new Map() }));
+
 /** `content=record` without an action: the records as rows (flat) or as single values (eav). */
 export function exportRecords(project: CaptureProject, params: Params, user: CaptureUser): Answer {
   const { design } = project;
@@ -241,9 +247,11 @@ export function exportRecords(project: CaptureProject, params: Params, user: Cap
     }
     return holds && (askedEvents?.has(row.event) ?? true);
   };
+  const keyAlone = columns.every((column) => column.kind === 'key');
   const table: Table = [];
   for (const record of selectedRecords(project, params, user)) {
-    for (const row of [...record.rows.values()].sort(order)) {
+    const rows = [...record.rows.values()];
+    for (const row of [...rows, ...(keyAlone ? bareRows(rows) : [])].sort(order)) {
       if (!listed(row) || !keep(record, row)) continue;
       if (eav) {
         table.push(...eavRows(project, record, row, shape));

@@ -85,6 +85,21 @@ describe('a project of several arms', function () {
     });
   });
 
+  it('a record whose form stands in both arms is of the first, by trigger as by sync', async () => {
+    const study = await connected();
+    await study.enroll('one', { enrolled: yesterday(), lang: 'de' }, { event: 'baseline_arm_1' });
+    await study.settled(1);
+    await study.enroll('one', { enrolled: yesterday(), lang: 'fr' }, { event: 'baseline_arm_2' });
+    await study.settled(2);
+    await synced(study);
+    await study.enroll('one', { enrolled: yesterday(), lang: 'es' }, { event: 'baseline_arm_2' });
+    await study.settled(3);
+    expect(await eventsOf(study)).to.deep.equal({ one: OWN.one });
+    const [participant] = await study.participants();
+    expect(participant!.preferred_language).to.equal('de');
+    expect(await study.versions(participant!.id)).to.have.length(1);
+  });
+
   it('results are never written to an arm that the record is not in', async () => {
     const study = await connected();
     await study.enroll('one', { enrolled: yesterday() }, { event: 'baseline_arm_1' });

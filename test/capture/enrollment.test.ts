@@ -78,6 +78,22 @@ describe('who is enrolled by a record of the capture system, and by which event'
     expect(await study.versions(person!.id)).to.have.length(1);
   });
 
+  it('a record that has instances of a repeating form alone is found by a sync', async () => {
+    const study = await stage.study({
+      project: { events: [], repeating_instruments: [{ instrument: 'enroll' }] },
+    });
+    const instance = (number: string, enrolled: string) => ({
+      subject_id: '1',
+      redcap_repeat_instrument: 'enroll',
+      redcap_repeat_instance: number,
+      enrolled,
+    });
+    load(study, [instance('2', '2026-02-02'), instance('1', '2026-01-01')]);
+    expect((await synced(study)).progress).to.include({ total: 1, created: 1, vanished: 0 });
+    expect((await synced(study)).progress).to.include({ total: 1, unchanged: 1, vanished: 0 });
+    expect((await study.participants()).map((p) => p.enrollment_date)).to.deep.equal(['2026-01-01']);
+  });
+
   it('a trigger that writes the record in other cases is of the record', async () => {
     const study = await stage.study();
     await study.enroll('ABC-1', { enrolled: '2026-01-15' }, { trigger: false });

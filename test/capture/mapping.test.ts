@@ -79,6 +79,11 @@ describe('capture mapping: fields of a participant (trigger rule 4)', () => {
     expect(mapped.dropped).to.have.members(['email', 'timezone', 'participant_code', 'arm', 'preferred_language']);
   });
 
+  it('takes a time zone by its usual name; an offset is none', () => {
+    expect(map({ zone: 'europe/berlin' }, { timezone: 'zone' }).values.timezone).to.equal('Europe/Berlin');
+    expect(map({ zone: '+02:00' }, { timezone: 'zone' })).to.deep.equal({ values: {}, dropped: ['timezone'] });
+  });
+
   it('reads a checkbox as the one code that is ticked, and guesses nothing of two', () => {
     expect(map({ grp___1: '0', grp___2: '1' }, { arm: 'grp' }).values.arm).to.equal('2');
     expect(map({ grp___1: '1', grp___2: '1' }, { arm: 'grp' }).values.arm).to.equal(undefined);

@@ -354,6 +354,23 @@ describe('results are pushed to the capture system', function () {
     expect(of.calls()).to.equal(before);
   });
 
+  it('what was completed while the exchange was switched off is pushed when it is switched on; an attempt that was skipped too', async () => {
+    const of = await stage.study();
+    of.fault({ content: ['record:import', 'metadata'], status: 503 });
+    const waiting = await of.ended();
+    await of.attempt(waiting.session, ({ error_type }) => error_type === 'http_error', 'a failed attempt');
+    const switched = (datacapture_enabled: boolean) =>
+      of.http.expect(200, 'PATCH', `/api/studies/${of.id}`, { datacapture_enabled });
+    await switched(false);
+    of.fault();
+    await of.push(waiting.session);
+    await of.attempt(waiting.session, ({ status }) => status === 'skipped', 'the skipped attempt');
+    const meanwhile = await of.ended();
+    expect((await of.see(meanwhile.session)).sync_status).to.equal(null);
+    await switched(true);
+    for (const { session } of [waiting, meanwhile]) await of.synced(session);
+  });
+
   it('an offline session is pushed as an online one, also when its results come after it, and again when more of them come', async () => {
     const person = await study.person();
     const visit = await study.visit(person);

@@ -103,7 +103,7 @@ describe('the console’s pages of members and sites', function () {
     expect(await account(email)).to.deep.include({ role: 'researcher' });
     const forged = await visitor.send('POST', path, { ...again, role: 'emperor' });
     expect(forged.status).to.equal(422);
-    expect(forged.text).to.include('Choose one of the offered values.');
+    expect(forged.text).to.include('Choose one of these: ');
     // Who is added twice is a member once.
     const list = `/console/studies/${study.id}/members`;
     expect((await visitor.post(list, list, { user_id: id })).status).to.equal(303);
@@ -121,7 +121,7 @@ describe('the console’s pages of members and sites', function () {
     await submit(page, 'main a.button');
     await fill(page, { site_code: 'BER', name: SCRIPT, timezone: 'Nowhere/Nothing' });
     await submit(page, 'main button.primary');
-    expect(await textOf(page, '.error')).to.include('nicht so geschrieben');
+    expect(await textOf(page, '.error')).to.include('Nötig ist eine Zeitzone wie Europe/Berlin.');
     await fill(page, { timezone: 'Europe/Berlin' });
     await submit(page, 'main button.primary');
     expect(await textOf(page, 'main'))

@@ -150,6 +150,16 @@ describe('Importing participants from CSV', () => {
       ]);
     });
 
+  it('what programs of other languages write in place of a value that a formula does not have is an error of its row', async () => {
+    const errors = ['#N/A', '#WERT!', '#BEZUG!', '#NV', '#¡VALOR!', '#¿NOMBRE?', '#NOM?', '#N/D', '#ЗНАЧ!', 'Err:502'];
+    const rows = errors.map((value, i) => `F-${i},${value}`);
+    const result = await imported(http, study.id, ['participant_code,external_id', ...rows, 'F-OK,#7'].join('\n'));
+    expect(result.errors.map(({ row, field, code }) => [row, field, code])).to.deep.equal(
+      errors.map((_, i) => [i + 2, 'external_id', 'FORMULA_ERROR']),
+    );
+    expect(result.imported_participants.map((one) => one.external_id)).to.deep.equal(['#7']);
+  });
+
   it('a title above the header is named as what it is', async () => {
     const answer = await sendFile(http, study.id, 'Participants of spring\n\nparticipant_code,site_code\nT-1,BER\n');
     expect([answer.status, answer.body['code']]).to.deep.equal([400, 'HEADER_INVALID']);

@@ -10,7 +10,7 @@ const refused: [file: string, code: string][] = [
   ['workflows/domain/notifications/words.ts', "export const strong = ['<b>', '</b>'];"],
   ['scripts/runtime/mail-page.tsx', "export const own = (text: string) => text.replaceAll('<', '&lt;');"],
   [
-    'html/page.tsx',
+    'activities/html/page.tsx',
     'export const Raw = ({ html }: { html: string }) => <p dangerouslySetInnerHTML={{ __html: html }} />;',
   ],
   [

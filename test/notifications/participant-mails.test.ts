@@ -154,6 +154,8 @@ describe('Mails to participants', function mails() {
     const study = await desk.study(undefined);
     for (const [config, path] of [
       [{ public_name: '' }, 'config.public_name'],
+      [{ public_name: ' ' }, 'config.public_name'],
+      [{ contact: { name: ' ' } }, 'config.contact.name'],
       [{ public_name: { 'no language': 'x' } }, 'config.public_name'],
       [{ contact: { email: 'nobody' } }, 'config.contact.email'],
       [{ contact: { fax: '1' } }, 'config.contact.fax'],

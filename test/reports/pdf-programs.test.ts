@@ -188,7 +188,7 @@ describe('PDFs in other programs', function () {
     );
     if (!there) this.skip();
     for (const variant of variants) {
-      const { stdout } = await run('pdftotext', ['-enc', 'UTF-8', join(folder, `${variant.file}.pdf`), '-'], {
+      const { stdout } = await run('pdftotext', ['-raw', '-enc', 'UTF-8', join(folder, `${variant.file}.pdf`), '-'], {
         maxBuffer: 1 << 24,
       });
       tells(variant, stdout, stdout.split('\f').length - 1);

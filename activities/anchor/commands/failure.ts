@@ -1,6 +1,7 @@
 import { log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { StaleAnchor } from '../../../db/anchor/anchors.queries.js';
+import { faultCode } from '../../../db/client/driver-faults.js';
 
 /**
  * A lost race with another writer, or an unavailable database, is retried; the text of a fault never contains row
@@ -8,7 +9,7 @@ import { StaleAnchor } from '../../../db/anchor/anchors.queries.js';
  */
 export function asFailure(fault: unknown): ApplicationFailure {
   if (fault instanceof ApplicationFailure) return fault;
-  const code = (fault as { code?: string }).code ?? (fault instanceof Error ? fault.constructor.name : 'Error');
+  const code = faultCode(fault) ?? (fault instanceof Error ? fault.constructor.name : 'Error');
   const expected = fault instanceof StaleAnchor || code === '23505' || code === '40P01' || code === '40001';
   if (!expected)
     log.warn('anchor command failed', {

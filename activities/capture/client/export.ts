@@ -78,7 +78,8 @@ export async function listIds(
   options: { dateRangeBegin?: string; records?: readonly string[]; anyEvent?: boolean } = {},
 ): Promise<string[]> {
   const rows = await client.exportRecords({
-    fields: [plan.primary_key],
+    // The status of a form that repeats lists its instances, which a record may have alone.
+    fields: options.anyEvent ? [plan.primary_key] : [plan.primary_key, `${plan.instrument}_complete`],
     ...(!options.anyEvent && ofEvents(plan)),
     ...(options.dateRangeBegin !== undefined && { dateRangeBegin: options.dateRangeBegin }),
     ...(options.records && { records: options.records }),

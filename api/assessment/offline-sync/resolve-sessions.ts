@@ -3,7 +3,7 @@ import type { LocalIdHolders, ResponseSessionRow } from '../../../db/assessment/
 import { taskHashes } from '../../../db/assessment/submissions.queries.js';
 import type { KnownTask } from '../../../workflows/domain/assessment/sync-responses.js';
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
-import { claimsByLocalId, resultOfClaim } from './sync-claims.js';
+import { claimsByLocalId, isOfAnother, resultOfClaim } from './sync-claims.js';
 import type { SyncItem, ResponseGiven } from './sync-items.js';
 import { UUID, isSingle } from './references.js';
 import type { SessionFacts } from './references.js';
@@ -86,8 +86,8 @@ export async function resolveSessions(
       .map((session) => ({ ...session, own: session.started_by_id === caller.userId }));
   const named = (input: ResponseGiven): ResolvedSession => {
     const itself = byId.get(input.sessionId.toLowerCase());
-    if (itself) return itself;
     const came = claimed.get(input.sessionId);
+    if (itself && !came?.every((claim) => isOfAnother(claim, itself))) return itself;
     if (came) return resultOfClaim(came, input, (id) => byId.get(id), hasIt(input));
     if (own !== null) return ofOwn(stored, input, hasIt(input));
     return ofHolders(

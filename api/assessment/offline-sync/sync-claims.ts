@@ -56,7 +56,16 @@ export function claimsByLocalId(claims: readonly Claim[], names: ReadonlySet<str
   return found;
 }
 
-/** The session of a response that was sent with these session items, all of one local id. */
+/**
+ * Whether a session item that bears the id of a session of the server is another person's all the same: its results are
+ * not that session's.
+ */
+export const isOfAnother = ({ outcome, ref }: Claim, stored: SessionFacts): boolean =>
+  outcome.session
+    ? outcome.session.participant_id !== stored.participant_id
+    : ref !== null && ref.as_id !== stored.participant_id;
+
+/** Whose a response is that came with these session items, all of one local id. */
 export function resultOfClaim(
   claims: readonly Claim[],
   input: ResponseGiven,

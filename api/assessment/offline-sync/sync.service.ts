@@ -14,6 +14,7 @@ import type { Writing } from './sync-write.js';
 import type { Claim } from './decided-items.js';
 import type { Tx } from '../../../db/client/database.js';
 import type { RequestContext } from '../../http/request-context.js';
+import { faultCode } from '../../../db/client/driver-faults.js';
 
 export const MAX_SYNC_ITEMS = 1_000;
 export interface Syncing {
@@ -87,8 +88,7 @@ async function apply(
 
 /** Classes 22 and 23 of SQLSTATE: the value is invalid; the database works. */
 function isBadValue(fault: unknown): boolean {
-  const code = (fault as { code?: unknown }).code;
-  return typeof code === 'string' && /^2[23][0-9A-Z]{3}$/.test(code);
+  return /^2[23][0-9A-Z]{3}$/.test(faultCode(fault) ?? '');
 }
 
 export interface ConflictFound {

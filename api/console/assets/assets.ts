@@ -24,7 +24,17 @@ const own = (file: string): Buffer => readFileSync(fileURLToPath(new URL(file, i
 const packaged = (file: string): Buffer => readFileSync(createRequire(import.meta.url).resolve(file));
 
 /** The style sheet’s parts, in this order. */
-const STYLES = ['base.css', 'parts.css', 'work.css', 'participants.css', 'studies.css', 'admin.css', 'edit.css'];
+const STYLES = [
+  'base.css',
+  'parts.css',
+  'approvals.css',
+  'narrow-and-print.css',
+  'work.css',
+  'participants.css',
+  'studies.css',
+  'admin.css',
+  'edit.css',
+];
 
 /** All files that the pages load: nothing comes from other servers. */
 export const assets = {

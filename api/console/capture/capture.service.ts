@@ -1,7 +1,6 @@
-import { listBatteries } from '../../../db/assessment/batteries.queries.js';
 import { captureOverview } from '../../../db/capture/capture-overview.queries.js';
 import type { CaptureOverview } from '../../../db/capture/capture-overview.queries.js';
-import { findConfig } from '../../../db/capture/datacapture-configs.queries.js';
+import { configWithBatteries } from '../../../db/capture/datacapture-configs.queries.js';
 import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
 import { listFailures } from '../../../db/capture/pushes.queries.js';
 import type { FailureRecord } from '../../../db/capture/pushes.queries.js';
@@ -53,7 +52,6 @@ export interface MappingView {
 /** @throws 404 */
 export async function loadMapping(tx: Tx, studyId: string): Promise<MappingView> {
   const study = await getStudyOrThrow(tx, studyId);
-  const { items } = await listBatteries(tx, { studyId, skip: 0, limit: 500, sort: 'code' });
-  const batteries = Object.fromEntries(items.map(({ id, name }) => [id, name]));
-  return { study, config: await findConfig(tx, studyId), batteries };
+  const { config, batteries } = await configWithBatteries(tx, studyId);
+  return { study, config, batteries: Object.fromEntries(batteries.map(({ id, name }) => [id, name])) };
 }

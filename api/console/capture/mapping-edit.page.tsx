@@ -5,7 +5,7 @@ import type { Difference } from '../../assessment/batteries/authoring-diff.js';
 import type { ConfigWarning } from '../../capture/config-change.js';
 import type { FaultEntry, Problem } from '../../http/errors.js';
 import { EmptyState } from '../html/empty-state.js';
-import { Field, Form, Notice } from '../html/form.js';
+import { Field, Form, Notice, Refused } from '../html/form.js';
 import { entryText } from '../html/refusal.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
@@ -36,10 +36,13 @@ export function MappingEditPage({
   view: { study, config, batteries },
   edit,
   stored,
+  fault,
 }: {
   view: MappingView;
   edit: MappingEdit | undefined;
   stored: Required<MappingDraft> | undefined;
+  /** Where there is no form that could show it. */
+  fault?: Problem | undefined;
 }) {
   const { words } = useUi();
   const { mapping: texts, capture } = words;
@@ -49,9 +52,12 @@ export function MappingEditPage({
         {texts.title}
       </StudyHead>
       {!config || !edit || !stored ? (
-        <EmptyState title={capture.none}>
-          <a href={`/console/capture/${study.id}/connection`}>{texts.connectFirst}</a>
-        </EmptyState>
+        <>
+          {fault && <Refused fault={fault} />}
+          <EmptyState title={capture.none}>
+            <a href={`/console/capture/${study.id}/connection`}>{texts.connectFirst}</a>
+          </EmptyState>
+        </>
       ) : (
         <>
           <Said edit={edit} />
@@ -124,23 +130,17 @@ function Said({ edit: { fault, warnings, changed = [] } }: { edit: MappingEdit }
   }
   if (warnings?.length === 0) return <Notice kind="good">{texts.fits}</Notice>;
   const found: readonly (FaultEntry | ConfigWarning)[] = warnings ?? fault?.options.errors ?? [];
-  if (found.length === 0 && !fault) return null;
+  if (found.length === 0) return fault ? <Refused fault={fault} /> : null;
   const title = warnings || fault?.code === 'UNKNOWN_NAMES' ? texts.unknown(found.length) : words.edit.refused;
   return (
     <Notice kind="alert" title={title}>
-      {found.length === 0 ? (
-        <>
-          {words.problems.refusals[fault!.code]} <span lang="en">{fault!.message}</span>
-        </>
-      ) : (
-        <ul class="warnings">
-          {found.slice(0, 50).map((entry) => (
-            <li key={`${entry.code} ${entry.path}`}>
-              {entry.path && <code>{entry.path}</code>} <FaultText of={entry} />
-            </li>
-          ))}
-        </ul>
-      )}
+      <ul class="warnings">
+        {found.slice(0, 50).map((entry) => (
+          <li key={`${entry.code} ${entry.path}`}>
+            {entry.path && <code>{entry.path}</code>} <FaultText of={entry} />
+          </li>
+        ))}
+      </ul>
     </Notice>
   );
 }

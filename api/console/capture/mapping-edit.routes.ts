@@ -4,6 +4,7 @@ import { configNotFound, saveConfig, versioned } from '../../capture/datacapture
 import { unknownNames } from '../../capture/unknown-names.service.js';
 import { inStudy } from '../../http/access.js';
 import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
+import type { Problem } from '../../http/errors.js';
 import { unchangedSince, versionOf } from '../html/form-version.js';
 import { consoleForm, consolePage } from '../html/page.js';
 import { redirect } from '../html/render.js';
@@ -48,9 +49,9 @@ const draftIn = (form: URLSearchParams, stored: Required<MappingDraft>): Mapping
   return json === null ? draftOf(typedRows(form), stored) : draftOfJson(json);
 };
 
-const page = (view: MappingView, edit: MappingEdit | undefined, title: string) => ({
+const page = (view: MappingView, edit: MappingEdit | undefined, title: string, fault?: Problem) => ({
   title,
-  content: h(MappingEditPage, { view, edit, stored: view.config && storedMapping(view.config) }),
+  content: h(MappingEditPage, { view, edit, fault, stored: view.config && storedMapping(view.config) }),
 });
 
 export const mappingEditPages = [
@@ -87,7 +88,7 @@ export const mappingEditPages = [
     },
     again: async ({ read, params, form, fault, ui }) => {
       const view = await read((tx) => loadMapping(tx, params.study_id.toLowerCase()));
-      return page(view, view.config && typedEdit(view.config, form, { fault }), ui.words.mapping.title);
+      return page(view, view.config && typedEdit(view.config, form, { fault }), ui.words.mapping.title, fault);
     },
   }),
 ];

@@ -19,7 +19,7 @@ function read(source: PolicySource, facts: Facts, policy: Policy, context: Decis
     : { reason: `its date in ${facts.zone} is not within the years 0001 to 9999` };
 }
 
-/** To add a source: its type in policy-schema.ts, its fact in types.ts and db/participants/facts.queries.ts, its reader here. */
+/** To add a source: CONTRIBUTING.md, "A source of the anchor date". */
 const readers: Record<PolicySource['type'], Reader> = {
   consent_workflow: (_source, facts, policy, { consent, consentDate }) => {
     if (!consent?.signed_at) return { reason: 'no signed consent' };

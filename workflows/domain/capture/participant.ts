@@ -1,3 +1,4 @@
+import { isZone, zoneName } from '../util/dates.js';
 import { isCalendarDate, isDateLike, leadingDay } from './dates.js';
 import type { RecordValues } from './record.js';
 
@@ -61,7 +62,7 @@ export function mapParticipant(
     const value = field ? captureValue(record, field, missing) : undefined;
     if (value === undefined) continue;
     const taken = isDateField(name) ? (leadingDay(value) ?? value) : value;
-    if (fits[name](taken)) mapped.values[name] = taken;
+    if (fits[name](taken)) mapped.values[name] = name === 'timezone' ? zoneName(taken) : taken;
     else mapped.dropped.push(name);
   }
   return mapped;
@@ -81,21 +82,12 @@ const fits: Record<ParticipantField, (value: string) => boolean> = {
   preferred_language: (value) => value.length <= 35 && new RegExp(LANGUAGE).test(value),
   email: (value) => upTo(320)(value) && /^[^\s@]+@[^\s@]+$/.test(value),
   phone: upTo(40),
-  timezone: (value) => value.length <= 50 && isTimeZone(value),
+  timezone: (value) => value.length <= 50 && isZone(value),
   arm: upTo(100),
   site_code: upTo(64),
 };
 
-function isTimeZone(zone: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: zone });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Whether a text can be a participant's code: 1 to 64 characters, without control characters. */
+/** Whether a text can be a participant's code: 1 to 64 characters, none of them a control character. */
 export const isParticipantCode = (code: string) => code.trim() !== '' && upTo(64)(code);
 
 const personal: readonly ParticipantField[] = ['date_of_birth', 'email', 'phone'];

@@ -4,7 +4,7 @@ import { textIn } from '../assessment/titles.js';
 import { directionOf, isolated } from '../util/text-direction.js';
 
 const closed = { additionalProperties: false };
-const Name = Type.String({ minLength: 1, maxLength: 300, pattern: '^[^\\u0000-\\u001f\\u007f]+$' });
+const Name = Type.String({ minLength: 1, maxLength: 300, pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f]+$' });
 const LANGUAGE = '^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$';
 
 /** A study's `config.public_name`: its name for participants, one for all or one for each language. */
