@@ -162,7 +162,7 @@ interface Fetched {
   rows: ExportRow[];
   /** null: the record is not enrolled. */
   enrollment: Enrollment | null;
-  /** The events that alone were asked for. */
+  /** The only requested events. */
   asked: string | null;
   missing: ReadonlySet<string>;
 }
@@ -171,7 +171,7 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
   const client = await clientOf(deps, config);
   const { missing } = await projectFacts(deps, { config, client });
   const events = enrollmentEvents(config.enrollment_event);
-  // Which event enrolls is told by all that may: a record that stands in two arms is read as a sync reads it.
+  // All events that may enroll are needed to find the one that does: a record in two arms is read as by a sync.
   const asked = event.event_name ? events : [];
   const answer = await client.exportRecords({ records: [event.record], ...(asked.length > 0 && { events: asked }) });
   let primaryKey: string | undefined;

@@ -300,7 +300,7 @@ async function locked(tx: Tx, id: string): Promise<ParticipantRecord> {
   return participant;
 }
 
-/** Blanks around a record's id come of copying, and a capture system's records have none. Blanks alone are no id. */
+/** Blanks around a record's id come from copying: a capture system's ids have none. Blanks alone count as no id. */
 const withoutBlanks = <T extends { external_id?: string | null }>(fields: T): T =>
   typeof fields.external_id === 'string' ? { ...fields, external_id: fields.external_id.trim() || null } : fields;
 

@@ -1,4 +1,4 @@
-/** The driver's error. The models' library wraps it in one of its own, which has no code. */
+/** The driver's error. The model library wraps it in one of its own, which has no code. */
 export function driverFault(fault: unknown): unknown {
   const wrapped = typeof fault === 'object' && fault !== null && 'nativeError' in fault ? fault.nativeError : undefined;
   return typeof wrapped === 'object' && wrapped !== null ? wrapped : fault;

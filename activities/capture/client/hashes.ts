@@ -8,7 +8,7 @@ const sha256 = (value: unknown) => hash('sha256', canonicalJson(value), 'hex');
 
 /**
  * What the record holds and how it is read: a corrected mapping makes the same bytes worth reading again. It begins
- * with what was asked for: the record in some events, or all of it.
+ * with the requested part: the record in some events, or all of it.
  */
 export const contentHashOf = (
   rows: readonly ExportRow[],

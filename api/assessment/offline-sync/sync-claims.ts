@@ -57,8 +57,7 @@ export function claimsByLocalId(claims: readonly Claim[], names: ReadonlySet<str
 }
 
 /**
- * Whether a session item that bears the id of a session of the server is another person's all the same: its results are
- * not that session's.
+ * Whether a session item with the id of a server session belongs to another person: its results are not that session's.
  */
 export const isOfAnother = ({ outcome, ref }: Claim, stored: SessionFacts): boolean =>
   outcome.session
