@@ -1,7 +1,7 @@
 /**
- * The SEQUENCE of a visit in calendars, as SQL (RFC 5545, 3.8.7.4): the same for feed and mail, over all rows of the visit's
- * key. It never decreases. Each recorded change raises it, also within one second, and so does a withdrawal that is recorded
- * for a day in the past. `participant` and `key` are SQL.
+ * The SEQUENCE of a visit in calendars, as SQL (RFC 5545, 3.8.7.4): the same for feed and mail, over all rows of the
+ * visit's key. It never decreases. Each recorded change raises it, also within one second, and so does a withdrawal that
+ * is recorded for a day in the past. `participant` and `key` are SQL.
  */
 export const visitSequence = (participant: string, key: string): string => `(
   select floor(extract(epoch from greatest(max(q.updated_at), max(owner.withdrawn_at), max(owner.reinstated_at)) - min(q.created_at)))::integer

@@ -7,7 +7,7 @@ import type { ExportRow } from '../../../workflows/domain/capture/record.js';
 const sha256 = (value: unknown) => hash('sha256', canonicalJson(value), 'hex');
 
 /**
- * What the record holds and how it is read: a corrected mapping makes the same bytes worth reading again. It begins
+ * The content of a record and the way of reading it: after a corrected mapping the same bytes are read again. It begins
  * with the requested part: the record in some events, or all of it.
  */
 export const contentHashOf = (
