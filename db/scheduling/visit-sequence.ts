@@ -1,6 +1,6 @@
 /**
  * The SEQUENCE of a visit in calendars, as SQL (RFC 5545, 3.8.7.4): the same for feed and mail, over all rows of the
- * visit's key. It never decreases. Each recorded change raises it, also within one second, and so does a withdrawal that
+ * visit's key. It never decreases. Each recorded change raises it, also within one second; so does a withdrawal that
  * is recorded for a day in the past. `participant` and `key` are SQL.
  */
 export const visitSequence = (participant: string, key: string): string => `(
