@@ -10,28 +10,28 @@ import type { WorkerPayloads } from '../workflows/util/payload-codec.js';
 import type { Database } from '../db/client/database.js';
 
 /**
- * `heartbeat`: tells Temporal that an activity of a whole study lives. `unsigned`: what becomes of messages that claim a
- * person and do not prove it; accepted unless told. `payloads`: of those that came in the open; taken unless told.
+ * `heartbeat`: tells Temporal that an activity of a whole study is alive. `unsigned`: handling of messages that claim a
+ * person without proof; accepted by default. `payloads`: handling of unencrypted messages; accepted by default.
  */
 export interface ActivityDependencies {
   database: Database;
   heartbeat?: () => void;
   unsigned?: UnsignedMessages;
   payloads?: WorkerPayloads;
-  /** Whether decisions need a fresh proof of identity where the study does not say: in production. */
+  /** Whether decisions need a new proof of identity if the study does not say: in production. */
   signaturesAskAgain?: boolean;
-  /** What operators are shown; not set: nothing but states. */
+  /** The data shown to operators; not set: only states. */
   labels?: LabelOptions;
 }
 
-/** As `applyAnchorCommand` is given by its workflow. */
+/** As the workflow passes it to `applyAnchorCommand`. */
 const LOCAL_LIMIT = {
   limitMs: 20_000,
   tries: 3,
   report: (message: string, details: Record<string, unknown>) => log.error(message, details),
 };
 
-/** The activities of the anchor's processes: one participant's, and a study's as a whole. */
+/** The activities of anchor workflows: one participant's, and a whole study's. */
 export const createAnchorActivities = ({
   database,
   heartbeat = () => undefined,

@@ -39,8 +39,8 @@ import { LoadMonitor } from './util/load-monitor.js';
 import { createVisitActivities } from './scheduling/scheduling.activities.js';
 import { ensureVisitSchedules } from './scheduling/schedules.js';
 
-// What a burst leaves behind has outlived the engine's young space: by itself the engine lets it grow to four times
-// what is in use before it looks, here and in the thread of the workflows. Measured: 2,000 triggers, 300 MB of it.
+// Garbage of a burst has outlived the engine's young generation. By default the engine lets the heap grow to four times
+// the memory in use before a collection, here and in the workflow thread. Measured: 2,000 triggers, 300 MB of it.
 setFlagsFromString('--heap-growing-percent=40');
 const settings = readSettings(process.env, 'worker');
 const log = pino({ level: settings.LOG_LEVEL, base: { part: 'worker' } });
@@ -59,7 +59,7 @@ const stopClock = await followClock(database, (fault) =>
   log.warn({ err: fault }, 'the time was not asked of the database'),
 );
 
-// The process decides itself when to drain: the runtime must not act on signals of its own.
+// The process decides itself when to drain: the runtime must not react to signals.
 Runtime.install({ shutdownSignals: [] });
 const taskQueue = settings.TEMPORAL_TASK_QUEUE;
 const namespace = settings.TEMPORAL_NAMESPACE;
@@ -113,7 +113,7 @@ const worker = await Worker.create({
   namespace,
   taskQueue,
   ...(ofWorkflows && { dataConverter: ofWorkflows }),
-  // The bundle of the build seals and knows no traces: without a key, or with traces, one is made at the start.
+  // The build's bundle encrypts and has no tracing: without a key, or with tracing, a bundle is created at the start.
   ...(existsSync(bundle) && !tracing && ofWorkflows?.failureConverterPath !== undefined
     ? { workflowBundle: { codePath: bundle } }
     : { workflowsPath: workflows }),
@@ -139,14 +139,13 @@ const worker = await Worker.create({
   maxConcurrentLocalActivityExecutions: settings.DATABASE_POOL_MAX,
   maxConcurrentActivityTaskExecutions: settings.DATABASE_POOL_MAX,
   maxCachedWorkflows: 2000,
-  // What was on its way to a worker that goes comes to another one within a request's patience
-  // (REQUEST_TIMEOUT_SECONDS).
+  // Tasks for a stopped worker reach another one within a request's timeout (REQUEST_TIMEOUT_SECONDS).
   stickyQueueScheduleToStartTimeout: '3s',
   shutdownGraceTime: '5s',
   shutdownForceTime: '9s',
 });
 
-// A run that the worker itself starts goes to it with the answer, without a way through the task queue.
+// A run that this worker starts is delivered to it with the answer, without the task queue.
 const eagerClient = new Client({ connection: native, namespace, ...ofClients });
 const eager = {
   client: eagerClient,
@@ -216,9 +215,9 @@ const drain = () => {
 };
 process.on('SIGTERM', drain);
 process.on('SIGINT', drain);
-// The supervisor is gone: a worker that nobody knows of must not go on.
+// The supervisor is gone: an unsupervised worker must stop.
 process.on('disconnect', drain);
-// It works while it makes sure of the periodic jobs: a Temporal server under load takes its time for these.
+// It works while it ensures the periodic jobs: a busy Temporal server is slow at these.
 const prepared = ensureJobs(false).then(() => {
   process.send?.({ ready: true });
   log.info({ taskQueue }, 'worker is ready');

@@ -6,7 +6,7 @@ import { requestLogger } from './http/middleware/request-logger.js';
 import type { Route } from './http/route.js';
 import { mountedRoutes, notFound } from './http/router.js';
 
-/** The Koa application over `routes`. `isDraining`: answers close their connections from then on. */
+/** The Koa application over `routes`. `isDraining`: from then on answers close their connections. */
 export function createApp(
   dependencies: Dependencies,
   routes: readonly Route[],
@@ -16,7 +16,7 @@ export function createApp(
   const app = new Koa();
   if (settings.TRUST_PROXY) {
     app.proxy = true;
-    // The last address is the one that our own proxy saw; those before it are whatever the client wrote.
+    // Our own proxy added the last address; the client may have written the others.
     app.maxIpsCount = 1;
   }
   if (tracing) app.use(tracing.middleware);
@@ -25,7 +25,7 @@ export function createApp(
   app.use(compress);
   app.use(mountedRoutes(routes, dependencies));
   app.use(notFound(dependencies));
-  // What fails after the answer began (a client that went away) has no answer left to give.
+  // After the answer has begun (the client disconnected), an error can't be answered.
   app.on('error', (error: Error) =>
     log.warn({ err: { type: error.name, code: (error as { code?: unknown }).code } }, 'connection'),
   );

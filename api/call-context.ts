@@ -1,15 +1,15 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
- * Has a storage that only holds something during calls cost nothing between them. From its first `run` on Node tells it
- * of every promise of the process: an eighth of the processor time of a request that has nothing to do with it.
+ * Disables an AsyncLocalStorage between calls. After its first `run` Node tracks every promise of the process for it:
+ * an eighth of the processor time of an unrelated request.
  */
 export function disableWhenUnused<Store>(storage: AsyncLocalStorage<Store>): void {
   const run = storage.run.bind(storage) as (store: Store, work: () => unknown) => unknown;
   let running = 0;
   const ended = () => {
     running -= 1;
-    // It is enabled again by the next run.
+    // The next run enables it again.
     if (running === 0) storage.disable();
   };
   const counted = (store: Store, work: (...args: unknown[]) => unknown, ...args: unknown[]): unknown => {

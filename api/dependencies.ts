@@ -13,47 +13,47 @@ import type { MessageSigning } from './anchor/message-signing.js';
 import type { Temporal } from './temporal.js';
 import type { Database } from '../db/client/database.js';
 
-/** A span around each request, and what passes the trace on to Temporal. */
+/** A span around each request, and the interceptors that pass the trace on to Temporal. */
 export interface Tracing {
   middleware: Middleware;
   client: { workflow: WorkflowClientInterceptor[] };
   close: () => Promise<void>;
 }
 
-/** Documents that are printed while nobody waits, and kept for a while. */
+/** Documents that are printed in the background and kept for a while. */
 export interface DocumentQueue {
-  /** Looks now and then for documents that nobody prints. */
+  /** Periodically looks for documents that no process prints. */
   watch(): void;
-  /** Begins to print a document, and does not wait for it. */
+  /** Starts printing a document, without waiting for it. */
   begin(id: string, studyId: string): void;
-  /** Files whose time is over go. */
+  /** Removes expired files. */
   sweep(): Promise<void>;
-  /** What is not printed yet is given back. */
+  /** Releases unprinted documents. */
   close(): Promise<void>;
 }
 
-/** What handlers work with; made once at the start of the process (main.ts). */
+/** The dependencies of handlers; created once at the start of the process (main.ts). */
 export interface Dependencies {
   settings: Settings;
   database: Database;
   temporal: Temporal;
-  /** Messages to the participants' workflows. */
+  /** Sends messages to the participants' workflows. */
   anchors: AnchorClient;
-  /** Signs them for the persons who ask for them. */
+  /** Signs them on behalf of the requesting persons. */
   signing: MessageSigning;
   redis: Redis | undefined;
   rateLimits: RateLimits;
   metrics: RequestMetrics;
-  /** Draws plots and the pages of reports, apart from the process's own thread. */
+  /** Draws plots and report pages, outside of the main thread. */
   drawing: Drawing;
-  /** Reports that were computed and are still so. */
+  /** Computed reports that are still valid. */
   reports: ReportCache;
   /** Prints pages as PDF. */
   printer: Printer;
   documents: DocumentQueue;
   log: Logger;
-  /** Where traces are asked for. */
+  /** Set if tracing is configured. */
   tracing: Tracing | undefined;
-  /** Aborted when the process takes nothing new: what would go on without end, ends. */
+  /** Aborted when the process takes no new requests: endless streams end. */
   draining: AbortSignal;
 }

@@ -27,19 +27,19 @@ import { Temporal } from './temporal.js';
 import { faultCode } from '../db/client/driver-faults.js';
 
 const SWEEP_MS = 3_600_000;
-/** Whoever finds no connection for so long is told to come again: a queue that only grows helps nobody. */
+/** A request without a connection after this time is refused with a retry hint: a growing queue helps nobody. */
 const ACQUIRE_MS = 5_000;
-// The first requests of a burst outlive the engine's young space, which is small at first; it takes that for a rule,
-// puts the rows of every later answer where they stay until all memory is looked through, and does that over and over:
-// a fifth of a list's processor time, and 100 MB.
+// The first requests of a burst outlive the engine's young generation, which is small at first. The engine then
+// allocates the rows of later answers in the old generation, which needs repeated full collections: a fifth of a list's
+// processor time, and 100 MB.
 setFlagsFromString('--no-allocation-site-pretenuring');
-/** Connections to the database that are open before a burst of requests comes. */
+/** Database connections that are open before a burst of requests. */
 const minConnections = ({ DATABASE_POOL_MAX }: Pick<Settings, 'DATABASE_POOL_MAX'>): number =>
   Math.min(10, DATABASE_POOL_MAX);
 const LOG_BYTES = 8_192,
   LOG_MS = 200;
 
-/** Opens what handlers need. @throws Error in one sentence naming the setting that is missing */
+/** Creates the handlers' dependencies. @throws Error in one sentence naming the missing setting */
 async function openServices(settings: Settings, draining: AbortSignal): Promise<Dependencies> {
   jwtSecret(settings);
   const missing = (['DATABASE_URL', 'TEMPORAL_ADDRESS'] as const).filter((name) => settings[name] === undefined);
@@ -58,7 +58,7 @@ async function openServices(settings: Settings, draining: AbortSignal): Promise<
     poolMin: minConnections(settings),
     name: 'api',
     acquireMs: ACQUIRE_MS,
-    // Half the patience with it, and half to ask it.
+    // Half of the timeout to detect it, and half to probe it.
     muteMs: settings.REQUEST_TIMEOUT_SECONDS * 500,
     limits: { lockMs: settings.REQUEST_TIMEOUT_SECONDS * 1000, statementMs: settings.STATEMENT_TIMEOUT_SECONDS * 1000 },
   });
@@ -94,7 +94,7 @@ async function openServices(settings: Settings, draining: AbortSignal): Promise<
 }
 
 /**
- * Standard output, written a few times a second: with a write for each line, a burst of requests spends more on its
+ * Standard output, flushed a few times a second: with a write for each line, a burst of requests spends more on its
  * access log than on its routes.
  */
 function gathered(): DestinationStream {
@@ -104,15 +104,15 @@ function gathered(): DestinationStream {
 }
 
 /**
- * The settings. @throws SettingsError; in production it names the servers that do not answer as well, so that one start
- * tells everything that is to be mended
+ * Loads the settings. @throws SettingsError; in production it also names servers that do not answer, so that one start
+ * reports every problem
  */
 async function usable(draining: AbortSignal): Promise<Settings> {
   try {
     return readSettings(process.env, 'api');
   } catch (fault) {
     if (!(fault instanceof SettingsError) || !fault.read?.production) throw fault;
-    // Nobody is served with what is wrong: it is enough to ask the servers by.
+    // Invalid settings serve no requests, but suffice for checking the servers.
     const asked = { ...fault.read, JWT_SECRET: fault.read.JWT_SECRET ?? 'none' };
     const further = await openServices(asked, draining)
       .then(assertDependencies)
@@ -125,9 +125,8 @@ async function usable(draining: AbortSignal): Promise<Settings> {
 }
 
 /**
- * Until the engine has looked through its memory once it lets what outlives the young space grow as far as it likes,
- * and then to a multiple of what is in use: a long import's portions stay until then. It looks once before anybody is
- * served.
+ * Before its first full collection the engine lets the old generation grow without limit, afterwards to a multiple of
+ * the memory in use: a long import's portions would stay. So one collection runs before the first request.
  */
 function clearedEarly(): void {
   setFlagsFromString('--expose-gc');
@@ -155,7 +154,7 @@ async function main(): Promise<void> {
   services.documents.watch();
   log.info({ url }, 'listening');
   process.send?.({ ready: true, url });
-  // Those who come first open their own.
+  // Early requests open their own.
   openConnections(database, minConnections(services.settings)).catch((fault: unknown) =>
     log.warn({ err: fault }, 'connections were not opened ahead'),
   );
@@ -192,7 +191,7 @@ async function main(): Promise<void> {
 }
 
 main().catch((fault: unknown) => {
-  // What an operator can mend is said in one sentence; anything else with its stack.
+  // A problem that an operator can fix is one sentence; anything else has its stack.
   const known = fault instanceof SettingsError || fault instanceof SchemaError;
   const message = fault instanceof Error ? (known || !fault.stack ? fault.message : sentence(fault)) : String(fault);
   process.stderr.write(`${message}\n`);

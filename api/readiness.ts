@@ -5,12 +5,12 @@ import { checkDatabase, checkRedis } from './operations/health.service.js';
 import type { Dependencies } from './dependencies.js';
 
 /**
- * Production does not serve half: every server that is named must answer, and the schema be the latest.
+ * Production starts only completely: every configured server must answer, and the schema must be the latest.
  * @throws SettingsError naming every fault at once, each with its setting
  */
 export async function assertDependencies(services: Dependencies): Promise<void> {
   let faults: string[] = [];
-  // Servers that start at the same time are given a moment; what an operator must mend does not wait longer.
+  // Servers that start at the same time get a moment; faults that an operator must fix do not wait longer.
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     if (attempt > 0) await sleep(PAUSE_MS);
     faults = await found(services);
@@ -20,7 +20,7 @@ export async function assertDependencies(services: Dependencies): Promise<void> 
 }
 
 const ATTEMPTS = 3;
-/** Longer than a failed look at Temporal is remembered. */
+/** Longer than a failed check of Temporal is cached. */
 const PAUSE_MS = 1_500;
 
 async function found(services: Dependencies): Promise<string[]> {

@@ -51,7 +51,7 @@ import { visitStateRoutes } from './scheduling/visit-states.routes.js';
 import { visitRoutes } from './scheduling/visits.routes.js';
 import { webhookRoutes } from './capture/webhooks.routes.js';
 
-/** What the contract describes. A resource exports its routes as a list and is named here once. */
+/** The routes in the contract. A resource exports its routes as a list and is listed here once. */
 export const described: readonly Route[] = [
   ...healthRoutes,
   ...authRoutes,
@@ -100,10 +100,10 @@ export const described: readonly Route[] = [
   ...metricsRoutes,
 ];
 
-/** What docs/PERMISSIONS.md lists: the contract's routes and the console's. */
+/** The routes in docs/PERMISSIONS.md: the contract's and the console's. */
 export const permitted: readonly Route[] = [...described, ...consoleRoutes];
 
-/** Every route of a deployment: /api/v1 is there where ENABLE_API_V1 says so, in the contract too. */
+/** Every route of a deployment, and of its contract: /api/v1 exists if ENABLE_API_V1 is set. */
 export function routesOf(settings: Settings): readonly Route[] {
   const served = settings.ENABLE_API_V1 ? described : described.filter(({ path }) => !path.startsWith('/api/v1/'));
   const console = settings.ENABLE_CONSOLE ? consoleRoutes : [];

@@ -4,7 +4,7 @@ import { problem } from './http/errors.js';
 import type { Dependencies } from './dependencies.js';
 
 /**
- * A secret as it is stored, bound to its place.
+ * Encrypts a secret for storing, bound to its place.
  * @throws 503 UNAVAILABLE without a key (DATACAPTURE_ENCRYPTION_KEY)
  */
 export function seal(
@@ -20,7 +20,7 @@ export function seal(
   }
 }
 
-/** A sealed secret as it was; undefined for what was sealed elsewhere, or was changed. */
+/** Decrypts a sealed secret; undefined if it was sealed elsewhere, or changed. */
 export function unseal(
   { settings: { DATACAPTURE_ENCRYPTION_KEY: key } }: Pick<Dependencies, 'settings'>,
   sealed: string,

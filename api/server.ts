@@ -12,17 +12,15 @@ import type { Route } from './http/route.js';
 export interface Listening {
   server: Server;
   url: string;
-  /** Takes nothing new, finishes what runs (8 s at most), then closes. */
+  /** Refuses new requests, finishes running ones (8 s at most), then closes. */
   drain: () => Promise<void>;
 }
 
 const DRAIN_MS = 8_000;
-/** For so long open connections are used up: each answer closes its own. */
+/** How long open connections still accept requests: each answer closes its own. */
 const LAST_CALL_MS = 500;
 const HEADERS_MS = 15_000;
-/**
- * After what the application itself answers to a body that is too slow: for those who were answered and go on sending.
- */
+/** Added to the application's own timeout for slow bodies: for clients that were answered and continue sending. */
 const GRACE_MS = 5_000;
 
 /**
@@ -35,7 +33,7 @@ export async function listen(services: Dependencies, routes: readonly Route[]): 
   const handler = createApp(services, routes, () => draining).callback();
   const arrivalMs = REQUEST_ARRIVAL_SECONDS * 1000;
   const answering = new WeakMap<Duplex, ServerResponse>();
-  // A client that sends its headers or body a byte at a time does not hold a socket for good.
+  // A client that sends headers or body a byte at a time can't hold a socket forever.
   const limits = {
     headersTimeout: Math.min(HEADERS_MS, arrivalMs),
     requestTimeout: arrivalMs + GRACE_MS,
@@ -82,7 +80,7 @@ export async function listen(services: Dependencies, routes: readonly Route[]): 
     drain: () =>
       new Promise((resolve) => {
         draining = true;
-        // Requests that are on their way on open connections are still taken: closing now would reset them.
+        // Requests in transit on open connections are still accepted: closing now would reset them.
         const force = setTimeout(() => {
           server.closeAllConnections();
         }, DRAIN_MS);
@@ -97,14 +95,14 @@ export async function listen(services: Dependencies, routes: readonly Route[]): 
   };
 }
 
-/** Faults of what is no request yet, by the codes of Node's parser; any other is one that cannot be read. */
+/** Errors before a valid request, by the codes of Node's parser; any other is an unreadable request. */
 const UNREAD: Record<string, Problem> = {
   ERR_HTTP_REQUEST_TIMEOUT: problem('REQUEST_TIMEOUT'),
   HPE_HEADER_OVERFLOW: problem('HEADERS_TOO_LARGE'),
   HPE_CHUNK_EXTENSIONS_OVERFLOW: problem('TOO_LARGE'),
 };
 
-/** What is answered where no request reaches the application. */
+/** The answer if no request reaches the application. */
 function plain(found: Problem): { headers: Record<string, string>; body: string } {
   const requestId = randomUUID();
   const body = JSON.stringify(found.body(requestId));
@@ -122,19 +120,19 @@ function plain(found: Problem): { headers: Record<string, string>; body: string 
   };
 }
 
-/** What Node would refuse without a word of why. */
+/** Answers requests that Node would refuse without a reason. */
 function refuseUnserved(response: ServerResponse, found: Problem): void {
   const { headers, body } = plain(found);
   response.writeHead(found.status, headers).end(body);
 }
 
-/** Those that were answered so, and how many bytes had come of them by then. */
+/** Connections refused this way, with the number of bytes received until then. */
 const refused = new WeakMap<Duplex, number>();
 
 /**
- * What no request came of is answered as everything else is; where an answer was begun already, the connection ends
- * with it. What still comes passes by, so that its sender gets to read (api/http/body/drain.ts): each piece of it is a fault of
- * its own.
+ * Answers unreadable requests like all others; if an answer has already begun, the connection ends with it. Further
+ * bytes are discarded, so that the sender gets to read the answer (api/http/body/drain.ts): each piece causes another
+ * parser error.
  */
 function refuse(fault: NodeJS.ErrnoException, socket: Socket, answer: ServerResponse | undefined, most: number): void {
   const before = refused.get(socket);

@@ -11,7 +11,7 @@ import { problem } from './http/errors.js';
 const CACHE_TTL_MS = 5_000;
 const FRESH_DOWN_MS = 1_000;
 const PROBE_MS = 1_500;
-/** An idle worker asks for work once a minute; what has not asked for longer is gone. */
+/** An idle worker polls once a minute; a poller that is silent for longer is gone. */
 const POLLER_GONE_MS = 75_000;
 
 export interface Probe {
@@ -20,7 +20,7 @@ export interface Probe {
   detail?: string;
 }
 
-/** The connection to Temporal: opened at its first use, mends itself, and never holds up the start of the API. */
+/** The connection to Temporal: opened on first use, reconnects automatically, and never delays the start of the API. */
 export class Temporal {
   readonly connection: Connection;
   private readonly opened: Client;
@@ -37,7 +37,7 @@ export class Temporal {
       );
     this.connection = Connection.lazy({
       address: settings.TEMPORAL_ADDRESS,
-      // The default lets a channel sleep for two minutes after an outage.
+      // By default a channel sleeps for two minutes after an outage.
       channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 },
     });
     disableWhenUnused(this.connection.callContextStorage);
@@ -50,19 +50,19 @@ export class Temporal {
     });
   }
 
-  /** The client. @throws Problem 503 TEMPORAL_UNAVAILABLE while the server is not reached. */
+  /** The client. @throws Problem 503 TEMPORAL_UNAVAILABLE while the server is unavailable. */
   async client(): Promise<Client> {
     const probe = await this.probeServer();
     if (!probe.up) throw problem('TEMPORAL_UNAVAILABLE');
     return this.opened;
   }
 
-  /** The client without a look whether the server is there: calls on it fail by themselves. */
+  /** The client without a check of the server: calls on it fail on their own. */
   get unchecked(): Client {
     return this.opened;
   }
 
-  /** Whether the server answers; asked again after 5 s, after 1 s when it was away. */
+  /** Whether the server answers; checked again after 5 s, after 1 s when it was unavailable. */
   probeServer(): Promise<Probe> {
     const now = performance.now();
     if (!this.server || now >= this.server.at) {
@@ -78,7 +78,7 @@ export class Temporal {
     return this.server.probe;
   }
 
-  /** Whether a worker has asked the task queue for work lately; asked at most every 5 s. */
+  /** Whether a worker has polled the task queue lately; checked at most every 5 s. */
   probeWorker(): Promise<Probe> {
     const now = performance.now();
     if (!this.worker || now - this.worker.at >= CACHE_TTL_MS) this.worker = { at: now, probe: this.lookForWorker() };
@@ -105,7 +105,7 @@ export class Temporal {
   }
 }
 
-/** Runs a check against a deadline; a failure becomes `up: false` with what it said. */
+/** Runs a check with a deadline; a failure becomes `up: false` with its message. */
 export async function withMetrics(deadlineMs: number, check: (deadline: number) => Promise<void>): Promise<Probe> {
   const started = performance.now();
   const latency = () => Math.round((performance.now() - started) * 10) / 10;
@@ -117,7 +117,7 @@ export async function withMetrics(deadlineMs: number, check: (deadline: number) 
   }
 }
 
-/** What health may show of a failure: its kind, not addresses or accounts that a driver writes into its message. */
+/** The public part of a failure: its kind, not addresses or accounts in a driver's message. */
 function firstSentence(failure: Error): string {
   const code = (failure as { code?: unknown }).code;
   if (typeof code === 'string') return code;

@@ -20,8 +20,8 @@ const source: Knex.MigrationSource<SqlMigration> = {
 export class SchemaError extends Error {}
 
 /**
- * Brings the schema to the latest revision, under an advisory lock so that two processes take turns.
- * @returns the revision and what was applied. @throws SchemaError when the database is newer than this program.
+ * Migrates the schema to the latest revision, under an advisory lock: concurrent processes run one after another.
+ * @returns the revision and the applied migrations. @throws SchemaError when the database is newer than this program.
  */
 export async function migrate(
   databaseUrl: string,
@@ -40,7 +40,7 @@ export async function migrate(
         string[],
       ];
       if (options.appPassword) {
-        // A statement that alters a role takes no parameters; quote_literal is done by the server.
+        // `alter role` takes no parameters; the server quotes the literal.
         const { rows } = await tx.raw(`select format('alter role research_app login password %L', ?::text) as sql`, [
           options.appPassword,
         ]);
@@ -54,19 +54,16 @@ export async function migrate(
   }
 }
 
-/** Less than the second after which PostgreSQL looks for those who wait in a circle, and ends one of them. */
+/** Less than the second after which PostgreSQL checks for deadlocks and ends one of the transactions. */
 const TAKE_MS = 800;
-/**
- * Between two attempts whoever was held up goes on; after so many the migrations take what they need as they come to
- * it.
- */
+/** Between two attempts blocked transactions continue; after this many the migrations take locks as they need them. */
 const PAUSE_MS = 300,
   ATTEMPTS = 40;
 
 /**
- * Locks every table before the first is changed. Migrations come to tables in another order than the transactions of a
- * release that is running: each would hold what the other waits for. All are had within an instant, or none of them;
- * first those that every request reads, so that those under way come to their end and the next ones wait in line.
+ * Locks every table before the first change. Migrations touch tables in another order than the transactions of a
+ * running release and could deadlock with them. All locks are taken within an instant, or none; first those of the
+ * tables that every request reads, so that running requests finish and the next ones queue.
  */
 async function takeTables(tx: Knex.Transaction): Promise<void> {
   if (!(await tx.schema.hasTable('knex_migrations'))) return;
@@ -102,7 +99,7 @@ async function locked(savepoint: Knex.Transaction, lock: string): Promise<true> 
 const newerSchema = (revisions: readonly string[]): string =>
   `The database schema is newer than this program (it holds ${revisions.join(', ')}): start the newer release.`;
 
-/** @throws SchemaError in one sentence when one of the revisions that a database holds is not known here */
+/** @throws SchemaError in one sentence when a revision of the database is unknown here */
 export function refuseUnknown(applied: Iterable<string>): void {
   const known = new Set(migrations.map((m) => m.name));
   const newer = [...applied].filter((name) => !known.has(name));
@@ -116,7 +113,8 @@ async function refuseNewer(tx: Knex): Promise<void> {
 /** The deployed revision must equal the latest (interface, "Versioning" 4). @throws SchemaError in one sentence. */
 export async function assertLatestRevision(database: Knex): Promise<void> {
   const { rows } = await database.raw(`select to_regclass('knex_migrations') is not null as there`);
-  // By name, not by the last that ran: two releases' revisions may have come in another order than their numbers.
+  // By name, not by the last that ran: revisions of two releases may have been applied in another order than their
+  // numbers.
   const applied = new Set<string>(rows[0].there ? await database('knex_migrations').pluck('name') : []);
   refuseUnknown(applied);
   const deployed = migrations.findLast((m) => applied.has(m.name))?.name;

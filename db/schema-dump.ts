@@ -34,7 +34,7 @@ interface TableRow {
 
 /**
  * The schema of a migrated database as text, in a fixed order: committed as db/schema.sql, and compared in a test. For
- * people to read, not to load.
+ * reading, not for loading.
  */
 export async function dumpSchema(database: Database): Promise<string> {
   const { rows: tables } = (await database.raw(TABLES)) as { rows: TableRow[] };

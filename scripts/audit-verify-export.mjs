@@ -70,7 +70,8 @@ function rootOfInclusion({ leaf_index, tree_size, path }, leaf) {
 }
 
 /**
- * RFC 9162, section 2.1.4.2: whether the path shows that the tree with root `first` begins the tree with root `second`.
+ * RFC 9162, section 2.1.4.2: whether the path proves that the tree with root `first` begins the tree with root
+ * `second`.
  */
 function isConsistent({ first_size, second_size, path }, first, second) {
   if (first_size === second_size) return path.length === 0 && first === second;
@@ -110,7 +111,7 @@ const isSigned = (checkpoint, keys) => {
 };
 const recordHash = ({ prev_hash, hash: _hash, ...record }) => sha256(prev_hash + canonical(record)).toString('hex');
 
-/** A line's value; a line that is no JSON is a fault of its own. */
+/** A line's value; invalid JSON is a fault. */
 const parsed = (text, where) => {
   try {
     return JSON.parse(text);
@@ -155,7 +156,7 @@ async function read(file, folder) {
   if (folder) {
     for (const name of readdirSync(folder).filter((one) => one.endsWith('.ndjson'))) {
       for await (const checkpoint of linesOf(join(folder, name))) {
-        // One that was signed later says nothing of this export.
+        // A later checkpoint proves nothing about this export.
         if (
           found.checkpoints.get(checkpoint.chain)?.has(checkpoint.signature) ||
           checkpoint.created_at > found.exportedAt
@@ -179,7 +180,7 @@ async function verifyExport(file, keys, folder) {
       `the export is not whole: ${end ? `it says ${end.records} records and ${end.checkpoints} checkpoints, it has ${records} and ${count}` : 'its last line is missing'}`,
     );
   const states = new Map();
-  // With a folder of its own an export of one study is not held against the other chains that lie there.
+  // With a separate folder, an export of one study is not compared with the folder's other chains.
   for (const { chain, rows } of chains)
     states.set(chain, begin(chain, rows, [...(checkpoints.get(chain)?.values() ?? [])], missing, keys));
   for await (const { record } of linesOf(file)) {
@@ -237,7 +238,7 @@ function begin(chain, rows, checkpoints, missing, keys) {
   return state;
 }
 
-/** The next record of a chain. After the first fault the rest of the chain says nothing. */
+/** Verifies the next record of a chain. After the first fault the rest of the chain proves nothing. */
 function take(state, record) {
   if (state.fault) return;
   const place = state.tree.size + 1;

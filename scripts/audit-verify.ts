@@ -1,5 +1,5 @@
 /**
- * Verifies every audit chain of the database, and holds it against the checkpoints in the database and in the folder
+ * Verifies every audit chain of the database, and compares it with the checkpoints in the database and in the folder
  * outside; a fault is named by record and ends with exit code 1.
  */
 import { CheckpointFolder } from '../db/audit/audit-folder.js';
@@ -23,13 +23,13 @@ if (!url) {
   process.exit(1);
 }
 const folder = new CheckpointFolder(checkpointFolder(settings));
-/** Read before the database: what is kept here was committed there. */
+/** Read before the database: these checkpoints were committed there. */
 const kept = await folder.readAll();
 const own = settings.AUDIT_SIGNING_KEY === undefined ? undefined : auditSigner(settings.AUDIT_SIGNING_KEY);
 
 /**
- * DATABASE_URL alone says nothing of where its checkpoints are kept: the folder of the default DATA_DIR may be of
- * another database, and is then left aside.
+ * DATABASE_URL alone does not tell where its checkpoints are: the folder of the default DATA_DIR may belong to another
+ * database, and is then skipped.
  */
 async function belongs(tx: Tx): Promise<boolean> {
   if (settings.AUDIT_CHECKPOINT_DIR !== undefined || settings.DATABASE_URL === undefined) return true;

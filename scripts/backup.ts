@@ -1,7 +1,7 @@
 /**
- * A base backup of the running service's embedded PostgreSQL into BACKUP_DIR:
- * `npm run backup [-- --keep 7]`. The service works on meanwhile. With the log that the server writes there, `npm run
- * restore` leads to any later moment.
+ * Makes a base backup of the running service's embedded PostgreSQL in BACKUP_DIR: `npm run backup [-- --keep 7]`. The
+ * service continues meanwhile. With the write-ahead log that the server archives there, `npm run restore` restores any
+ * later moment.
  */
 import { mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,9 +60,7 @@ async function main(): Promise<void> {
   }
 }
 
-/**
- * PostgreSQL's own procedure: start, copy, stop; the label that stop answers is what tells a restore where to begin.
- */
+/** PostgreSQL's own procedure: start, copy, stop; the label returned by stop tells a restore where to begin. */
 async function take(client: pg.Client, data: string, draft: string): Promise<Manifest> {
   const one = async <T>(sql: string) => (await client.query(sql)).rows[0] as T;
   const { mode } = await one<{ mode: string }>(`select current_setting('archive_mode') as mode`);
@@ -94,9 +92,7 @@ async function take(client: pg.Client, data: string, draft: string): Promise<Man
   };
 }
 
-/**
- * Ends the copy; answers when the log that it needs is in BACKUP_DIR. @throws Error where the server cannot write there
- */
+/** Ends the copy; resolves when the required log is in BACKUP_DIR. @throws Error if the server cannot write there */
 async function stop(client: pg.Client): Promise<string> {
   await client.query(`set statement_timeout = '5min'`);
   try {

@@ -1,6 +1,6 @@
 /**
- * The pre-commit hook: formatting (Prettier) and rules (ESLint) of the files that are staged, as they are staged. A
- * file whose staged text is the one on the disk is linted with the cache of `npm run lint`.
+ * The pre-commit hook: checks format (Prettier) and rules (ESLint) of the staged files in their staged state. A file
+ * whose staged text equals the one on the disk is linted with the cache of `npm run lint`.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ async function unformattedOf(staged, textOf) {
     const { ignored, inferredParser } = await prettier.getFileInfo(path, { ignorePath: '.prettierignore' });
     if (ignored || inferredParser === null) continue;
     const options = await prettier.resolveConfig(join(root, path), { editorconfig: true });
-    // A text that cannot be parsed is not formatted either; ESLint says where.
+    // A text that can't be parsed counts as unformatted; ESLint reports the place.
     const formatted = await prettier.check(textOf(path), { ...options, filepath: path }).catch((fault) => {
       if (fault.name === 'SyntaxError') return false;
       throw fault;
@@ -49,7 +49,7 @@ async function unformattedOf(staged, textOf) {
   return found;
 }
 
-/** @returns {Promise<string>} what ESLint says; nothing when all is well */
+/** @returns {Promise<string>} the output of ESLint; empty without faults */
 async function lint(staged, differs, textOf) {
   const { ESLint } = await import('eslint');
   const eslint = new ESLint({ cwd: root, cache: true, cacheLocation: '.cache/eslint' });

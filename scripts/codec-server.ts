@@ -1,7 +1,8 @@
 /**
- * Shows sealed payloads to the Temporal Web UI and CLI: `npm run codec-server [-- --port 8234]`. It opens and seals
- * with the keys that are set (TEMPORAL_PAYLOAD_KEY, TEMPORAL_PAYLOAD_FORMER_KEYS), or kept in DATA_DIR. Its address ends with a secret that
- * is new at each start: who knows it reads everything. It listens on TEMPORAL_HOST and answers pages of the UI alone.
+ * Decrypts payloads for the Temporal Web UI and CLI: `npm run codec-server [-- --port 8234]`. It uses the configured
+ * keys (TEMPORAL_PAYLOAD_KEY, TEMPORAL_PAYLOAD_FORMER_KEYS), or those in DATA_DIR. Its address ends with a secret that
+ * is new at each start: whoever has it can read everything. It listens on TEMPORAL_HOST and only answers pages of the
+ * UI.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -54,7 +55,7 @@ const server = createServer((request, response) => {
     );
 });
 
-/** What the address asks for; undefined: it is not one of ours. */
+/** The operation of an address; undefined: unknown. */
 function workOf(url: string): ((body: string) => Promise<SentPayloads>) | undefined {
   const [given, name] = [url.slice(0, path.length), url.slice(path.length)];
   if (

@@ -1,7 +1,7 @@
 /**
- * Builds dist/: every .ts and .tsx file becomes JavaScript with a source map, every other file is copied beside it, and the
- * workflows become one bundle. Types are checked by `npm run typecheck`, not here: `isolatedModules` makes a
- * file-by-file translation safe, and it takes a fraction of the time of a checked build. Only what changed is done.
+ * Builds dist/: every .ts and .tsx file becomes JavaScript with a source map, every other file is copied, and the
+ * workflows become one bundle. `npm run typecheck` checks the types, not this script: `isolatedModules` makes
+ * file-by-file translation safe, and it takes a fraction of the time of a checked build. Only changed files are built.
  */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -34,7 +34,8 @@ export async function build(root) {
   if (changed.length === 0 && gone.length === 0 && bundled) return false;
   await step(`building (${changed.length} of ${Object.keys(sources).length} files)`, async () => {
     const outputs = await translate(root, dist, changed);
-    // The manifest comes last; without it what lies in dist is unknown (a migration deleted since would still be run).
+    // The manifest is written last; without it the content of dist is unknown (a migration deleted since would still
+    // run).
     if (Object.keys(before.sources).length === 0) await emptyFolder(dist);
     await Promise.all(
       gone
@@ -55,7 +56,7 @@ async function translate(root, dist, paths) {
     await readFile(join(root, 'tsconfig.json'), 'utf8'),
   ).config;
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
-  // A single file does not know package.json: say outright that all of them are ES modules.
+  // A single file does not see package.json: state that all of them are ES modules.
   const { rootDir, outDir, incremental, tsBuildInfoFile, ...language } = options;
   const compilerOptions = {
     ...language,
@@ -89,7 +90,7 @@ async function translate(root, dist, paths) {
     // Lets timers run: progress lines and the heartbeat of the lock.
     if (index % 20 === 19) await new Promise((resolve) => setImmediate(resolve));
   }
-  // Before anything is written: a program that runs from dist, or is started again, goes on with what it was.
+  // Before anything is written: a program that runs from dist, or is restarted, keeps its old version.
   if (faults.length > 0) throw new Error(`The sources do not compile:\n${faults.join('\n').trim()}`);
   return outputs;
 }
@@ -112,7 +113,7 @@ async function bundleWorkflows(dist) {
     payloadConverterPath: join(dist, 'workflows', 'util', 'payload-converter.js'),
     failureConverterPath: join(dist, 'workflows', 'util', 'failure-converter.js'),
   };
-  // The bundler leaves out a converter that it does not find, and every workflow fails.
+  // The bundler silently omits a missing converter, and every workflow fails.
   for (const path of Object.values(converters)) if (!existsSync(path)) throw new Error(`${path} is not built`);
   const { bundleWorkflowCode } = await import('@temporalio/worker');
   const lines = [];
@@ -141,7 +142,7 @@ async function bundleWorkflows(dist) {
 
 const outputOf = (dist, path) => join(dist, path.replace(COMPILED, '.js'));
 
-/** What the bundle depends on: the workflows themselves (they import nothing else of this project) and the packages. */
+/** The inputs of the bundle: the workflows (they import nothing else of this project) and the packages. */
 const bundleKey = (tools, sources) =>
   createHash('sha256')
     .update(tools + JSON.stringify(Object.entries(sources).filter(([path]) => path.startsWith('workflows/'))))
@@ -205,10 +206,10 @@ async function emptyFolder(dist) {
   await Promise.all(names.map((name) => rm(join(dist, name), { recursive: true, force: true })));
 }
 
-/** The hash of each source that lies in dist, by its path. */
+/** The hash of each source in dist, by path. */
 export const builtSources = async (root) => (await readManifest(join(root, 'dist'))).sources;
 
-/** A reader sees the old file or the new one, never half of it: a service may be running from dist. */
+/** Writes atomically: a service may be running from dist. */
 async function writeWhole(path, text) {
   await writeFile(`${path}.new`, text);
   await rename(`${path}.new`, path);

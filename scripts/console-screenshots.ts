@@ -1,7 +1,7 @@
 /**
- * `npm run console:screenshots`: starts a service of its own with a study as it is in the middle of its work, logs in and
- * writes a picture of every page of the console to docs/console/. `-- --all` adds both themes, three widths and both
- * languages; `--out FOLDER` writes elsewhere; `-- inbox users` draws some pages alone.
+ * `npm run console:screenshots`: starts a service with a study in progress, logs in and writes a screenshot of every
+ * console page to docs/console/. `-- --all` adds both themes, three widths and both languages; `--out FOLDER` writes
+ * elsewhere; `-- inbox users` selects pages.
  */
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const { values, positionals } = parseArgs({
   options: { all: { type: 'boolean', default: false }, out: { type: 'string', default: join('docs', 'console') } },
 });
 
-/** A picture in the repository shows the beginning of a long page, and is small. */
+/** An image in the repository shows the beginning of a long page, and is small. */
 const MAX_PX = values.all ? 2_400 : HEIGHT;
 
 interface Look {
@@ -32,7 +32,7 @@ const looks: Look[] = values.all
       (['en', 'de'] as const).flatMap((language) => WIDTHS.map((width) => ({ theme, language, width }))),
     )
   : [usual];
-/** The usual look bears the page's name alone. */
+/** The default look has the page's name only. */
 const fileOf = (name: string, look: Look): string =>
   values.all ? `${name}-${look.theme}-${look.language}-${look.width}.png` : `${name}.png`;
 
@@ -61,7 +61,7 @@ try {
       }
       const answer = await page.goto(`${browser.base}${path}`, { waitUntil: 'networkidle0' });
       if (answer?.status() !== 200) throw new Error(`${path} answered ${answer?.status()}`);
-      // It leads to another page, which is drawn for itself.
+      // It redirects to another page, which has its own image.
       if (new URL(page.url()).pathname !== path) continue;
       const long = Number(await page.evaluate('document.documentElement.scrollHeight'));
       const file = join(values.out, fileOf(name, look));

@@ -5,8 +5,8 @@ import { readBase, writeBase } from './contract/base.js';
 import { breakingChanges } from './contract/breaking.js';
 
 /**
- * Compares docs/openapi.json with the contract of the last release: exits with 1 where a caller of that one breaks.
- * `--keep` (with a release) keeps the present document as that of the last release.
+ * Compares docs/openapi.json with the contract of the last release: exits with 1 if callers of that release break.
+ * `--keep` (with a release) stores the present document as that of the last release.
  */
 const root = process.cwd();
 const document = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as Json;

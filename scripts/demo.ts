@@ -1,7 +1,7 @@
 /**
- * `npm run demo`: the main job against the running service, step by step, each with the address where it can be seen.
- * Each run makes a study of its own. Exit code 1, with the step named, when anything is not as it must be.
- * `-- --keep-open` leaves the override to a person, who decides it in the console.
+ * `npm run demo`: the main workflow on the running service, step by step, each with the address where it can be seen.
+ * Each run creates its own study. Exit code 1, with the failed step, if anything is wrong. `-- --keep-open` leaves the
+ * override to a person, who decides it in the console.
  */
 import { parseArgs } from 'node:util';
 import { Connection } from '@temporalio/client';
@@ -47,7 +47,7 @@ async function demo(keepsOpen: boolean): Promise<void> {
   );
 }
 
-/** Where the participant and, where it was left open, the approval are in the console. */
+/** Console addresses of the participant and, if still open, the approval. */
 function inTheConsole({ place: { run }, approver, study }: Stage, participantId: string, request?: string): string {
   if (run.console === null) return 'The console is switched off (ENABLE_CONSOLE).\n';
   const lines = [`The participant in the console: ${run.console}/participants/${participantId}`];
@@ -72,7 +72,7 @@ try {
   await demo(values['keep-open']);
   process.exitCode = 0;
 } catch (fault) {
-  // What a person can act on is one sentence; anything else shows where it broke.
+  // A problem that a person can fix is one sentence; anything else shows its place.
   const cause =
     fault instanceof DemoFault
       ? fault.message

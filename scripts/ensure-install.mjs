@@ -11,7 +11,7 @@ import { step } from './progress.mjs';
 export async function ensureInstalled(root) {
   const lock = await readFile(join(root, 'package-lock.json'), 'utf8');
   const stamp = join(root, 'node_modules', '.installed-for');
-  // The platform belongs to it: a checkout shared by two systems needs the binaries of the one that runs now.
+  // Includes the platform: a checkout shared by two systems needs the binaries of the current one.
   const platform = `${process.platform}-${process.arch}`;
   const wanted = `${platform} ${createHash('sha256').update(lock).digest('hex')}`;
   const found = await readIfThere(stamp);
@@ -22,7 +22,7 @@ export async function ensureInstalled(root) {
   await writeFile(stamp, wanted);
 }
 
-/** npm writes node_modules/.package-lock.json as its last act: an install that was cut short does not have it. */
+/** npm writes node_modules/.package-lock.json last: an interrupted install lacks it. */
 async function npmInstalledThis(root, lock) {
   const text = await readIfThere(join(root, 'node_modules', '.package-lock.json'));
   if (text === undefined) return false;
@@ -33,7 +33,7 @@ async function npmInstalledThis(root, lock) {
   );
 }
 
-/** `--include=dev`: the build needs the compiler, also where NODE_ENV is production. */
+/** `--include=dev`: the build needs the compiler, also if NODE_ENV is production. */
 async function npmCi(root) {
   const npm = process.env.npm_execpath;
   const [command, args] = npm?.endsWith('.js') ? [process.execPath, [npm]] : ['npm', []];

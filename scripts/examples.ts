@@ -6,8 +6,8 @@ import { format } from 'prettier';
 import type { Example } from '../test/support/examples.js';
 
 /**
- * `npm run examples [-- FILES OF TESTS]`: runs tests (all, where none is named) and keeps in docs/examples.json a request
- * and an answer of each operation that they call. An operation that they do not call keeps the one that it has.
+ * `npm run examples [-- FILES OF TESTS]`: runs tests (by default all) and stores in docs/examples.json a request and an
+ * answer of each operation that they call. Other operations keep their examples.
  */
 const FILE = 'docs/examples.json';
 const folder = mkdtempSync(join(tmpdir(), 'examples-'));

@@ -1,4 +1,7 @@
-/** `npm run hooks`: turns on the hooks of .githooks in this clone. Nothing turns them on by itself, least of all CI. */
+/**
+ * `npm run hooks`: enables the hooks of .githooks in this clone. They are never enabled automatically, least of all in
+ * CI.
+ */
 import { spawnSync } from 'node:child_process';
 
 const FOLDER = '.githooks';

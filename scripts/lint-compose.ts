@@ -10,11 +10,11 @@ interface LintResult {
 const FILE = 'docker-compose.yml';
 const linter = new DCLinter({
   rules: {
-    // Grouped by what belongs together reads better here than the alphabet does.
+    // Grouping related services reads better here than the alphabet.
     'services-alphabetical-order': 0,
     'service-keys-order': 0,
     'service-dependencies-alphabetical-order': 0,
-    // Ports that people reach are meant to be reached; the ones that are not are bound to loopback.
+    // Public ports are intended; all others are bound to loopback.
     'no-unbound-port-interfaces': 2,
     'require-quotes-in-ports': 2,
     'service-image-require-explicit-tag': 2,

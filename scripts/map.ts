@@ -1,4 +1,4 @@
-/** Writes docs/MAP.md: folders, what each is for, which way their imports go; fails when a folder is not described. */
+/** Writes docs/MAP.md: folders, their purpose, the direction of their imports; fails if a folder has no description. */
 import { writeFileSync } from 'node:fs';
 import { mapFaults, mapText } from './map/document.js';
 

@@ -7,8 +7,8 @@ import { dependenciesText } from './dependencies/document.js';
 import { mapText } from './map/document.js';
 
 /**
- * Writes docs/openapi.json, or the file that is named: the contract as the routes declare it; beside it who may call
- * what, the table of errors, the map of the code and its packages.
+ * Writes docs/openapi.json, or the named file: the contract declared by the routes; also permissions, the table of
+ * errors, the map of the code and its packages.
  */
 const file = process.argv[2] ?? 'docs/openapi.json';
 mkdirSync(file.includes('/') ? file.slice(0, file.lastIndexOf('/')) : '.', { recursive: true });

@@ -1,4 +1,4 @@
-/** Writes docs/PERMISSIONS.md and prints it: who may call what, as the routes declare it. */
+/** Writes docs/PERMISSIONS.md and prints it: the permissions declared by the routes. */
 import { writeFileSync } from 'node:fs';
 import { permissionsTable } from '../api/http/openapi/permissions.js';
 import { permitted } from '../api/routes.js';

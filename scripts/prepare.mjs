@@ -7,16 +7,16 @@ import { ensureInstalled } from './ensure-install.mjs';
 import { say } from './progress.mjs';
 import { withSetupLock } from './setup-lock.mjs';
 
-// A namespace, since Node.js 20 does not have it.
+// A namespace import, since Node.js 20 lacks it.
 const { enableCompileCache } = nodeModule;
 
 /** The checkout. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Held by whoever installs packages or builds. */
+/** Held during installing and building. */
 export const setupLock = join(root, '.cache', 'setup.lock');
 
-/** Settings in .env count where the real environment does not name them (an empty one does name it). */
+/** Loads .env; the real environment has priority, even with an empty value. */
 export function loadEnvFile() {
   const file = join(root, '.env');
   if (existsSync(file)) process.loadEnvFile(file);
@@ -38,25 +38,25 @@ export function prepare() {
 }
 
 /**
- * Keeps compiled code for the next start, of this process and of those that it starts: a quarter less processor time
- * until an API is ready. Node.js 22 and newer can; others go on without.
+ * Caches compiled code for the next start, of this process and its children: a quarter less processor time until an API
+ * is ready. Requires Node.js 22; older versions go without.
  */
 export function keepCompiledCode() {
   const folder = (process.env.NODE_COMPILE_CACHE ??= join(root, '.cache', 'compiled'));
   enableCompileCache?.(folder);
 }
 
-/** Ends the process with one message, not a stack, when the work fails. */
+/** If the work fails, ends the process with one message instead of a stack. */
 export async function run(work) {
   try {
     await work();
   } catch (fault) {
-    // What the work has opened (connections, timers) must not keep the process.
+    // Open connections and timers must not keep the process alive.
     process.stderr.write(`${process.env.DEBUG ? fault.stack : fault.message}\n`, () => process.exit(1));
   }
 }
 
-/** Refuses a version of Node that is not supported, before anything is used that it may not have. */
+/** Refuses an unsupported version of Node, before any newer feature is used. */
 export function requireNode() {
   const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const refusal = nodeRefusal(process.versions.node, engines.node);
@@ -79,8 +79,8 @@ export function nodeRefusal(version, engines) {
 }
 
 /**
- * npm runs a script through a shell, and a SIGTERM to npm ends npm and that shell but never reaches us. When the
- * parent is gone the signal was meant for us as well.
+ * npm runs a script through a shell, and a SIGTERM to npm ends npm and that shell but never reaches us. When the parent
+ * is gone, this process stops as well.
  */
 export function endWithNpm() {
   if (!process.env.npm_lifecycle_event) return;

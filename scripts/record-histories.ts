@@ -1,8 +1,8 @@
 /**
- * `npm run record:histories [-- name …]`: starts a service of its own, leads workflows through the branches that have
- * no history yet (or through those named), and writes their histories to test/replay/histories, where the replay test
- * finds them. A history that is there is never written again unless it is named: what runs in production was recorded
- * by the old code, and a new recording would only hide that it no longer replays.
+ * `npm run record:histories [-- name …]`: starts a service, leads workflows through the branches without a history (or
+ * through the named ones), and writes their histories to test/replay/histories for the replay test. An existing history
+ * is only overwritten if it is named: production runs were recorded by the old code, and a new recording would hide
+ * that it no longer replays.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { EncryptionCodec } from '../workflows/util/payload-codec.js';
 
 const { OtherRecording, QUICK } = await import('../test/replay/recording-others.js');
 const service = await startService(QUICK);
-// A history is kept as it is without a key: what replays it has none.
+// A history is stored unencrypted: its replay has no key.
 const codec = new EncryptionCodec({ current: encryptionKeyBytes(payloadKeyOf(service.run))!, former: [] });
 process.env.TEST_RUN_JSON = join(service.dataDir, 'run.json');
 const { Recording } = await import('../test/replay/recording.js');
@@ -25,7 +25,7 @@ const folder = join(process.cwd(), 'test', 'replay', 'histories');
 mkdirSync(folder, { recursive: true });
 const wanted = (name: string) => (named.length > 0 ? named.includes(name) : !existsSync(join(folder, `${name}.json`)));
 
-/** Who ran it and where (workers and their own queues bear `process@machine`) is no matter of a replay. */
+/** Identities (workers and their own queues have `process@machine`) do not matter for a replay. */
 const withoutIdentities = (key: string, value: unknown) =>
   key === 'stackTrace' ? '' : typeof value === 'string' && /^\d+@/.test(value) ? 'recorder' : value;
 

@@ -7,9 +7,9 @@ import { setupLock } from './prepare.mjs';
 import { say as report } from './progress.mjs';
 import { withSetupLock } from './setup-lock.mjs';
 
-/** A save is several events, and "save all" several saves. */
+/** A save causes several events, and "save all" several saves. */
 const QUIET_MS = 50;
-/** Files of the checkout's own folder that the service was started by, beside settings.ts. */
+/** Files of the checkout's root that affect the service's start, besides settings.ts. */
 const STARTED_BY = new Set(['.env', 'package-lock.json', 'tsconfig.json']);
 const NEW_START = 'restart "npm run dev" to use it';
 
@@ -23,11 +23,11 @@ const NEW_START = 'restart "npm run dev" to use it';
 export async function reloadOnSave(root, built, { databaseUrl, restart, say, stopped }) {
   const changes = new Changes(root);
   stopped.addEventListener('abort', () => changes.close(), { once: true });
-  // The first build would load the compiler.
+  // Otherwise the first build would load the compiler.
   await Promise.all([changes.watch(await sourceFolders(root)), import('typescript')]);
   say('watching the sources: a saved change is in use within seconds');
   let running = built;
-  // What was saved while the service started is looked at first.
+  // Changes made during the start are handled first.
   do {
     for (const name of changes.takeStartedBy()) say(`${name} was changed: ${NEW_START}`);
     const began = performance.now();
@@ -52,7 +52,7 @@ export async function reloadOnSave(root, built, { databaseUrl, restart, say, sto
   } while (await changes.next());
 }
 
-/** Events of files, one folder each: inotify knows no more, and a file that an editor replaces stays in its folder. */
+/** File events of single folders: inotify is not recursive, and a file that an editor replaces stays in its folder. */
 class Changes {
   #watchers = new Map();
   #startedBy = new Set();
@@ -69,7 +69,7 @@ class Changes {
     });
   }
 
-  /** Watches these folders, and no others any more. */
+  /** Watches exactly these folders. */
   watch(folders) {
     for (const [folder, watcher] of this.#watchers)
       if (folder !== '' && !folders.includes(folder)) {
@@ -86,7 +86,7 @@ class Changes {
     return names;
   }
 
-  /** Waits for a save and for the quiet after it. @returns false when there is nothing to wait for any more */
+  /** Waits for a save and for the quiet after it. @returns false when watching has ended */
   async next() {
     while (!this.#changed && !this.#closed)
       await new Promise((resolve) => {
@@ -124,7 +124,7 @@ class Changes {
     watcher.on('error', (fault) => {
       watcher.close();
       this.#watchers.delete(folder);
-      // What Windows says of a folder that was removed.
+      // Windows reports this for a removed folder.
       if (fault.code !== 'EPERM') this.#failed = fault;
       changed();
     });
@@ -137,7 +137,7 @@ function changedIn(before, after) {
   return [...paths].filter((path) => before[path] !== after[path]).sort();
 }
 
-/** Who runs these sources. The tests and the supervisor's own scripts are nobody's. */
+/** The parts that run these sources. No part runs tests or the supervisor's own scripts. */
 function partsOf(paths) {
   const touches = (...starts) => paths.some((path) => starts.some((start) => path.startsWith(start)));
   const shared = touches('settings.ts', 'workflows/', 'db/', 'activities/html/');
@@ -146,7 +146,7 @@ function partsOf(paths) {
 
 const named = (paths) => (paths.length > 3 ? `${paths.length} files` : paths.join(', '));
 
-/** In a process of its own: this one has loaded the migrations as they were. */
+/** In a separate process: this one has loaded the old migrations. */
 async function migrate(root, databaseUrl, say, stopped) {
   const child = spawn(process.execPath, [join(root, 'dist', 'scripts', 'migrate.js')], {
     cwd: root,

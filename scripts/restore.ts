@@ -1,7 +1,7 @@
 /**
- * A new DATA_DIR from a back-up, as everything was at a moment:
- * `npm run restore -- --into NEW_DATA_DIR --keys OLD_DATA_DIR/keys [--to 2026-01-31T12:00:00Z] [--checkpoints FOLDER]`.
- * Temporal begins empty; the worker starts what is missing there from the database.
+ * Creates a new DATA_DIR from a back-up, in the state of a given moment: `npm run restore -- --into NEW_DATA_DIR --keys
+ * OLD_DATA_DIR/keys [--to 2026-01-31T12:00:00Z] [--checkpoints FOLDER]`. Temporal begins empty; the worker starts
+ * missing workflows from the database.
  */
 import { chownSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -78,7 +78,7 @@ function momentOf(given: string | undefined): Date | undefined {
   return at;
 }
 
-/** The last one that was complete before the moment: the log from there is the shortest. */
+/** The last one completed before the moment: the log from there is the shortest. */
 function chosen(backups: BaseBackup[], to: Date | undefined, folder: string): BaseBackup {
   const fit = backups.findLast(({ manifest }) => to === undefined || new Date(manifest.consistent_at) <= to);
   if (fit) return fit;
@@ -92,7 +92,7 @@ function chosen(backups: BaseBackup[], to: Date | undefined, folder: string): Ba
 
 async function copyCluster({ path, manifest }: BaseBackup, place: PostgresPlace): Promise<void> {
   const from = join(path, 'postgres');
-  // The name may be a link to a folder that the database's user can reach.
+  // The name may be a link to a folder that the database's user can access.
   const data = realTarget(place.data);
   const draft = `${data}.restoring`;
   mkdirSync(draft, { mode: 0o700 });
@@ -109,7 +109,7 @@ async function copyCluster({ path, manifest }: BaseBackup, place: PostgresPlace)
   renameSync(draft, data);
 }
 
-/** What the restored database holds, and which checkpoints from outside are of it. */
+/** The content of the restored database, and the outside checkpoints that belong to it. */
 async function tellOf(url: string, dataDir: string, checkpoints: string | undefined) {
   const database = openDatabase({ url, name: 'restore', asOwner: true, poolMax: 1 });
   try {
@@ -136,7 +136,7 @@ async function tellOf(url: string, dataDir: string, checkpoints: string | undefi
   }
 }
 
-/** Checkpoints go with the database as far as it goes; what they say of later records stays beside it. */
+/** Keeps checkpoints up to the state of the database; those of later records are moved aside. */
 async function divideCheckpoints(
   from: string,
   dataDir: string,

@@ -14,7 +14,7 @@ await run(async () => {
   const file = join(root, 'dist', `${program}.js`);
   process.setSourceMapsEnabled(true);
   keepCompiledCode();
-  // The program sees itself as the one that was called.
+  // The program sees itself as the called one.
   process.argv = [process.execPath, file, ...args];
   await import(pathToFileURL(file).href);
 });

@@ -36,7 +36,7 @@ export async function withSetupLock(path, work, say) {
   }
 }
 
-/** A hard link either comes into being or fails: the one atomic "create if absent" that also carries its content. */
+/** A hard link is created atomically: "create if absent" together with its content. */
 async function tryTake(mine, path) {
   try {
     await link(mine, path);
@@ -55,7 +55,7 @@ async function dropIfStale(path) {
     if ((await age(path)) < STALE) return;
     const aside = `${path}.${randomUUID()}`;
     await rename(path, aside);
-    // Between the look and the rename another process may have taken the lock anew: then it gets it back.
+    // Between check and rename another process may have taken the lock: then it gets it back.
     if ((await age(aside)) < STALE)
       await link(aside, path).catch((fault) => {
         if (fault.code !== 'EEXIST') throw fault;

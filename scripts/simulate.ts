@@ -15,7 +15,7 @@ import { readStudyFile } from './simulate/study-file.js';
 
 const usage =
   'Usage: npm run simulate -- policy.json [--participants 1000] [--months 24] [--seed 1] [--start YYYY-MM-DD] [--out folder]';
-/** Where neither the file nor --start says when: a leap year, so that its day is lived through. */
+/** The default start: in a leap year, so that its day is included. */
 const FIRST_DAY = '2028-01-01';
 
 await asProgram(main);

@@ -14,6 +14,6 @@ await run(async () => {
   process.setSourceMapsEnabled(true);
   keepCompiledCode();
   const { supervise } = await import(pathToFileURL(join(root, 'dist', 'scripts', 'runtime', 'supervisor.js')).href);
-  // Nothing is left to wait for: a download that was cut off must not hold the terminal.
+  // Nothing to wait for: an interrupted download must not block the terminal.
   process.exit(await supervise());
 });

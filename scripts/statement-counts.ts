@@ -1,6 +1,6 @@
 /**
- * `npm run statements`: counts the call sites of database statements in db/, api/ and activities/ by the way they are
- * written. `--list` names each. `--check` fails when they are worse than `REACHED` (test/lint/statements.test.ts).
+ * `npm run statements`: counts the call sites of database statements in db/, api/ and activities/ by their notation.
+ * `--list` names each. `--check` fails when they are worse than `REACHED` (test/lint/statements.test.ts).
  */
 import { join, relative } from 'node:path';
 import ts from 'typescript';
@@ -15,8 +15,8 @@ const MEANING: Record<Kind, string> = {
 };
 
 /**
- * What the code has reached: the least share of models and builder, in percent, and the most call sites outside the
- * front. A change may better them, and then moves them here.
+ * The present state: the least share of models and builder, in percent, and the most call sites outside of the front. A
+ * change that improves them updates these numbers.
  */
 const REACHED = { share: 61, outside: 3 };
 
@@ -28,7 +28,7 @@ const FRONT: Record<string, readonly string[]> = {
   'db/client/transaction.ts': ['readOneInScope', 'writeInScope'],
   'db/client/request.ts': ['listAsCaller', 'queryAsCaller'],
 };
-/** What carries the front, and what runs before there is a schema. */
+/** The implementation of the front, and code that runs before there is a schema. */
 const LEFT_OUT = [
   ...Object.keys(FRONT),
   'db/client/connection.ts',
@@ -38,7 +38,7 @@ const LEFT_OUT = [
 ];
 const FOLDERS = ['db', 'api', 'activities'];
 
-/** Names by which a statement begins, or by which a pool or transaction is called. */
+/** Names that begin a statement, or that denote a pool or transaction. */
 const STARTS =
   /^(raw|query|\$?relatedQuery|\$query|\$?fetchGraph|select|with|from|into|insert|table|queryBuilder|database|tx|db|lock)$/;
 
@@ -48,7 +48,7 @@ interface CallSite {
   line: number;
 }
 
-/** Finds each call site that runs a statement; what is a part of another statement counts with that one. */
+/** Finds each call site that runs a statement; a part of another statement counts with that one. */
 function callSites(root: string): CallSite[] {
   const config = ts.parseJsonConfigFileContent(
     ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile).config,
@@ -76,7 +76,7 @@ function callSites(root: string): CallSite[] {
 
   function kindOf(call: ts.CallExpression): Kind | undefined {
     const { expression: callee } = call;
-    // Types are asked for where a name may be meant: all of them take a minute.
+    // Types are only resolved for possible names: resolving all takes a minute.
     if (ts.isPropertyAccessExpression(callee) ? !STARTS.test(callee.name.text) : !ts.isIdentifier(callee))
       return undefined;
     const declared = declarationOf(call);
@@ -100,7 +100,7 @@ function callSites(root: string): CallSite[] {
     return checker.getResolvedSignature(call)?.declaration;
   }
 
-  /** A pool or a transaction, not a query that is being built. */
+  /** Whether it is a pool or a transaction, not a query under construction. */
   function isKnex(expression: ts.Expression): boolean {
     const type = checker.getTypeAtLocation(expression);
     return type.getProperty('batchInsert') !== undefined || type.getProperty('schema') !== undefined;

@@ -1,7 +1,7 @@
 /**
- * `npm run temporal:postgres [-- --port N] [-- --build]`: the Temporal server of docker-compose.yml with PostgreSQL
- * behind it, on this machine and without Docker; built from its Go modules at the first time (minutes, once). Data and
- * logs lie in DATA_DIR/temporal-postgres. It runs until Ctrl-C; `--build` only builds.
+ * `npm run temporal:postgres [-- --port N] [-- --build]`: runs the Temporal server of docker-compose.yml with
+ * PostgreSQL, on this machine and without Docker; the first time it is built from its Go modules (minutes). Data and
+ * logs are in DATA_DIR/temporal-postgres. It runs until Ctrl-C; `--build` only builds.
  */
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ async function main(): Promise<void> {
   await served.stop();
 }
 
-/** A first build takes minutes: it says every ten seconds that it goes on. */
+/** A first build takes minutes: it prints a line every ten seconds. */
 async function built(cancelled: AbortSignal): Promise<ServerPrograms> {
   const cache = join(process.cwd(), '.cache', 'temporal');
   const found = builtServer(cache);

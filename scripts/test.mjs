@@ -1,5 +1,5 @@
 /**
- * `npm test [-- options] [files]`: prepares the checkout, then runs every test against real services of its own
+ * `npm test [-- options] [files]`: prepares the checkout, then runs every test against its own real services
  * (scripts/test/main.ts). The last line is `N passed, N failed`.
  */
 import { join } from 'node:path';
@@ -30,6 +30,6 @@ try {
 }
 if (stopAsked) process.stderr.write(`stopped by ${stopAsked}\n`);
 const { passed, failed, skipped } = counts;
-// The count of CI stands alone on its line.
+// CI parses this line: nothing else may be on it.
 process.stdout.write(`\n${skipped > 0 ? `${skipped} skipped\n` : ''}${passed} passed, ${failed} failed\n`);
 process.exit(failed > 0 || stopAsked ? 1 : 0);

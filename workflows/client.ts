@@ -8,10 +8,10 @@ import { ConcurrencyLimiter, QueueTimeoutError } from './util/concurrency-limite
 const studyId = defineSearchAttributeKey('StudyId', SearchAttributeType.KEYWORD);
 const siteId = defineSearchAttributeKey('SiteId', SearchAttributeType.KEYWORD);
 
-/** The deadline of a call that is made now: gRPC holds it against this machine's clock at once. */
+/** The deadline of a call that starts now: gRPC compares it with this machine's clock at once. */
 export const deadlineIn = (milliseconds: number): number => Date.now() + milliseconds;
 
-/** What operators see of a run from its start on, and find it by. A job of all studies names none. */
+/** The metadata by which operators see and find a run from its start. A job for all studies has no study. */
 export const workflowMetadata = (summary: string, study: string | null) => ({
   staticSummary: summary,
   staticDetails: study === null ? 'all studies' : `study ${study}`,
@@ -31,17 +31,12 @@ type AnchorUpdate =
   | typeof contract.decideOverride
   | typeof contract.evaluate;
 
-/**
- * The answer did not come in time: the message may still be carried out, and a repeat with the same id finds what it
- * came to.
- */
+/** The answer timed out: the message may still be executed, and a repeat with the same id finds its result. */
 export class AnchorUpdateTimeoutError extends Error {}
 
-/**
- * How the API, the relay and the capture path talk to a participant's workflow, which is started where it does not run.
- */
+/** The client of participants' workflows for API, relay and capture activities; starts a workflow if necessary. */
 export interface AnchorClient {
-  /** Sends an update and waits for what came of it. @throws AnchorUpdateTimeoutError when no worker answers in time. */
+  /** Sends an update and waits for its result. @throws AnchorUpdateTimeoutError when no worker answers in time. */
   update(definition: AnchorUpdate, participant: Participant, message: object, updateId: string): Promise<AnchorOutcome>;
   evaluate(participantId: string, studyId: string, command: Evaluate, updateId: string): Promise<AnchorOutcome>;
   start(participant: Participant): Promise<void>;
@@ -51,23 +46,22 @@ export interface AnchorClient {
 }
 
 /**
- * Updates of one participant in flight from one process. The server holds ten of a workflow at a time; one more is not
- * only refused, it drops the others, which come again: 200 writers on one participant never came to an end. Four from
- * each of two processes stay below it and still share a workflow task (60 writers: 11 s with two, 8 s with four).
+ * Concurrent updates of one participant from one process. The server accepts ten for a workflow; one more is refused
+ * and also drops the others, which are retried: 200 writers on one participant never finished. Four from each of two
+ * processes stay below it and still share a workflow task (60 writers: 11 s with two, 8 s with four).
  */
 const MAX_UPDATES_IN_FLIGHT = 4;
 
 /**
- * How long a worker may hold a participant's task before another one has it. A worker that goes takes the task with it
- * that was just on its way: whoever asked waits for so long, and less than for REQUEST_TIMEOUT_SECONDS. A local
- * activity that takes longer says that it lives.
+ * How long a worker may hold a participant's task before another one gets it. A stopping worker may take a task with
+ * it: its caller waits this long, and less than REQUEST_TIMEOUT_SECONDS. A longer local activity sends heartbeats.
  */
 const TASK_TIMEOUT = '5s' as const;
 
 export interface AnchorClientOptions {
   taskQueue: string;
   timeoutSeconds: number;
-  /** The client shares its connection with a worker, which takes a new run at once. */
+  /** The client shares its connection with a worker, which gets a new run at once. */
   eager?: boolean;
 }
 
@@ -96,7 +90,7 @@ export function createAnchorClient(
     message: object,
     updateId: string,
   ): Promise<AnchorOutcome> => {
-    // By a clock that does not jump: nobody waits for an hour because this machine's was set back.
+    // By a monotonic clock: a caller does not wait for an hour because this machine's clock was set back.
     const deadline = performance.now() + timeoutSeconds * 1000;
     try {
       return await limiter.run(participant.participant_id, deadline, () =>
@@ -118,7 +112,7 @@ export function createAnchorClient(
   ): Promise<AnchorOutcome> => {
     for (let wait = 20; ; wait = Math.min(wait * 2, 500)) {
       try {
-        // The operation object serves one call only.
+        // The operation object can only be used once.
         return await client.withDeadline(deadlineIn(deadline - performance.now()), () =>
           client.workflow.executeUpdateWithStart(definition as typeof contract.evaluate, {
             args: [message],
@@ -130,7 +124,7 @@ export function createAnchorClient(
           }),
         );
       } catch (fault) {
-        // The run was lost or ended before it answered: the message goes out again, and its id makes it happen once.
+        // The run was lost or ended before it answered: the message is sent again, and its id makes it idempotent.
         if (!wasNotTaken(fault) || performance.now() + wait >= deadline) throw fault;
         await new Promise((resolve) => setTimeout(resolve, wait));
       }
@@ -158,7 +152,7 @@ export function createAnchorClient(
     sourcesChanged: (participant, sender) => signal(contract.sourcesChanged, participant, sender),
     reinstated: (participant, sender) => signal(contract.reinstated, participant, sender),
     withdrawn: async (participant, sender) => {
-      // A workflow that is not there has nothing to end.
+      // A missing workflow need not be ended.
       try {
         await client.workflow
           .getHandle(contract.participantAnchorId(participant.participant_id))
@@ -180,11 +174,11 @@ const NOT_FOUND = 5,
   FAILED_PRECONDITION = 9,
   ABORTED = 10;
 /**
- * Types of the failures by which the server tells that a run closed over an accepted update, or that a worker under
- * load let one fall.
+ * Failure types by which the server reports that a run closed with an accepted update, or that an overloaded worker
+ * dropped one.
  */
 const DROPPED_UPDATE_TYPES = ['AcceptedUpdateCompletedWorkflow', 'UnprocessedUpdate'];
-/** The run that the message went to is over, was just ending (its last task was refused) or did not look at it. */
+/** The message's run has ended, was just ending (its last task was refused) or did not process it. */
 function wasNotTaken(fault: unknown): boolean {
   for (let cause: unknown = fault; cause instanceof Error; cause = cause.cause) {
     if (
@@ -201,7 +195,7 @@ const CANCELLED = 1,
   DEADLINE_EXCEEDED = 4,
   RESOURCE_EXHAUSTED = 8,
   UNAVAILABLE = 14;
-/** No answer, which says nothing of whether the message arrived. */
+/** No answer: the message may or may not have arrived. */
 function isUnanswered(fault: unknown): boolean {
   for (let cause: unknown = fault; cause instanceof Error; cause = cause.cause) {
     if (

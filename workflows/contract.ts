@@ -1,17 +1,17 @@
 /**
- * Every workflow id, message and activity type, once; imported by both sides of the wire. The messages can be sent
- * from the Temporal UI and CLI as well, so their fields are named as the REST API names them.
+ * Every workflow id, message and activity type, once; imported by both sides of the wire. The messages can also be sent
+ * from the Temporal UI and CLI, so their fields have the REST API's names.
  */
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { AnchorStatus, EvaluationResult, Fault } from './domain/util/types.js';
 
-// --- ids: nothing that identifies a person in them
+// --- ids: without anything that identifies a person
 
 export const participantAnchorId = (participantId: string) => `participant-anchor/${participantId}`;
 export const datacaptureTriggerId = (eventId: string) => `datacapture-trigger/${eventId}`;
 export const pushResultsId = (sessionId: string) => `push-results/${sessionId}`;
 export const datacaptureSyncId = (syncId: string) => `datacapture-sync/${syncId}`;
-/** The Temporal Schedule by which a study's capture system is polled, and the beginning of its runs' ids. */
+/** The Temporal Schedule of a study's polls, and the prefix of its runs' ids. */
 export const datacapturePollId = (studyId: string) => `datacapture-poll/${studyId}`;
 export const studyExportId = (exportId: string) => `study-export/${exportId}`;
 export const studySimulationId = (simulationId: string) => `study-simulation/${simulationId}`;
@@ -19,7 +19,7 @@ export const auditVerificationId = (verificationId: string) => `audit-verificati
 export const eventDeliveryId = (deliveryId: string) => `event-delivery/${deliveryId}`;
 export const studyReanchoringId = (studyId: string, changeId: string) => `study-reanchoring/${studyId}/${changeId}`;
 
-/** Temporal Schedules bear the names of their jobs. */
+/** Temporal Schedules have the names of their jobs. */
 export const scheduleIds = {
   visitStatuses: 'update_visit_statuses',
   sessionExpiry: 'expire_assessment_sessions',
@@ -63,23 +63,23 @@ export interface ParticipantAnchorStart {
   participant_id: string;
   study_id: string;
   site_id?: string | null;
-  /** Carried over a continue-as-new. */
+  /** Kept over a continue-as-new. */
   carried?: { handled: number };
 }
 
-/** Who sends a message and by what request; the rights are checked against the database, whoever it is. */
+/** The sender of a message and its request; the rights of any sender are checked against the database. */
 export interface Sender {
   actor_user_id?: string | null;
-  /** The participant's own wish, from the portal. */
+  /** `participant`: the participant's own wish, from the portal. */
   actor_type?: 'user' | 'participant' | 'system' | 'workflow';
-  /** Signed by the API for the person who sends it; see docs/temporal.md. */
+  /** Signed by the API for the sender; see docs/temporal.md. */
   authorization?: string | null;
-  /** Who said it for the participant, for the audit log. */
+  /** The caregiver who acts for the participant, for the audit log. */
   caregiver_id?: string | null;
   request_id?: string | null;
   ip_address?: string | null;
   user_agent?: string | null;
-  /** The row that holds reason, address and browser, which the API leaves in the database. */
+  /** The row with reason, address and browser, which the API leaves in the database. */
   details_id?: string | null;
 }
 
@@ -105,10 +105,7 @@ export interface OverrideBack extends Sender {
   expected_version?: number | null;
 }
 export interface Evaluate extends Sender {
-  /**
-   * The date that the evaluation gives makes the next schedule version also where it is a proposal (a trigger's changed
-   * date).
-   */
+  /** The evaluated date makes the next schedule version even if it is a proposal (a trigger's changed date). */
   ensure_schedule?: boolean;
   reason?: string | null;
 }
@@ -124,11 +121,11 @@ export interface OverrideDecision {
   http_request_id?: string | null;
   ip_address?: string | null;
   user_agent?: string | null;
-  /** The row that holds reason, address and browser, which the API leaves in the database. */
+  /** The row with reason, address and browser, which the API leaves in the database. */
   details_id?: string | null;
 }
 
-/** What came of a message. `refused` carries the HTTP status and code that decisions.md gives the case. */
+/** The outcome of a message. `refused` has the HTTP status and code that decisions.md assigns. */
 export interface AnchorOutcome {
   result:
     | EvaluationResult
@@ -150,19 +147,21 @@ export interface AnchorOutcome {
   waiting: WaitingState;
 }
 
-/** By what operators know a participant. A search attribute that the Temporal server does not have is not among them. */
+/**
+ * The labels by which operators identify a participant. Search attributes unknown to the Temporal server are left out.
+ */
 export interface OperatorLabels {
   study_code?: string;
-  /** A pseudonym, where the deployment wants it in Temporal; null: it does not. */
+  /** A pseudonym, if the deployment allows it in Temporal; null: it does not. */
   participant_code?: string | null;
   waiting_for?: true;
   /** The address of the timeline page. */
   timeline: string;
-  /** The address of the participant's page in the console, where there is one. */
+  /** The address of the participant's page in the console, if enabled. */
   console?: string;
 }
 
-/** What the participant's workflow waits for; everything in it comes from the database. */
+/** The waiting state of a participant's workflow; everything in it comes from the database. */
 export interface WaitingState {
   status: AnchorStatus;
   version: number;
@@ -171,19 +170,19 @@ export interface WaitingState {
   /** e.g. ["consent", "eligibility"], ["approval"], ["date"]; empty: nothing. */
   waiting_for: string[];
   since: string;
-  /** The last message that changed something, and what it came to. */
+  /** The last message with an effect, and its result. */
   last_decision: string;
-  /** The last entry of the anchor's history, where a run that has just begun needs to know it. */
+  /** The last entry of the anchor's history, for a new run that needs it. */
   last_change?: string | null;
-  /** The last message, where it changed nothing: it was refused, or there was nothing to do. */
+  /** The last message, if it had no effect: it was refused, or there was nothing to do. */
   last_message?: string | null;
-  /** The participant has left or is gone: nothing moves any more. */
+  /** The participant has withdrawn or was deleted: nothing changes any more. */
   closed: boolean;
   pending_override: { request_id: string; remind_at: string | null; expires_at: string } | null;
-  /** Rules of the policy that could not be run when it was last looked. */
+  /** Rules of the policy that failed in the last evaluation. */
   rule_errors?: Fault[];
   labels?: OperatorLabels;
-  /** A source's date that lies ahead: it is evaluated again when its day begins in the policy's zone. */
+  /** A source's future date: it is evaluated again when its day begins in the policy's time zone. */
   date_ahead?: { date: string; begins_at: string; wait_ms: number } | null;
 }
 
@@ -191,7 +190,7 @@ export const setEnrollmentDate = defineUpdate<AnchorOutcome, [SetEnrollmentDate]
 export const requestOverride = defineUpdate<AnchorOutcome, [RequestOverride]>('requestOverride');
 export const cancelProposal = defineUpdate<AnchorOutcome, [CancelProposal]>('cancelProposal');
 export const overrideBack = defineUpdate<AnchorOutcome, [OverrideBack]>('overrideBack');
-/** The decision of an approver, for callers that want the answer (the signal below gives none). */
+/** The decision of an approver, for callers that wait for the answer (the signal below returns none). */
 export const decideOverride = defineUpdate<AnchorOutcome, [OverrideDecision]>('decideOverride');
 export const evaluate = defineUpdate<AnchorOutcome, [Evaluate]>('evaluate');
 export const sourcesChanged = defineSignal<[Sender?]>('sourcesChanged');
@@ -202,7 +201,9 @@ export const anchorState = defineQuery<WaitingState | null>('anchorState');
 
 // --- a study's change
 
-/** How far a study's change has got: participants seen, dates moved and schedules made, of all that are enrolled. */
+/**
+ * The progress of a study's change: participants processed, dates moved and schedules created, of all enrolled ones.
+ */
 export interface ReanchoringProgress {
   seen: number;
   total: number;
@@ -220,25 +221,25 @@ export interface DatacaptureTriggerStart {
   local_first?: boolean;
 }
 
-// --- a session's results on their way to the capture system
+// --- a push of a session's results
 
 export interface PushResultsStart {
   session_id: string;
   study_id: string;
 }
-/** How an attempt left it: `retry` in so many milliseconds, or one of the ends. */
+/** The state after an attempt: `retry` in so many milliseconds, or a final one. */
 export interface PushReport {
   status: 'success' | 'failed' | 'skipped' | 'retry' | 'later' | 'gone';
   error_type: string | null;
   records_imported: number | null;
   wait_ms: number | null;
-  /** Of a push that failed for good: why, without record ids and values, and what to do. */
+  /** For a permanently failed push: the reason, without record ids and values, and what to do. */
   message?: string | null;
   remedy?: string;
 }
-/** Try now: somebody asked for it, results were added, or the capture system is back. */
+/** Retry now: on request, after added results, or because the capture system is available again. */
 export const pushNow = defineSignal('pushNow');
-// --- a reading of a capture system's records
+// --- a sync of a capture system's records
 
 export interface DatacaptureSyncStart {
   sync_id: string;
@@ -262,17 +263,17 @@ export interface StudySimulationStart {
   study_id: string;
 }
 
-// --- audit chains verified in the background
+// --- a background verification of audit chains
 
 export interface AuditVerificationStart {
   verification_id: string;
 }
 
-// --- an event on its way to a subscriber
+// --- a delivery of an event to a subscriber
 
 export interface EventDeliveryStart {
   delivery_id: string;
   study_id: string;
 }
-/** When it is due has changed (redelivery): look again. */
+/** The time of the next attempt has changed (redelivery): check again. */
 export const deliveryChanged = defineSignal('deliveryChanged');

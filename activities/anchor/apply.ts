@@ -24,26 +24,26 @@ import { writeOutcome } from './write-outcome.js';
 import type { Database } from '../../db/client/database.js';
 
 /**
- * What became of a command, and of which: what stands in the workflow's history says itself whose it is.
- * `told_at_rest`: the workflow that makes the history replies to its senders when it has no message left; those of
+ * The outcome of a command, with the command's id: an entry of the workflow's history identifies its own command.
+ * `told_at_rest`: the workflow that writes the history replies to its senders when it has no message left; those of
  * earlier releases replied at once.
  */
 export type AppliedCommand = AnchorOutcome & { command_id: string; told_at_rest: true };
 
-/** How messages are taken: see `createAnchorActivities`. */
+/** How messages are processed: see `createAnchorActivities`. */
 export interface ApplyOptions {
   unsigned: UnsignedMessages;
-  /** `sealed`: a message that came in the open is refused. */
+  /** `sealed`: an unencrypted message is refused. */
   payloads?: WorkerPayloads;
-  /** Whether decisions need a fresh proof of identity where the study does not say. */
+  /** Whether decisions need a new proof of identity if the study does not say. */
   signaturesAskAgain: boolean;
   labels?: LabelOptions | undefined;
 }
 
 /**
- * Carries out one message to a participant's anchor in one transaction: loads the snapshot of its facts, validates
- * the message, authorizes the sender, decides (pure), writes what follows once. Idempotent by the command's id; what
- * it returns stands in the workflow's history, with the facts and the trace that it was decided from.
+ * Executes one message to a participant's anchor in one transaction: loads the snapshot of its facts, validates the
+ * message, authorizes the sender, decides (pure), writes the result once. Idempotent by the command's id; the return
+ * value is in the workflow's history, with the facts and the trace of the decision.
  */
 export const applyAnchorCommand =
   (database: Database, options: ApplyOptions) =>
@@ -69,8 +69,8 @@ async function applied(database: Database, sent: AnchorCommand, options: ApplyOp
         const { snapshot } = reads;
         const { earlier, details } = reads.message;
         const command = withDetails(sent, details);
-        // Repeated: the answer is the one of then, what is waited for is that of now, or a later request's deadline
-        // were forgotten.
+        // A repeat: it gets the first answer, but the current waiting state; otherwise the deadline of a later request
+        // would be lost.
         if (earlier !== null)
           return {
             ...(earlier as AnchorOutcome),
@@ -94,7 +94,7 @@ async function applied(database: Database, sent: AnchorCommand, options: ApplyOp
             ? snapshot
             : (await loadSnapshots(tx, [command.participant_id]))[0]!;
         const answer: AnchorOutcome = { ...told, waiting: waiting(after, inWords(command, result)) };
-        // A run that has just begun knows no decision of before; the others remember the last one that they were told.
+        // A new run has no earlier decision; the others remember the last one returned to them.
         if ((command.kind === 'resume' || result.refused) && snapshot.row.anchor.version > 1)
           answer.waiting.last_change = await lastChange(tx, command.participant_id);
         work.atCommit(
@@ -120,8 +120,8 @@ async function applied(database: Database, sent: AnchorCommand, options: ApplyOp
 const NO_PARTICIPANT = rejected(404, 'NOT_FOUND', 'there is no such participant');
 
 /**
- * Validates the message and reads whom it comes from. From here on every audit record of the transaction says by which
- * way it came, and for whom somebody else acts.
+ * Validates the message and determines its sender. From here on every audit record of the transaction has the route of
+ * the message, and the person who is acted for.
  */
 async function authenticate(
   { audit }: WriteTransaction,
@@ -146,13 +146,13 @@ async function authenticate(
   return { provenance };
 }
 
-/** Whether what is waited for is as it was read. A reminder changes no decision, but when the next one is due. */
+/** Whether the waiting state is as it was read. A reminder changes no decision, but the time of the next reminder. */
 const leavesAsItWas = (command: AnchorCommand, { result, refused }: CommandResult): boolean =>
   command.kind !== 'remind' && (refused !== undefined || result === 'unchanged' || result === 'none');
 
 /**
- * An anchor that was just made final: nothing is waited for, so its facts need not be read a second time. An override
- * that is applied leaves no request behind.
+ * An anchor that just became final: it waits for nothing, so its facts need not be read again. An applied override
+ * leaves no pending request.
  */
 const becameFinal = (
   snapshot: AnchorSnapshot,
@@ -165,7 +165,7 @@ const becameFinal = (
     pending_override: result === 'applied' ? null : snapshot.row.pending_override,
   });
 
-/** The last decision as an operator reads it in the Temporal UI. Dates and codes, nothing of a person. */
+/** The last decision for operators in the Temporal UI. Dates and codes, no personal data. */
 function inWords(command: AnchorCommand, { result, refused, errors }: CommandResult): string {
   const what = {
     resume: 'started',

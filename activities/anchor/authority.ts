@@ -13,18 +13,17 @@ import type { CommandOutcome } from './commands/outcome.js';
 import type { AnchorSnapshot } from './snapshot.js';
 import type { Tx } from '../../db/client/database.js';
 
-/** What an authorized sender brings along. */
+/** The result of authorizing a sender. */
 export interface Authorized {
-  /** What the approver has signed for this very decision. */
+  /** The approver's signature of this very decision. */
   signature?: Signature | undefined;
 }
 
 /**
- * Checks that the policy lets the sender do what the command asks. Commands that name nobody ask for nothing that needs
- * a permission.
- * @param user who the sender is to the participant's study and site (`senderIdOf`); null: nobody
+ * Checks that the policy allows the sender's command. Commands without a person need no permission.
+ * @param user the sender's role in the participant's study and site (`senderIdOf`); null: none
  * @param request the override request that a decision is about, locked
- * @param usuallyAskAgain whether decisions need a fresh proof of identity where the study does not say
+ * @param usuallyAskAgain whether decisions need a new proof of identity if the study does not say
  */
 export async function authorize(
   tx: Tx,
@@ -70,7 +69,7 @@ const rejection = (...refusal: Parameters<typeof rejected>) => ({ rejection: rej
 const mayNot = (what: 'set' | 'override') =>
   rejection(403, 'FORBIDDEN', `the policy does not let this role ${what} the enrollment date`);
 
-/** An approver decides a request that is another user's, with a proof of identity where the study asks for one. */
+/** An approver decides another user's request, with a proof of identity if the study requires one. */
 async function authorizeDecision(
   tx: Tx,
   { row, policy }: Pick<AnchorSnapshot, 'row' | 'policy'>,
@@ -112,10 +111,10 @@ const mayOverride = (user: UserPermissions | null, policy: Policy): boolean =>
 const mayApprove = (user: UserPermissions | null, policy: Policy): boolean =>
   member(user) && approverRoles(policy).includes(user.role);
 
-/** A signature that was given for a decision whose message has been on its way for longer is not the one of it. */
+/** A signature is too old for a decision whose message was in transit for longer. */
 const SIGNATURE_HOURS = 24;
 
-/** What the approver has signed for this very decision. */
+/** The approver's signature of this very decision. */
 function signatureFor(
   { offered_signatures: offered }: OverrideRequest,
   { approver_user_id: userId, decision }: OverrideDecision,

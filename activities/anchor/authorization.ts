@@ -5,18 +5,18 @@ import { contentOf, personOf } from '../../workflows/domain/anchor/message-conte
 import type { MessageKind, Person } from '../../workflows/domain/anchor/message-content.js';
 import type { AnchorCommand } from './commands/commands.js';
 
-/** Whether a message that claims a person has to prove it (UNSIGNED_MESSAGES). */
+/** Whether a message that claims a person must prove it (UNSIGNED_MESSAGES). */
 export type UnsignedMessages = 'accept' | 'refuse';
 
-/** By which way a message came. */
+/** The route of a message. */
 export type Via = 'rest' | 'page' | 'signal' | 'update' | 'trigger' | 'workflow';
 
-/** What is known of a message's sender, as the audit records of what it does say it. */
+/** The provenance of a message, as recorded in the audit records of its effects. */
 export interface Provenance {
   via: Via;
   /** Not set: the message claims no person. */
   identity?: 'verified' | 'claimed';
-  /** The authorization that it bears, where that is good. */
+  /** The message's authorization, if it is valid. */
   authorization_id?: string;
 }
 export interface Refusal {
@@ -24,12 +24,12 @@ export interface Refusal {
   detail: string;
 }
 
-/** Messages that the workflow sends itself claim nobody, and nobody else can send them. */
+/** Messages that only the workflow itself sends; they claim no person. */
 const OWN = ['resume', 'remind', 'expire', 'day_came'];
 
 /**
- * Who a message comes from, and whether that is proved: by an authorization that the API has signed for this person,
- * participant, kind and content, that has not run out and was not used before (decisions, section 5, "Authorization").
+ * Determines the sender of a message, and whether it is proved: by an unexpired, unused authorization that the API
+ * signed for this person, participant, kind and content (decisions, section 5, "Authorization").
  * @param known the key that the authorization claims, and whether it was used
  * @param now the database's time, ISO 8601
  */
@@ -77,7 +77,7 @@ const isSame = (a: Person, b: Person): boolean =>
     ? 'user_id' in b && a.user_id === b.user_id
     : 'participant' in b && (a.caregiver_id ?? null) === (b.caregiver_id ?? null);
 
-/** An update's id is its caller's, behind the participant's; a signal's is of the run. */
+/** An update's id has the participant's id before the caller's; a signal's belongs to the run. */
 function wayOf({ id, kind, participant_id }: AnchorCommand): Via {
   if (OWN.includes(kind)) return 'workflow';
   if (!id.startsWith(`${participant_id}/`)) return 'signal';

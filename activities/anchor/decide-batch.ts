@@ -10,28 +10,29 @@ import { loadSnapshots } from './snapshot.js';
 import type { AnchorSnapshot } from './snapshot.js';
 import { writeDecisions } from './write.js';
 
-/** What an evaluation has come to. */
+/** The result of an evaluation. */
 export interface Decided {
   result: Decision['result'] | 'withdrawn';
   errors: Fault[];
   candidate: string | null;
-  /** The anchor's status is another one, or its date lies ahead, so that its process waits for other things. */
+  /** The anchor's status changed, or its date is in the future, so that its workflow waits for something else. */
   changed: boolean;
-  /** The date of an anchor that was finalized before, and the zone in which days are told; null: it was not. */
+  /** The date of an anchor that was already final, and the time zone for displaying days; null: it was not final. */
   final: { date: string; zone: string } | null;
 }
 const WITHDRAWN: Decided = { result: 'withdrawn', errors: [], candidate: null, changed: false, final: null };
 
 /**
- * Which schedules are made beyond rule 7: `always` of a participant that the capture system creates (from today where
- * there is no date), `of_date` of one whose date it changed (the date makes the next version, a proposal as well).
+ * Schedules beyond rule 7: `always` for a participant that the capture system creates (from today without a date),
+ * `of_date` for one whose date it changed (the date makes the next version, also a proposal).
  */
 export type EnsureScheduleOptions = 'always' | 'of_date' | 'rule_7';
 
 /**
- * Evaluates anchors of one study in the caller's transaction and writes what follows: what the participants' workflows
- * do with the message `evaluate`, in sets. For participants that this transaction makes, whose workflows do not run
- * yet, and for what concerns a whole study (decisions, section 5); the writes compare the anchors' versions as always.
+ * Evaluates anchors of one study in the caller's transaction and writes the results, in sets: the same as the
+ * participants' workflows do with the message `evaluate`. For participants created in this transaction, whose workflows
+ * do not run yet, and for changes of a whole study (decisions, section 5); writes compare the anchors' versions as
+ * always.
  */
 export async function decideBatch(
   { tx, audit }: WriteTransaction,
@@ -61,7 +62,7 @@ export async function decideBatch(
 }
 
 /**
- * What a capture system's reading comes to: a reopened anchor that rests is left alone by what changes none of its
+ * The decision after a capture-system reading: a reopened anchor at rest is not changed by facts other than its
  * sources.
  */
 function decisionOf({ policy, facts }: AnchorSnapshot): Decision {
@@ -101,9 +102,8 @@ function anchorDecisionOf(
 }
 
 /**
- * The schedule that follows from a decision: from its date, or from today where there is none and one is to be there
- * all the same. The same date from another source, or a proposal that becomes final, leaves a schedule that fits as it
- * is.
+ * The schedule of a decision: from its date, or from today if there is none and a schedule is required. The same date
+ * from another source, or a proposal that becomes final, keeps a matching schedule.
  */
 export function scheduleAfter(
   { policy, facts, row }: AnchorSnapshot,
@@ -121,8 +121,8 @@ export function scheduleAfter(
 }
 
 /**
- * What an evaluation would come to, and whether it would write anything: where not, a participant's workflow need not
- * be asked.
+ * The result that an evaluation would have, and whether it would write anything: if not, the participant's workflow
+ * need not be called.
  */
 export async function wouldChange(
   { tx }: WriteTransaction,
@@ -131,7 +131,7 @@ export async function wouldChange(
   const [snapshot] = await loadSnapshots(tx, [participantId]);
   if (!snapshot || snapshot.row.participant.status === 'withdrawn') return { needed: true, decided: WITHDRAWN };
   const decision = decisionOf(snapshot);
-  // In `edc` mode a schedule follows the participant's site as well. A date ahead is waited for by the workflow.
+  // In `edc` mode a schedule also depends on the participant's site. The workflow waits for a future date.
   return {
     needed:
       decision.transitions.length > 0 || dateAhead(decision) !== null || snapshot.row.study.scheduling_mode === 'edc',

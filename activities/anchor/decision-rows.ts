@@ -4,7 +4,7 @@ import type { AnchorWrite, HistoryWrite } from '../../db/anchor/anchors.queries.
 import type { Transition } from '../../workflows/domain/util/types.js';
 import type { AnchorDecision } from './commands/outcome.js';
 
-/** An entry that only says something was asked or denied leaves the anchor and its version alone. */
+/** An entry about a pending or denied request leaves the anchor and its version unchanged. */
 export const changesAnchor = (t: Transition) =>
   t.event_type !== 'OVERRIDE_REQUESTED' && t.event_type !== 'OVERRIDE_DENIED';
 /** The anchor's version when the decision is written. */
@@ -51,7 +51,7 @@ export function entriesOf(decision: AnchorDecision): { history: HistoryWrite; tr
   });
 }
 
-/** The anchor as the last of its transitions leaves it. */
+/** The anchor after the last of its transitions. */
 export function anchorOf(decision: AnchorDecision, version: number): AnchorWrite {
   const { row, facts } = decision.snapshot;
   const last = decision.transitions.filter(changesAnchor).at(-1)!;
@@ -87,7 +87,7 @@ export function anchorOf(decision: AnchorDecision, version: number): AnchorWrite
   };
 }
 
-/** The events of one transition with the data that the contract requires of each ("Events"). */
+/** The events of one transition with the data that the contract requires ("Events"). */
 export function eventsOf(decision: AnchorDecision, transition: Transition, entry: HistoryWrite): DomainEvent[] {
   const actor = { user_id: entry.actor_user_id, type: entry.actor_type };
   const common = {
@@ -136,7 +136,7 @@ export function eventsOf(decision: AnchorDecision, transition: Transition, entry
       ];
     case 'OVERRIDE_GRANTED':
       return [
-        // Where no approval is needed, who may override has granted it.
+        // If no approval is required, a user who may override has granted it.
         event('OVERRIDE_GRANTED', {
           approver: decision.approver ?? decision.override?.requested_by ?? null,
           ...changed,

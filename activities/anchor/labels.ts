@@ -2,18 +2,18 @@ import type { OperatorLabels } from '../../workflows/contract.js';
 import { consoleLinks } from '../../workflows/domain/util/console-links.js';
 import type { AnchorSnapshot } from './snapshot.js';
 
-/** What a deployment shows of participants to the operators of Temporal. */
+/** The participant data that a deployment shows to Temporal's operators. */
 export interface LabelOptions {
   publicUrl: string;
-  /** Search attributes that the Temporal server has: another one would fail the workflow's task. */
+  /** Search attributes of the Temporal server: an unknown one would fail the workflow's task. */
   registered: ReadonlySet<string>;
   /** Participant codes are pseudonyms; not every study wants them there. */
   participantCodes: boolean;
-  /** The staff console is switched on. */
+  /** The staff console is enabled. */
   console: boolean;
 }
 
-/** By what operators know the participant of a case. */
+/** The labels by which operators identify a participant. */
 export function labelsOf(
   { row }: AnchorSnapshot,
   { publicUrl, registered, participantCodes, console }: LabelOptions,

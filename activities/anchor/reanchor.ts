@@ -25,11 +25,11 @@ import type { Database } from '../../db/client/database.js';
 import type { Tx } from '../../db/client/database.js';
 
 /**
- * Changes that no anchor depends on. They take less, so that one piece at a time is quick enough, and who reads
- * meanwhile waits less.
+ * Changes that no anchor depends on. They are cheaper, so one piece at a time is fast enough, and delays concurrent
+ * readers less.
  */
 const SCHEDULE_ONLY = ['windows', 'events', 'calendar', 'mapping'];
-/** Another window or event is the baseline: its visits are marked where they stand, which makes no new schedule. */
+/** Another window or event is the baseline: its visits are marked in place, without new schedules. */
 const BASELINE = 'baseline';
 
 export interface StudyChange {
@@ -37,7 +37,7 @@ export interface StudyChange {
   kind: string;
   actor_user_id: string | null;
 }
-/** `change_id`: the change is through when nobody is left. */
+/** `change_id`: the change is complete when no participant is left. */
 export interface Batch {
   change: StudyChange;
   after: string;
@@ -51,15 +51,15 @@ export interface BatchReport {
   schedules: number;
 }
 
-/** Participants of one transaction: small enough that nobody waits long for a participant's lock. */
+/** Participants of one transaction: few enough that nobody waits long for a participant's lock. */
 const CHUNK_SIZE = 150;
-/** The first of a batch is decided while nobody writes: it is a short one. */
+/** The first chunk of a batch is decided while nothing is being written: it is short. */
 const FIRST_CHUNK_SIZE = 25;
 
 /**
- * Works a study's change through one batch of participants, piece by piece: each a transaction, with the same pure
- * decision and the same compare-and-set write as for one, done in sets. Repeating a batch, or the part of it that was
- * through, changes nothing: who is where the facts put him has nothing to write.
+ * Applies a study's change to one batch of participants, in chunks: each is a transaction, with the same pure decision
+ * and the same compare-and-set write as for one participant, in sets. Reprocessing a batch, or a part of it, is
+ * idempotent: a participant in the state of the facts has nothing to write.
  */
 export const reanchorBatch =
   (database: Database, heartbeat: () => void, unsigned: UnsignedMessages = 'accept') =>
@@ -89,10 +89,10 @@ export const reanchorBatch =
     };
   };
 
-/** `begun_at`: when it was made, ISO 8601; runs of earlier releases do not know. */
+/** `begun_at`: when it was made, ISO 8601; runs of earlier releases lack it. */
 type ProvenChange = StudyChange & { begun_at?: string };
 
-/** Who made the change and when is what the database has noted, and not what a workflow was started with. */
+/** The author and time of the change come from the database, not from the workflow's input. */
 async function provenChange(
   database: Database,
   change: StudyChange,
@@ -146,7 +146,7 @@ const reanchorPiece = async (
     };
   });
 
-/** `ahead`: the date of a source lies ahead, and its process is to wait for that day. */
+/** `ahead`: a source's date is in the future, and the workflow is to wait for that day. */
 function decisionFor(
   snapshot: AnchorSnapshot,
   inputs: NonNullable<AnchorDecision['schedule']>['inputs'],
@@ -173,15 +173,15 @@ function decisionFor(
   return { decision, ahead };
 }
 
-/** An override that came after the change has said itself what becomes of the schedule. */
+/** An override after the change has decided about the schedule itself. */
 const scheduleDate = ({ row: { anchor } }: AnchorSnapshot, { begun_at }: ProvenChange): ScheduleDate =>
   anchor.is_override && anchor.override_at !== null && begun_at !== undefined && anchor.override_at > begun_at
     ? 'schedule'
     : 'anchor';
 
 /**
- * A walk that an earlier change began may come to a participant after a later one: what moves then is the later one's
- * doing, when his schedule already knew the earlier. Only participants for whom that holds are in the answer.
+ * An earlier change's run may reach a participant after a later change: if the participant's schedule already includes
+ * the earlier one, the later one is the cause. Returns only such participants.
  */
 async function causesOf(tx: Tx, change: StudyChange, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await newerChanges(tx, change.study_id, change.kind, ids);
@@ -189,8 +189,8 @@ async function causesOf(tx: Tx, change: StudyChange, ids: readonly string[]): Pr
 }
 
 /**
- * Whether the participant's process is to be told: a date that moves within its status leaves it waiting for the same.
- * Telling ten thousand of it costs the Temporal server minutes, and each reads the database again with its next
+ * Whether the participant's workflow must be notified: a date that moves within its status does not change its waiting
+ * state. Notifying ten thousand takes the Temporal server minutes, and each reads the database again with its next
  * message.
  */
 const changesStatus = (decision: AnchorDecision | null): boolean => {
@@ -204,8 +204,7 @@ async function policyBefore(tx: Tx, studyId: string): Promise<Policy | null> {
 }
 
 /**
- * Whether a proposal waits for other things under the new policy than under the former one: other prerequisites, or no
- * longer for a day ahead.
+ * Whether a proposal waits for something else under the new policy: other prerequisites, or no longer for a future day.
  */
 function waitsForOther(snapshot: AnchorSnapshot, former: Policy): boolean {
   if (snapshot.facts.anchor.status === 'finalized') return false;

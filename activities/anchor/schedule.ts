@@ -14,15 +14,15 @@ import { anchorMoved, nextVersion } from '../../workflows/domain/anchor/regenera
 import type { Regeneration } from '../../workflows/domain/scheduling/schedule.js';
 import type { AnchorSnapshot } from './snapshot.js';
 
-/** What is to become of a participant's schedule. */
+/** The requested change of a participant's schedule. */
 export interface ScheduleOrder {
-  /** The id of the next version, where it was told already. */
+  /** The id of the next version, if it was announced already. */
   id?: string;
   snapshot: AnchorSnapshot;
   inputs: ScheduleInputs;
-  /** The date to make the next version from; null: no version is current any more (a cancelled proposal). */
+  /** The date of the next version; null: no version is current any more (a cancelled proposal). */
   date: string | null;
-  /** The next version from `date`, where it was worked out already. */
+  /** The next version from `date`, if it was computed already. */
   next?: NextVersion;
   reason: string;
   anchorVersion: number;
@@ -30,8 +30,8 @@ export interface ScheduleOrder {
 }
 
 /**
- * The next schedule versions: the statements that write them, keep the old ones and reconcile completed visits, in
- * their order, and the new version's id by participant.
+ * The next schedule versions: the statements that write them, preserve the old ones and reconcile completed visits, in
+ * order, and the new version's id by participant.
  */
 export function schedulesToWrite(
   studyId: string,
@@ -79,7 +79,7 @@ export function schedulesToWrite(
     }
     const next = order.next ?? nextVersion(order.date, order.inputs, keyOf);
     const id = order.id ?? randomUUID();
-    // A first version has none before it.
+    // A first version has no predecessor.
     if (order.inputs.current_date !== null || next.change.supersede.length > 0)
       end(
         order,
@@ -132,13 +132,13 @@ export function schedulesToWrite(
   return { statements, versionIds: made };
 }
 
-/** A final date that moves, by an override above all, leaves the visits of its version reconciled. */
+/** When a final date moves, mostly by an override, the visits of its version are reconciled. */
 const finalDateMoved = ({ snapshot: { facts }, date, inputs }: ScheduleOrder): boolean =>
   facts.anchor.status === 'finalized' && date !== null && anchorMoved(date, inputs);
 
 /**
- * What `completed_visit_handling` asks beyond the mark. A visit is looked at again only where its target would have
- * moved, and not to a day that a review has held it against already.
+ * The effects of `completed_visit_handling` besides the mark. A visit needs a new review only if its target would have
+ * moved, and not to a date that a review has settled already.
  */
 function reconciled({ visit, planned }: Regeneration['completed'][number], policy: Policy): CompletedWrite {
   const handling = policy.re_anchoring.completed_visit_handling;

@@ -7,7 +7,7 @@ import type { KeyOf } from '../../workflows/domain/anchor/regeneration.js';
 import type { Facts } from '../../workflows/domain/util/types.js';
 import type { Tx } from '../../db/client/database.js';
 
-/** One participant's anchor as this transaction reads it: the facts, and the policy that judges them. */
+/** One participant's anchor in this transaction: the facts, and the policy that applies. */
 export interface AnchorSnapshot {
   row: FactRow;
   policy: Policy;
@@ -15,7 +15,7 @@ export interface AnchorSnapshot {
   keyOf: KeyOf;
 }
 
-/** Reads the snapshots of these participants; those that are gone are left out. */
+/** Reads the snapshots of these participants; deleted ones are left out. */
 export const loadSnapshots = async (tx: Tx, participantIds: readonly string[]): Promise<AnchorSnapshot[]> =>
   (await readFacts(tx, participantIds)).map(snapshotOf);
 

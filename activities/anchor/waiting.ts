@@ -2,10 +2,7 @@ import type { WaitingState } from '../../workflows/contract.js';
 import { awaited } from '../../workflows/domain/anchor/waiting.js';
 import type { AnchorSnapshot } from './snapshot.js';
 
-/**
- * What the participant's process waits for now, in words that an operator reads in the Temporal UI. Read after the
- * write.
- */
+/** The waiting state of the participant's workflow, in words for the Temporal UI. Read after the write. */
 export function waitingState(snapshot: AnchorSnapshot, lastDecision: string): WaitingState {
   const { row, facts, policy } = snapshot;
   const { anchor } = row;
@@ -30,7 +27,7 @@ export function waitingState(snapshot: AnchorSnapshot, lastDecision: string): Wa
   };
 }
 
-/** The state of a participant whose record is gone. */
+/** The state of a deleted participant. */
 export const closedState = (): WaitingState => ({
   status: 'unset',
   version: 0,

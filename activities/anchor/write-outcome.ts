@@ -15,9 +15,9 @@ import { writeDecisions } from './write.js';
 import type { Tx } from '../../db/client/database.js';
 
 /**
- * Writes what a command came to, in the caller's transaction and in this order: the override request, the entry by
- * hand, the decision (anchor, schedule, history, events), the messages to approvers. No handler writes anything. Audit
- * records are sealed with the commit: those of the command, then those of its decision.
+ * Writes a command's outcome, in the caller's transaction and in this order: the override request, the manual entry,
+ * the decision (anchor, schedule, history, events), the messages to approvers. Handlers write nothing. Audit records
+ * are sealed with the commit: those of the command, then those of its decision.
  */
 export async function writeOutcome(
   { tx, audit }: WriteTransaction,

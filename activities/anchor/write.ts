@@ -12,7 +12,7 @@ import type { AnchorDecision } from './commands/outcome.js';
 import { schedulesToWrite } from './schedule.js';
 import type { Tx } from '../../db/client/database.js';
 
-/** A decision with what it makes of the anchor's version and history. */
+/** A decision with its change of the anchor's version and history. */
 interface Step {
   decision: AnchorDecision;
   version: number;
@@ -21,9 +21,9 @@ interface Step {
 
 /**
  * Writes decisions of one study, in this order: anchors (compare-and-set), schedule versions with visits, then history,
- * the facts and the trace behind each entry, and events for subscribers; in one round trip, or in two where somebody
- * waits for the first part. The audit records are sealed with the commit.
- * @param how `before`: statements that go first; `schedulesWritten`: called when the most of it is written
+ * the facts and the trace behind each entry, and events for subscribers; in one round trip, or in two if a caller waits
+ * for the first part. The audit records are sealed with the commit.
+ * @param how `before`: statements that go first; `schedulesWritten`: called when most of it is written
  */
 export async function writeDecisions(
   tx: Tx,
@@ -66,7 +66,7 @@ export async function writeDecisions(
   if (records.length > 0) await queryAllAsPlanned(tx, records);
 }
 
-/** History, decisions and events of these steps as statements; their audit records are recorded. */
+/** History, decisions and events of these steps as statements; also records their audit records. */
 function recordStatements(
   tx: Tx,
   audit: AuditTrail,
@@ -113,7 +113,7 @@ function recordStatements(
           actor_type: written.actor_type,
           schedule_version_id: written.schedule_version_created_id,
           ...(decision.approver && { approver_user_id: decision.approver }),
-          // Seals the snapshot into the audit chain: nobody changes what was known without breaking it.
+          // Seals the snapshot into the audit chain: any later change of the known facts breaks the chain.
           decision_hash: decisionHash({ ...kept, policy: decision.snapshot.row.policy }),
         },
       });

@@ -14,19 +14,18 @@ import type { Settings } from '../../settings.js';
 import type { AuditVerificationStart } from '../../workflows/contract.js';
 import type { Database } from '../../db/client/database.js';
 
-/** Records that one transaction verifies, and how long one activity goes on: others wait for neither. */
+/**
+ * Records verified by one transaction, and the time limit of one activity: both are short, so that others do not wait.
+ */
 const PART = 20_000,
   TURN_MS = 10_000;
 const BEGIN = { rows: 0, head: GENESIS };
 
-/**
- * The activity of a verification in the background. It may be repeated at any point: what was verified stands in the
- * row.
- */
+/** The activity of a background verification. It may be retried at any point: the row has the progress. */
 export function createAuditActivities({ database, settings }: { database: Database; settings: Settings }) {
   const folder = new CheckpointFolder(checkpointFolder(settings));
   const own = settings.AUDIT_SIGNING_KEY === undefined ? undefined : auditSigner(settings.AUDIT_SIGNING_KEY);
-  /** Read before each part: what is kept outside was committed before. */
+  /** Read before each part: everything kept outside was committed before. */
   const outside = async (only: string | undefined): Promise<CheckpointTrust> => ({
     checkpoints: await folder.readAll(only),
     keys: await trustedKeys(folder, own),
@@ -48,7 +47,7 @@ export function createAuditActivities({ database, settings }: { database: Databa
     });
   }
 
-  /** One part of the first chain that is still to come, written down with the next one. */
+  /** Verifies one part of the first remaining chain and stores the progress and the next part. */
   async function part(row: VerificationRow, state: VerificationState): Promise<void> {
     const [chain, ...others] = state.chains;
     const where = await outside(chain);
@@ -99,7 +98,7 @@ export function createAuditActivities({ database, settings }: { database: Databa
   }
 
   return {
-    /** Goes on verifying for a while. @returns whether that was the end */
+    /** Continues the verification for a while. @returns whether it is complete */
     async verifyAudit({ verification_id }: AuditVerificationStart): Promise<{ done: boolean }> {
       const { cancellationSignal } = Context.current();
       const row = await verificationById(database, verification_id);

@@ -4,7 +4,7 @@ import type { CheckpointFolder } from '../../db/audit/audit-folder.js';
 import type { AuditSigner } from '../../db/audit/audit-signing.js';
 import type { Database } from '../../db/client/database.js';
 
-/** Signs the chains that grew, from one interval after the start on; of several workers one at a time. */
+/** Signs the chains that grew, periodically, first one interval after the start; one worker at a time. */
 export class Checkpointer {
   private timer: NodeJS.Timeout | undefined;
   private work: Promise<void> = Promise.resolve();
@@ -20,7 +20,7 @@ export class Checkpointer {
   ) {}
 
   start(): void {
-    // A turn that takes longer than the interval is not overtaken: the next begins when it is over.
+    // A run that takes longer than the interval is not overtaken: the next one begins after it.
     const most = 2 ** 31 - 1;
     this.timer = setTimeout(
       () => {

@@ -9,7 +9,7 @@ import { queryCapture } from './query.js';
 
 export type { AnchorEvaluation, CaptureDeps } from './deps.js';
 
-/** The activities of the capture system's path in; each may be repeated at any point. */
+/** The activities of data from the capture system; each may be retried at any point. */
 export interface CaptureActivities {
   processTrigger(start: DatacaptureTriggerStart): Promise<TriggerReport>;
   failTrigger(start: DatacaptureTriggerStart, fault: TriggerFault): Promise<TriggerReport>;

@@ -13,19 +13,18 @@ export interface TriggerReport {
   status: string;
   outcome: string | null;
 }
-/** What a trigger's reading has made of the participant. */
+/** The effect of a trigger's reading on the participant. */
 export interface CompletedTrigger {
   participant_id: string;
   outcome: string;
   notices: TriggerNotice[];
-  /** It changed a date that anchors are decided from: the schedule follows a proposal as well. */
+  /** It changed a date that anchors depend on: the schedule also follows a proposal. */
   dated: boolean;
 }
 
 /**
- * Has the participant's workflow evaluate the anchor (it alone changes it), and ends the trigger with what came of it.
- * Where this breaks off, the record stays the trigger's: its next attempt goes on before any other trigger of the
- * record.
+ * Has the participant's workflow evaluate the anchor (only it may change it), and ends the trigger with the result. If
+ * this is interrupted, the trigger keeps the record: its next attempt runs before any other trigger of the record.
  */
 export async function finishTrigger(
   deps: CaptureDeps,
@@ -33,7 +32,7 @@ export async function finishTrigger(
   written: CompletedTrigger,
 ): Promise<TriggerReport> {
   const { study_id, id } = event;
-  // A retry by hand is another command: the answer to the first one is not repeated.
+  // A manual retry is another command: the answer to the first one is not repeated.
   const updateId = event.attempt === 0 ? `trigger-${id}` : `trigger-${id}-${event.attempt}`;
   const answer = await deps.anchors.evaluate(
     written.participant_id,
@@ -49,7 +48,7 @@ export async function finishTrigger(
   });
 }
 
-/** Ends a trigger with what its reading and the evaluation have come to, and gives its record back. */
+/** Ends a trigger with the results of its reading and the evaluation, and releases its record. */
 export async function completeTrigger(
   tx: Tx,
   event: WebhookEventRow,
@@ -69,7 +68,7 @@ export async function completeTrigger(
   return { status: 'processed', outcome };
 }
 
-/** The record is done although the policy does not take its date: why is worth telling. */
+/** The record is processed although the policy refuses its date: the reason is reported. */
 export function dateRefused(answer: Pick<AnchorOutcome, 'result' | 'errors'>): string | null {
   return answer.result === 'validation_failed'
     ? `The enrollment date was not taken: ${answer.errors.map((fault) => fault.code).join(', ')}.`
@@ -81,7 +80,7 @@ export interface TriggerFault {
   message: string;
 }
 
-/** Faults that are the connection's: the configuration's status tells of them. */
+/** Faults of the connection: the configuration's status shows them. */
 const CONNECTION_FAULTS = new Set([
   'configuration',
   'rejected',
@@ -91,7 +90,7 @@ const CONNECTION_FAULTS = new Set([
   'invalid_response',
 ]);
 
-/** Ends a trigger that could not be carried out, with its code and reason; what it has written is still evaluated. */
+/** Ends a failed trigger with code and reason; data that it has written are still evaluated. */
 export async function failTrigger(
   deps: CaptureDeps,
   start: DatacaptureTriggerStart,

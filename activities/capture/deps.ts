@@ -5,12 +5,12 @@ import type { LoadMonitor } from '../util/load-monitor.js';
 import type { RetryLimits } from './client/failure.js';
 import type { Database } from '../../db/client/database.js';
 
-/** Sends a participant's workflow, which is started where it does not run, the command to evaluate. */
+/** Sends a participant's workflow the command to evaluate, and starts the workflow if necessary. */
 export interface AnchorEvaluation {
   evaluate(participantId: string, studyId: string, command: Evaluate, updateId: string): Promise<AnchorOutcome>;
 }
 
-/** What the capture activities work with. */
+/** The dependencies of capture activities. */
 export interface CaptureDeps {
   database: Database;
   settings: Pick<

@@ -17,11 +17,11 @@ import type { CaptureDeps } from './deps.js';
 import { CaptureFailure } from './client/failure.js';
 
 /**
- * Takes note of the events that the capture system lists. One that was renamed there is renamed here: in windows,
- * mapping, `enrollment_event` and visits of every status. What was refused under its old name is pushed again. Nobody
- * gets a visit or a schedule version of it.
- * @param questionId names the user who asked for the list; none: the service itself
- * @returns whether anything is called otherwise now
+ * Stores the events that the capture system lists. An event renamed there is renamed here: in windows, mapping,
+ * `enrollment_event` and visits of every status. Pushes refused under the old name are retried. No visit or schedule
+ * version is created.
+ * @param questionId names the user who requested the list; none: the service itself
+ * @returns whether any event has a new name
  */
 export function noteEvents(
   deps: Pick<CaptureDeps, 'database'>,
@@ -51,8 +51,7 @@ export function noteEvents(
       tx,
       pushes.map(({ id }) => id),
     );
-    // The first schedule of a participant who was enrolled meanwhile may have the old name. One that has the new name
-    // stays as it is.
+    // The first schedule of a participant enrolled meanwhile may have the old name. One with the new name stays.
     await putOutbox(tx, [
       { topic: 'study-changed', studyId, subject: studyId, payload: { kind: 'mapping', ...asker } },
     ]);
@@ -69,7 +68,7 @@ export function noteEvents(
   });
 }
 
-/** What of the configuration names events. Records of another enrollment event are read as if for the first time. */
+/** The event names in the configuration. Records of another enrollment event are read as if for the first time. */
 function renamedIn(
   config: { event_battery_mapping: ConfigChange['event_battery_mapping'] & object; enrollment_event: string | null },
   renames: readonly EventRename[],
@@ -82,7 +81,7 @@ function renamedIn(
   };
 }
 
-/** An event as the capture system lists it. */
+/** An event in the capture system's list. */
 export const eventOf = (row: CaptureRow): CaptureEvent => ({
   event_id: text(row['event_id']),
   event_name: text(row['event_name']),
@@ -96,7 +95,7 @@ const text = (value: unknown) => (typeof value === 'string' ? value : typeof val
 const whole = (value: unknown) => (text(value).trim() !== '' && Number.isInteger(Number(value)) ? Number(value) : null);
 
 /**
- * The configuration after events that were renamed in the capture system were renamed here.
+ * The configuration after applying renames from the capture system.
  * @param turn before the call
  */
 export async function withPresentNames(
@@ -109,7 +108,7 @@ export async function withPresentNames(
   try {
     listed = (await client.events()).map(eventOf);
   } catch (failure) {
-    // A token that may read records and not this reads what it may.
+    // A token that may read records but not events still reads records.
     if (!(failure instanceof CaptureFailure && failure.errorType === 'rejected')) throw failure;
     deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'the events cannot be read');
     return config;

@@ -1,4 +1,4 @@
-/** What is worth telling of a record that was processed, or why it was not. Never a value of the record. */
+/** A remark on a processed record, or why it was not processed. Never a value of the record. */
 export interface TriggerNotice {
   code: string;
   message: string;

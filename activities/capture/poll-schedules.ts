@@ -17,15 +17,15 @@ export interface PollDeps {
 const MAX_RUN = '6h';
 const PREFIX = datacapturePollId('');
 
-/** Brings a study's poll to what its configuration says now: made, changed, or taken away. Safe to repeat. */
+/** Creates, changes or deletes a study's poll schedule to match its configuration. Idempotent. */
 export async function setPoll(deps: PollDeps, studyId: string): Promise<void> {
   const polled = await readInScope(deps.database, '*', (tx) => polledStudies(tx, studyId));
   await schedule(deps, studyId, everyMs(polled.get(studyId) ?? 0));
 }
 
 /**
- * Compares the schedules that Temporal has with those that are to be, and mends what differs: after a Temporal server
- * lost its database, or a message was lost with a restored one. One listing, whatever the number of studies.
+ * Compares Temporal's schedules with the configurations, and fixes differences: after a Temporal server lost its
+ * database, or a restored one lost a message. One listing for any number of studies.
  */
 export async function reconcilePolls(deps: PollDeps): Promise<void> {
   const wanted = await readInScope(deps.database, '*', (tx) => polledStudies(tx));
@@ -39,7 +39,7 @@ export async function reconcilePolls(deps: PollDeps): Promise<void> {
   for (const studyId of there.keys()) if (!wanted.has(studyId)) await schedule(deps, studyId, 0);
 }
 
-/** Temporal counts whole seconds, of which one is the least. */
+/** Temporal's intervals are whole seconds, at least one. */
 const everyMs = (minutes: number): number => (minutes === 0 ? 0 : Math.max(1, Math.round(minutes * 60)) * 1_000);
 
 async function schedule({ client, taskQueue }: PollDeps, studyId: string, every: number): Promise<void> {
@@ -47,7 +47,7 @@ async function schedule({ client, taskQueue }: PollDeps, studyId: string, every:
   if (every === 0) return unlessGone(() => handle.delete());
   const options = {
     scheduleId: datacapturePollId(studyId),
-    // Counted from now: a capture system that was just connected is not polled in the middle of its configuration.
+    // The interval starts now: a newly connected capture system is not polled during its configuration.
     spec: { intervals: [{ every, offset: nowMs() % every }] },
     action: {
       type: 'startWorkflow',
@@ -67,7 +67,7 @@ async function schedule({ client, taskQueue }: PollDeps, studyId: string, every:
     await handle.update((before) => ({
       ...options,
       state: { paused: before.state.paused, ...(before.state.note !== undefined && { note: before.state.note }) },
-      // One that is as it is to be goes on counting.
+      // An unchanged schedule keeps its phase.
       ...(Number(before.spec.intervals?.[0]?.every) === every && { spec: { intervals: before.spec.intervals! } }),
     }));
   }

@@ -43,19 +43,19 @@ import { writeParticipants } from './write-participants.js';
 import type { WrittenParticipant } from './write-participants.js';
 import type { Tx } from '../../db/client/database.js';
 
-/** Longer than an attempt's calls may take: a lease that runs out belongs to an attempt that is no more. */
+/** Longer than an attempt's calls may take: an expired lease belongs to a dead attempt. */
 const leaseSeconds = ({ settings }: CaptureDeps) => 6 * settings.DATACAPTURE_TIMEOUT_SECONDS + 30;
-/** About what one trigger takes. */
+/** The typical time of one trigger. */
 const EACH_MS = 150,
   MAX_WAIT_MS = 5_000;
 
 /**
- * Carries out a trigger: take the record, read it in the capture system, write what it says of the participant, have
- * the anchor evaluated, end the event. The record stays with this trigger until it is ended, so that triggers of one
- * record go one after the other. Each step may be repeated; how far it came stands in the database.
+ * Processes a trigger: claim the record, read it from the capture system, write its data for the participant, have the
+ * anchor evaluated, end the event. The trigger holds the record until the end, so that triggers of one record run one
+ * after the other. Each step may be retried; the progress is in the database.
  */
 export function processTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart): Promise<TriggerReport> {
-  // An attempt that Temporal gave up may still be answered: who comes after it waits for that answer too.
+  // An attempt that Temporal timed out may still get its answer: the next one waits for it as well.
   const before = running.get(start.event_id);
   if (before) return before;
   const attempt = attemptTrigger(deps, start).finally(() => running.delete(start.event_id));
@@ -63,7 +63,7 @@ export function processTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart
   return attempt;
 }
 
-/** Attempts that are under way in this process, by event. */
+/** Running attempts of this process, by event. */
 const running = new Map<string, Promise<TriggerReport>>();
 
 async function attemptTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart): Promise<TriggerReport> {
@@ -97,7 +97,7 @@ interface Opened {
   claim: RecordClaim;
 }
 
-/** The trigger with its record in hand, or how it has ended: before now, or as another instrument's. */
+/** The trigger with its claimed record, or its result: from an earlier attempt, or for another instrument. */
 async function openTrigger(
   deps: CaptureDeps,
   start: DatacaptureTriggerStart,
@@ -124,8 +124,8 @@ async function openTrigger(
 }
 
 /**
- * Trigger and configuration by the present names of events: a trigger may be older than a rename, or the first to tell
- * of it.
+ * Trigger and configuration with the present event names: a trigger may be older than a rename, or the first to reveal
+ * it.
  */
 async function presently(
   deps: CaptureDeps,
@@ -141,15 +141,15 @@ async function presently(
   return { event, config: await withPresentNames(deps, { config, client: await clientOf(deps, config) }) };
 }
 
-/** Ends a trigger that tells of no enrollment: nothing is made of it. */
+/** Ends a trigger unrelated to enrollment without effect. */
 async function ignore(tx: Tx, event: WebhookEventRow): Promise<TriggerReport> {
   await endWebhookEvent(tx, event.id, { status: 'processed', outcome: 'ignored' });
   return { status: 'processed', outcome: 'ignored' };
 }
 
 /**
- * Another trigger has the record: waits for as long as those before it will need; the waiting is Temporal's, which
- * holds no slot.
+ * Another trigger holds the record: retries when those before it should be done; Temporal waits, without occupying a
+ * worker slot.
  */
 async function stepBack(deps: CaptureDeps, event: WebhookEventRow): Promise<never> {
   const ahead = await readInScope(deps.database, event.study_id, (tx) => openTriggersBefore(tx, event));
@@ -157,7 +157,7 @@ async function stepBack(deps: CaptureDeps, event: WebhookEventRow): Promise<neve
 }
 
 interface Fetched {
-  /** The record as the capture system names it: a trigger may write it in other cases. */
+  /** The record's name in the capture system: a trigger may write it in other case. */
   record: string;
   rows: ExportRow[];
   /** null: the record is not enrolled. */
@@ -176,7 +176,7 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
   const answer = await client.exportRecords({ records: [event.record], ...(asked.length > 0 && { events: asked }) });
   let primaryKey: string | undefined;
   let rows = rowsOfRecord(answer, event.record);
-  // The members of a JSON object have no order to rely on: only the dictionary knows which of them names the record.
+  // The members of a JSON object have no reliable order: only the dictionary tells which of them is the record id.
   if (rows.length === 0 && answer.length > 0) {
     primaryKey = await primaryKeyOf(client);
     rows = rowsOfRecord(answer, event.record, primaryKey);
@@ -198,8 +198,7 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
 const askedFor = (events: readonly string[]): string | null => (events.length === 0 ? null : events.join(','));
 
 /**
- * @param standing the policy that holds, a trigger before it with the same bytes, and whether the record has a
- * participant
+ * @param standing the current policy, an earlier trigger with the same bytes, and whether the record has a participant
  */
 async function write(
   work: WriteTransaction,
@@ -231,7 +230,7 @@ async function write(
     unchanged: isUnchanged(claim, hashes),
     participantExists: participants.length > 0,
   });
-  // An attempt that wrote and then broke off finds its own reading: that makes it no duplicate.
+  // An interrupted attempt finds its own reading: that is no duplicate.
   if (duplicate && !event.participant_id) {
     await endWebhookEvent(tx, event.id, { status: 'duplicate', duplicate_of_id: duplicate });
     return { status: 'duplicate', outcome: null };
@@ -250,8 +249,8 @@ async function write(
 }
 
 /**
- * The decision as a part of this transaction: for a participant that it makes, whose workflow does not run yet, and
- * where there is nothing to decide. All else is the participant's workflow's, which alone changes an anchor.
+ * The decision within this transaction: for a participant that it creates, whose workflow does not run yet, and if
+ * there is nothing to decide. Otherwise the participant's workflow decides, which alone changes an existing anchor.
  */
 async function decideHere(
   work: WriteTransaction,
@@ -266,7 +265,7 @@ async function decideHere(
     return completeTrigger(work.tx, event, { participant_id, notices, outcome: 'created', dated: dates.any }, decided);
   }
   const { needed, decided } = await wouldChange(work, participant_id);
-  // An attempt before this one wrote the reading, and broke off before the participant's workflow had answered.
+  // An earlier attempt wrote the reading, and was interrupted before the participant's workflow answered.
   const handedOver = event.participant_id !== null && result.outcome === 'unchanged';
   const written = {
     participant_id,
@@ -277,7 +276,7 @@ async function decideHere(
   return needed ? handOver(work.tx, event, written) : completeTrigger(work.tx, event, written, decided);
 }
 
-/** A repeated attempt finds everything as it wrote it: what the first one did is what the event tells. */
+/** A retry finds everything unchanged: the event reports the effect of the first attempt. */
 function outcomeOf(event: WebhookEventRow, { outcome }: WrittenParticipant, held: boolean): string {
   if (held || event.outcome === 'override_required') return 'override_required';
   return event.outcome === 'created' || (outcome === 'unchanged' && event.outcome) ? event.outcome : outcome;

@@ -27,9 +27,9 @@ import type { MappingWarning } from '../../workflows/domain/capture/mapping-dict
 import type { FormPlace } from '../../workflows/domain/capture/mapping-dictionary.js';
 import type { Tx } from '../../db/client/database.js';
 
-/** Answers a question to a study's capture system. Its faults are answers too, in words that may be shown. */
+/** Answers a question to a study's capture system. Its faults are answers, too, with a public message. */
 export async function queryCapture(deps: CaptureDeps, question: CaptureQuestion): Promise<CaptureAnswer> {
-  // The caller is to hear of a capture system that is slow, not of a worker that did not answer.
+  // The caller should learn of a slow capture system, not of a worker timeout.
   const until = performance.now() + QUERY_SECONDS * 1000;
   try {
     if (question.kind === 'try-connection')
@@ -68,7 +68,10 @@ async function listEvents(
   return events;
 }
 
-/** The names of a mapping, held against the dictionary. Of what is saved the events are noted, to be known by id. */
+/**
+ * Compares the names of a mapping with the dictionary. For a saved mapping the events are stored, so that they are
+ * known by id.
+ */
 async function checkNames(
   deps: CaptureDeps,
   config: DatacaptureConfigRow,
@@ -104,7 +107,7 @@ async function storeFailedTest(deps: CaptureDeps, question: Test, failure: Captu
   });
 }
 
-/** Of the person whom the API noted; a question that somebody else has put to the worker is nobody's. */
+/** Attributed to the person whom the API stored; a question sent to the worker directly has none. */
 async function tested(tx: Tx, { kind, study_id, question_id }: Test, result: string): Promise<AuditEntry> {
   const { actor_user_id, request_id } = await takeAsker(tx, { studyId: study_id, kind, id: question_id });
   return {
@@ -123,7 +126,7 @@ const instrumentOf = (row: CaptureRow): Instrument => ({
   instrument_label: text(row['instrument_label']),
 });
 
-/** A classic project has none: the capture system refuses the question, which is no fault. */
+/** A classic project has none: the capture system refuses the call, which is no fault. */
 async function eventsOf(client: CaptureClient): Promise<CaptureEvent[]> {
   if (!isSet((await client.project())['is_longitudinal'])) return [];
   return (await client.events()).map(eventOf);
@@ -169,7 +172,7 @@ async function dictionaryOf(
 
 const placeOf = (event: unknown, form: unknown): FormPlace => ({ event: text(event), form: text(form) });
 
-/** What a project without such a thing, or a token that may not ask for it, refuses is not known. */
+/** Refused by a project without the feature, or for a token without the right: unknown. */
 async function unlessRefused(ask: () => Promise<CaptureRow[]>): Promise<CaptureRow[] | undefined> {
   try {
     return await ask();

@@ -14,26 +14,24 @@ import { recordBusy } from './client/failure.js';
 import { acquireRateSlot } from './client/rate-limit.js';
 import { writeBatch } from './write-batch.js';
 
-/** A sync or poll that is under way, and what it asks the capture system for. */
+/** A running sync or poll, with the fields that it requests. */
 export type OpenSync = DatacaptureSyncStart & { plan: ExportPlan };
 
-/** Records of one export and one transaction. Ids go into the request's body: a few kilobytes. */
+/** Records of one export and one transaction. The request's body contains the ids: a few kilobytes. */
 const BATCH = 250;
-/**
- * Batches of one attempt: each attempt is a step of the workflow, which takes as long as a batch that has not changed.
- */
+/** Batches of one attempt: each attempt is a workflow step, which takes as long as an unchanged batch. */
 const BATCHES = 20;
-/** No further batch is begun after so long, so that how far a sync has got is seen in its workflow as well. */
+/** No further batch begins after this time, so that the workflow shows the sync's progress, too. */
 const ATTEMPT_MS = 8_000;
 /** Longer than a batch may take. */
 const leaseSeconds = ({ settings }: CaptureDeps) => 2 * settings.DATACAPTURE_TIMEOUT_SECONDS + 90;
-/** From one batch to the next, with some to spare: so long others give way to a sync. */
+/** The time between two batches, with a margin: low-priority work waits for a sync that long. */
 const BETWEEN_MS = 2_000;
 
 /**
- * Reads the next records and writes what they say, a transaction for each batch; an attempt that is repeated goes on
- * where the last one ended. While one batch is written the next is fetched and decided, so that neither the capture
- * system nor the database waits for the other. @returns how many records are still to be read
+ * Reads the next records and writes their data, in one transaction for each batch; a retried attempt continues after
+ * the last batch. While one batch is written the next is fetched and decided, so that capture system and database do
+ * not wait for each other. @returns how many records are still to be read
  */
 export async function readNextBatch(deps: CaptureDeps, reading: OpenSync): Promise<{ left: number }> {
   const { sync_id, study_id } = reading;
@@ -41,28 +39,27 @@ export async function readNextBatch(deps: CaptureDeps, reading: OpenSync): Promi
   const open = await readInScope(deps.database, study_id, (tx) => openRecords(tx, sync_id, BATCH * BATCHES));
   if (open.left === 0) return { left: 0 };
   const enough = performance.now() + ATTEMPT_MS;
-  // Cancelled by somebody, or because this worker is to stop.
+  // Cancelled by a user, or because this worker is stopping.
   const {
     info: { attempt },
     cancellationSignal,
   } = Context.current();
   const goesOn = () => performance.now() < enough && !cancellationSignal.aborted;
-  // Two that are written at once may meet at a site or a code that both make; what was refused for that goes one by
-  // one.
+  // Two concurrent writes may conflict at a site or a code that both create; refused batches are repeated one by one.
   const done = await pipelined(
     chunk(open.records, BATCH),
     async (records) => (goesOn() ? readBatch(deps, connected, reading, records) : undefined),
     attempt === 1 ? 2 : 1,
   );
   const left = done.filter((each) => each !== undefined);
-  // Triggers hold all of them: what they read is as new as what we would.
+  // Triggers hold all of them: their readings are as recent as ours.
   if (left.length === 0 && !cancellationSignal.aborted) throw recordBusy(1_000);
   return { left: Math.min(open.left, ...left) };
 }
 
 /**
- * One batch: fetched when its turn at the capture system has come, written in one transaction.
- * @returns how many records are still to be read; undefined where triggers hold all of this batch
+ * One batch: fetched when the rate limit allows, written in one transaction.
+ * @returns how many records are still to be read; undefined if triggers hold all of this batch
  */
 async function readBatch(
   deps: CaptureDeps,

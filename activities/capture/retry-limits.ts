@@ -7,8 +7,8 @@ import { attemptFailure, CaptureFailure, defaultLimits, TriggerRefused } from '.
 const BEAT_MS = 3_000;
 
 /**
- * Runs one attempt of an activity: tells Temporal that it lives, so that a worker that died is noticed within
- * seconds, and turns what it throws into what Temporal is to do (activities/capture/client/failure.ts).
+ * Runs one attempt of an activity: sends heartbeats, so that Temporal notices a dead worker within seconds, and
+ * converts errors into Temporal's handling (activities/capture/client/failure.ts).
  */
 export async function withRetryLimits<T>(
   deps: CaptureDeps,
@@ -16,7 +16,7 @@ export async function withRetryLimits<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const context = Context.current();
-  // Not at once: most attempts are over before the first beat, and each one costs the server a write.
+  // Not at once: most attempts end before the first heartbeat, and each one costs the server a write.
   const beat = setInterval(() => context.heartbeat(), BEAT_MS);
   try {
     return await work();

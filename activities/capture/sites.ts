@@ -14,7 +14,7 @@ interface SiteFound {
 }
 const codeOf = ({ mapped, group }: Reading): string => mapped.values.site_code ?? group ?? '';
 
-/** Finds the site of each reading, of one study, in one transaction. */
+/** Finds the sites of readings of one study, in one transaction. */
 export class Sites {
   private sites: SiteRow[] | undefined;
 
@@ -24,7 +24,7 @@ export class Sites {
     private readonly origin: Record<string, unknown>,
   ) {}
 
-  /** `of` for each, in the order of their codes: two batches that make the same sites never wait in a circle. */
+  /** `of` for each, in the order of their codes: two batches that create the same sites never deadlock. */
   async ofAll(readings: readonly Reading[]): Promise<Map<Reading, SiteFound>> {
     const found = new Map<Reading, SiteFound>();
     for (const reading of sortBy(readings, codeOf)) found.set(reading, await this.of(reading));
@@ -32,8 +32,8 @@ export class Sites {
   }
 
   /**
-   * The mapped site code says the site, else the data access group does. One that the study does not have is made
-   * where the configuration says so (`create_missing_sites`); else it is told, and the participant stays without.
+   * The mapped site code determines the site, else the data access group. An unknown one is created if configured
+   * (`create_missing_sites`); otherwise it is reported, and the participant has no site.
    */
   private async of({ mapped, group }: Reading): Promise<SiteFound> {
     const code = mapped.values.site_code;

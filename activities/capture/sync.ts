@@ -32,7 +32,7 @@ export interface SyncActivities {
   failSync(start: DatacaptureSyncStart, fault: TriggerFault): Promise<void>;
 }
 
-/** Ids of one look for records that are gone. */
+/** Ids of one look-up of missing records. */
 const LOOK = 500;
 
 export function createSyncActivities(deps: CaptureDeps): SyncActivities {
@@ -51,7 +51,7 @@ export function createSyncActivities(deps: CaptureDeps): SyncActivities {
   };
 }
 
-/** A poll's reading: the one that was broken off, or a new one of what has changed. Null: there is nothing to poll. */
+/** The sync of a poll: the interrupted one, or a new one of changes. Null: nothing to poll. */
 async function openPoll(deps: CaptureDeps, { study_id }: DatacapturePollStart): Promise<{ sync_id: string } | null> {
   return inScope(deps.database, study_id, async ({ tx }) => {
     const config = await findConfig(tx, study_id);
@@ -73,7 +73,7 @@ async function openPoll(deps: CaptureDeps, { study_id }: DatacapturePollStart): 
   });
 }
 
-/** What a reading rests on: where it changes meanwhile, the reading is not a complete one. */
+/** The basis of a sync: if it changes meanwhile, the sync is incomplete. */
 const basisOf = (c: DatacaptureConfigRow) =>
   createHash('sha256')
     .update(
@@ -87,7 +87,7 @@ const basisOf = (c: DatacaptureConfigRow) =>
     )
     .digest('hex');
 
-/** Writes down which records are to be read and which have vanished; once, whatever is repeated. */
+/** Stores the records to read and the vanished ones; idempotent. */
 async function listRecords(
   deps: CaptureDeps,
   { sync_id, study_id }: DatacaptureSyncStart,
@@ -137,8 +137,8 @@ interface Presence {
 }
 
 /**
- * Participants whose record is gone. Who is not in the list is asked for by name, since he may have no row in the
- * enrollment event.
+ * Participants whose record vanished. A record missing in the list is looked up by name, since it may have no row in
+ * the enrollment event.
  */
 async function vanishedOf(
   deps: CaptureDeps,
@@ -155,7 +155,7 @@ async function vanishedOf(
   return gone;
 }
 
-/** The reading is complete: the next poll begins where it began. */
+/** The sync is complete: the next poll begins at its start time. */
 async function endSync(
   deps: CaptureDeps,
   { sync_id, study_id, basis }: DatacaptureSyncStart & { basis: string },
@@ -177,7 +177,7 @@ async function endSync(
   });
 }
 
-/** Ends a reading that could not be carried out; what it has written stays, and the next one begins anew. */
+/** Ends a failed sync; written data stay, and the next sync starts over. */
 async function failSync(
   deps: CaptureDeps,
   { sync_id, study_id }: DatacaptureSyncStart,

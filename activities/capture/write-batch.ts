@@ -40,8 +40,8 @@ interface Read {
 }
 
 /**
- * Writes what a batch of records says, each as its trigger would be: participants, facts, decisions with schedules,
- * what has become of each record, all in one transaction. @returns how many records are still to be read
+ * Writes the data of a batch of records, each as its trigger would: participants, facts, decisions with schedules, and
+ * the outcome of each record, all in one transaction. @returns how many records are still to be read
  */
 export async function writeBatch(work: WriteTransaction, batch: ReadBatch): Promise<{ left: number }> {
   const { tx } = work;
@@ -115,7 +115,7 @@ function readingsOf(
   return read;
 }
 
-/** Writes records that are new or have changed. @returns those with a participant that nothing could be taken from */
+/** Writes new or changed records. @returns those with a participant of which nothing could be used */
 async function writeFresh(
   work: WriteTransaction,
   { config, sync_id, plan }: ReadBatch,
@@ -143,7 +143,7 @@ async function writeFresh(
       written.set(record, result);
       continue;
     }
-    // Of one without a participant nothing is known next time either, and what it holds tells whose record it was.
+    // A record without a participant stays unread, and its content identifies it.
     if (existing.has(record)) refused.push(record);
     outcomes.push({
       record,
@@ -200,9 +200,7 @@ function outcomeOf(
   };
 }
 
-/**
- * Who is to know: coordinators of dates that need an override, and workflows that wait for something else from now on.
- */
+/** Notifies coordinators of dates that need an override, and workflows whose waiting state changed. */
 async function tell(
   { tx }: WriteTransaction,
   studyId: string,

@@ -16,7 +16,7 @@ import type { TriggerNotice } from './notice.js';
 import { Sites } from './sites.js';
 import { sortBy } from './client/sort-by.js';
 
-/** As long as `participants.external_id` is. */
+/** The length of `participants.external_id`. */
 const MAX_RECORD_LENGTH = 200;
 
 export interface CaptureOrigin {
@@ -25,7 +25,7 @@ export interface CaptureOrigin {
   /** The field that the enrollment date is mapped to. */
   date_field: string | undefined;
   create_missing_sites: boolean;
-  /** For the audit records: what has read the record. */
+  /** For the audit records: the reader of the record. */
   from: Record<string, string>;
 }
 export interface WrittenParticipant {
@@ -34,7 +34,7 @@ export interface WrittenParticipant {
   notices: TriggerNotice[];
   /** The participant has moved to another site. */
   moved: boolean;
-  /** The dates that this reading changed. */
+  /** The dates changed by this reading. */
   dates: ChangedDates;
 }
 export type WriteResult = WrittenParticipant | TriggerRefused;
@@ -45,11 +45,10 @@ interface CapturedRecord {
 }
 
 /**
- * Makes or updates the participants of records, and the facts that their anchors are decided from (trigger rules 4, 5):
- * of one record for a trigger, of a batch for a sync. The enrollment date itself is only a fact here: the anchor alone
- * changes the participant's date. Refused, each for itself: PARTICIPANT_CODE_TAKEN, INVALID_PARTICIPANT_CODE,
- * RECORD_ID_TOO_LONG.
- * @param existing the records' participants, where the transaction has locked them already
+ * Creates or updates the participants of records, and the facts behind their anchors (trigger rules 4, 5): of one
+ * record for a trigger, of a batch for a sync. The enrollment date is only a fact here: only the anchor changes the
+ * participant's date. Refusals of single records: PARTICIPANT_CODE_TAKEN, INVALID_PARTICIPANT_CODE, RECORD_ID_TOO_LONG.
+ * @param existing the records' participants, if the transaction has locked them already
  */
 export async function writeParticipants(
   work: WriteTransaction,
@@ -94,7 +93,7 @@ export async function writeParticipants(
   return results;
 }
 
-/** What was there and could not be used. A date that the policy may read in another precision was not dropped. */
+/** Unusable values. A date that the policy may read in another precision is not dropped. */
 const droppedFrom = ({ date_field }: CaptureOrigin, { mapped, items }: Reading): TriggerNotice[] =>
   mapped.dropped
     .filter((name) => !(name === 'enrollment_date' && date_field !== undefined && Object.hasOwn(items, date_field)))
@@ -153,7 +152,7 @@ async function enroll(
       });
     }
   }
-  // Two batches that want the same codes meet them in one order, and never wait in a circle.
+  // Two batches that need the same codes insert them in one order, and never deadlock.
   const made = await captured.enrollCaptured(
     tx,
     origin.study_id,
@@ -161,8 +160,7 @@ async function enroll(
     sortBy(rows, ({ participant_code }) => participant_code),
   );
   const left = rows.filter(({ record }) => !made.has(record)).map(({ record }) => record);
-  // Somebody may have enrolled the record by hand at this moment: then it is to be updated, which the next attempt
-  // does.
+  // A user may have enrolled the record concurrently: the next attempt updates that participant.
   if (left.length > 0 && (await captured.lockByExternalId(tx, origin.study_id, left)).size > 0) throw recordBusy(200);
   for (const record of left) results.set(record, codeTaken());
   for (const { reading, columns, notices } of cases) {
@@ -226,7 +224,7 @@ async function update(
     });
   }
   await unlessTaken(() => captured.updateCaptured(tx, rows));
-  // Whoever is in another arm has its visits from now on.
+  // A participant in another arm gets that arm's visits from now on.
   if (rows.some(({ datacapture_arm }) => datacapture_arm !== undefined))
     await putOutbox(tx, [
       { topic: 'study-changed', studyId: origin.study_id, subject: origin.study_id, payload: { kind: 'mapping' } },
@@ -249,7 +247,7 @@ async function takenBy(
 }
 
 /**
- * The form with the facts of a reading; an item that is empty now stays as it was (empty values are not applied).
+ * The form with the facts of a reading; an item that is now empty keeps its value (empty values are not applied).
  * Undefined: nothing to write.
  */
 function formAfter(
@@ -263,7 +261,7 @@ function formAfter(
       write: { participant_id: participantId, status, items: reading.items },
       fields: Object.keys(reading.items),
     };
-  // What somebody signed here stays what was signed.
+  // A signed form is not changed.
   if (form.status === 'signed' || form.status === 'locked') return undefined;
   const fields = Object.keys(reading.items).filter((name) => form.items[name] !== reading.items[name]);
   if (fields.length === 0 && form.status === status) return undefined;
@@ -271,12 +269,12 @@ function formAfter(
   return { write, fields: form.status === status ? fields : [...fields, 'status'] };
 }
 
-/** Codes are unique in a study: the database has the word, since somebody may take one at this moment. */
+/** Codes are unique in a study: the database decides, since another one may be inserted concurrently. */
 async function unlessTaken(write: () => Promise<void>): Promise<void> {
   try {
     await write();
   } catch (fault) {
-    // The transaction is lost; the next attempt finds whose the code is.
+    // The transaction is lost; the next attempt finds the code's owner.
     if ((fault as { constraint?: unknown }).constraint === 'participants_study_id_participant_code_key')
       throw recordBusy(200);
     throw fault;

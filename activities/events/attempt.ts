@@ -27,16 +27,16 @@ export interface EventDeps {
   log: Pick<Logger, 'warn' | 'debug'>;
 }
 
-/** A workflow that is this late with an attempt is taken to be lost: the worker's own look does it. */
+/** A workflow this late with an attempt counts as lost: the dispatcher's own check sends it. */
 const RESCUE_SECONDS = 120;
 const GONE = 410;
 
-/** How long a claimed delivery belongs to who claimed it. */
+/** The lease of a claimed delivery. */
 export const leaseSeconds = ({ settings }: EventDeps): number => settings.EVENT_TIMEOUT_SECONDS + 20;
 
 /**
- * Sends one delivery that the caller has claimed, once, and notes what came of it.
- * @param first it was the worker's own first attempt: if it failed a workflow repeats it
+ * Sends one claimed delivery, once, and stores the result.
+ * @param first the worker's own first attempt: after a failure a workflow retries it
  */
 export async function sendDelivery(deps: EventDeps, delivery: ClaimedDelivery, first: boolean): Promise<void> {
   const posted = await send(deps, delivery);
@@ -82,7 +82,7 @@ async function send({ settings }: EventDeps, delivery: ClaimedDelivery): Promise
   try {
     secrets = secretsOf(settings.DATACAPTURE_ENCRYPTION_KEY, delivery);
   } catch (fault) {
-    // An operator may set the right key while it is being repeated.
+    // An operator may set the right key between retries.
     if (!(fault instanceof SecretUnreadable)) throw fault;
     return { status: null, error: fault.message, retryAfterSeconds: null };
   }
@@ -92,7 +92,7 @@ async function send({ settings }: EventDeps, delivery: ClaimedDelivery): Promise
   });
 }
 
-/** The secret, and the one before it while that is still valid. */
+/** The secret, and the previous one while it is valid. */
 function secretsOf(
   key: string | undefined,
   { subscription_id, secret_encrypted, previous_secret_encrypted, previous_secret_until }: ClaimedDelivery,

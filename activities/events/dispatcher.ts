@@ -7,7 +7,7 @@ import { sendDelivery, leaseSeconds } from './attempt.js';
 import type { EventDeps } from './attempt.js';
 import { faultCode } from '../../db/client/driver-faults.js';
 
-/** At once in hand: of all, and of one subscription, so that a slow subscriber holds up itself alone. */
+/** Deliveries in progress, in total and for each subscription, so that a slow subscriber only delays itself. */
 const CONCURRENCY = 64,
   EACH = 8;
 const POLL_MS = 250,
@@ -15,10 +15,10 @@ const POLL_MS = 250,
   LAST_WAIT_MS = 3_000;
 
 /**
- * Makes the first attempt at every delivery, soon after the commit that wrote it, and looks after those that were lost
- * by a process or by Temporal. A workflow for each delivery would be the simpler thing, but the first attempt is the
- * last one nearly always, and a workflow with one activity costs the server about 20 ms of processor time: half of this
- * machine at fifty a second. Only what failed gets one.
+ * Makes the first attempt at every delivery, soon after its commit, and takes over those that a process or Temporal
+ * lost. A workflow for each delivery would be simpler, but the first attempt nearly always succeeds, and a workflow
+ * with one activity costs the server about 20 ms of processor time: half of a small machine at fifty a second. Only
+ * failed deliveries get one.
  */
 export class EventDispatcher {
   private stopping = false;
@@ -32,10 +32,7 @@ export class EventDispatcher {
     this.loop = this.run();
   }
 
-  /**
-   * Takes nothing more and waits a moment for what is in hand; what is not done then is taken up again when its lease
-   * ends.
-   */
+  /** Stops claiming and waits a moment for running deliveries; the others are claimed again when their lease ends. */
   async stop(): Promise<void> {
     this.stopping = true;
     this.pause.wake();
@@ -54,7 +51,7 @@ export class EventDispatcher {
           pause = POLL_MS;
           const claimed = await this.claim();
           for (const delivery of claimed) this.take(delivery);
-          // More may wait than was taken.
+          // More may be pending than were claimed.
           if (claimed.length > 0 && this.inHand.size < CONCURRENCY) pause = 0;
         }
       } catch (fault) {
@@ -87,7 +84,7 @@ export class EventDispatcher {
   private take(delivery: ClaimedDelivery): void {
     const done = sendDelivery(this.deps, delivery, true)
       .catch((fault: unknown) => {
-        // Its lease ends and it is taken up again.
+        // It is claimed again when its lease ends.
         this.deps.log.warn(
           { delivery: delivery.id, fault: faultCode(fault) ?? (fault as Error).name },
           'events: an attempt was not noted',
@@ -95,8 +92,8 @@ export class EventDispatcher {
       })
       .finally(() => {
         this.inHand.delete(delivery.id);
-        // The next of a subscription in order waits for this one; those of one whose hands were full wait for room, and
-        // all where everybody's are. Waiting for the next look instead they would come at eight a look.
+        // The next delivery of an ordered subscription waits for this one, and so do those of a subscription, or of
+        // all, at the concurrency limit. Waiting for the next poll instead would limit them to eight each time.
         if (delivery.ordered || this.inHand.size === CONCURRENCY - 1 || this.of(delivery.subscription_id) === EACH / 2)
           this.pause.wake();
       });

@@ -8,12 +8,14 @@ export interface DeliveryStart {
   study_id: string;
 }
 export interface EventActivities {
-  /** Makes the next attempt if it is due. @returns how long until the next one; null: there is none, and
-   * why where it was given up */
+  /**
+   * Makes the next attempt if it is due. @returns how long until the next one; null: none, with the reason if it failed
+   * permanently
+   */
   attemptDelivery(of: DeliveryStart): Promise<{ wait_ms: number | null; failure?: string }>;
 }
 
-/** What a delivery's workflow does between its waits. A repetition finds what the one before has noted. */
+/** The activities of a delivery's workflow between its waits. A retry finds the stored state. */
 export const createEventActivities = (deps: EventDeps): EventActivities => {
   const claim = ({ delivery_id, study_id }: DeliveryStart) =>
     inScope(deps.database, study_id, ({ tx }) => claimDelivery(tx, delivery_id, leaseSeconds(deps)));

@@ -4,7 +4,7 @@ import { nowMs } from '../../db/client/clock.js';
 import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
 import { publicAddresses } from '../util/public-addresses.js';
 
-/** What came of one request: the answer's status, or why there was none. */
+/** The result of one request: the answer's status, or the error. */
 export interface Posted {
   status: number | null;
   error: string | null;
@@ -15,7 +15,7 @@ export interface PostLimits {
   timeoutMs: number;
 }
 
-/** Of an answer's body nothing is needed: so much is read for the connection to be used again, then it is closed. */
+/** An answer's body is not used: this much is read so that the connection can be reused, otherwise it is closed. */
 const MAX_BYTES = 64 * 1024;
 const MAX_RETRY_AFTER_SECONDS = 6 * 3600;
 
@@ -27,8 +27,8 @@ const agentOptions = { keepAlive: true, maxSockets: 8, maxTotalSockets: 128, tim
 const agents = { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(agentOptions) };
 
 /**
- * POSTs a signed event. Redirects are not followed; what the subscriber says in its status line counts, its body is
- * thrown away. Never throws for what the network or the subscriber does.
+ * POSTs a signed event. Redirects are not followed; only the answer's status counts, its body is discarded. Never
+ * throws for errors of network or subscriber.
  */
 export function postEvent(
   target: string,
@@ -75,7 +75,7 @@ export function postEvent(
         response.on('error', () => clearTimeout(timer));
       },
     );
-    // From the call to the last byte, whatever trickles in meanwhile.
+    // From the call to the last byte, even if bytes keep arriving.
     const timer = setTimeout(() => {
       request.destroy();
       if (!answered)
@@ -96,14 +96,14 @@ const wordsOf = (status: number): string =>
     ? `the subscriber redirects (${status}), which is not followed`
     : `the subscriber answered ${status}`;
 
-/** Seconds, by the header's number or date; null: it says nothing usable. */
+/** Seconds, from the header's number or date; null: invalid. */
 function retryAfter(header: string | undefined): number | null {
   if (header === undefined) return null;
   const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - nowMs()) / 1000;
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, MAX_RETRY_AFTER_SECONDS) : null;
 }
 
-/** The socket's own code says what happened; its message may name addresses inside somebody's network. */
+/** The socket's error code is enough; its message may contain private network addresses. */
 function connectionWords(error: Error): string {
   if (error instanceof Refused) return error.message;
   const words: Record<string, string> = {

@@ -8,9 +8,7 @@ export function webhookSignature(secret: string, id: string, timestamp: number, 
   return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
 }
 
-/**
- * The headers that a subscriber checks. While a secret is being replaced there are two signatures, of which one fits.
- */
+/** The signature headers for subscribers. During a secret's overlap there are two signatures; one of them is valid. */
 export function signedHeaders(secrets: readonly string[], id: string, body: string, now: Date): Record<string, string> {
   const timestamp = Math.floor(now.getTime() / 1000);
   return {
@@ -23,8 +21,8 @@ export function signedHeaders(secrets: readonly string[], id: string, body: stri
 const MAX_SECONDS = 6 * 3600;
 
 /**
- * How long to wait after so many failed attempts: doubled each time up to six hours, give or take a fifth, so that what
- * failed together does not come back together.
+ * Exponential back-off after this many failed attempts: doubled each time up to six hours, with a jitter of a fifth, so
+ * that simultaneous failures do not retry together.
  */
 export function backOff(initialSeconds: number, attempts: number): number {
   const plain = Math.min(initialSeconds * 2 ** Math.min(attempts, 30), MAX_SECONDS);

@@ -32,15 +32,15 @@ import { faultCode } from '../../db/client/driver-faults.js';
 const NOTE_MS = 1_000;
 const refused = (message: string) => ApplicationFailure.create({ type: 'ExportRefused', nonRetryable: true, message });
 
-/** The activities of an export in the background; writing begins anew when it is repeated. */
+/** The activities of a background export; a retry starts writing over. */
 export function createExportActivities({ database, settings }: { database: Database; settings: Settings }) {
   return {
-    /** Writes the file under the rights that its requester has now. @returns for how many milliseconds it is kept */
+    /** Writes the file under its requester's current rights. @returns for how many milliseconds it is kept */
     async writeExportFile({ export_id, study_id }: StudyExportStart): Promise<number> {
       const context = Context.current();
       const kept = settings.EXPORT_RETENTION_HOURS * 3_600_000;
       const order = await inScope(database, study_id, ({ tx }) => beginExport(tx, export_id));
-      // Written before now, by a run that was lost: what is left of its time.
+      // Written earlier, by a lost run: its remaining lifetime.
       if (!order) return leftOf(await readInScope(database, study_id, (tx) => exportById(tx, export_id)), kept);
       await mkdir(exportsFolder(settings.DATA_DIR), { recursive: true, mode: 0o700 });
       const file = exportFile(settings.DATA_DIR, export_id, order.format);
@@ -50,7 +50,7 @@ export function createExportActivities({ database, settings }: { database: Datab
         const taken = await inScope(database, study_id, ({ tx }) =>
           completeExport(tx, export_id, { ...written, hours: settings.EXPORT_RETENTION_HOURS }),
         );
-        // It was ended while it was written: its file may say what is to be said no more.
+        // It was cancelled meanwhile: its file may contain removed data.
         if (!taken) await rm(file, { force: true });
         return taken ? kept : 0;
       } catch (fault) {
@@ -63,7 +63,7 @@ export function createExportActivities({ database, settings }: { database: Datab
       await inScope(database, study_id, ({ tx }) => failExport(tx, export_id, reason));
     },
 
-    /** The record stays and says that the file has expired. */
+    /** The record stays, marked as expired. */
     async removeExportFile({ export_id, study_id }: StudyExportStart): Promise<void> {
       const found = await readInScope(database, study_id, (tx) => exportById(tx, export_id));
       if (!found) return;
@@ -115,9 +115,7 @@ async function write(
   return { rows, size: (await stat(path)).size, sha256: hash.digest('hex') };
 }
 
-/**
- * Hashes what passes and notes now and then how far it is: rows are counted by their line ends, which is near enough.
- */
+/** Hashes the stream and periodically stores the progress: rows are counted by line ends, which is accurate enough. */
 function meterOf(
   database: Database,
   { id, study_id }: ExportRecord,
@@ -148,13 +146,10 @@ function meterOf(
   });
 }
 
-/** Class 22 of SQLSTATE: what is stored or asked for is no value to the database, and is none the next time. */
+/** Class 22 of SQLSTATE: a stored or requested value is invalid, also in a retry. */
 const BAD_VALUE = /^22[0-9A-Z]{3}$/;
 
-/**
- * A worker that stops or a database that is away is tried again; what the database refuses for its content it refuses
- * every time.
- */
+/** A stopping worker or an unavailable database is retried; content errors of the database recur every time. */
 function asFailure(fault: unknown, stopping: boolean): Error {
   if (fault instanceof ApplicationFailure) return fault;
   if (fault instanceof TooManyColumns) return refused(`The export is too wide: ${fault.message}.`);

@@ -3,7 +3,8 @@ import { Picture, px } from './picture.js';
 import { renderSvg } from './render.js';
 
 /**
- * One chart as SVG: bars and lines over an axis of categories. Small on purpose, with all that a reader needs on it.
+ * One chart as SVG: bars and lines over an axis of categories. Deliberately small, with everything that a reader needs
+ * on it.
  */
 export interface Series {
   name: string;
@@ -13,15 +14,15 @@ export interface Series {
 }
 export interface Chart {
   title: string;
-  /** What the picture shows, in a sentence or two, for those who do not see it. */
+  /** A description of the image in a sentence or two, for screen readers. */
   description: string;
   xLabel: string;
   yLabel: string;
-  /** How many places the x axis has. */
+  /** The number of positions on the x axis. */
   places: number;
-  /** Labels below places; where they come too close some are left out. */
+  /** Labels below positions; overlapping ones are omitted. */
   ticks: readonly { at: number; label: string }[];
-  /** Bars of one place stand on each other; otherwise beside. */
+  /** Bars of one position are stacked; otherwise side by side. */
   stacked: boolean;
   series: readonly Series[];
   /** Values are fractions: the axis goes from 0 to 100 %. */
@@ -143,7 +144,7 @@ function Bars({ chart, band, x, y }: Axes & { chart: Chart; band: number }) {
   );
 }
 
-/** A line that breaks where there is no value; a value that stands alone is a dot. */
+/** A line that breaks at missing values; a single value is a dot. */
 function Line({ series, x, y }: Axes & { series: Series }) {
   let path = '';
   const dots: number[] = [];
@@ -201,7 +202,7 @@ function yAxis(chart: Chart): { max: number; steps: number[] } {
   return { max: step * count, steps: Array.from({ length: count + 1 }, (_, i) => i * step) };
 }
 
-/** 1, 2 or 5 times a power of ten, at least one: what is counted has no halves. */
+/** 1, 2 or 5 times a power of ten, at least one: counts have no fractions. */
 function niceStep(least: number): number {
   let power = 1;
   for (;;) {
@@ -210,9 +211,7 @@ function niceStep(least: number): number {
   }
 }
 
-/**
- * Ticks that have room for their labels: long ones are slanted, and where that is not enough every so many is shown.
- */
+/** Ticks with room for their labels: long ones are slanted; if that is not enough, only every n-th is shown. */
 function spaced({ ticks, places }: Chart): { ticks: Chart['ticks']; slanted: boolean } {
   const cut = ticks.map(({ at, label }) => ({ at, label: shortened(label) }));
   if (cut.length < 2) return { ticks: cut, slanted: false };
@@ -220,13 +219,13 @@ function spaced({ ticks, places }: Chart): { ticks: Chart['ticks']; slanted: boo
   const longest = cut.reduce((most, { label }) => Math.max(most, label.length), 0) * WIDE + 12;
   if (longest <= gap) return { ticks: cut, slanted: false };
   const everyFlat = Math.ceil(longest / gap);
-  // Slanted labels need the height of a line only; a time axis rather leaves months out than lie askew.
+  // Slanted labels need only a line's height; a time axis rather omits months than slants them.
   if (everyFlat <= 4) return { ticks: cut.filter((_, i) => i % everyFlat === 0), slanted: false };
   const every = Math.max(1, Math.ceil(24 / gap));
   return { ticks: cut.filter((_, i) => i % every === 0), slanted: true };
 }
 
-/** The beginning and the end, where the number of a repeated event stands. */
+/** The beginning and the end, which contains the number of a repeated event. */
 const shortened = (label: string) => (label.length > 14 ? `${label.slice(0, 9)}…${label.slice(-4)}` : label);
 
 const isEmpty = ({ series }: Chart) => series.every((s) => s.values.every((value) => !value));

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** Terms with what they are, as on the head of a record. */
+/** Terms with their values, as at the head of a record. */
 export function Facts({ of }: { of: readonly (readonly [string, ComponentChildren])[] }) {
   return (
     <dl class="facts">

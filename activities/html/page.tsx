@@ -15,9 +15,9 @@ export function Page({
   title: string;
   /** Further elements of the head. */
   head?: ComponentChildren;
-  /** The theme that the user chose. */
+  /** The user's theme. */
   theme?: string | undefined;
-  /** Custom properties, which the edges of printed pages can read too. */
+  /** Custom properties, also available in the margins of printed pages. */
   properties?: Record<`--${string}`, string> | undefined;
   /** Attributes of the body. */
   body?: (HTMLAttributes<HTMLBodyElement> & Record<`data-${string}`, string | number>) | undefined;

@@ -1,6 +1,6 @@
 /**
- * The colours of the product. Pages have them as custom properties (`paletteCss`), mails and pictures as values. Text has a
- * contrast of 4.5 at least to the ground and to the surface, in both themes.
+ * The colours of the product. Pages have them as custom properties (`paletteCss`), mails and images as values. Text has
+ * a contrast of at least 4.5 to background and surface, in both themes.
  */
 export const light = {
   ink: '#1b2430',
@@ -38,7 +38,7 @@ const dark: Record<keyof typeof light, string> = {
   'bad-soft': '#3a2022',
 };
 
-/** Colours of the Okabe–Ito palette, for figures: everybody can tell them apart. */
+/** Colours of the Okabe–Ito palette, for figures: distinguishable for everyone. */
 export const figureColors = {
   blue: '#0072b2',
   vermilion: '#d55e00',
@@ -49,15 +49,15 @@ export const figureColors = {
   grey: '#767b85',
 } as const;
 
-/** The letters of the reader's system. */
+/** The reader's system fonts. */
 export const FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', Arial, sans-serif";
 
 const properties = (colors: Record<string, string>, scheme: 'light' | 'dark'): string =>
   [...Object.entries(colors).map(([name, value]) => `--${name}: ${value};`), `color-scheme: ${scheme};`].join(' ');
 
 /**
- * The palette as CSS. `chosen`: the page bears the theme that its user chose, as `data-theme` (`auto`, `light`, `dark`);
- * without it the theme is the one that the browser asks for. `light`: paper, always light.
+ * The palette as CSS. `chosen`: the page has the user's theme, as `data-theme` (`auto`, `light`, `dark`); without it
+ * the browser's preference applies. `light`: paper, always light.
  */
 export function paletteCss(theme: 'auto' | 'chosen' | 'light'): string {
   const base = `:root { ${properties(light, 'light')} }\n`;

@@ -1,9 +1,9 @@
 import type { ComponentChildren, SVGAttributes } from 'preact';
 
-/** A number of a drawing: a tenth of a pixel is seen by nobody. */
+/** Rounds a coordinate: a tenth of a pixel is invisible. */
 export const px = (value: number): number => Math.round(value * 10) / 10;
 
-/** The frame of a picture, with its title and a description for readers who do not see it. */
+/** The frame of an image, with its title and a description for screen readers. */
 export function Picture({
   id,
   title,

@@ -8,10 +8,10 @@ export const renderPage = <P>(page: VNode<P>): string => `<!doctype html>${rende
 /** A part of a page. */
 export const renderPart = (part: ComponentChildren): string => renderToString(h(Fragment, {}, part));
 
-/** What XML may not hold at all; HTML allows it. */
+/** Characters that XML does not allow, but HTML does. */
 // eslint-disable-next-line no-control-regex
 const NO_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
 
-/** A picture as a file: SVG is XML, which is stricter than HTML about text. */
+/** An image as a file: SVG is XML, which is stricter than HTML about text. */
 export const renderSvg = <P>(picture: VNode<P>): string =>
   renderToString(picture).replaceAll(NO_XML, '').replaceAll(']]>', ']]&gt;');

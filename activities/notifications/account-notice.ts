@@ -55,7 +55,7 @@ const words: Record<NoticeKind, (notice: AccountNotice) => { subject: string; wh
   }),
 };
 
-/** The words of a notice: what happened, when, from where, and what to do. */
+/** The text of a notice: the event, its time and origin, and what to do. */
 function messageOf(notice: AccountNotice, login: string): { subject: string; text: string } {
   const { subject, what } = words[notice.kind](notice);
   const from = [notice.details.ip, notice.details.user_agent].filter(Boolean).join(', ');
@@ -67,14 +67,14 @@ function messageOf(notice: AccountNotice, login: string): { subject: string; tex
   };
 }
 
-/** Sends a user a notice about the account, once. */
+/** Sends a user an account notice, once. */
 export const sendAccountNotice =
   ({ database, mail, login }: { database: Database; mail: Provider | null; login: string }) =>
   async (id: string): Promise<void> => {
     const notice = await readInScope(database, [], (tx) => noticeToSend(tx, id));
     if (!notice) return;
     try {
-      // Without a mail server there is no way to tell anybody.
+      // Without a mail server nobody can be notified.
       await mail?.send({ id, to: notice.email, ...messageOf(notice, login) });
     } catch (fault) {
       if (!(fault instanceof RefusedMessage)) throw fault;

@@ -2,24 +2,24 @@ import { nowMs } from '../../db/client/clock.js';
 import { RefusedMessage } from './provider.js';
 
 const PATIENCE_MS = 10_000;
-/** Answers that say nothing about the message: not let in, too slow, too many. */
+/** Statuses unrelated to the message: no access, timeout, rate limit. */
 const ASK_AGAIN = [401, 403, 408, 425, 429];
 
 export interface GatewayRequest {
-  /** What the gateway is called in a sentence, and the setting that names it. */
+  /** The gateway's name in a sentence, and its setting. */
   called: string;
   setting: string;
   url: string;
   id: string;
   key: string;
   body: unknown;
-  /** Answers that mean: this address is gone. */
+  /** Answers that mean that the address does not exist. */
   gone?: (status: number, body: string) => boolean;
 }
 
 /**
- * One POST of JSON to a gateway. The headers Idempotency-Key and X-Notification-Id let it tell a repetition.
- * @throws RefusedMessage where it would refuse again; Error to try again. Neither names address or text
+ * One POST of JSON to a gateway. The headers Idempotency-Key and X-Notification-Id identify a repeat.
+ * @throws RefusedMessage for a permanent refusal; Error for a retry. Neither contains address or text
  */
 export async function postToGateway({ called, setting, url, id, key, body, gone }: GatewayRequest): Promise<void> {
   const about = setting.split('_')[0]!;
@@ -47,7 +47,7 @@ export async function postToGateway({ called, setting, url, id, key, body, gone 
   } else {
     await response.body?.cancel();
   }
-  // The gateway has understood and says no: it would again.
+  // The gateway has understood and refuses: it would again.
   if (refused) throw new RefusedMessage(`the ${called} refused the message (${response.status})`);
   throw Object.assign(new Error(`The ${called} (${setting}) answered ${response.status}.`), {
     code: `${about}_${response.status}`,
@@ -57,7 +57,7 @@ export async function postToGateway({ called, setting, url, id, key, body, gone 
 
 const MAX_RETRY_AFTER_SECONDS = 3600;
 
-/** What Retry-After asks for, in seconds, by its number or date; undefined: nothing usable. */
+/** The seconds of Retry-After, from its number or date; undefined: invalid. */
 export function retryAfter(header: string | null): number | undefined {
   if (header === null) return undefined;
   const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - nowMs()) / 1000;

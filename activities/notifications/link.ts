@@ -12,8 +12,8 @@ export interface LinkSettings {
 }
 
 /**
- * The words of a portal link, made for this one writing of its message: the token is in them and nowhere else, the
- * database keeps its hash.
+ * The texts of a portal link, created for one sending of its message: only they contain the token, the database stores
+ * its hash.
  * @returns undefined when the link was opened already
  * @throws Error in one sentence when SESSION_SECRET is not set
  */

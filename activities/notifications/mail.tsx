@@ -3,7 +3,7 @@ import { light } from '../html/palette.js';
 import { Page } from '../html/page.js';
 import { renderPage } from '../html/render.js';
 
-/** What mail programs understand: plain elements, each with its own style. They are light, since a dark one is theirs. */
+/** For mail programs: plain elements with inline styles. Always light; a dark mode is the program's own. */
 const style = {
   mail: `margin:0;padding:16px;font-family:sans-serif;line-height:1.5;max-width:36rem;overflow-wrap:anywhere;color:${light.ink}`,
   button: `display:inline-block;padding:.7em 1.4em;border-radius:.5em;background:${light.accent};color:${light['on-accent']};text-decoration:none;font-weight:600`,
@@ -20,7 +20,7 @@ export const renderMail = (language: string, title: string, inside: ComponentChi
     </Page>,
   );
 
-/** Addresses, and ends of lines. A mark of direction ends an address. */
+/** Addresses, and line ends. A direction mark ends an address. */
 const PART = /(https?:\/\/[^\s<\u2068\u2069]+|\n)/;
 
 export const MailLink = ({ to, children }: { to: string; children: ComponentChildren }) => (
@@ -29,7 +29,7 @@ export const MailLink = ({ to, children }: { to: string; children: ComponentChil
   </a>
 );
 
-/** A paragraph of text, its addresses made links. */
+/** A paragraph of text with links for its addresses. */
 function Lines({ text }: { text: string }) {
   return (
     <>
@@ -46,7 +46,7 @@ export interface MailButton {
   says: string;
 }
 
-/** The address stands below it: a reader who distrusts a button sees where it leads. */
+/** The address follows below the button, so that a reader sees where it leads. */
 const Button = ({ url, says }: MailButton) => (
   <>
     <p>
@@ -60,7 +60,7 @@ const Button = ({ url, says }: MailButton) => (
   </>
 );
 
-/** Text with empty lines between its paragraphs. The button takes the place of the paragraph that is its address. */
+/** Text with empty lines between its paragraphs. The button replaces the paragraph that is its address. */
 const Paragraphs = ({ text, button }: { text: string; button?: MailButton | undefined }) => (
   <>
     {text.split(/\n{2,}/).map((one) =>
@@ -84,7 +84,7 @@ export interface TextMail {
   foot?: string;
 }
 
-/** The HTML of a mail whose words are plain text. */
+/** A mail of plain text as HTML. */
 export const textMail = ({ language, title, text, button, foot }: TextMail): string =>
   renderMail(
     language,

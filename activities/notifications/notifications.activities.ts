@@ -21,16 +21,16 @@ import { sendAccountNotice } from './account-notice.js';
 import { sendUserLink } from './user-link.js';
 import type { Database } from '../../db/client/database.js';
 
-/** What a worker does about messages to people. */
+/** A worker's handling of messages to people. */
 export interface Messaging {
   activities: ReminderActivities & SummaryActivities;
   /** Sends one notification, for the relay. */
   send: (id: string) => Promise<void>;
-  /** Sends a user a link to choose a password by, for the relay. */
+  /** Sends a user a link to choose a password, for the relay. */
   sendUserLink: (id: string) => Promise<void>;
-  /** Tells a user what happened to the account, for the relay. */
+  /** Sends a user an account notice, for the relay. */
   sendAccountNotice: (id: string) => Promise<void>;
-  /** Makes the periodic jobs, and lets the database judge lateness as the settings say. */
+  /** Creates the periodic jobs, and sets the database's lateness limit from the settings. */
   prepare: (client: Client, taskQueue: string, keep?: boolean) => Promise<void>;
   close: () => void;
 }
@@ -64,7 +64,7 @@ export function openMessaging({
     sms: settings.SMS_PER_MINUTE,
     push: settings.PUSH_PER_MINUTE,
   });
-  // A mail server that takes so many a minute and no more needs no thread.
+  // A mail server with a rate limit needs no thread.
   const crowd = url && own && !pace.limits('email') ? new BulkMailer({ url, from, own, log }) : undefined;
   const reminders = createReminderActivities({
     database,
@@ -75,7 +75,7 @@ export function openMessaging({
     maxLatenessHours: settings.REMINDER_MAX_LATENESS_HOURS,
     log,
     heartbeat,
-    // Sooner than the next run there is nobody to try again.
+    // No retry happens before the next run.
     retrySeconds: Math.min(settings.REMINDER_INTERVAL_SECONDS, 30),
   });
   return {

@@ -10,9 +10,9 @@ const PRIVATE = 'the push service has a private address, which ALLOW_PRIVATE_URL
 const publicLookup = publicAddresses(() => new RefusedMessage(PRIVATE));
 
 /**
- * POSTs bytes to an address that somebody else has named: no redirect is followed, and names that lead into a private
- * network are refused where the socket is opened. Of the answer its status line counts.
- * @throws RefusedMessage for an address that is not allowed; Error to try again
+ * POSTs bytes to an external address: no redirect is followed, and names that resolve to a private network are refused
+ * when the socket is opened. Only the answer's status counts.
+ * @throws RefusedMessage for an address that is not allowed; Error for a retry
  */
 export function postBytes(
   target: string,
@@ -36,7 +36,7 @@ export function postBytes(
           status: response.statusCode ?? 0,
           retryAfterSeconds: retryAfter(response.headers['retry-after'] ?? null),
         });
-        // Nothing of it is needed.
+        // The body is not needed.
         response.destroy();
       },
     );

@@ -1,10 +1,8 @@
-/** A message as a provider takes it; what a channel cannot carry it leaves out. */
+/** A message for a provider; a channel ignores fields that it doesn't support. */
 export interface Message {
   /** The notification's id. */
   id: string;
-  /**
-   * The same for each repetition of one message: a provider that knows it already has delivered it. Default: the id.
-   */
+  /** The same for each retry of one message: a provider that knows it has delivered it already. Default: the id. */
   key?: string;
   to: string;
   subject: string;
@@ -14,25 +12,22 @@ export interface Message {
   unsubscribeUrl?: string;
   /** An iCalendar document. */
   calendar?: string;
-  /** Where the provider may report what became of the message. */
+  /** The URL for the provider's delivery reports. */
   reportUrl?: string;
-  /** What a mail bears for the same: a report of its failure returns it. */
+  /** The equivalent in a mail: a bounce returns it. */
   reportToken?: string;
 }
 
-/** What brings messages of one channel to people. An error of `send` means: try again later. */
+/** Delivers messages of one channel. An error of `send` means: retry later. */
 export interface Provider {
   send(message: Message): Promise<void>;
   close?(): void;
 }
 
-/**
- * The provider took a look and will never take this message; the sentence stands on the notification and names no
- * address.
- */
+/** The provider will never accept this message; the notification stores the sentence, which contains no address. */
 export class RefusedMessage extends Error {
   override name = 'RefusedMessage';
-  /** The address itself is gone (an app that was removed, a mailbox that there is not). */
+  /** The address does not exist (an uninstalled app, an unknown mailbox). */
   constructor(
     message: string,
     readonly addressIsGone = false,

@@ -2,8 +2,8 @@ import { postToGateway } from './gateway.js';
 import type { Provider } from './provider.js';
 
 /**
- * Push messages through an HTTP gateway that takes what FCM v1 takes: POST of `{message: {token, notification, data}}`.
- * A device that has gone is told as FCM does: 404, or UNREGISTERED or INVALID_ARGUMENT in the error.
+ * Push messages through an HTTP gateway with the API of FCM v1: POST of `{message: {token, notification, data}}`. A
+ * lost device is reported as by FCM: 404, or UNREGISTERED or INVALID_ARGUMENT in the error.
  * @param url PUSH_GATEWAY_URL
  */
 export function pushGateway(url: string): Provider {

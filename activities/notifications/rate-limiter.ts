@@ -3,7 +3,7 @@ import { inScope } from '../../db/client/transaction.js';
 import type { Channel } from '../../workflows/domain/notifications/settings.js';
 import type { Database } from '../../db/client/database.js';
 
-/** Messages a minute that a channel's provider takes; 0: as many as there are. */
+/** Messages per minute that a channel's provider accepts; 0: no limit. */
 export type PerMinute = Readonly<Record<Channel, number>>;
 export interface Slots {
   granted: number;
@@ -11,10 +11,7 @@ export interface Slots {
   everyMs: number;
 }
 
-/**
- * The pace of the providers, which all workers keep together: it stands in the database, and costs nothing where no
- * limit is set.
- */
+/** The providers' rate limits, shared by all workers: they are in the database, and cost nothing if no limit is set. */
 export class RateLimiter {
   constructor(
     private readonly database: Database,
@@ -26,7 +23,7 @@ export class RateLimiter {
     return this.perMinute[channel] > 0;
   }
 
-  /** Reserves the next moments of a channel for up to `count` messages, none of them later than in `withinMs`. */
+  /** Reserves the next slots of a channel for up to `count` messages, none later than in `withinMs`. */
   reserve(channel: Channel, count: number, withinMs: number): Promise<Slots> {
     const everyMs = 60_000 / this.perMinute[channel];
     return inScope(this.database, '*', async ({ tx }) => {
@@ -37,7 +34,7 @@ export class RateLimiter {
     });
   }
 
-  /** A message that does not wait its turn (somebody waits for it) makes the others wait longer. */
+  /** A message that skips the queue (a user waits for it) delays the others. */
   async jumpIn(channel: Channel): Promise<void> {
     if (!this.limits(channel)) return;
     await inScope(this.database, '*', async ({ tx }) => {

@@ -21,7 +21,7 @@ import type { NotificationToSend } from '../../db/notifications/notification-mai
 import type { Database } from '../../db/client/database.js';
 
 type Written = Omit<Message, 'id' | 'to'>;
-/** A message that has become pointless, and what its notification says of it. */
+/** A message that became obsolete, and the reason on its notification. */
 interface Stopped {
   stopped: 'sent' | 'cancelled' | 'suppressed';
   reason: string | null;
@@ -30,15 +30,14 @@ export interface SendDeps {
   database: Database;
   channels: Channels;
   links: LinkSettings;
-  /** Where the console is switched on. */
+  /** Set if the console is enabled. */
   pages?: ConsoleLinks | undefined;
   pace?: RateLimiter | undefined;
 }
 
 /**
- * Sends one notification and notes that it went. Sent again only when the process dies between the two: the message
- * bears the notification's id. Reminders that wait for their time are sent by the sweep; one that is sent again by hand
- * comes here.
+ * Sends one notification and marks it as sent. It is sent twice only if the process dies between the two: the message
+ * has the notification's id. The sweep sends reminders at their time; one resent by hand is sent here.
  */
 export const sendNotification =
   (deps: SendDeps) =>
@@ -71,7 +70,7 @@ async function sendOnce(deps: SendDeps, row: NotificationToSend): Promise<Stoppe
   return undefined;
 }
 
-/** The words of a message, made for this one sending. */
+/** The text of a message, created for this sending. */
 async function write({ database, links, pages }: SendDeps, row: NotificationToSend): Promise<Written | Stopped> {
   if (row.draft) return { subject: row.draft.subject, text: row.draft.body };
   if (row.kind === 'daily_summary') {
@@ -100,7 +99,7 @@ async function write({ database, links, pages }: SendDeps, row: NotificationToSe
   });
 }
 
-/** A message with a link to the portal, in its reader's language; a mail as HTML too. */
+/** A message with a portal link, in its reader's language; mails also as HTML. */
 function linkMessage(row: NotificationToSend, link: { link: string; minutes: string; new_link_url: string }): Written {
   const words = linkWords(row.channel, row.preferred_language, (row.words ?? {}) as StudyWords);
   const values: LinkValues = {
@@ -127,8 +126,8 @@ function linkMessage(row: NotificationToSend, link: { link: string; minutes: str
 }
 
 /**
- * A reminder that staff send again: at once, also in quiet hours and late, but to nobody who does not take part or does
- * not want it.
+ * A reminder that staff resend: at once, also in quiet hours and late, but not to withdrawn participants or after an
+ * opt-out.
  */
 async function sendAgain({ database, channels, links }: SendDeps, id: string): Promise<Stopped | undefined> {
   const row = await readInScope(database, '*', (tx) => reminderById(tx, id));

@@ -2,8 +2,8 @@ import { postToGateway } from './gateway.js';
 import type { Provider } from './provider.js';
 
 /**
- * Text messages through an HTTP gateway: POST of `{to, text, id, status_callback?}` as JSON; what became of the message
- * is posted to the callback (`POST /api/notifications/{id}/delivery-report`).
+ * Text messages through an HTTP gateway: POST of `{to, text, id, status_callback?}` as JSON; the gateway posts the
+ * delivery status to the callback (`POST /api/notifications/{id}/delivery-report`).
  * @param url SMS_GATEWAY_URL
  */
 export function smsGateway(url: string): Provider {

@@ -8,17 +8,15 @@ import { REPORT_HEADER, isDeadAddress } from '../../workflows/domain/notificatio
 import { RefusedMessage } from './provider.js';
 import type { Provider } from './provider.js';
 
-/**
- * Connections to the mail server for each process; where very many mails are due its thread (mail-thread/) has as many.
- */
+/** Connections to the mail server for each process; for large numbers its thread (mail-thread/) has as many. */
 const CONNECTIONS = 8;
 
 /**
  * Mail over SMTP. SMTP has no idempotency: a message whose answer was lost is sent again under the same Message-ID, by
- * which mailboxes and mail servers collapse doubles. Errors name no address.
+ * which mailboxes and mail servers detect duplicates. Errors contain no address.
  */
 export function smtpMailer(url: string, from: string): Provider {
-  // A mail server that hangs must not hold up the relay's other messages for the library's two minutes.
+  // A hanging mail server must not block the relay's other messages for the library's default of two minutes.
   const transport: Transporter = createTransport({
     url,
     pool: true,
@@ -45,7 +43,7 @@ export function smtpMailer(url: string, from: string): Provider {
           messageId: `<${key ?? id}@${domain}>`,
           ...(html !== undefined && { html }),
           headers: {
-            // No out-of-office answer comes to it (RFC 3834).
+            // Prevents out-of-office replies (RFC 3834).
             'Auto-Submitted': 'auto-generated',
             'X-Notification-Id': id,
             ...(reportToken !== undefined && { [REPORT_HEADER]: reportToken }),
@@ -62,7 +60,7 @@ export function smtpMailer(url: string, from: string): Provider {
         });
       } catch (fault) {
         const { responseCode, code } = fault as { responseCode?: number; code?: string };
-        // The server's own words may name the recipient: its code says enough.
+        // The server's message may contain the recipient: its code is enough.
         const aboutMessage = code === 'EENVELOPE' || code === 'EMESSAGE';
         if (aboutMessage && (responseCode === undefined || responseCode >= 500))
           throw new RefusedMessage(
@@ -90,7 +88,7 @@ function domainOf(sender: string): string {
   return domain === '' ? 'localhost' : domain;
 }
 
-/** The library writes a mail by the line; a write to the network for each costs a quarter of a mail's time. */
+/** The library writes a mail line by line; a network write for each takes a quarter of a mail's time. */
 function inOnePiece(): Transform {
   const pieces: Buffer[] = [];
   return new Transform({
@@ -104,7 +102,9 @@ function inOnePiece(): Transform {
   });
 }
 
-/** Whether the server says of the mailbox itself that it is not there (RFC 3463), and not of us or of the message. */
+/**
+ * Whether the server reports that the mailbox does not exist (RFC 3463), rather than a problem with sender or message.
+ */
 function isUnknownMailbox(fault: unknown): boolean {
   const { response = '', responseCode } = fault as { response?: string; responseCode?: number };
   const enhanced = /^5\d\d[ -](5\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1];

@@ -3,22 +3,22 @@ import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js'
 import { isolated } from '../../workflows/domain/util/text-direction.js';
 import { textMail } from './mail.js';
 
-/** The words of each kind of message to staff. Codes and dates, never a participant's name. */
+/** The texts of messages to staff. Codes and dates, never a participant's name. */
 export type NotificationKind = 'override_pending' | 'trigger_override_required';
 
-/** What an override request says of itself. Instants are written for people, in UTC. */
+/** The facts of an override request. Instants are formatted for people, in UTC. */
 export interface StaffMessage {
   study: string;
   participant: string;
   override: OverrideDetails | null;
-  /** Where the console is switched on. */
+  /** Set if the console is enabled. */
   pages?: ConsoleLinks | undefined;
 }
 
 interface Written {
   subject: string;
   text: string;
-  /** The page on which to go on. */
+  /** The link to the next step. */
   button?: { url: string; says: string };
 }
 
@@ -60,7 +60,7 @@ const texts: Record<NotificationKind, (message: StaffMessage) => Written> = {
   }),
 };
 
-/** A message as text and as HTML. @throws Error for a kind that has no words */
+/** A message as text and as HTML. @throws Error for an unknown kind */
 export function staffMessageText(
   kind: NotificationKind,
   message: StaffMessage,

@@ -15,7 +15,7 @@ export interface UserLinkDeps {
   /** SESSION_SECRET. */
   secret: string | undefined;
   publicUrl: string;
-  /** Where the console is switched on. */
+  /** Set if the console is enabled. */
   pages: ConsoleLinks | undefined;
   minutes: Record<LinkPurpose, number>;
 }
@@ -40,8 +40,8 @@ const span = (minutes: number): string =>
       : `${Math.round(minutes * 100) / 100} minutes`;
 
 /**
- * Sends a user the link by which a password is chosen. The token is made for this one writing of the message and is
- * nowhere else; after a crash in between the message goes out again, and the last link counts.
+ * Sends a user a link to choose a password. The token is created for this sending and stored nowhere else; after a
+ * crash the message is sent again, and the last link counts.
  */
 export const sendUserLink =
   ({ database, mail, secret, publicUrl, pages, minutes }: UserLinkDeps) =>
@@ -56,7 +56,7 @@ export const sendUserLink =
     const link = await inScope(database, [], ({ tx }) =>
       keepUserLink(tx, { id, hash: linkHash(secret, token), minutes }),
     );
-    // Used, sent or of somebody who was deactivated meanwhile.
+    // Used or sent already, or the user was deactivated.
     if (!link) return;
     try {
       const page = link.purpose === 'invitation' ? pages?.accept : pages?.reset;

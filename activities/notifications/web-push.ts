@@ -6,14 +6,14 @@ import { postBytes } from './post-bytes.js';
 import { RefusedMessage, unconfigured } from './provider.js';
 import type { Provider } from './provider.js';
 
-/** A message about a visit is of no use much later. */
+/** A message about a visit soon becomes useless. */
 const TTL_SECONDS = 12 * 3600;
-/** Push services take 4 KB, encrypted; a notification shows less than this. */
+/** Push services accept 4 KB, encrypted; a notification displays less than this. */
 const MAX_LENGTHS = { title: 200, body: 800 };
 
 /**
- * Push messages to browsers: encrypted for the one browser (RFC 8291), signed as ours (RFC 8292), left with the push
- * service that the browser named. Its Topic (RFC 8030) makes a repetition replace what waits there. Null: no key is
+ * Push messages to browsers: encrypted for the browser (RFC 8291), signed by this service (RFC 8292), delivered through
+ * the browser's push service. With the Topic header (RFC 8030) a retry replaces an undelivered message. Null: no key is
  * set.
  */
 export function webPush(
@@ -52,7 +52,7 @@ export function webPush(
   };
 }
 
-/** @throws RefusedMessage where the browser's keys are none: its subscription is of no use */
+/** @throws RefusedMessage if the browser's keys are invalid: its subscription is useless */
 function sealed(token: string, payload: string, options: webPushLibrary.RequestOptions) {
   const subscription = webSubscription(token);
   if (!subscription) throw new RefusedMessage('the browser’s subscription cannot be read', true);
@@ -67,8 +67,8 @@ function sealed(token: string, payload: string, options: webPushLibrary.RequestO
 }
 
 /**
- * One provider for both kinds of devices: a token that is a browser's subscription goes to its push service, any other
- * to the gateway.
+ * One provider for both kinds of devices: a browser's subscription goes to its push service, any other token to the
+ * gateway.
  */
 export const toBrowsersAndApps = (browsers: Provider | null, apps: Provider | null): Provider | null =>
   browsers === null && apps === null

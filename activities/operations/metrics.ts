@@ -8,7 +8,7 @@ import { backlog } from '../../db/operations/backlog.queries.js';
 import type { Backlog } from '../../db/operations/backlog.queries.js';
 import type { Database } from '../../db/client/database.js';
 
-/** What waits in the database; of several workers each tells the same. */
+/** Pending work in the database; each worker reports the same. */
 const WAITING: Record<keyof Backlog, string> = {
   outbox_messages: 'Messages that wait for Temporal or the mail server',
   outbox_oldest_seconds: 'Age of the oldest of them',
@@ -23,7 +23,7 @@ const WAITING: Record<keyof Backlog, string> = {
   log_archive_failing: 'Whether PostgreSQL cannot bring its log to where restores read it',
 };
 
-/** Notes how an activity ended and how long it took, in seconds. */
+/** Records the outcome and duration of an activity, in seconds. */
 export type Observe = (activity: string, outcome: 'completed' | 'failed', seconds: number) => void;
 
 /** Measures every activity and local activity of a worker. */
@@ -52,7 +52,7 @@ export interface WorkerMetrics {
 }
 
 /**
- * Serves `/metrics` for Prometheus: activities, what waits in the database, and the process. @throws Error in one
+ * Serves `/metrics` for Prometheus: activities, pending work in the database, and the process. @throws Error in one
  * sentence when the port is taken
  */
 export async function serveWorkerMetrics(of: {

@@ -4,14 +4,14 @@ export interface OverrunBounds {
   /** The activity's startToCloseTimeout. */
   limitMs: number;
   tries: number;
-  /** Says that it was given up. */
+  /** Reports that it was given up. */
   report: (message: string, details: Record<string, unknown>) => void;
 }
 
 /**
- * Gives an activity up that overran its time so often. A fault is tried again for as long as it takes, because its
- * cause may pass; work that is too long for its time is as long at every attempt, and each of them keeps the worker.
- * @param idOf what is the same at each attempt
+ * Fails an activity permanently after several timeouts. Other faults are retried indefinitely, since their cause may
+ * pass; work that exceeds its timeout does so at every attempt, and occupies the worker each time.
+ * @param idOf the same for each attempt
  */
 export function givenUpAfterOverruns<Input, Output>(
   { limitMs, tries, report }: OverrunBounds,

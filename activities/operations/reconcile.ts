@@ -16,18 +16,17 @@ import type { Database } from '../../db/client/database.js';
 const BATCH = 1000;
 const EVERY_MS = 5 * 60_000;
 const DEADLINES_EVERY_MS = 30_000;
-/** How often it is looked whether Temporal is still the one that it was: one small call. */
+/** How often it checks whether Temporal is still the same server: one small call. */
 const PLACE_EVERY_MS = 5_000;
-/** A deadline passed this long ago and nothing happened: whoever should have woken is not there. */
+/** After this long past a deadline without any effect, its workflow counts as lost. */
 const OVERDUE_SECONDS = 20;
-/** Longer than the visibility store lags behind. */
+/** Longer than the delay of the visibility store. */
 const SETTLED_SECONDS = 60;
 
 /**
- * Starts again what was lost. A workflow terminated by hand, or a Temporal server that lost its database, runs no
- * clean-up: the participants in Postgres are compared with the workflows that run, and who has none gets one. The
- * listing reads 1,000 a call, since visibility takes ten calls a second at most. Thousands of lost ones give way to
- * whoever is waited for.
+ * Restarts lost workflows. After a workflow was terminated by hand, or a Temporal server lost its database, no clean-up
+ * runs: the participants in Postgres are compared with the running workflows, and missing ones are started. The listing
+ * reads 1,000 a call, since visibility allows at most ten calls a second. Thousands of restarts have low priority.
  */
 export async function reconcileParticipants(
   deps: { database: Database; client: Client },
@@ -46,7 +45,7 @@ export async function reconcileParticipants(
     const batch = await inScope(deps.database, '*', async ({ tx }) => {
       const rows = await settledAfter(tx, after, { limit: BATCH, seconds: settledSeconds });
       const missing = rows.filter((row) => !running.has(participantAnchorId(row.id)));
-      // A start that waits for its turn is not lost.
+      // A start in the outbox is not lost.
       const waiting = await waitingStarts(
         tx,
         missing.map((row) => row.id),
@@ -70,9 +69,7 @@ export async function reconcileParticipants(
   }
 }
 
-/**
- * Wakes the participants whose override has a deadline that passed unnoticed; a workflow that runs is left as it is.
- */
+/** Wakes the participants whose override deadline passed unnoticed; a running workflow is not changed. */
 export async function requeueOverdue(database: Database, overdueSeconds = OVERDUE_SECONDS): Promise<number> {
   return inScope(database, '*', async ({ tx }) => {
     const overdue = await overdueRequests(tx, overdueSeconds);
@@ -84,14 +81,14 @@ export async function requeueOverdue(database: Database, overdueSeconds = OVERDU
   });
 }
 
-/** Runs the sweep at the worker's start and then every five minutes; of several workers one at a time. */
+/** Runs the sweep at the worker's start and then every five minutes; one worker at a time. */
 export class Reconciler {
   private timers: NodeJS.Timeout[] = [];
-  /** Of the namespace: another one is of a Temporal server that knows nothing of ours. */
+  /** The namespace's id: another one means a Temporal server without our workflows. */
   private place: string | undefined;
   private work: Promise<unknown> = Promise.resolve();
 
-  /** @param deps ensureJobs: makes the periodic jobs that are missing */
+  /** @param deps ensureJobs: creates missing periodic jobs */
   constructor(
     private readonly deps: {
       database: Database;
@@ -108,7 +105,7 @@ export class Reconciler {
     };
     const sweep = then(() => this.sweep()),
       look = then(() => this.lookForPlace());
-    // First of all: a server that is lost during the first sweep is to be known for another one after it.
+    // First of all, so that a server lost during the first sweep is detected after it.
     look();
     sweep();
     this.timers = [
@@ -140,7 +137,7 @@ export class Reconciler {
     }
   }
 
-  /** A Temporal server with another database has none of our workflows: they are started again at once. */
+  /** A Temporal server with another database has none of our workflows: they are restarted at once. */
   private async lookForPlace(): Promise<void> {
     const { client, log } = this.deps;
     try {
@@ -162,11 +159,11 @@ export class Reconciler {
     }
   }
 
-  /** False: it did not get through, and comes again. @param settledSeconds younger than this may just be on its way */
+  /** False: it failed, and is repeated. @param settledSeconds younger participants may still be in the outbox */
   private async sweep(settledSeconds = SETTLED_SECONDS): Promise<boolean> {
     const { database, log } = this.deps;
     try {
-      // Temporal lists what runs, which takes minutes where there is much of it.
+      // Temporal lists running workflows, which takes minutes for large numbers.
       await withAdvisoryLock(database, 'reconcile-participants', async () => {
         await this.deps.ensureJobs();
         await reconcilePolls(this.deps);

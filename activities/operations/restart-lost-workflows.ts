@@ -8,7 +8,7 @@ import type { Database } from '../../db/client/database.js';
 const PAGE = 1000;
 const { workflowTypes } = contract;
 
-/** The workflow that carries out a piece of work. */
+/** The workflow of each kind of work. */
 const workflowByTopic: Partial<Record<OpenWork['topic'], { type: string; id: (work: OpenWork) => string }>> = {
   trigger: { type: workflowTypes.datacaptureTrigger, id: ({ key }) => contract.datacaptureTriggerId(key) },
   export: { type: workflowTypes.studyExport, id: ({ key }) => contract.studyExportId(key) },
@@ -21,9 +21,9 @@ const workflowByTopic: Partial<Record<OpenWork['topic'], { type: string; id: (wo
 };
 
 /**
- * Starts again what a workflow should be carrying out and none is: it was terminated by hand, or Temporal lost its
- * database. Temporal is asked only when there is open work, once for each of its types.
- * @param olderSeconds younger work may just be on its way; 0 where Temporal is known to have lost everything
+ * Restarts the workflows of open work that has none: they were terminated by hand, or Temporal lost its database.
+ * Temporal is only queried if there is open work, once for each type.
+ * @param olderSeconds younger work may still be in the outbox; 0 if Temporal is known to have lost everything
  */
 export async function restartLostWorkflows(
   deps: { database: Database; client: Client },

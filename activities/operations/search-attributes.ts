@@ -2,8 +2,8 @@ import type { Connection } from '@temporalio/client';
 import type { Logger } from 'pino';
 
 /**
- * The search attributes that a Temporal namespace has. A server of before this release lacks the new ones, and one that
- * does not tell is taken to have none: what is not known is not set, for it would fail each task.
+ * The search attributes of a Temporal namespace. A server of an earlier release lacks the new ones, and one that does
+ * not answer counts as having none: unknown attributes are not set, since they would fail each task.
  */
 export async function registeredAttributes(
   connection: Connection,

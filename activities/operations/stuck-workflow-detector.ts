@@ -11,42 +11,43 @@ import type { Database } from '../../db/client/database.js';
 const { EventType, WorkflowExecutionStatus, WorkflowTaskFailedCause } = proto.temporal.api.enums.v1;
 
 /**
- * What Temporal itself says of a run: two kinds, of which one is the reason. Set after five failures, and taken away by
- * the first task that succeeds.
+ * Temporal's own marker of a failing run: two entries, of which one is the reason. Set after five failures, and removed
+ * by the first successful task.
  */
 const SAID = 'TemporalReportedProblems';
 const PROBLEMS = `${SAID} IN ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')`;
 const TIMED_OUT = 'TimedOut';
-/** As many are kept of those that Temporal names. */
+/** The most marked runs that are stored. */
 const MAX_WORKFLOWS = 1_000;
-/** A task that a worker took along when it died is given again: its second attempt is no sign of anything. */
+/** A task that a dying worker held is repeated: its second attempt indicates nothing. */
 const ATTEMPTS = 3;
 /**
- * Runs that are asked for one by one in a look: at the default interval five a second of those that run, and of those that are known to fail.
+ * Runs checked one by one in each round: at the default interval five a second of the running ones, and of the known
+ * failing ones.
  */
 const PAGE = 300;
 const AGAIN = 200;
 const CONCURRENCY = 4;
-/** How far back the event of the last failure lies: after it stand messages that came since. */
+/** How many events back the last failure may be: later messages follow it. */
 const EVENTS = 50;
 const CALL_MS = 5_000;
-/** As many are named in the log at a time. */
+/** The most runs named in the log at a time. */
 const TOLD = 20;
 
 type Run = Omit<FailingWorkflow, 'problem'>;
 
 /**
- * Finds the runs whose workflow task fails again and again (a release that does not fit their histories, code that
- * throws, a task that no worker survives). Temporal repeats such a task for ever and calls the run running; what it is
- * to do waits.
+ * Finds the runs whose workflow task fails repeatedly (a release that does not match their histories, code that throws,
+ * a task that crashes every worker). Temporal retries such a task forever and shows the run as running; its work does
+ * not happen.
  *
- * A server that marks such runs (from 1.30 on, where its operator has not turned it off) is asked for the marked ones:
- * one call. An older one is asked run by run, a page of those that run in each look, and then the next: of ten thousand
- * each comes round within some 35 minutes at the default interval. Nothing in the database tells them apart: a signal that was delivered leaves
- * no row.
+ * A server that marks such runs (from 1.30 on, unless its operator disabled it) is queried for the marked ones: one
+ * call. An older one is queried run by run, one page of running ones in each round: of ten thousand, each is checked
+ * within some 35 minutes at the default interval. Nothing in the database identifies them: a delivered signal leaves no
+ * row.
  */
 export class StuckWorkflowDetector {
-  /** Where the next look goes on, on an older server; empty: at the beginning. */
+  /** The page token of the next round, on an older server; empty: the beginning. */
   private place: Uint8Array = new Uint8Array();
 
   constructor(
@@ -73,7 +74,7 @@ export class StuckWorkflowDetector {
     await this.underWay;
   }
 
-  /** Of several workers one at a time. */
+  /** One worker at a time. */
   private async look(): Promise<void> {
     const { database, log } = this.deps;
     try {
@@ -131,7 +132,7 @@ export class StuckWorkflowDetector {
   private async oneByOne(): Promise<{ failing: FailingWorkflow[]; looked: string[] }> {
     const known: Run[] = await inScope(this.deps.database, [], ({ tx }) => knownFailing(tx, AGAIN));
     const before = new Set(known.map(({ run_id }) => run_id));
-    // A place that the server does not know (any more) is not asked for twice.
+    // A page token that the server does not know (any more) is not used twice.
     const { place } = this;
     this.place = new Uint8Array();
     const { runs: page, next } = await this.list('', PAGE, place);
@@ -155,7 +156,7 @@ export class StuckWorkflowDetector {
     return { failing, looked };
   }
 
-  /** A page of the runs of this service that run. */
+  /** A page of this service's running workflows. */
   private async list(
     further: string,
     pageSize: number,
@@ -178,8 +179,8 @@ export class StuckWorkflowDetector {
   }
 
   /**
-   * The kind of its failure; undefined where its task does not fail, or the run has ended.
-   * @param known it failed before: a message that came since has begun the count of attempts anew, and says nothing
+   * The kind of its failure; undefined if its task does not fail, or the run has ended.
+   * @param known it failed before: a later message resets the attempt counter, which then proves nothing
    */
   private async problemOf({ workflow_id, run_id }: Run, known: boolean): Promise<string | undefined> {
     const execution = { workflowId: workflow_id, runId: run_id };
@@ -207,7 +208,7 @@ export class StuckWorkflowDetector {
   }
 }
 
-/** How a task may have ended. */
+/** The possible ends of a task. */
 const ENDS = new Set<unknown>([
   EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED,
   EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED,
@@ -217,8 +218,8 @@ const GRPC_NOT_FOUND = 5;
 const isNotFound = (fault: unknown) => fault instanceof Error && 'code' in fault && fault.code === GRPC_NOT_FOUND;
 
 /**
- * `NonDeterministicError`, of either of the two ways in which Temporal writes it. Never the failure's own message: it
- * may quote what it failed at.
+ * `NonDeterministicError`, in either of Temporal's two notations. Never the failure's own message, which may quote
+ * data.
  */
 function kindOf(cause: string): string {
   const bare = cause.replace(/^cause=WorkflowTaskFailedCause|^WORKFLOW_TASK_FAILED_CAUSE_/, '');

@@ -1,4 +1,4 @@
-/** How the worker takes part in traces; loaded only where they are asked for (db/operations/tracing.ts). */
+/** The worker's tracing; loaded only if it is configured (db/operations/tracing.ts). */
 import { createRequire } from 'node:module';
 import { OpenTelemetryWorkflowClientInterceptor } from '@temporalio/interceptors-opentelemetry/lib/client/index.js';
 import {
@@ -9,8 +9,8 @@ import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { startTracing } from '../../db/operations/tracing.js';
 
 /**
- * The worker's options and its client's interceptors. Workflows are bundled anew, since those of the build know nothing
- * of traces.
+ * The worker's options and its client's interceptors. Workflows are bundled at the start, since the build's bundle has
+ * no tracing.
  */
 export function traceWorker(endpoint: string, service: string) {
   const tracing = startTracing({ endpoint, service, part: 'worker' });

@@ -7,8 +7,8 @@ import type { Database } from '../../db/client/database.js';
 const EVERY_MS = 3_000;
 
 /**
- * Tells the database every few seconds that this worker is alive. A process that is frozen, or whose event loop hangs,
- * stops telling: health judges by that, not by whether the process is there.
+ * Sends a heartbeat to the database every few seconds. A frozen process, or one with a blocked event loop, sends none:
+ * health depends on the heartbeat, not on whether the process exists.
  */
 export class WorkerHeartbeat {
   private readonly id = randomUUID();
@@ -40,7 +40,7 @@ export class WorkerHeartbeat {
     });
   }
 
-  /** The database is away: that is told by its own health. */
+  /** The database is unavailable: its own health check reports that. */
   private noteFault(fault: unknown): void {
     this.deps.log.debug({ fault: fault instanceof Error ? fault.name : 'fault' }, 'sign of life not written');
   }

@@ -12,44 +12,44 @@ import type { Tx } from '../../db/client/database.js';
 
 const POLL_MS = 1000;
 /**
- * Triggers that came within the last second and are not taken up yet: so many are a burst that is faster than the work.
- * Their senders try once and wait for the answer, the work has time; so the burst is accepted first and worked off when
- * it is over, or when a trigger has waited as long as its patience. Measured on two processors with 64 senders: the
- * relay and what it starts took half of the machine, and 400 triggers a second were accepted instead of 1,600.
+ * Unprocessed triggers of the last second: this many are a burst that exceeds the processing rate. Their senders try
+ * once and wait for the answer, while processing can wait; so the burst is accepted first and processed when it is
+ * over, or when a trigger has waited for the maximum delay. Measured on two processors with 64 senders: relay and
+ * workflows took half of the machine, and 400 triggers a second were accepted instead of 1,600.
  */
 const BURST_TRIGGERS = 50,
   MAX_BURST_DELAY_SECONDS = 10,
   BURST_POLL_MS = 250;
 /**
- * Messages that give way (the workflows of participants whom the capture system has enrolled, for which nothing waits;
- * what an import has changed of thousands) go out so many at a time, changes before starts. A start costs Temporal and
- * worker about 20 ms of processor time: 25 a second leave half of one processor of two to others, and while more than
- * so many triggers a second come in, or a sync reads, it is one.
+ * Low-priority messages (workflows of participants enrolled by the capture system, for which nothing waits; changes by
+ * an import of thousands) are sent in small batches, changes before starts. A start costs Temporal and worker about 20
+ * ms of processor time: 25 a second leave half of one of two processors free, and while many triggers arrive, or a sync
+ * reads, it is one.
  */
 const LOW_PRIORITY_BATCH = 5,
   LOW_PRIORITY_INTERVAL_MS = 200,
   BUSY_TRIGGERS = 5,
   LOW_PRIORITY_BUSY_INTERVAL_MS = 1_000;
 /**
- * Whoever plans a study makes twenty windows one after the other, and each change goes through all participants: a
- * change of a study (other than its policy) that follows another of its kind so closely waits, and those that wait
- * together are one.
+ * A user who plans a study creates twenty windows one after the other, and each change processes all participants: a
+ * study's change (other than of its policy) that quickly follows another of its kind waits, and waiting ones are
+ * merged.
  */
 const COALESCE_MS = 250;
 
 export const kindOf = ({ payload }: OutboxRow): string => String(payload.kind ?? 'policy');
 
-/** What a lane of the relay takes its messages from. */
+/** The source of a relay lane's messages. */
 export interface OutboxClaimer {
-  /** Leases at most so many that are due, in the order in which they were written. */
+  /** Leases due messages, up to a limit, in the order of writing. */
   claim(most: number): Promise<OutboxRow[]>;
-  /** How long to wait for a nudge before looking by oneself, in milliseconds. */
+  /** How long to wait for a nudge before polling, in milliseconds. */
   pause(): number;
-  /** How long after a nudge the next look is, in milliseconds; undefined: nudges are not listened to. */
+  /** The delay between a nudge and the next claim, in milliseconds; undefined: nudges are ignored. */
   readonly delay: number | undefined;
 }
 
-/** Messages to persons: each is one exchange with a server outside. */
+/** Messages to persons: each is one call to an external server. */
 export class NotificationClaimer implements OutboxClaimer {
   readonly delay = 100;
 
@@ -64,23 +64,20 @@ export class NotificationClaimer implements OutboxClaimer {
   }
 }
 
-/** Everything that concerns a workflow. */
+/** All messages to workflows. */
 export class WorkflowClaimer implements OutboxClaimer {
-  /** A burst of triggers is being accepted: they are left alone, and nudges, which come with each, as well. */
+  /** A burst of triggers is being accepted: they, and their nudges, are ignored. */
   private holding = false;
-  /**
-   * When the last change of a kind was taken up, by study and kind. Of several relays each knows its own: it costs, it
-   * breaks nothing.
-   */
+  /** When the last change of a kind was claimed, by study and kind. Each relay has its own: that only costs time. */
   private readonly changes = new Map<string, number>();
-  /** Until when a change of a study waits for those that come after it. */
+  /** Until when a study's change waits for following ones. */
   private settledAt = 0;
-  /** When messages that give way are looked for next, and whether there may be more of them. */
+  /** When low-priority messages are claimed next, and whether there may be more. */
   private patientAt = 0;
   private patientLeft = false;
-  /** What a claim was merged into may be due already. */
+  /** The result of a merge may be due already. */
   private lookAgain = false;
-  /** Triggers of the present second. */
+  /** Triggers of the current second. */
   private triggersOfSecond = 0;
   private paceSince = 0;
 
@@ -93,9 +90,7 @@ export class WorkflowClaimer implements OutboxClaimer {
     return this.holding ? undefined : 0;
   }
 
-  /**
-   * Leases what is due, in one round trip: after each trigger that comes and each start that is made it looks again.
-   */
+  /** Leases due messages, in one round trip: it runs again after each trigger and each start. */
   async claim(most: number): Promise<OutboxRow[]> {
     this.lookAgain = false;
     const now = performance.now();
@@ -112,12 +107,12 @@ export class WorkflowClaimer implements OutboxClaimer {
     return [...(await this.merge(rows)), ...patient].sort((a, b) => a.id - b.id);
   }
 
-  /** How many messages that give way are taken at a time: fewer while triggers come in. */
+  /** The number of low-priority messages to claim: fewer while triggers arrive. */
   private get patientMost(): number {
     return this.traffic.busy ? 1 : LOW_PRIORITY_BATCH;
   }
 
-  /** A trigger was seen: those who give way wait a little. */
+  /** Triggers were seen: low-priority messages wait a little. */
   private notePace(claimed: readonly OutboxRow[], fresh: number): void {
     const triggers = Math.max(fresh, claimed.filter(({ topic }) => topic === 'trigger').length);
     const now = performance.now();
@@ -127,8 +122,8 @@ export class WorkflowClaimer implements OutboxClaimer {
   }
 
   /**
-   * Messages that give way are taken some at a time, so that ten thousand new participants of a sync do not queue up
-   * before everybody else's work, and fewer of them while triggers come in.
+   * Low-priority messages are claimed in small batches, so that ten thousand new participants of a sync do not delay
+   * other work, and in smaller ones while triggers arrive.
    */
   private notePatient(taken: readonly OutboxRow[], asked: number, at: number): void {
     this.patientAt =
@@ -137,8 +132,8 @@ export class WorkflowClaimer implements OutboxClaimer {
   }
 
   /**
-   * Of the claimed changes of studies drops those that a newer one of the same kind waits behind: that one goes through
-   * all participants by what holds then. A policy's changes stay: each is a version whose progress somebody follows.
+   * Of the claimed changes of studies drops those with a newer one of the same kind behind them: the newer one
+   * processes all participants in the current state. Changes of a policy stay: each is a version with visible progress.
    */
   private async merge(claimed: readonly OutboxRow[]): Promise<OutboxRow[]> {
     const changes = claimed.filter((row) => row.topic === 'study-changed' && kindOf(row) !== 'policy');
@@ -167,7 +162,7 @@ export class WorkflowClaimer implements OutboxClaimer {
     const taken = left.filter((row) => !early.includes(row));
     if (this.changes.size > 1000) this.changes.clear();
     for (const row of taken) this.changes.set(`${row.subject} ${kindOf(row)}`, now);
-    // What stands for those that were dropped may be due already.
+    // The change that replaces dropped ones may be due already.
     if (dropped.length > 0) this.lookAgain = true;
     return claimed.filter((row) => !changes.includes(row) || taken.includes(row));
   }

@@ -4,9 +4,8 @@ import type { Client } from '@temporalio/client';
 const NOT_FOUND = 5;
 
 /**
- * Has every run of a workflow deleted with its history. The server carries out what it has taken by itself, a little
- * later.
- * @throws Error while one runs still, or is listed so: the relay tries again later
+ * Requests the deletion of every run of a workflow with its history. The server deletes them asynchronously.
+ * @throws Error while one is running, or listed as running: the relay retries later
  */
 export async function deleteRuns(client: Client, workflowId: string): Promise<void> {
   const runs = new Map<string, boolean>();
@@ -18,7 +17,7 @@ export async function deleteRuns(client: Client, workflowId: string): Promise<vo
   if ([...runs.values()].includes(true)) throw new Error('a run of the workflow is there still');
 }
 
-/** The run that was begun last. The list may not name it yet: it follows what happens by about a second. */
+/** The latest run. The list may lack it: visibility is about a second behind. */
 async function latestRun(client: Client, workflowId: string): Promise<{ runId: string; running: boolean } | undefined> {
   try {
     const { runId, status } = await client.workflow.getHandle(workflowId).describe();
@@ -36,7 +35,7 @@ async function deleteRun(client: Client, workflowId: string, runId: string): Pro
       workflowExecution: { workflowId, runId },
     });
   } catch (fault) {
-    // It may be deleted already, and listed still.
+    // It may be deleted already, but still listed.
     if (!isGrpcServiceError(fault) || fault.code !== (NOT_FOUND as typeof fault.code)) throw fault;
   }
 }

@@ -9,11 +9,11 @@ import { kindOf } from './claimer.js';
 import { deleteRuns } from './delete-runs.js';
 import type { MessageHandler } from './queue.js';
 
-/** Done is done; one that was terminated, or failed, may be begun again. */
+/** A completed workflow is not repeated; a terminated or failed one may be started again. */
 const AGAIN = 'ALLOW_DUPLICATE_FAILED_ONLY';
 
 /**
- * What each kind of message means to Temporal. `eager`: the client shares its connection with a worker, which takes a
+ * Maps each kind of message to Temporal calls. `eager`: the client shares its connection with a worker, which gets a
  * new run at once.
  */
 export function createMessageHandler(deps: {
@@ -37,7 +37,7 @@ export function createMessageHandler(deps: {
         site_id: (payload.site_id as string | undefined) ?? null,
       };
       const sender = {
-        // Only the API signs for persons: where that is demanded, a message of the relay is nobody's.
+        // Only the API signs on behalf of persons: if signatures are required, a relay message has no person.
         actor_user_id: deps.unsigned === 'refuse' ? null : ((payload.actor_user_id as string | undefined) ?? null),
         request_id: (payload.request_id as string | undefined) ?? null,
       };
@@ -53,8 +53,7 @@ export function createMessageHandler(deps: {
         case 'participant-erased':
           return deleteRuns(deps.client, contract.participantAnchorId(subject));
         case 'trigger': {
-          // A failed one that is tried again at once may meet the run that has just said so and is about to close: it
-          // waits for its end.
+          // An immediate retry of a failed run may meet that run shortly before it closes: it waits for its end.
           const isRetry = Number(payload.attempt ?? 0) > 0;
           return void (await deps.client.workflow.start(contract.workflowTypes.datacaptureTrigger, {
             workflowId: contract.datacaptureTriggerId(subject),
@@ -73,7 +72,7 @@ export function createMessageHandler(deps: {
             kind: kindOf(message),
             actor_user_id: (payload.actor_user_id as string | undefined) ?? null,
           };
-          // Before it is Temporal's alone.
+          // Before only Temporal has it.
           await deps.noteChange(change);
           return startOnce(() =>
             deps.client.workflow.start(contract.workflowTypes.studyReanchoring, {
@@ -85,7 +84,7 @@ export function createMessageHandler(deps: {
             }),
           );
         }
-        // A push that runs already is woken; one that has ended is begun again.
+        // A running push is signalled; an ended one is started again.
         case 'push':
           await deps.client.workflow.signalWithStart(contract.workflowTypes.pushResults, {
             workflowId: contract.pushResultsId(subject),
@@ -113,7 +112,7 @@ export function createMessageHandler(deps: {
           );
         case 'datacapture-poll':
           return deps.setPoll(subject);
-        // One that waits for its file to expire removes it at once when it is cancelled.
+        // If it is waiting for its file to expire, cancelling it removes the file at once.
         case 'export':
           return payload.ended === true
             ? cancelled(() => deps.client.workflow.getHandle(contract.studyExportId(subject)).cancel())
@@ -146,7 +145,7 @@ export function createMessageHandler(deps: {
               ...workflowMetadata('simulation of a study', study_id),
             }),
           );
-        // A delivery that was sent again by hand may have a workflow that waits for a later moment: it is told to look.
+        // A delivery resent by hand may have a workflow that waits for a later time: it is signalled.
         case 'event-delivery':
           return void (await deps.client.workflow.signalWithStart(contract.workflowTypes.eventDelivery, {
             workflowId: contract.eventDeliveryId(subject),
@@ -160,7 +159,7 @@ export function createMessageHandler(deps: {
     });
 }
 
-/** A run that is over, or never was, has nothing to be cancelled. */
+/** An ended or missing run needs no cancelling. */
 async function cancelled(cancel: () => Promise<unknown>): Promise<void> {
   try {
     await cancel();

@@ -8,10 +8,9 @@ import type { LoadMonitor } from '../util/load-monitor.js';
 import type { Database } from '../../db/client/database.js';
 
 /**
- * Brings committed messages to Temporal and to the mail server. It is woken by a notification and polls besides; a
- * message is leased, delivered, then deleted, so that it arrives at least once whatever dies when: ids collapse
- * doubles. Messages to persons have a lane of their own: a mail server that hangs must not keep a participant's
- * workflow waiting.
+ * Delivers committed messages to Temporal and to the mail server. It is woken by notifications and also polls; a
+ * message is leased, delivered, then deleted, so that it arrives at least once after any crash: ids remove duplicates.
+ * Messages to persons have their own lane: a hanging mail server must not delay participants' workflows.
  */
 export class OutboxRelay {
   private readonly lanes: RelayQueue[];
@@ -31,7 +30,7 @@ export class OutboxRelay {
       new RelayQueue(deps, new WorkflowClaimer(deps.database, deps.traffic)),
       new RelayQueue(deps, new NotificationClaimer(deps.database)),
     ];
-    // Without its connection the poll alone carries on.
+    // Without its connection polling alone continues.
     this.listener = new Listener({
       url: deps.listenUrl,
       appPassword: deps.appPassword,
@@ -51,7 +50,7 @@ export class OutboxRelay {
     this.listener.start();
   }
 
-  /** Answers when what was under way is delivered or given back. */
+  /** Resolves when running messages are delivered or returned. */
   async stop(): Promise<void> {
     const ended = this.lanes.map((lane) => lane.stop());
     await this.listener.stop();

@@ -14,20 +14,20 @@ import type { Database } from '../../db/client/database.js';
 import { faultCode } from '../../db/client/driver-faults.js';
 
 /**
- * Delivers one message; it may be delivered again when the relay dies before it has noted it. Throws to have it
- * repeated later.
+ * Delivers one message; it may be delivered again if the relay dies before it has recorded it. Throws to have it
+ * retried later.
  */
 export type MessageHandler = (message: OutboxRow) => Promise<void>;
 
 const BATCH = 50;
 const CONCURRENCY = 8;
-/** So long the next look waits for the present batch; what takes longer goes on beside it. */
+/** The longest time that the next claim waits for the current batch; slower messages continue beside it. */
 const BATCH_PATIENCE_MS = 250;
 
 /** How often leases are renewed: one renewal may fail before a lease ends. */
 const RENEW_MS = LEASE_SECONDS * 300;
 
-/** A leased message. `until`: when another relay may have it, by this process's clock. */
+/** A leased message. `until`: when another relay may claim it, by this process's clock. */
 interface Taken {
   message: OutboxRow;
   until: number;
@@ -36,13 +36,13 @@ interface Taken {
 }
 
 /**
- * Delivers the messages of one kind, so many at a time, in the order in which they were written. One that hangs holds
- * its own place and nobody else's.
+ * Delivers the messages of one kind, with limited concurrency, in the order of writing. A hanging one only occupies its
+ * own slot.
  */
 export class RelayQueue {
   private stopping = false;
   private readonly pause = new WakeableTimer();
-  /** A nudge came since the last look: what it was for may have been committed just after that. */
+  /** A nudge arrived since the last claim: its message may have been committed just after that. */
   private nudged = false;
   private delayed: NodeJS.Timeout | undefined;
   private loop: Promise<void> | undefined;
@@ -91,7 +91,7 @@ export class RelayQueue {
         this.take(batch, until);
         this.begin();
         if (batch.length > 0) await Promise.race([this.idle(), sleep(BATCH_PATIENCE_MS)]);
-        // Behind one that was delivered the next of its subject may wait.
+        // After a delivered message the next one of its subject may be due.
         if (most > 0 && (batch.length === most || (this.claims.delay === 0 && (batch.length > 0 || this.nudged))))
           continue;
       } catch (fault) {
@@ -102,9 +102,7 @@ export class RelayQueue {
     }
   }
 
-  /**
-   * What a process that stood still for longer than its leases has in hand already it does not take up a second time.
-   */
+  /** A process that was suspended for longer than its leases does not process its running messages twice. */
   private take(batch: readonly OutboxRow[], until: number): void {
     const held = new Map([...this.queue, ...this.underWay].map((taken) => [taken.message.id, taken]));
     for (const message of batch) {
@@ -117,7 +115,7 @@ export class RelayQueue {
   private begin(): void {
     while (!this.stopping && this.underWay.size < CONCURRENCY && this.queue.length > 0) {
       const taken = this.queue.shift()!;
-      // The database was away for so long that it could not be renewed: another relay may have it.
+      // The lease could not be renewed while the database was unavailable: another relay may have it.
       if (performance.now() > taken.until) continue;
       this.underWay.add(taken);
       taken.delivery = this.deliver(taken).finally(() => {
@@ -132,7 +130,7 @@ export class RelayQueue {
     while (this.underWay.size > 0) await Promise.race([...this.underWay].map(({ delivery }) => delivery));
   }
 
-  /** Keeps what is still waited for: a server that answers slowly does not make a message go out twice. */
+  /** Renews running leases: a slow server does not cause a second delivery. */
   private async renew(): Promise<void> {
     const held = [...this.queue, ...this.underWay].filter(
       ({ until, settled }) => !settled && until < performance.now() + RENEW_MS * 2,
@@ -150,7 +148,7 @@ export class RelayQueue {
     }
   }
 
-  /** Those not begun yet: another worker takes them up at once. */
+  /** Returns messages that have not started: another worker claims them at once. */
   private async giveBack(left: readonly Taken[]): Promise<void> {
     if (left.length === 0) return;
     try {
@@ -179,7 +177,7 @@ export class RelayQueue {
         `relay: not delivered, again in ${wait} s`,
       );
       await noteUndelivered(database, message.id, wait, codeOf(fault))
-        // The database is away: the message is due again when its lease ends.
+        // The database is unavailable: the message is due again when its lease ends.
         .catch((away: unknown) => log.warn({ outbox: message.id, fault: codeOf(away) }, 'relay: the database is away'));
     }
   }

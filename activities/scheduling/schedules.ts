@@ -3,7 +3,7 @@ import { ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/clien
 import { workflowMetadata } from '../../workflows/client.js';
 import { scheduleIds, workflowTypes } from '../../workflows/contract.js';
 
-/** `keep`: one that is there stays as it is. */
+/** `keep`: an existing one stays unchanged. */
 export interface PeriodicJob {
   keep?: boolean;
   id: string;
@@ -12,11 +12,11 @@ export interface PeriodicJob {
   when: { everySeconds: number } | { atHour: number };
 }
 
-/** Temporal takes no shorter interval. */
+/** Temporal's shortest interval. */
 const SHORTEST_SECONDS = 1;
-/** A run that hangs would block all later ones: the policy skips a run while one is open. */
+/** A hanging run would block all later ones: the policy skips a run while one is open. */
 const MAX_RUN = '30m';
-/** Of a job of a certain hour: an outage over that hour does not cost the day. */
+/** For a daily job: an outage at its hour does not skip the day. */
 const DAILY_CATCHUP_MS = 12 * 3_600_000;
 
 function timing(when: PeriodicJob['when']): {
@@ -35,9 +35,8 @@ function timing(when: PeriodicJob['when']): {
 }
 
 /**
- * Lets a workflow run at an interval, from now on, or at an hour of each day (UTC). Safe to repeat at each start of a
- * worker, and by several: the schedule is made, or brought to what the settings say; whether an operator has paused it
- * stays.
+ * Runs a workflow at an interval, from now on, or at an hour of each day (UTC). Idempotent for each worker start, and
+ * for several workers: the schedule is created, or updated to the settings; an operator's pause stays.
  */
 export async function ensureSchedule(client: Client, job: PeriodicJob): Promise<void> {
   const { spec, catchupWindow, triggerImmediately } = timing(job.when);
@@ -53,8 +52,7 @@ export async function ensureSchedule(client: Client, job: PeriodicJob): Promise<
       workflowExecutionTimeout: MAX_RUN,
       ...workflowMetadata(job.id.replaceAll('_', ' '), null),
     },
-    // A run does everything that is due: after an outage one is enough, and none of the hours that were missed is made
-    // up for.
+    // A run processes everything that is due: after an outage one is enough, and missed ones are not repeated.
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow },
   } satisfies ScheduleOptions;
   try {
@@ -69,7 +67,7 @@ export async function ensureSchedule(client: Client, job: PeriodicJob): Promise<
   }
 }
 
-/** How late the sweep may write down that a session has expired; reads say it from the moment on. */
+/** How late the sweep may store that a session has expired; reads show it at once. */
 const EXPIRY_SECONDS = 300;
 
 /** The periodic jobs on visits and sessions. */

@@ -8,11 +8,10 @@ import type { WriteSlot } from '../util/pipelined.js';
 import type { Database } from '../../db/client/database.js';
 
 /**
- * Visits of one statement and transaction: their rows are locked for some tens of milliseconds, never for the whole
- * run.
+ * Visits of one statement and transaction: their rows are locked for some tens of milliseconds, not for the whole run.
  */
 const BATCH = 300;
-/** So many are looked up at a time. */
+/** The number looked up at a time. */
 const LOOKED_UP = 20_000;
 
 export interface VisitStatusReport {
@@ -24,9 +23,7 @@ export interface VisitActivities {
   expireDueSessions(): Promise<{ expired: number }>;
 }
 
-/**
- * The periodic work on visits and sessions; each batch is a transaction of its own and may be repeated at any point.
- */
+/** The periodic work on visits and sessions; each batch is its own transaction and may be retried at any point. */
 export function createVisitActivities({
   database,
   heartbeat,
@@ -47,7 +44,7 @@ export function createVisitActivities({
             report[status === 'open' ? 'opened' : 'missed'] += 1;
           heartbeat(report);
         });
-        // What is left is held by somebody else: the next run's.
+        // Remaining ones are locked by others: the next run gets them.
         if (due.length < LOOKED_UP || report.opened + report.missed === before) return report;
       }
     },
@@ -75,7 +72,7 @@ export function createVisitActivities({
   };
 }
 
-/** @returns the visits that were moved, with their audit record committed */
+/** @returns the moved visits, after their audit record was committed */
 function moveBatch(database: Database, ids: readonly string[], slot: WriteSlot): Promise<MovedVisit[]> {
   return inScope(database, '*', async ({ tx, audit }) => {
     await slot.acquire();

@@ -2,14 +2,14 @@ import { startThread } from '../../db/client/start-thread.js';
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
 import type { SimulationThreadMessage } from './thread.js';
 
-/** Enough for the largest simulation that is taken; more would be at the cost of the worker beside it. */
+/** Enough for the largest accepted simulation; more could affect the worker. */
 const MEMORY_MB = 2048;
 
 /**
- * Computes a simulation in a thread of its own, so that the worker's other activities go on. Answers the result as
+ * Computes a simulation in a separate thread, so that the worker's other activities continue. Returns the result as
  * JSON.
  * @param stop ends the thread
- * @throws Error when the thread dies, of its memory's limit for example, or is ended
+ * @throws Error when the thread dies, for example at its memory limit, or is stopped
  */
 export async function compute(
   inputs: SimulationInputs,

@@ -15,10 +15,10 @@ import type { Database } from '../../db/client/database.js';
 import { faultCode } from '../../db/client/driver-faults.js';
 
 const HEARTBEAT_MS = 5_000;
-/** How often the row says how far it is. */
+/** How often the row's progress is updated. */
 const NOTE_MS = 1_000;
 
-/** Simulations of one worker go one after the other: each takes a whole core. */
+/** Simulations of one worker run one after the other: each takes a whole core. */
 class ConcurrencyLimiter {
   private last: Promise<unknown> = Promise.resolve();
   take<T>(work: () => Promise<T>): Promise<T> {
@@ -32,7 +32,7 @@ class ConcurrencyLimiter {
 }
 
 /**
- * The activities of a study's simulation; each may be repeated at any point, since the result is a function of its
+ * The activities of a study's simulation; each may be retried at any point, since the result is a function of its
  * inputs.
  */
 export function createSimulationActivities({ database }: { database: Database }) {
@@ -70,7 +70,7 @@ export function createSimulationActivities({ database }: { database: Database })
 }
 export type SimulationActivities = ReturnType<typeof createSimulationActivities>;
 
-/** Writes now and then how far a simulation is; a note that is not written is made good by the next one. */
+/** Stores a simulation's progress periodically; the next update makes up for a failed one. */
 class Notes {
   written: Promise<void> = Promise.resolve();
   private next = 0;
@@ -94,7 +94,7 @@ class Notes {
   }
 }
 
-/** A worker that stops or a database that is away is tried again; a computation that failed fails every time. */
+/** A stopping worker or an unavailable database is retried; a failed computation fails every time. */
 function asFailure(fault: unknown, stopping: boolean): ApplicationFailure {
   const code = faultCode(fault);
   if (stopping)

@@ -1,9 +1,9 @@
-/** The thread of one simulation: it computes without a pause, beside the worker's own loop. */
+/** The thread of one simulation: it computes without pauses, outside of the worker's event loop. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
 import { simulate } from '../../workflows/domain/simulation/run.js';
 
-/** What the thread tells: how far it is, and at last the result as text. */
+/** A message of the thread: progress, and finally the result as text. */
 export type SimulationThreadMessage = { progress: number } | { result: string };
 
 const TELL_EVERY_MS = 250;

@@ -1,11 +1,11 @@
 /**
- * Says whether this process does what somebody waits for: what gives way (workflows of participants for whom nothing
- * waits) then goes slowly. Of several workers each knows its own; it costs time, it breaks nothing.
+ * Tells whether this process does work that a user waits for: low-priority work (workflows of participants for whom
+ * nothing waits) then runs slowly. Each worker has its own: that only costs time.
  */
 export class LoadMonitor {
   private until = 0;
 
-  /** Something that somebody waits for is under way, for so many milliseconds from now at least. */
+  /** Marks urgent work as running, for at least so many milliseconds from now. */
   note(milliseconds: number): void {
     this.until = Math.max(this.until, performance.now() + milliseconds);
   }

@@ -1,18 +1,18 @@
-/** The right of one piece to write; no two pieces have it at once. */
+/** The exclusive right of one piece to write. */
 export interface WriteSlot {
   /** Waits until this piece may write. */
   acquire(): Promise<void>;
-  /** Lets the next piece write before this one is through: what it has still to write is little. */
+  /** Lets the next piece write before this one ends: it has little left to write. */
   release(): void;
 }
 
 /**
- * Works through `pieces` two at a time, of which one at most holds the slot to write: while the database writes what
- * came of a piece, the next is read and decided. `work` acquires the slot before its first write; it is free again when
- * the piece releases it or is through.
- * @param concurrency 1: they are worked through one after the other instead, which leaves a processor to others
- * @returns what came of each, in the order of the pieces
- * @throws what the first one that failed has thrown, when nothing is under way any more; after it no other is begun
+ * Processes `pieces` two at a time, of which at most one holds the slot to write: while the database writes one piece,
+ * the next is read and decided. `work` acquires the slot before its first write; it is free again when the piece
+ * releases it or ends.
+ * @param concurrency 1: processes them one after the other, which leaves a processor to others
+ * @returns the result of each, in the order of the pieces
+ * @throws the first piece's error, after all running pieces have ended; no other is started after it
  */
 export async function pipelined<Piece, Result>(
   pieces: readonly Piece[],
@@ -41,7 +41,7 @@ export async function pipelined<Piece, Result>(
       failed = true;
     });
     written = Promise.allSettled([before, Promise.race([released, result])]);
-    // The piece after this one begins when the one before it is through: no more than two are ever under way.
+    // The next piece begins when the one before this ends: no more than two ever run.
     await Promise.allSettled([concurrency === 2 ? last : result]);
   }
   await Promise.allSettled(results);

@@ -4,9 +4,9 @@ import type { LookupFunction } from 'node:net';
 import { isPublicAddress } from '../../workflows/domain/capture/addresses.js';
 
 /**
- * A look-up of host names that fails for one that has a private address.
- * Addresses are checked where the socket is opened, each of them: checking the name before would leave a moment in
- * which it points somewhere else. node:http takes a look-up of one's own, the built-in fetch does not.
+ * A DNS look-up that fails for host names with a private address. Addresses are checked when the socket is opened, each
+ * of them: checking the name before would allow DNS rebinding. node:http accepts a custom look-up, the built-in fetch
+ * does not.
  */
 export const publicAddresses =
   (refusal: () => Error): LookupFunction =>

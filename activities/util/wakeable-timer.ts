@@ -1,8 +1,8 @@
-/** A wait that ends with its time, or when somebody wakes it. */
+/** A wait that ends with its timeout, or when it is woken. */
 export class WakeableTimer {
   private end: () => void = () => {};
 
-  /** @param milliseconds the longest that it waits */
+  /** @param milliseconds the longest wait */
   wait(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, milliseconds);
@@ -13,7 +13,7 @@ export class WakeableTimer {
     });
   }
 
-  /** Ends the wait that is under way, if there is one. */
+  /** Ends the running wait, if there is one. */
   wake(): void {
     this.end();
   }

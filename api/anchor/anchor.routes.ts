@@ -63,8 +63,8 @@ const senderOfEither = (actor: Actor | Participant, context: RequestContext): Se
   actor.role === 'participant' ? participantSender(actor, context) : commandSender(actor, context);
 
 /**
- * Where a message goes. A repeat under its Idempotency-Key has the same update id: also one that crosses the first is
- * carried out once.
+ * The address of a message. A repeat under its Idempotency-Key has the same update id: even a concurrent one is
+ * executed once.
  */
 const addressOf = ({ params, requestKey }: Acting) => ({
   studyId: params.study_id,

@@ -22,7 +22,7 @@ import type { Dependencies } from '../dependencies.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
-/** Who acts, as a message to the participant's workflow carries it. */
+/** The acting user, as a message to the participant's workflow carries it. */
 export const commandSender = (actor: Actor, context: RequestContext): Sender => ({
   actor_user_id: actor.id,
   actor_type: 'user',
@@ -32,7 +32,7 @@ export const commandSender = (actor: Actor, context: RequestContext): Sender => 
 });
 
 /**
- * What a caller sees of the participant before anything is sent, and the details that the message leaves behind.
+ * Reads the participant as the caller sees it, and stores the details of the message.
  * @throws 404
  */
 async function participantOf(
@@ -54,7 +54,7 @@ interface Addressed {
 
 export type AnchorUpdate = Parameters<AnchorClient['update']>[0];
 
-/** Each update's kind, as its authorization names it. */
+/** The message kind of each update, as its authorization names it. */
 const KINDS: Readonly<Record<string, MessageKind>> = {
   setEnrollmentDate: 'set',
   requestOverride: 'override',
@@ -65,8 +65,8 @@ const KINDS: Readonly<Record<string, MessageKind>> = {
 };
 
 /**
- * Sends a participant's workflow an update and gives what came of it.
- * @throws the refusal as the problem that decisions.md gives it; 503 when Temporal or the worker is away
+ * Sends an update to a participant's workflow and returns the result.
+ * @throws the refusal as the problem that decisions.md assigns; 503 when Temporal or the worker is unavailable
  */
 export async function updateAnchor(
   services: Dependencies,
@@ -83,7 +83,7 @@ export async function updateAnchor(
   let outcome: AnchorOutcome;
   try {
     const { participant_id, study_id } = participant;
-    // The whole message is signed: what stays here is bound to it.
+    // The whole message is signed, including the details that stay here.
     const { authorization } = await services.signing.signed(
       { participant_id, study_id },
       KINDS[definition.name]!,
@@ -111,7 +111,7 @@ export async function updateAnchor(
   return outcome;
 }
 
-/** The anchor as it stands. @throws 404 */
+/** The current anchor. @throws 404 */
 export const anchorOf = async (tx: Tx, participantId: string): Promise<AnchorResponse> =>
   getAnchorOrThrow(await readAnchor(tx, participantId));
 export const currentAnchor = async (
@@ -129,8 +129,8 @@ export function getAnchorOrThrow(anchor: AnchorResponse | undefined): AnchorResp
 }
 
 /**
- * What an override to `date` would do, and the hash that an override or an approval can echo. Changes nothing.
- * @param known the facts of the participant, where the caller has read them
+ * Previews an override to `date`, with the hash that an override or an approval can echo. Changes nothing.
+ * @param known the facts of the participant, if the caller has read them
  */
 export async function previewOverride(
   tx: Tx,

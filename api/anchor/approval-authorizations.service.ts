@@ -16,17 +16,17 @@ export interface DecisionRequest {
   decision: 'approve' | 'deny';
   reason?: string | null | undefined;
   preview_hash?: string | undefined;
-  /** What the approver's signature means. */
+  /** The meaning of the approver's signature. */
   meaning?: string | undefined;
-  /** Proves identity again, where the study asks for it. */
+  /** Proves identity again, if the study requires it. */
   proof?: ReauthenticationProof | undefined;
 }
 
 /**
- * Gives an approver an authorization to send its decision as a signal, with any Temporal client. The workflow checks
- * everything once more when the signal comes; what it would refuse now is refused here.
- * @throws 404; 403 not an approver, or who asked; 409 no longer pending; 400 a denial without a reason; 401 the study asks
- * for password or code
+ * Gives an approver an authorization to send a decision as a signal, with any Temporal client. The workflow checks
+ * everything again when it receives the signal; what it would refuse now is refused here.
+ * @throws 404; 403 not an approver, or the requester; 409 no longer pending; 400 a denial without a reason; 401 the
+ * study requires password or code
  */
 export async function authorizeDecision(
   services: Dependencies,

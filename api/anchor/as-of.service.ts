@@ -5,8 +5,7 @@ import { requirePast } from '../participants/as-of.js';
 import type { Tx } from '../../db/client/database.js';
 
 /**
- * The anchor now, or as the service believed it to be at `instant`. @throws 400 IN_FUTURE, 404 before the participant
- * was on record
+ * The anchor now, or as it was on record at `instant`. @throws 400 IN_FUTURE, 404 before the participant was on record
  */
 export async function anchorAsOf(tx: Tx, participantId: string, instant: string | undefined): Promise<AnchorResponse> {
   if (instant === undefined) return anchorOf(tx, participantId);

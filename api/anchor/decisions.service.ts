@@ -20,7 +20,7 @@ export interface DecisionView extends Pick<DecisionRow, 'imported' | 'imported_b
   approver_user_id: string | null;
 }
 
-/** What was known, by whose rule, and what came of it (decisions, section 5, "As-of"). @throws 404 */
+/** The known facts, the policy, and the result of a decision (decisions, section 5, "As-of"). @throws 404 */
 export async function decisionBehind(tx: Tx, participantId: string, historyId: string): Promise<DecisionView> {
   const { sealed_hash: _sealed, ...row } = await getDecisionOrThrow(tx, participantId, historyId);
   return { ...row, policy: policyOf(row.policy) };
@@ -33,8 +33,8 @@ export interface Rederivation {
 }
 
 /**
- * Runs the pure decision again on the stored snapshot. `snapshot` differs where what is stored is not what the audit
- * chain has sealed: then nothing that follows from it proves anything. @throws 404
+ * Runs the pure decision again on the stored snapshot. `snapshot` differs if the stored data do not match the audit
+ * chain: then the result proves nothing. @throws 404
  */
 export async function deriveAgain(tx: Tx, participantId: string, historyId: string): Promise<Rederivation> {
   const row = await getDecisionOrThrow(tx, participantId, historyId);

@@ -8,10 +8,10 @@ import type { MessageKind } from '../../workflows/domain/anchor/message-content.
 import { jwtSecret } from '../http/security/tokens.js';
 import type { Database } from '../../db/client/database.js';
 
-/** The API's own messages may wait for a worker; those given out are sent at once. */
+/** The API's own messages may wait for a worker; authorizations for clients are used at once. */
 const OWN_SECONDS = 24 * 3600;
 const GIVEN_OUT_SECONDS = 300;
-/** So often the key is named again: another process may have put its own in its place. */
+/** How often the key is registered again: another process may have replaced it. */
 const REGISTERED_MS = 3_600_000;
 
 export interface GivenOut {
@@ -24,7 +24,7 @@ interface Addressed {
   participant_id: string;
 }
 
-/** Signs messages to the participants' workflows for the persons who asked for them. */
+/** Signs messages to the participants' workflows on behalf of the requesting persons. */
 export class MessageSigning {
   private readonly signer: AuthorizationSigner;
   private registration: { at: number; done: Promise<void> } | undefined;
@@ -36,7 +36,7 @@ export class MessageSigning {
     this.signer = new AuthorizationSigner(signingSecret(settings));
   }
 
-  /** A message of this API with its authorization; one that claims no person as it is. */
+  /** Adds an authorization to a message of this API; a message without a person stays as it is. */
   async signed<M extends object>(
     at: Addressed,
     kind: MessageKind,
@@ -68,7 +68,7 @@ export class MessageSigning {
     return { authorization, expires_at: new Date((Math.floor(now / 1000) + GIVEN_OUT_SECONDS) * 1000).toISOString() };
   }
 
-  /** Workers know the key before they see what it has signed. */
+  /** Workers know the key before they receive anything that it signed. */
   private registered(): Promise<void> {
     const now = performance.now();
     if (this.registration && now - this.registration.at < REGISTERED_MS) return this.registration.done;
@@ -85,7 +85,7 @@ export class MessageSigning {
   }
 }
 
-/** MESSAGE_SIGNING_KEY, or a secret of its own that is derived from the one that signs access tokens. */
+/** MESSAGE_SIGNING_KEY, or a secret derived from the one that signs access tokens. */
 const signingSecret = (settings: Settings): string =>
   settings.MESSAGE_SIGNING_KEY ??
   Buffer.from(hkdfSync('sha256', jwtSecret(settings), '', 'MESSAGE_SIGNING_KEY', 32)).toString('hex');

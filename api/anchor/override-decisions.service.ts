@@ -14,7 +14,7 @@ export interface DecisionOnOverride {
   requestId: string;
   decision: 'approve' | 'deny';
   reason: string | null;
-  /** Of the preview that the approver has seen. */
+  /** Hash of the preview that the approver saw. */
   previewHash: string | null;
   proof: ReauthenticationProof | undefined;
   meaning?: string | undefined;
@@ -22,8 +22,8 @@ export interface DecisionOnOverride {
 
 /**
  * Decides an override request: signs the decision and sends it to the participant's workflow, which checks all of it.
- * @param requestKey the same for a repeat of the same request
- * @throws 401 the study asks for password or code; 403 not an approver, or who asked; 404; 409 NOT_PENDING or
+ * @param requestKey the same for a repeated request
+ * @throws 401 the study requires password or code; 403 not an approver, or the requester; 404; 409 NOT_PENDING or
  * PREVIEW_STALE with the new preview; 400 a denial without a reason; 503
  */
 export async function decideOnOverride(
@@ -50,7 +50,7 @@ export async function decideOnOverride(
     decideOverride,
     message,
   ).catch(async (fault: unknown) => {
-    // One that got no answer in time may still be carried out.
+    // A decision without an answer in time may still be executed.
     if (fault instanceof Problem && fault.status < 500) await revokeDecisionSignature(deciding);
     throw fault;
   });

@@ -5,7 +5,7 @@ import { currentPolicy } from '../studies/policy.service.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
-/** @throws 403 where the policy lets no participant set, and so see, the enrollment date */
+/** @throws 403 if the policy lets no participant set, and so see, the enrollment date */
 export async function requireOwnDate(tx: Tx, studyId: string): Promise<void> {
   const { permissions } = await currentPolicy(tx, studyId);
   if (!permissions.participant_can_set)
@@ -13,8 +13,8 @@ export async function requireOwnDate(tx: Tx, studyId: string): Promise<void> {
 }
 
 /**
- * A participant, or its caregiver, as sender of a message to its workflow, as `senderOf` is for users; the policy's
- * `participant_can_set` is checked there.
+ * A participant, or its caregiver, as sender of a message to its workflow, like `senderOf` for users; the workflow
+ * checks the policy's `participant_can_set`.
  */
 export const participantSender = ({ caregiver }: Pick<Participant, 'caregiver'>, context: RequestContext): Sender => ({
   ...(caregiver && { caregiver_id: caregiver.id }),

@@ -12,9 +12,9 @@ import type { RequestContext } from '../http/request-context.js';
 const MAX_METADATA_CHARS = 10_000;
 
 /**
- * Records an action that the deployment names, in the chain of its study or of the service. It is sealed with the
- * commit, and answered as it was sealed.
- * @throws 400 UNKNOWN_ACTION or METADATA_TOO_LONG, 404 for a study that never was
+ * Records an action that the deployment defines, in the chain of its study or of the service. It is sealed with the
+ * commit, and returned as sealed.
+ * @throws 400 UNKNOWN_ACTION or METADATA_TOO_LONG, 404 for a study that never existed
  */
 export async function recordAction(
   { database, settings }: Dependencies,

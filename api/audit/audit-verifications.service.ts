@@ -13,7 +13,7 @@ import { requireChain } from './audit.service.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
-/** Orders a verification in the background. @throws 404 for a study that never was */
+/** Requests a verification in the background. @throws 404 for a study that never existed */
 export async function orderVerification(
   { tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Actor; context: RequestContext },
   studyId: string | undefined,
@@ -32,14 +32,14 @@ export async function orderVerification(
   return { verification_id: id, status: 'pending', status_url: `/api/audit-verifications/${id}` };
 }
 
-/** A verification as it is shown. @throws 404 */
+/** A verification for display. @throws 404 */
 export async function verification(tx: Tx, id: string) {
   const row = await verificationById(tx, id);
   if (!row) throw problem('NOT_FOUND', { detail: 'There is no such verification.' });
   return shown(row);
 }
 
-/** The last verifications, newest first, as each is shown. */
+/** The last verifications, newest first, for display. */
 export const verifications = async (tx: Tx, limit: number) => (await latestVerifications(tx, limit)).map(shown);
 
 export type ShownVerification = ReturnType<typeof shown>;

@@ -29,7 +29,7 @@ import {
 import { recordAction } from './audit-actions.service.js';
 import { orderVerification, verification } from './audit-verifications.service.js';
 
-/** A deleted study’s chain stays: its id is looked for, not required to be a study’s. */
+/** A deleted study’s chain stays: its id is a filter and need not be an existing study’s. */
 const admin = { tag: 'Audit', access: studyAsFilter(roles('admin')) } as const;
 const ofStudy = Type.Object({ study_id: Type.Optional(Uuid) });
 

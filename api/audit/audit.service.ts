@@ -44,28 +44,28 @@ async function outside(services: Dependencies, only: string | undefined): Promis
   return { checkpoints: await folder.readAll(only), keys: await trustedKeys(folder, own) };
 }
 
-/** @throws 404 for a study that never was */
+/** @throws 404 for a study that never existed */
 export async function requireChain(tx: Tx, studyId: string | undefined): Promise<void> {
   if (studyId !== undefined && !(await hasChain(tx, studyId)))
     throw problem('NOT_FOUND', { detail: 'There is no such study.' });
 }
 
-/** Audit records that fit a filter, newest first. @throws 404 for a study that never was */
+/** Audit records that match a filter, newest first. @throws 404 for a study that never existed */
 export async function auditRecords(tx: Tx, { from, to, ...filter }: AuditFilter) {
   await requireChain(tx, filter.study_id);
   return listAudit(tx, { ...filter, from: from && rangeStart(from), to: to && rangeEnd(to) });
 }
 
-/** Checkpoints of a chain, or of all, newest first. @throws 404 for a study that never was */
+/** Checkpoints of a chain, or of all, newest first. @throws 404 for a study that never existed */
 export async function checkpoints(tx: Tx, chain: string | undefined, at: { skip: number; limit: number }) {
   await requireChain(tx, chain);
   return listCheckpoints(tx, { chain, ...at });
 }
 
 /**
- * A chain, or all of them, recomputed and held against the checkpoints in the database and outside. The chains are seen
- * at one instant, and all of each, whatever else the request names.
- * @throws 404 for a study that never was
+ * Recomputes a chain, or all of them, and compares it with the checkpoints in the database and outside. The chains are
+ * read in one snapshot, and completely, whatever else the request names.
+ * @throws 404 for a study that never existed
  */
 export async function verify(services: Dependencies, studyId: string | undefined) {
   const where = await outside(services, studyId);
@@ -95,7 +95,7 @@ async function verdict(tx: Tx, studyId: string | undefined, where: CheckpointTru
   };
 }
 
-/** Without the witness, which only a verifier needs, and without what the database keeps for the next one. */
+/** Without the witness, which only a verifier needs, and without columns for the next checkpoint. */
 const shown = ({ id, ...checkpoint }: Checkpoint & { id: string }) => {
   const { witness: _witness, ...stated } = statedOnly(checkpoint);
   return { id, ...stated };
@@ -105,9 +105,9 @@ const requireChainNow = ({ database }: Dependencies, studyId: string | undefined
   readInScope(database, '*', (tx) => requireChain(tx, studyId));
 
 /**
- * Signs every chain that grew, or one. That somebody asked is a record of its own, which is covered as well.
- * @throws 404 for a study that never was, 409 AUDIT_BROKEN when a chain is not what its last checkpoint stated: that
- * one is not signed
+ * Signs every chain that grew, or one. The request has its own audit record, which the checkpoint includes.
+ * @throws 404 for a study that never existed, 409 AUDIT_BROKEN when a chain differs from its last checkpoint: that one
+ * is not signed
  */
 export async function checkpointNow(
   services: Dependencies,
@@ -141,8 +141,8 @@ export async function checkpointNow(
 }
 
 /**
- * Where a record of the log stands: its hash, and the path from it to the root that a checkpoint has signed. @throws
- * 404, 409 NOT_CHECKPOINTED
+ * Proves a record's place in the log: its hash, and the path from it to the root of a signed checkpoint. @throws 404,
+ * 409 NOT_CHECKPOINTED
  */
 export async function inclusionProof(
   tx: Tx,
@@ -168,8 +168,8 @@ export async function inclusionProof(
 }
 
 /**
- * That what one checkpoint of a chain covered is the beginning of what a later one covers. @throws 404, 400 for two
- * that have no such order
+ * Proves that the records of one checkpoint are the beginning of a later one's. @throws 404, 400 for two in another
+ * order
  */
 export async function consistencyProof(tx: Tx, id: string, fromId: string) {
   const [to, from] = [await getCheckpointOrThrow(tx, id), await getCheckpointOrThrow(tx, fromId)];
@@ -184,8 +184,8 @@ export async function consistencyProof(tx: Tx, id: string, fromId: string) {
 }
 
 /**
- * Starts the export, which reads in batches as its lines are taken. Who exports is recorded before, in the chain that
- * is exported. @throws 404 for a study that never was
+ * Starts the export, which reads in batches as its lines are consumed. The requester is recorded first, in the exported
+ * chain. @throws 404 for a study that never existed
  */
 export async function exportAudit(
   services: Dependencies,
@@ -211,7 +211,7 @@ const leavesOf = async (tx: Tx, chain: string, size: number): Promise<Leaves> =>
   data: await chainHashes(tx, chain, size),
   size,
 });
-/** A checkpoint with all that its signature covers. */
+/** A checkpoint with everything that its signature covers. */
 const whole = (checkpoint: StoredCheckpoint) => ({ id: checkpoint.id, ...statedOnly(checkpoint) });
 
 async function getCheckpointOrThrow(tx: Tx, id: string): Promise<StoredCheckpoint> {
@@ -220,7 +220,7 @@ async function getCheckpointOrThrow(tx: Tx, id: string): Promise<StoredCheckpoin
   return found;
 }
 
-/** `chain/seq`, or a number in the chain of the study in context, else in the service's own. */
+/** `chain/seq`, or a number in the chain of the context's study, else of the service. */
 function place(named: string, studyId: string | undefined): [chain: string, seq: number] {
   const [, chain, seq] = /^(?:(service|[0-9a-f-]{36})\/)?([1-9][0-9]{0,14})$/.exec(named) ?? [];
   if (seq === undefined)

@@ -4,9 +4,7 @@ import { check } from '../http/validation/validation.js';
 import { configValue } from '../../db/studies/study-config.queries.js';
 import type { Tx } from '../../db/client/database.js';
 
-/**
- * Where a study keeps the mappings of its template until a capture system is configured, which then takes them over.
- */
+/** The `config` key of a template's mappings until a capture system is configured, which then adopts them. */
 export const CAPTURE_DEFAULTS = 'capture_defaults';
 const FIELDS = [
   'enrollment_instrument',
@@ -17,8 +15,8 @@ const FIELDS = [
 ] as const;
 
 /**
- * What the template that a study was made of says of its capture system; what a new configuration says itself goes
- * before it. Somebody may have written there since: it is held against the schema again.
+ * The capture-system settings of a study's template; a new configuration's own settings take precedence. They may have
+ * been edited since: they are validated again.
  * @throws 422
  */
 export async function captureDefaults(tx: Tx, studyId: string): Promise<Static<typeof ConfigPatch>> {

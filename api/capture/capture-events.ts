@@ -11,9 +11,9 @@ import type { Saving } from './config-change.js';
 import type { ConfigWarning } from './config-change.js';
 
 /**
- * A change of the configuration by the events' present names. Where it names other events than before, the capture
- * system is asked first: an event that was renamed there is renamed here, and its entry under the new name is the same
- * entry. An event's former name counts as its present one. A capture system that cannot be asked stops no change.
+ * Replaces event names of a configuration change by the present ones. If it names other events than before, the capture
+ * system is queried first: an event renamed there is renamed here, and keeps its entry. A former name counts as the
+ * present one. An unavailable capture system prevents no change.
  */
 export async function withPresentEvents(
   saving: Saving,
@@ -65,7 +65,7 @@ function present<T>(known: KnownEvents, mapping: Record<string, T>, warnings: Co
   const result = new Map<string, T>();
   for (const [name, entry] of Object.entries(mapping)) {
     const called = presentName(known, name);
-    // An entry goes before a removal, and what stands under the present name before the rest.
+    // An entry has priority over a removal, and one under the present name over others.
     if (called !== name && (entry === null ? Object.hasOwn(mapping, called) : (mapping[called] ?? null) !== null))
       continue;
     if (entry === null && (result.get(called) ?? null) !== null) continue;

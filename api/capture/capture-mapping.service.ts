@@ -15,7 +15,7 @@ export type Mappings = Pick<
   'participant_field_mapping' | 'event_battery_mapping' | 'data_field_mapping'
 >;
 
-/** Merges a change into the stored mappings (JSON Merge Patch), and says which entries are not whole after it. */
+/** Merges a change into the stored mappings (JSON Merge Patch), and lists entries that are incomplete after it. */
 export function mergeMappings(
   stored: Mappings,
   change: MappingChange,
@@ -62,7 +62,7 @@ function merge<T, C = T>(
   change: Record<string, C | null>,
   combine: (old: T | undefined, value: C, key: string) => T,
 ): Record<string, T> {
-  // A Map, so that a key such as __proto__ is a key like any other.
+  // A Map, so that a key such as __proto__ is an ordinary key.
   const result = new Map(Object.entries(stored));
   for (const [key, value] of Object.entries(change)) {
     if (value === null) result.delete(key);
@@ -77,7 +77,7 @@ const required = (path: string): FaultEntry => ({
   message: `${path} is required for a new entry`,
 });
 
-/** A whole mapping with its defaults. */
+/** A complete mapping with its defaults. */
 export const withDefaults = (
   mapping: Record<string, Entry<EventBattery> & Pick<EventBattery, 'battery_id' | 'target_day'>>,
 ): Record<string, EventBattery> =>

@@ -3,8 +3,8 @@ import { problemOf } from '../http/errors.js';
 const originOf = (url: string): string => new URL(url).origin;
 
 /**
- * The origins before and after a change of `api_url`; undefined where the origin stays. The stored token is the old
- * server's: another server gets a token of its own.
+ * The origins before and after a change of `api_url`; undefined if the origin stays. The stored token belongs to the
+ * old server: another server needs its own.
  * @throws 422 TOKEN_REQUIRED
  */
 export function changedOrigin(

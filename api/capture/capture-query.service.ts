@@ -9,8 +9,8 @@ import { problem, problemOf } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
 
 /**
- * Asks a study's capture system by way of the worker, which alone opens connections to it.
- * @throws 503 when Temporal or the worker is away, or does not answer within `seconds`
+ * Queries a study's capture system through the worker, which alone connects to it.
+ * @throws 503 when Temporal or the worker is unavailable, or does not answer within `seconds`
  */
 export async function askCapture(
   services: Dependencies,
@@ -48,7 +48,7 @@ export async function askCapture(
   }
 }
 
-/** Notes whose question it is before it is asked: the worker records the person whom this row names. */
+/** Stores the requester before the question: the worker records the person that this row names. */
 export function askingFor(
   { database }: Pick<Dependencies, 'database'>,
   kind: CaptureQuestion['kind'],
@@ -61,12 +61,12 @@ export function askingFor(
   }));
 }
 
-/** As `askCapture`; what is wrong with the capture system is a 400 in its own words. */
+/** Like `askCapture`; a fault of the capture system is a 400 in its own words. */
 export async function askCaptureOrRefuse(
   services: Dependencies,
   question: CaptureQuestion,
 ): Promise<Extract<CaptureAnswer, { ok: true }>> {
-  // The worker says that the capture system is slow before the caller gives up.
+  // The worker reports a slow capture system before the caller times out.
   const seconds = Math.max(services.settings.REQUEST_TIMEOUT_SECONDS, QUERY_SECONDS + 5);
   const answer = await askCapture(services, question, seconds);
   if (!answer.ok)

@@ -10,8 +10,8 @@ import { askCaptureOrRefuse } from './capture-query.service.js';
 import type { Saving } from './config-change.js';
 
 /**
- * Tries a connection before it is saved, with a token of its own or with the stored one. Nothing is stored but the record
- * of who tried it, and where.
+ * Tries a connection before it is saved, with a new token or the stored one. Nothing is stored except the audit record
+ * of the user and the address.
  * @throws 400 URL, CONNECTION_FAILED in the capture system's words; 422 TOKEN_REQUIRED, REQUIRED; 503
  */
 export async function tryConnection(

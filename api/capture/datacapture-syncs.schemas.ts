@@ -24,7 +24,7 @@ const Progress = record('CaptureSyncProgress', {
   vanished: count('participants whose record the capture system has no more'),
 });
 
-/** One reading of a study's records: asked for (sync), or by the schedule (poll). */
+/** One reading of a study's records: on request (sync), or on schedule (poll). */
 export const Sync = record('CaptureSync', {
   id: Uuid,
   study_id: Uuid,

@@ -10,8 +10,8 @@ import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
 /**
- * Has every record of the study's enrollment instrument read. One at a time: where one is running its id is the answer,
- * and a workflow of it that was lost is started again.
+ * Starts a sync of every record of the study's enrollment instrument. One at a time: if one is running, its id is
+ * returned, and its workflow is started again if it was lost.
  * @throws 404 without a configuration, 409 DATACAPTURE_DISABLED, 400 NO_ENROLLMENT_INSTRUMENT
  */
 export async function startStudySync(
@@ -51,7 +51,7 @@ export async function startStudySync(
   return { status: 'started', sync_id: row.id };
 }
 
-/** A reading as it is shown. */
+/** A sync for display. */
 export function syncView({
   id,
   study_id,
@@ -94,7 +94,7 @@ export function syncView({
   };
 }
 
-/** A reading with what there is to tell of its records. Who works at some sites is told of their participants only. */
+/** A sync with the issues of its records. A user restricted to sites sees those of their participants only. */
 export async function syncReport(tx: Tx, actor: Actor, id: string, page: { skip?: number; limit?: number }) {
   const sync = await findSync(tx, id);
   if (!sync) throw problem('NOT_FOUND', { detail: 'There is no such sync.' });

@@ -23,11 +23,11 @@ const reader = inStudy();
 const configurer = inStudy('researcher', 'data_manager');
 const told = (warnings: ConfigWarning[]) => (warnings.length > 0 ? { warnings } : {});
 
-/** An answer about the configuration, with its tag: the event mapping is a part of it and has the same. */
+/** An answer about the configuration, with its tag: the event mapping is a part of it and has the same tag. */
 const withTag = (row: DatacaptureConfigRow, body: unknown, status = 200) =>
   reply(status, body, { ETag: etagOf(versioned(row))! });
 
-/** What the operations are called, under their path and under the former one. */
+/** Operation names, under the current and the former path. */
 const OPERATIONS = {
   '/api/datacapture': {
     get: 'getCaptureConfig',
@@ -51,7 +51,7 @@ const OPERATIONS = {
   },
 } as const;
 
-/** The configuration's routes, under their path and under the former one. */
+/** The configuration's routes, under the current and the former path. */
 const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
   const operations = OPERATIONS[prefix];
   const tag = 'Capture system';

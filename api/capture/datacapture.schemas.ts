@@ -3,14 +3,14 @@ import { Instant, Json, Type, Uuid, nullable, oneOf, text, named, input, record 
 const name = Type.String({ minLength: 1, maxLength: 200 });
 const batteryId = Type.Integer({ minimum: 1, maximum: 2_147_483_647 });
 const targetDay = Type.Integer({ minimum: -36_500, maximum: 36_500 });
-// No defaults in the schema: validation would fill them in, and a merge would take them for a change.
+// No defaults in the schema: validation would fill them in, and a merge would treat them as changes.
 const windowSide = (fallback: number) =>
   Type.Optional(
     Type.Integer({ minimum: 0, maximum: 3_650, description: `days; ${fallback} where a new entry does not say` }),
   );
 const windows = { window_before: windowSide(0), window_after: windowSide(7) };
 
-/** A whole mapping, as PUT takes it. */
+/** A complete mapping, as PUT takes it. */
 export const EventBatteryMapping = named(
   'EventBatteryMapping',
   Type.Record(
@@ -18,7 +18,7 @@ export const EventBatteryMapping = named(
     Type.Object({ battery_id: batteryId, target_day: targetDay, ...windows }, { additionalProperties: false }),
   ),
 );
-/** Parts of a mapping, merged into what is stored; null takes an entry out (JSON Merge Patch). */
+/** Parts of a mapping, merged into the stored one; null removes an entry (JSON Merge Patch). */
 const EventBatteryChange = named(
   'EventBatteryMappingPatch',
   Type.Record(
@@ -96,7 +96,7 @@ const warnings = Type.Optional(
   }),
 );
 
-/** As it is returned: neither token nor secret (interface, "Capture-system configuration"). */
+/** As returned: without token and secret (interface, "Capture-system configuration"). */
 export const Config = record('CaptureConfig', {
   id: Uuid,
   study_id: Uuid,

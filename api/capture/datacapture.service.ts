@@ -31,7 +31,7 @@ import { requireOutgoingUrl } from '../http/outgoing-urls.js';
 import type { ConfigChangeRequest, Saving, ConfigWarning } from './config-change.js';
 import type { Tx } from '../../db/client/database.js';
 
-/** How long a save waits for the capture system's opinion of it, when nobody asked it to be strict. */
+/** How long a save that is not `strict` waits for the check against the capture system. */
 const CHECK_SECONDS = 4;
 
 export const configNotFound = () =>
@@ -51,8 +51,8 @@ export const configView = (row: DatacaptureConfigRow) => ({
 });
 
 /**
- * The configuration as its tag sees it: what somebody configured, and what is shown of it. Triggers and polls note
- * their times on the row; they do not make it another configuration.
+ * The configuration for its tag: configured and displayed fields. Triggers and polls update times on the row, without
+ * changing the tag.
  */
 export function versioned(row: DatacaptureConfigRow): { id: string; version: string } {
   const {
@@ -74,8 +74,8 @@ export async function requireConfig(tx: Tx, studyId: string): Promise<Datacaptur
 
 /**
  * Creates a study's configuration or changes it. Mappings are merged, then compared with the capture system's
- * dictionary: what it does not know is named in `warnings`, or refuses the change when `strict`.
- * @throws 400 URL, unknown names; 409 STALE; 422 what is missing, TOKEN_REQUIRED for another server
+ * dictionary: unknown names become `warnings`, or refuse the change when `strict`.
+ * @throws 400 URL, unknown names; 409 STALE; 422 missing fields, TOKEN_REQUIRED for another server
  */
 export async function saveConfig(
   saving: Saving,
@@ -91,7 +91,7 @@ export async function saveConfig(
     const whole = stored ? change : { ...(await captureDefaults(tx, saving.studyId)), ...change };
     const values = valuesOf(saving.services, saving.studyId, stored, whole);
     await requireBatteries(tx, saving.studyId, change, values);
-    // A body may name no field at all: then nothing is changed.
+    // A body without fields changes nothing.
     const saved = !stored
       ? await insertConfig(tx, saving.studyId, values)
       : Object.keys(values).length === 0
@@ -106,14 +106,14 @@ export async function saveConfig(
   const toCheck = namesIn(change) || typeof change.project_id === 'string';
   if (!toCheck) return { created, row, warnings: notices };
   const warnings = [...notices, ...(await checkMapping(saving.services, saving.studyId, secondsOfCheck(saving)))];
-  // The check may have found events that were renamed in the capture system.
+  // The check may have found renamed events.
   const now = await readInScope(saving.services.database, saving.studyId, (tx) => requireConfig(tx, saving.studyId));
   return { created, row: now, warnings };
 }
 
 const secondsOfCheck = ({ services }: Saving) => Math.min(CHECK_SECONDS, services.settings.REQUEST_TIMEOUT_SECONDS);
 
-/** Blanks at the ends of a name or id come of copying: no capture system has one that begins with any. */
+/** Blanks at the ends of a name or id come from copying: no capture system has names that begin with any. */
 function withoutBlanks<T extends Record<string, unknown>>(plain: T): T {
   const trimmed = { ...plain };
   for (const name of ['api_url', 'project_id', 'enrollment_instrument', 'enrollment_event'] as const) {
@@ -165,18 +165,18 @@ function valuesOf(
   if (webhook_secret !== undefined)
     values.webhook_secret_encrypted =
       webhook_secret === null ? null : seal(services, webhook_secret, webhookSecretPlace(studyId));
-  // What was read under another mapping, or from elsewhere, says nothing of what there is to read now.
+  // Readings under another mapping or connection do not apply any more.
   if (
     stored &&
     READ_BY.some((name) => values[name] !== undefined && JSON.stringify(values[name]) !== JSON.stringify(stored[name]))
   )
     values.polled_at = null;
-  // Another capture system gives other ids: its events are found by their names first.
+  // Another capture system has other ids: its events are found by name first.
   if (stored && change.api_url !== undefined && change.api_url !== stored.api_url)
     values.known_events = Object.fromEntries(
       Object.entries(stored.known_events).map(([id, event]) => [`before:${id}`, event]),
     );
-  // Nobody has tried the new connection yet.
+  // The new connection is untested.
   if (stored && (api_token !== undefined || (change.api_url !== undefined && change.api_url !== stored.api_url))) {
     values.sync_status = 'pending';
     values.sync_error_message = null;
@@ -212,7 +212,7 @@ async function recordChange(
   });
   if (fields.includes('poll_interval_minutes') || !stored)
     await putOutbox(work.tx, [{ topic: 'datacapture-poll', studyId, subject: studyId }]);
-  // Candidates for anchors come from the field mapping, and schedules may be made from the event mapping.
+  // The field mapping provides candidates for anchors, and schedules may follow the event mapping.
   const kind = ['participant_field_mapping', 'enrollment_instrument'].some((name) => fields.includes(name))
     ? 'fields'
     : fields.includes('event_battery_mapping')
@@ -231,8 +231,8 @@ async function recordChange(
 }
 
 /**
- * What is odd about a study's saved mapping. A capture system that cannot be asked is a warning as well.
- * @param seconds how long it may take
+ * The issues of a study's saved mapping. An unavailable capture system is a warning, too.
+ * @param seconds timeout
  */
 export async function checkMapping(services: Dependencies, studyId: string, seconds: number): Promise<ConfigWarning[]> {
   const unchecked = (reason: string): ConfigWarning[] => [
@@ -281,12 +281,12 @@ export async function replaceEventMapping(
   mapping: DatacaptureConfigRow['event_battery_mapping'],
 ): Promise<{ row: DatacaptureConfigRow; warnings: ConfigWarning[] }> {
   const stored = await readInScope(saving.services.database, saving.studyId, (tx) => requireConfig(tx, saving.studyId));
-  // As a merge: what the new mapping does not name is taken out.
+  // As a merge: entries missing in the new mapping are removed.
   const removed = Object.fromEntries(Object.keys(stored.event_battery_mapping).map((event) => [event, null]));
   return saveConfig(saving, { event_battery_mapping: { ...removed, ...mapping } });
 }
 
-/** Where the exchange with the capture system stands. */
+/** The status of the capture-system integration. */
 export async function captureStatus(tx: Tx, studyId: string) {
   const config = await requireConfig(tx, studyId);
   return {
@@ -299,7 +299,7 @@ export async function captureStatus(tx: Tx, studyId: string) {
   };
 }
 
-/** Asks whether the stored connection works, and notes the answer. @throws 404, 400 CONNECTION_FAILED in its words, 503 */
+/** Tests the stored connection, and stores the result. @throws 404, 400 CONNECTION_FAILED in its words, 503 */
 export async function testConnection(
   services: Dependencies,
   { studyId, actor, context }: { studyId: string; actor: Actor; context: RequestContext },

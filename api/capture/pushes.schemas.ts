@@ -30,10 +30,7 @@ const warnings = Type.Array(PushWarning, {
   description: 'what was sent all the same: OUT_OF_RANGE (a value outside of the range that the field suggests)',
 });
 
-/**
- * A session's push as it stands: `waiting` failed and is repeated at `next_attempt_at`, `failed` only when somebody
- * asks.
- */
+/** A session's push: `waiting` failed and is retried at `next_attempt_at`, `failed` is retried only on request. */
 const push = {
   session_id: Uuid,
   study_id: Uuid,

@@ -14,8 +14,8 @@ export async function sessionPushes(tx: Tx, sessionId: string, paging: Page) {
 }
 
 /**
- * Has a session's results pushed now: one that has failed is tried again, one that waits does not wait any longer, one
- * that was pushed is pushed once more. What comes of it stands in the attempts.
+ * Pushes a session's results now: retries a failed or waiting push at once, and repeats a completed one. The attempts
+ * show the result.
  * @throws 404, 409 SESSION_NOT_COMPLETED
  */
 export async function pushAgain(
@@ -39,7 +39,7 @@ export async function pushAgain(
   return { status: 'started', session_id: session.id };
 }
 
-/** Has the failed pushes of a study tried now, all of them or those of the named sessions. */
+/** Retries a study's failed pushes now, all of them or those of the named sessions. */
 export async function retryPushes(
   { tx, audit, actor, context }: RequestScope,
   studyId: string,

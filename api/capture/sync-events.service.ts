@@ -23,10 +23,7 @@ export interface EventSync {
   missing: { datacapture_event: string; reason: string }[];
 }
 
-/**
- * Makes visit windows from events, or brings them up to date; a window's battery, code and baseline mark stay as they
- * are.
- */
+/** Creates or updates visit windows from events; a window's battery, code and baseline mark stay. */
 export async function syncEvents(
   who: { services: Dependencies; actor: Actor; context: RequestContext; studyId: string },
   events: readonly CaptureEvent[],
@@ -105,7 +102,7 @@ export async function syncEvents(
   });
 }
 
-/** Events that were renamed since this was told last. */
+/** Reports events that were renamed since the last report. */
 async function tellRenamed(tx: Tx, { study_id, known_events }: DatacaptureConfigRow): Promise<EventSync['renamed']> {
   const renamed = Object.entries(known_events).filter(([, event]) => !event.gone && event.told !== event.name);
   if (renamed.length > 0) {
@@ -115,7 +112,7 @@ async function tellRenamed(tx: Tx, { study_id, known_events }: DatacaptureConfig
   return renamed.map(([event_id, { told: from, name: to }]) => ({ event_id, from, to }));
 }
 
-/** What is named here and not there. A classic project has no events: there a name is the visit's own. */
+/** Events that are named here but missing there. A classic project has no events: there a name is the visit's own. */
 async function missingEvents(
   tx: Tx,
   config: DatacaptureConfigRow,
@@ -138,7 +135,7 @@ async function missingEvents(
     }));
 }
 
-/** The window of an event that has days: its own, or those that the mapping says of it. */
+/** The window of an event with days: its own, or the mapping's. */
 function windowOf(event: CaptureEvent, mapped: EventBattery | undefined, index: number): EventWindow | undefined {
   const days = daysOf(event, mapped);
   if (days === undefined || event.unique_event_name === '') return undefined;
@@ -166,7 +163,7 @@ function daysOf(
   );
 }
 
-/** The first event on day 0 of a study that has no windows of events yet. */
+/** The first event on day 0, if the study has no windows of events yet. */
 const isBaseline = (wanted: EventWindow, stored: readonly StoredEventWindow[], index: number) =>
   stored.length === 0 && index === 0 && wanted.target_day === 0;
 

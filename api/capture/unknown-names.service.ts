@@ -12,14 +12,14 @@ const NAMES = [
   'event_battery_mapping',
   'data_field_mapping',
 ] as const;
-/** Whether a change says what of the capture system means what. */
+/** Whether a change contains mappings. */
 export const namesIn = (change: ConfigChangeRequest): boolean => NAMES.some((name) => change[name] !== undefined);
 
 type Asked = Pick<Saving, 'services' | 'studyId'>;
 
 /**
- * What the capture system does not know of a change that is not saved yet. The stored connection is asked, since a token
- * is never sent to the worker; who changes both saves the connection first.
+ * Names in an unsaved change that the capture system does not know. The stored connection is used, since a token is
+ * never sent to the worker; a change of both must save the connection first.
  * @throws 400 SAVE_CONNECTION_FIRST, CONNECTION_FAILED; 503
  */
 export async function unknownNames(asked: Asked, change: ConfigChangeRequest): Promise<ConfigWarning[]> {
@@ -37,7 +37,7 @@ export async function unknownNames(asked: Asked, change: ConfigChangeRequest): P
     ...(change.event_battery_mapping && { event_battery_mapping: change.event_battery_mapping }),
     ...(change.data_field_mapping && { data_field_mapping: change.data_field_mapping }),
   });
-  if (faults.length > 0) return []; // named, all of them, when the values are made
+  if (faults.length > 0) return []; // all are reported when the values are built
   const proposed: Record<string, unknown> = { ...merged };
   for (const name of ['project_id', 'enrollment_instrument', 'enrollment_event'] as const)
     if (change[name] !== undefined) proposed[name] = change[name]?.trim() ?? null;
@@ -49,7 +49,7 @@ export async function unknownNames(asked: Asked, change: ConfigChangeRequest): P
   return warnings;
 }
 
-/** Strict saving: asks before anything is written. @throws 400 UNKNOWN_NAMES, each by its path */
+/** Strict saving: checks the names before anything is written. @throws 400 UNKNOWN_NAMES, each by its path */
 export async function refuseUnknownNames(saving: Saving, change: ConfigChangeRequest): Promise<void> {
   const warnings = await unknownNames(saving, change);
   if (warnings.length > 0)

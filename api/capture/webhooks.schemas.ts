@@ -15,7 +15,7 @@ import {
 export const webhookStatuses = ['received', 'processing', 'processed', 'duplicate', 'failed'] as const;
 
 const WebhookStatus = named('WebhookStatus', oneOf(...webhookStatuses));
-/** A trigger as the service keeps it (decisions, section 6). */
+/** A stored trigger (decisions, section 6). */
 export const WebhookEvent = record('WebhookEvent', {
   id: Uuid,
   study_id: Uuid,
@@ -63,8 +63,8 @@ export const UnmatchedTriggers = listOf(
 );
 
 /**
- * The form of a trigger, as the document shows it: its fields are read after the signature over the raw bytes was
- * checked.
+ * The form of a trigger for the OpenAPI document: its fields are read after the signature over the raw bytes was
+ * verified.
  */
 const alias = Type.Optional(Type.String());
 export const TriggerForm = named(

@@ -28,10 +28,7 @@ export interface IncomingTrigger {
 
 const REMEMBERED = 1_000;
 
-/**
- * What a process remembers of the projects that send triggers; the database is asked with every trigger whether it
- * still holds.
- */
+/** The process's cache of projects that send triggers; each write checks that it is still valid. */
 interface Memory {
   takers: Map<string, TriggerTaker[]>;
   secrets: Map<string, string>;
@@ -61,8 +58,8 @@ function remember<V>(map: Map<string, V>, key: string, value: V): void {
 }
 
 /**
- * Takes a data-entry trigger: the event is committed before this returns, its processing comes later (decisions,
- * section 6). An unknown project, or one whose webhook or integration is off, is accepted and nothing is done.
+ * Accepts a data-entry trigger: the event is committed before this returns, and processed later (decisions, section 6).
+ * A trigger of an unknown project, or one whose webhook or integration is off, is accepted and ignored.
  * @returns the record. @throws 400 fields, 401 signature, 403 address, 429, 503 secret unreadable
  */
 export async function receiveTrigger(services: Dependencies, request: IncomingTrigger): Promise<string> {
@@ -78,7 +75,7 @@ export async function receiveTrigger(services: Dependencies, request: IncomingTr
 
   let checked = signedFor(services, signed, memoryOf(services).takers.get(trigger.project_id) ?? []).signed;
   if (checked.length === 0) {
-    // Nothing known, or a secret that was changed elsewhere: only now is the database asked.
+    // Not cached, or the secret was changed elsewhere: only now the database is queried.
     const spent = services.rateLimits.webhook.spent(sender(request.ip));
     if (spent) assertAllowed(spent);
     checked = await checkAnew(services, signed);
@@ -87,8 +84,7 @@ export async function receiveTrigger(services: Dependencies, request: IncomingTr
   assertAllowed(await services.rateLimits.webhook.take(`project:${trigger.project_id}`));
   const refused = await commit(services, trigger, checked);
   if (refused.length === 0) return trigger.record;
-  // What was remembered holds no more: a configuration has changed, or another study takes the project's triggers as
-  // well.
+  // The cache is stale: a configuration has changed, or another study takes the project's triggers as well.
   const done = checked.filter((taker) => !refused.includes(taker)).map(({ study_id }) => study_id);
   const left = (await checkAnew(services, signed)).filter(({ study_id }) => !done.includes(study_id));
   if ((await commit(services, trigger, left)).length > 0) {
@@ -98,8 +94,8 @@ export async function receiveTrigger(services: Dependencies, request: IncomingTr
 }
 
 /**
- * Commits an event for each study, in the trace of this call though it shares a statement with others. @returns those
- * that did not take it
+ * Commits an event for each study, in the trace of this call though it shares a statement with others. @returns the
+ * studies that refused it
  */
 async function commit(
   services: Dependencies,
@@ -113,13 +109,14 @@ async function commit(
 }
 
 /**
- * Triggers that no secret vouches for are counted by address: nobody uses up a project's own limit, and a project that
- * this process has not met yet does not use up the limit of the address that its neighbours send from.
+ * Triggers without a valid signature are counted by address: nobody can use up a project's own limit, and a project not
+ * yet cached does not use up the limit of an address that its neighbours share.
  */
 const sender = (ip: string) => `ip:${ip}`;
 
 /**
- * Who takes the trigger by what the database says now; empty: nobody knows the project. @throws 401, 429 by address, 503
+ * The studies that take the trigger, by the database's current state; empty: the project is unknown. @throws 401, 429
+ * by address, 503
  */
 async function checkAnew(services: Dependencies, request: SignedRequest & { ip: string }): Promise<TriggerTaker[]> {
   const takers = await triggerTakers(services.database, request.projectId);
@@ -136,7 +133,7 @@ async function checkAnew(services: Dependencies, request: SignedRequest & { ip: 
     await inScope(services.database, taker.study_id, ({ tx }) => noteConnection(tx, taker.study_id, fault.message));
   }
   if (signed.length > 0) return signed;
-  // It may be signed with the secret that nobody can read: the sender is not told that it is wrong.
+  // It may be signed with an unreadable secret: the sender is not told that it is wrong.
   if (unreadable.length > 0) {
     throw problemOf(503, 'SECRET_UNREADABLE', 'The webhook secret of this project cannot be read at the moment.', {
       cause: unreadable[0]!.fault,
@@ -153,8 +150,8 @@ interface Signed {
 }
 
 /**
- * Those whose secret the trigger is signed with: two capture systems may use the same project number. A secret that
- * cannot be read is its own study's trouble alone, and what is remembered of it says nothing once another is stored.
+ * Studies whose secret the trigger is signed with: two capture systems may use the same project number. An unreadable
+ * secret affects its own study only, and is checked again once another is stored.
  */
 function signedFor(services: Dependencies, request: SignedRequest, takers: readonly TriggerTaker[]): Signed {
   const result: Signed = { signed: [], unreadable: [] };
@@ -181,7 +178,7 @@ function secretOf(services: Dependencies, taker: TriggerTaker, sealed: string): 
   }
 }
 
-/** Has a failed trigger processed again. @throws 404, 409 NOT_FAILED */
+/** Requeues a failed trigger. @throws 404, 409 NOT_FAILED */
 export async function retryTrigger({ tx, audit, actor, context }: RequestScope, id: string): Promise<WebhookEventRow> {
   const event = await findWebhookEvent(tx, id, 'for update');
   if (!event) throw problem('NOT_FOUND', { detail: 'There is no such webhook event.' });
@@ -199,7 +196,7 @@ export async function retryTrigger({ tx, audit, actor, context }: RequestScope, 
   return retried;
 }
 
-/** A webhook event as it is shown. */
+/** A webhook event for display. */
 export const webhookEventView = (row: WebhookEventRow) => ({
   id: row.id,
   study_id: row.study_id,

@@ -34,7 +34,7 @@ import { connectionPages } from './capture/connection.routes.js';
 import { mappingEditPages } from './capture/mapping-edit.routes.js';
 import { windowPages } from './studies/windows.routes.js';
 
-/** An address of the console at which there is nothing gets a page that says so. */
+/** Unknown console addresses get a page of their own. */
 const nothingAt = [
   '/console/{one}',
   '/console/{one}/{two}',
@@ -52,7 +52,7 @@ const nothingAt = [
   }),
 );
 
-/** Every route of the console. A page's routes are named here once. */
+/** Every route of the console. Each page's routes are listed here once. */
 export const consoleRoutes: readonly Route[] = [
   ...assetRoutes,
   ...loginRoutes,

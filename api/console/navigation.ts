@@ -3,19 +3,19 @@ import type { Actor, Role } from '../http/access.js';
 import { inboxCount } from './inbox/inbox.service.js';
 import type { Words } from './words/words.js';
 
-/** An entry of the menu. */
+/** A menu entry. */
 export interface NavigationEntry {
   path: string;
   label: (words: Words) => string;
-  /** Pages that belong to it and do not lie below it. */
+  /** Pages that belong to it but are not below its path. */
   also?: RegExp;
-  /** Who sees it; not set: everybody. */
+  /** Roles that see it; not set: all. */
   roles?: readonly Role[];
-  /** How many wait there, within what the caller may see. */
+  /** The number of open items visible to the caller. */
   count?: (tx: Tx, actor: Actor) => Promise<number>;
 }
 
-/** The menu, in its order. A page adds itself here, in one line. */
+/** The menu, in order. A page adds itself here, in one line. */
 export const navigation: readonly NavigationEntry[] = [
   {
     path: '/console/inbox',
@@ -35,18 +35,18 @@ export const navigation: readonly NavigationEntry[] = [
   { path: '/console/users', label: (words) => words.navigation.users, roles: ['admin'] },
 ];
 
-/** The entry that a page belongs to. One that claims the page comes before one that it lies below. */
+/** The menu entry of a page. An entry that lists the page has priority over a path prefix. */
 export const entryOf = (page: string): NavigationEntry | undefined =>
   navigation.find(({ also }) => also?.test(page)) ??
   navigation.find(({ path }) => page === path || page.startsWith(`${path}/`));
 
-/** The entries that a role sees. */
+/** The menu entries that a role sees. */
 export const navigationFor = (role: Role): NavigationEntry[] =>
   navigation.filter(({ roles }) => !roles || roles.includes(role));
 
 /**
- * The counts of a user's menu, by path. One after another: they share a transaction.
- * @param known what the page has counted itself
+ * The counts of a user's menu, by path. Sequential: they share a transaction.
+ * @param known counts that the page has already
  */
 export async function countsFor(
   tx: Tx,

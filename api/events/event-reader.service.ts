@@ -7,22 +7,24 @@ import { problem } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
 import { faultCode } from '../../db/client/driver-faults.js';
 
-/** While nobody would tell of an event, and while one that was told of may wait for a transaction begun before it. */
+/**
+ * The polling interval while no notifications arrive, or while a notified event may wait for an earlier transaction.
+ */
 const LOOK_MS = 400;
-/** So long an event may have to wait for others before each look is one that was asked for. */
+/** How long after a notification it polls often: a notified event may wait for an earlier transaction. */
 const LOOKS_AFTER_MS = 3_000;
-/** Else, and for whether the callers still may see what they follow. */
+/** The interval otherwise, and for checking the callers' rights. */
 const IDLE_LOOK_MS = 3_000;
-/** Streams of one user in a process; each keeps a connection and a place here. */
+/** Streams of one user in a process; each holds a connection and a slot. */
 export const MAX_STREAMS = 5;
 
-/** Whose stream it is. */
+/** The owner of a stream. */
 export interface Follower {
   userId: string;
   login?: string | undefined;
   studyId: string;
 }
-/** What ended a wait: the study's last event; that the caller's rights may have changed; its time. */
+/** The reason that ended a wait: the study's last event; a possible change of the caller's rights; a timeout. */
 export type Woken = { last: EventPosition } | 'look' | 'late';
 
 interface Waiting {
@@ -32,8 +34,8 @@ interface Waiting {
 }
 
 /**
- * Looks for new events for all streams of a process at once, for as long as there are any: when a commit tells of them,
- * or every now and then where no connection listens. What a look asks the database does not grow with the streams.
+ * Looks for new events for all streams of a process at once, while there are any: on notification of a commit, or
+ * periodically if no connection listens. The cost of a query does not grow with the streams.
  */
 export class EventReader {
   private readonly waiting = new Set<Waiting>();
@@ -68,8 +70,8 @@ export class EventReader {
   }
 
   /**
-   * Takes one of a user's places. @returns gives it back
-   * @throws 429 where the user has as many streams as one may have
+   * Takes one of a user's slots. @returns a function that releases it
+   * @throws 429 when the user has the maximum number of streams
    */
   enter(userId: string): () => void {
     const open = this.streams.get(userId) ?? 0;
@@ -90,7 +92,7 @@ export class EventReader {
   }
 
   /**
-   * Waits for an event after a place, for so long, or until the stream's client has gone.
+   * Waits for an event after a position, up to a timeout, or until the stream's client disconnects.
    * @param follower the same object for as long as the stream is open
    */
   next(follower: Follower, place: EventPosition, ms: number, gone: AbortSignal): Promise<Woken> {
@@ -157,13 +159,13 @@ export class EventReader {
       const before = this.marks.get(follower);
       if (mark !== undefined) this.marks.set(follower, mark);
       const found = last.get(follower.studyId);
-      // The first mark may be of rights that changed since the stream looked itself.
+      // The first mark may belong to rights that changed since the stream checked.
       if (mark !== undefined && mark !== before) wake('look');
       else if (found && isAfter(found, place)) wake({ last: found });
     }
   }
 
-  /** Until somebody tells of an event, or for as long as it is right to wait without. */
+  /** Waits until an event is notified, or for the polling interval. */
   private pause(): Promise<void> {
     const since = performance.now() - this.toldAt;
     if (since < LOOK_MS && this.toldAt > this.lookedAt) {
@@ -184,13 +186,13 @@ export class EventReader {
   }
 }
 
-/** Whether a place comes after another one in the order of commits. */
+/** Whether a position comes after another one in the order of commits. */
 export const isAfter = (a: EventPosition, b: EventPosition): boolean =>
   BigInt(a.tx) === BigInt(b.tx) ? Number(a.seq) > Number(b.seq) : BigInt(a.tx) > BigInt(b.tx);
 
 const readers = new WeakMap<Dependencies, EventReader>();
 
-/** The reader of this process. */
+/** The event reader of this process. */
 export function eventReader(services: Dependencies): EventReader {
   let reader = readers.get(services);
   if (!reader) readers.set(services, (reader = new EventReader(services)));

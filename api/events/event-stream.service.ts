@@ -12,24 +12,24 @@ import type { Tx } from '../../db/client/database.js';
 
 const HEARTBEAT_MS = 15_000;
 const BATCH = 200;
-/** After how long a client that lost its stream comes back. */
+/** Reconnection time of a client that lost its stream. */
 const RETRY_MS = 2_000;
 
 export interface Followed {
   services: Dependencies;
   access: Access;
   caller: Caller & { studyId: string };
-  /** Of the logins that were good when it was opened. */
+  /** The login epoch when it was opened. */
   epoch: number;
   filter: EventFilter;
   start: EventPosition;
-  /** The client has gone. */
+  /** The client has disconnected. */
   gone: AbortSignal;
 }
 
 /**
- * Where a stream goes on: after the event that the client saw last, else from the beginning. @throws 422 an id that is
- * not one of the study's events
+ * The start of a stream: after the client's last event, else the beginning. @throws 422 an id that is not one of the
+ * study's events
  */
 export async function resumePosition(tx: Tx, studyId: string, lastEventId: string | undefined): Promise<EventPosition> {
   if (!lastEventId) return BEFORE_ALL;
@@ -39,9 +39,9 @@ export async function resumePosition(tx: Tx, studyId: string, lastEventId: strin
 }
 
 /**
- * A study's events as server-sent events, in the order of their commits, for as long as the caller may see them and the
- * login lasts: the rights are read anew with the events, and soon after they change. It ends when they are gone and when
- * the process drains; a client comes back with Last-Event-ID, to whichever process.
+ * A study's events as server-sent events, in the order of their commits, while the caller may see them and the login
+ * lasts: the rights are read again with the events, and soon after they change. It ends when access ends and when the
+ * process drains; a client reconnects with Last-Event-ID, to any process.
  */
 export async function* eventStream({
   services,
@@ -74,13 +74,13 @@ export async function* eventStream({
       place = at;
     }
     if (found.length === BATCH) continue;
-    // All events up to the one that the reader saw have been looked through, also those that the filter leaves out.
+    // All events up to the reader's position were checked, including filtered ones.
     if (last && isAfter(last, place)) place = last;
     for (;;) {
       const woken = await eventReader(services).next(caller, place, HEARTBEAT_MS, gone);
       last = typeof woken === 'object' ? woken.last : undefined;
       if (woken !== 'late' || draining.aborted || gone.aborted) break;
-      // A comment: keeps proxies from closing the connection, and lets us notice that the client is gone.
+      // A comment: keeps proxies from closing the connection, and detects that the client is gone.
       yield ': still here\n\n';
     }
   }

@@ -30,7 +30,7 @@ interface SubscriptionChange extends RequestScope {
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 /**
- * Subscribes to a study's events. @returns the subscription with its secret, shown this once. @throws 400 the url, 503
+ * Subscribes to a study's events. @returns the subscription with its secret, shown only here. @throws 400 the url, 503
  * without an encryption key
  */
 export async function createSubscription(
@@ -64,8 +64,8 @@ export async function createSubscription(
 }
 
 /**
- * Changes a subscription, disables it or takes it up again. Another url gets another secret, shown this once: the one
- * so far is the former receiver's.
+ * Changes a subscription, disables or re-enables it. Another url gets a new secret, shown only here: the previous one
+ * belongs to the former receiver.
  * @throws 404, 400 the url, 409 STALE
  */
 export async function changeSubscription(
@@ -120,7 +120,7 @@ export async function removeSubscription(
   });
 }
 
-/** Gives a new secret; the one so far signs beside it for EVENT_SECRET_OVERLAP_HOURS. @throws 404, 503 */
+/** Creates a new secret; the previous one also signs for EVENT_SECRET_OVERLAP_HOURS. @throws 404, 503 */
 export async function rotateSecret(
   { tx, audit, actor, context, services }: SubscriptionChange,
   studyId: string,
@@ -145,7 +145,7 @@ export async function rotateSecret(
   return { id, secret, previous_secret_until: previous_secret_until! };
 }
 
-/** Sends a delivery once more: same id, same body. @throws 404, 409 SUBSCRIPTION_DISABLED */
+/** Sends a delivery again: same id, same body. @throws 404, 409 SUBSCRIPTION_DISABLED */
 export async function redeliverEvent(
   { tx, audit, actor, context }: RequestScope,
   studyId: string,

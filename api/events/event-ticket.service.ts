@@ -4,7 +4,7 @@ import { signToken } from '../http/security/tokens.js';
 
 const SECONDS = 60;
 
-/** A ticket for a study's stream of events: it says who asks, and is good for nothing else. */
+/** A ticket for a study's event stream: it identifies the caller, and is valid for nothing else. */
 export const eventTicket = (
   settings: Settings,
   { id, role, session_epoch: epoch }: Actor,

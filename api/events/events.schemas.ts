@@ -17,7 +17,10 @@ import {
 } from '../http/common.schemas.js';
 import type { TSchema } from '../http/common.schemas.js';
 
-/** The events of the interface, and beside them those of a participant's leaving and return ("Events"); `data` of each holds what is required of it there. */
+/**
+ * The events of the interface, and those of a participant's withdrawal and reinstatement ("Events"); `data` of each
+ * contains the required fields.
+ */
 export const eventTypes = [
   'ENROLLMENT_DATE_PROPOSED',
   'ENROLLMENT_DATE_SET',
@@ -63,7 +66,7 @@ const change = {
   reason: nullable(Type.String()),
 };
 
-/** What stands in `data` of each type, and when it is emitted. */
+/** The `data` of each type, and when it is emitted. */
 export const eventCatalogue: Record<EventType, { when: string; data: TSchema }> = {
   ENROLLMENT_DATE_PROPOSED: { when: 'A date is first set provisionally.', data: Type.Object(common) },
   ENROLLMENT_DATE_SET: { when: 'A date is set with its prerequisites met.', data: Type.Object(common) },

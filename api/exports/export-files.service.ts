@@ -15,7 +15,7 @@ import type { Tx } from '../../db/client/database.js';
 
 const downloadPath = (id: string): string => `/api/exports/${id}/download`;
 
-/** How far an export in the background is. @throws 404 */
+/** The progress of a background export. @throws 404 */
 export async function exportStatus(tx: Tx, settings: Pick<Settings, 'PUBLIC_URL'>, id: string) {
   const {
     study_id,
@@ -50,8 +50,7 @@ export async function exportStatus(tx: Tx, settings: Pick<Settings, 'PUBLIC_URL'
 }
 
 /**
- * Its file, whole or the range that is asked for, so that a broken download goes on where it broke. @throws 404, 409
- * not written yet, 416
+ * The file, whole or the requested range, so that a broken download can resume. @throws 404, 409 not written yet, 416
  */
 export async function exportDownload(
   tx: Tx,
@@ -93,7 +92,7 @@ export async function exportDownload(
   });
 }
 
-/** The one range of a Range header (RFC 9110, 14.2); several, or another unit, are answered with the whole. */
+/** The single range of a Range header (RFC 9110, 14.2); several, or another unit, get the whole file. */
 function rangeOf(header: string, size: number): { start: number; end: number } | 'outside' | undefined {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header.trim()) ?? [];
   if (first === '' && last === '') return undefined;

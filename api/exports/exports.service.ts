@@ -39,8 +39,8 @@ export interface ExportOptions {
 }
 
 /**
- * An export as it was asked for: the file, streamed under the caller's own rights, or, in the background, the promise
- * of one. That it was asked for is an audit record either way, committed before the first row goes out.
+ * Runs a requested export: streams the file under the caller's own rights, or starts it in the background. Either way
+ * the request is an audit record, committed before the first row is sent.
  * @throws 400 two studies, from after to, a dataset that cannot be de-identified or made wide; 404; 422 no study; 429
  * QUOTA_EXCEEDED
  */
@@ -64,7 +64,7 @@ export async function exportData(
     (row) => authorizeUser(exporters, row, request.study_id),
     async ({ tx, audit }) => {
       const found = await getStudyOrThrow(tx, request.study_id);
-      // Now, and not when half of the answer is out.
+      // Checked now, not in the middle of the answer.
       if (request.layout === 'wide' && (await metricsOf(tx, request)).length > MAX_METRICS)
         throw broken('layout', 'TOO_MANY_COLUMNS', `cannot be wide: there are more than ${MAX_METRICS} metrics`);
       if (background)
@@ -115,8 +115,7 @@ export async function exportData(
 }
 
 /**
- * A read-only transaction with the caller's rights of this moment, at one instant: what columns there are is asked
- * before the rows.
+ * A read-only transaction with the caller's current rights, in one snapshot: the columns are queried before the rows.
  */
 const asReader = <T>(
   { services: { database } }: ExportOptions,
@@ -158,7 +157,7 @@ const broken = (path: string, code: string, sentence: string) =>
     errors: [{ path, code, message: `${path} ${sentence}` }],
   });
 
-/** What an export's file is called; de-identified without a code that tells where it is from. */
+/** The file name of an export; de-identified exports have no code that reveals their origin. */
 export const exportFileName = (
   studyCode: string,
   { dataset, deidentify, layout }: Pick<ExportRequest, 'dataset' | 'deidentify' | 'layout'>,

@@ -1,7 +1,7 @@
 import { Code, IsoDate, Json, Type, Uuid, nullable, text, record, Remark, Rows } from '../http/common.schemas.js';
 import { FORMAT } from '../../db/exports/full-study/format.js';
 
-/** Rows stand in it as they do in their tables; what a table does not take, the database refuses. */
+/** Rows as in their tables; the database refuses what a table cannot hold. */
 export const StudyDocument = record('StudyDocument', {
   format: Type.Unsafe<typeof FORMAT>({ type: 'string', enum: [FORMAT] }),
   format_version: Type.Integer(),

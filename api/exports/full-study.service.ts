@@ -21,7 +21,7 @@ import type { ImportTarget } from './full-study/opened.js';
 import { createStudy, getStudyOrThrow } from '../studies/studies.service.js';
 import type { RequestScope } from '../http/state.js';
 
-/** Everything of a study as one JSON document, streamed. @throws 404 */
+/** Streams all data of a study as one JSON document. @throws 404 */
 export const exportFullStudy = (options: ExportOptions, studyId: string): Promise<Reply> =>
   streamStudy(
     options,
@@ -34,7 +34,7 @@ export const exportFullStudy = (options: ExportOptions, studyId: string): Promis
     },
   );
 
-/** The key of the audit's checkpoints signs documents as well. */
+/** Documents are signed by the key of audit checkpoints. */
 const signerOf = ({ settings }: Dependencies): AuditSigner | undefined =>
   settings.AUDIT_SIGNING_KEY === undefined ? undefined : auditSigner(settings.AUDIT_SIGNING_KEY);
 
@@ -47,7 +47,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
  * Loads a document of `exportStudy` into an empty study, or into a new one of the given code and name: new ids, the
- * same content, versions and history with it. All of it commits, or none.
+ * same content, including versions and history. All of it commits, or none.
  * @throws 400 another format, 404, 409 STUDY_NOT_EMPTY or STUDY_CODE_TAKEN, 422 no target, or rows that no table takes
  */
 export async function importFullStudy(
@@ -113,8 +113,8 @@ async function importOpened(change: RequestScope & { services: Dependencies }, d
 }
 
 /**
- * With its new ids no decision is what another chain has sealed: this one seals each as it was loaded, so that a
- * snapshot that is changed afterwards is found here too.
+ * With its new ids no decision matches another chain's seal: this chain seals each one as loaded, so that later changes
+ * of a snapshot are detected here too.
  */
 async function sealDecisions({ tx, audit, actor, context }: RequestScope, studyId: string): Promise<void> {
   const shared = {
@@ -156,7 +156,7 @@ function warningsOf(enabled: boolean, loaded: Record<string, number>, unknownBat
   ];
 }
 
-/** The study that is loaded into, locked. */
+/** The target study of the load, locked. */
 async function targetStudy(change: RequestScope, { study_id, study_code, study_name }: ImportTarget): Promise<string> {
   if (study_code !== undefined || study_name !== undefined) {
     if (study_id !== undefined)

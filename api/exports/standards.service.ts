@@ -11,7 +11,7 @@ import type { ExportOptions } from './exports.service.js';
 import { streamStudy } from './whole-study.js';
 import type { RequestScope } from '../http/state.js';
 
-/** Where codes of ours are from, for who has no address of us. */
+/** The system of this service's codes, without a public URL. */
 const SYSTEM = 'urn:research-assessment:platform';
 
 /** A study as CDISC ODM, streamed. @throws 404 */
@@ -28,7 +28,7 @@ export const exportOdm = (options: ExportOptions, studyId: string): Promise<Repl
     },
   );
 
-/** A participant as a FHIR R4 bundle; told in the study's audit. @throws 404 */
+/** A participant as a FHIR R4 bundle; recorded in the study's audit log. @throws 404 */
 export async function exportFhir(
   { tx, audit, actor, context }: RequestScope,
   { PUBLIC_URL }: Dependencies['settings'],

@@ -3,16 +3,16 @@ import { problem } from '../http/errors.js';
 import { serializeError } from '../http/middleware/request-logger.js';
 import type { Dependencies } from '../dependencies.js';
 
-/** Each holds a connection to the database for as long as its reader takes. */
+/** Each holds a database connection for as long as its reader takes. */
 const MAX_STREAMS = 6;
-/** A reader that takes nothing for so long has gone without a word. */
+/** A reader that takes nothing for this long is gone (half-open connection). */
 const STALL_MS = 60_000;
 let running = 0;
 
 /**
- * A body that `produce` writes into `sink`. What fails after it began breaks the connection off, so that nobody takes
- * half a file for a whole one; a reader that goes away ends the producer.
- * @throws 503 when as many bodies as may be are on their way already
+ * A body that `produce` writes into `sink`. An error after the start closes the connection, so that nobody takes half a
+ * file for a whole one; a reader that disconnects ends the producer.
+ * @throws 503 when the maximum number of bodies is being streamed
  */
 export function streamed({ log }: Dependencies, sink: PassThrough, produce: () => Promise<unknown>): Readable {
   if (running >= MAX_STREAMS)

@@ -15,7 +15,7 @@ import { streamed } from './streamed.js';
 
 /** One format of a study's document. */
 export interface StudyFormat {
-  /** Of the file's name. */
+  /** Part of the file's name. */
   kind: string;
   extension: string;
   mediaType: string;
@@ -24,7 +24,7 @@ export interface StudyFormat {
   write: (tx: Tx, at: string, sink: PassThrough) => Promise<unknown>;
 }
 
-/** Streams a study as one document, of one moment; recorded in the study's audit before it begins. @throws 404 */
+/** Streams a study as one document, in one snapshot; recorded in the study's audit log before it begins. @throws 404 */
 export async function streamStudy(
   { services, actor, context }: ExportOptions,
   named: { studyId: string; siteId?: string | undefined },

@@ -6,7 +6,7 @@ import type { RouteState } from './state.js';
 import type { Database } from '../../db/client/database.js';
 
 /**
- * That somebody tried what their role or token does not allow is a record of the service's own chain; by the route's
+ * Records in the service's own chain that a caller tried something their role or token does not allow; by the route's
  * pattern, never its path.
  */
 export async function auditAccessDenied(
@@ -30,8 +30,8 @@ export async function auditAccessDenied(
 }
 
 /**
- * What the pipeline refuses is told to the study as well (decisions, section 5: every refused decision is an audit
- * record). A study that is not there has no chain.
+ * Records the pipeline's refusals in the study's chain too (decisions, section 5: every refused decision is an audit
+ * record). A study that does not exist has no chain.
  */
 export async function auditRefusal(
   database: Database,

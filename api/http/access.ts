@@ -9,13 +9,14 @@ export type Role = CallerRow['role'];
 export const allRoles: readonly Role[] = ['admin', 'researcher', 'coordinator', 'investigator', 'data_manager'];
 
 /**
- * Whose token a route takes: nobody's, a user's (`true`), the participant's own of the portal, or either of the two; a
- * user's or the mfa token of one who must set up a second factor (`setup`); a scoped token of /api/v1 (`scoped`). What
- * takes a participant's takes that of who cares for it; `anyPortalUser`: the caregiver as itself, for nobody in particular.
+ * The token that a route accepts: none, a user's (`true`), the participant's own of the portal, or either; a user's or
+ * the mfa token of a user who must set up a second factor (`setup`); a scoped token of /api/v1 (`scoped`). A
+ * caregiver's token is accepted wherever a participant's is; `anyPortalUser`: the caregiver as itself, without a
+ * participant.
  */
 export type TokenKind = boolean | 'portal' | 'anyPortalUser' | 'either' | 'setup' | 'scoped';
 
-/** What a token of /api/v1 may be used for (decisions, section 3). */
+/** Scopes of a token of /api/v1 (decisions, section 3). */
 export const scopes = [
   'studies:read',
   'participants:read',
@@ -28,51 +29,51 @@ export const scopes = [
 ] as const;
 export type TokenScope = (typeof scopes)[number];
 
-/** Who may call a route, declared; the frame checks it, the OpenAPI document and the role matrix show it. */
+/** Who may call a route, as declared; the pipeline checks it, the OpenAPI document and the role matrix show it. */
 export interface Access<Kind extends TokenKind = TokenKind> {
   token: Kind;
   roles: readonly Role[];
-  /** The route works inside one study, or on what is of studies: isolation decides what is found. */
+  /** The route works inside one study, or on data of studies: isolation decides what is found. */
   study: boolean;
-  /** What a scoped token needs. */
+  /** The scope that a scoped token needs. */
   scope?: TokenScope;
-  /** A rule that the route's own service checks as well, in words (the anchor policy's roles). */
+  /** A rule that the route's own service also checks, in words (the anchor policy's roles). */
   note?: string;
   /**
-   * The request's study is named by path, X-Study-ID or query (default). `none`: the route's `study_id` means something
-   * else. `filter`: the handler gets it, but it may be a deleted one, and what the route sees is not narrowed to it.
+   * Path, X-Study-ID or query name the request's study (default). `none`: the route's `study_id` means something else.
+   * `filter`: the handler gets it, but it may be a deleted one, and the transaction is not narrowed to it.
    */
   studyContext?: 'none' | 'filter';
-  /** The token of a participant who has withdrawn is accepted: the handler decides for what. */
+  /** Accepts the token of a withdrawn participant: the handler decides for what. */
   evenWithdrawn?: true;
   /**
-   * The console's cookie is what lets a user in, and no other token. `background`: the request is made by the page
-   * itself and does not count as use of the login.
+   * Accepts only the console's cookie. `background`: the page itself makes the request, which does not count as use of
+   * the login.
    */
   byConsole?: 'active' | 'background';
-  /** Without a bearer token, a ticket in the query opens the route's stream of events. */
+  /** Without a bearer token, a ticket in the query opens the route's event stream. */
   byTicket?: true;
-  /** In development it needs no token on the machine that the service runs on. */
+  /** In development it needs no token from the local machine. */
   onThisMachine?: true;
-  /** A refusal before the handler (token, role, out of reach) is an audit record of the study, by this action. */
+  /** A refusal before the handler (token, role, no access) is an audit record of the study, with this action. */
   refusalAction?: string;
 }
 
-/** Everybody, without a token. */
+/** Anyone, without a token. */
 export const anyone: Access<false> = { token: false, roles: [], study: false };
-/** Everybody who is logged in. */
+/** Any logged-in user. */
 export const signedIn: Access<true> = { token: true, roles: allRoles, study: false };
-/** As `signedIn`, and by the mfa token of somebody who must have a second factor and has none yet. */
+/** As `signedIn`, and with the mfa token of a user who must have a second factor and has none yet. */
 export const signedInOrSetup: Access<'setup'> = { token: 'setup', roles: allRoles, study: false };
-/** Some roles, for what belongs to no study. Admin may everything. */
+/** Some roles, for objects outside of studies. Admins may do everything. */
 export const roles = (...list: Role[]): Access<true> => ({ token: true, roles: withAdmin(list), study: false });
-/** Some roles (none named: all of them), in the studies that they are assigned to. Admin may everything, everywhere. */
+/** Some roles (none named: all), in their assigned studies. Admins may do everything, everywhere. */
 export const inStudy = (...list: Role[]): Access<true> => ({
   token: true,
   roles: list.length === 0 ? allRoles : withAdmin(list),
   study: true,
 });
-/** What the scopes of a token ask of whoever minted it, at every use. */
+/** The roles that each scope requires of the token's creator, at every use. */
 export const rolesOfScope: Record<TokenScope, readonly Role[]> = {
   'studies:read': allRoles,
   'participants:read': allRoles,
@@ -83,47 +84,47 @@ export const rolesOfScope: Record<TokenScope, readonly Role[]> = {
   'snapshots:read': ['admin', 'researcher', 'data_manager'],
   'authoring:write': ['admin', 'researcher'],
 };
-/** By a token of /api/v1 that has the scope, in its studies, within what its user may at that moment. */
+/** With a token of /api/v1 that has the scope, in its studies, within its user's current rights. */
 export const scoped = (scope: TokenScope): Access<'scoped'> => ({
   token: 'scoped',
   roles: rolesOfScope[scope],
   study: true,
   scope,
 });
-/** The participant, or who cares for it, by its portal token. */
+/** The participant, or its caregiver, with a portal token. */
 export const portal: Access<'portal'> = { token: 'portal', roles: [], study: false };
-/** Whoever has a portal token, as itself. */
+/** Any holder of a portal token, as itself. */
 export const anyPortalUser: Access<'anyPortalUser'> = { token: 'anyPortalUser', roles: [], study: false };
-/** As `access`, and the participant whom the path names as well, or who cares for it, by its portal token. */
+/** As `access`, and the participant named in the path, or its caregiver, with a portal token. */
 export const staffOrParticipant = (access: Access<true>): Access<'either'> => ({ ...access, token: 'either' });
 /** As `access`, with a further rule in words that the service checks. */
 export const withNote = (access: Access<true>, note: string): Access<true> => ({ ...access, note });
 
-/** As `access`, where a `study_id` of the request is not the study to which it is narrowed. */
+/** As `access`, if a `study_id` of the request is not the study that it is narrowed to. */
 export const outsideStudy = <S extends TokenKind>(access: Access<S>): Access<S> => ({
   ...access,
   studyContext: 'none',
 });
-/** As `access`, where the study is a filter: it may be a deleted one. */
+/** As `access`, if the study is a filter: it may be a deleted one. */
 export const studyAsFilter = <S extends TokenKind>(access: Access<S>): Access<S> => ({
   ...access,
   studyContext: 'filter',
 });
-/** As `access`, and by the token of a participant who has withdrawn. */
+/** As `access`, and with the token of a withdrawn participant. */
 export const evenWithdrawn = <S extends TokenKind>(access: Access<S>): Access<S> => ({
   ...access,
   evenWithdrawn: true,
 });
-/** As `access`, and by a ticket that opens a stream of events. */
+/** As `access`, and with a ticket that opens an event stream. */
 export const orByTicket = <S extends TokenKind>(access: Access<S>): Access<S> => ({ ...access, byTicket: true });
-/** As `access`, and in development without a token on the machine that the service runs on. */
+/** As `access`, and in development without a token from the local machine. */
 export const orOnThisMachine = (access: Access<true>): Access<true> => ({ ...access, onThisMachine: true });
-/** As `access`, by the console's cookie alone. `background`: a page asks, not the person before it. */
+/** As `access`, only with the console's cookie. `background`: the page requests it, not the user. */
 export const byConsole = (access: Access<true>, use: 'active' | 'background' = 'active'): Access<true> => ({
   ...access,
   byConsole: use,
 });
-/** As `access`; who is refused before the handler is recorded in the study's audit log by `action`. */
+/** As `access`; refusals before the handler are recorded in the study's audit log as `action`. */
 export const auditedRefusals = <S extends TokenKind>(access: Access<S>, action: string): Access<S> => ({
   ...access,
   refusalAction: action,
@@ -131,17 +132,17 @@ export const auditedRefusals = <S extends TokenKind>(access: Access<S>, action: 
 
 const withAdmin = (list: Role[]): Role[] => ['admin', ...list.filter((role) => role !== 'admin')];
 
-/** Who works in which study (decisions, section 3). */
+/** Staff roles by work area (decisions, section 3). */
 export const staff = {
   read: inStudy(),
   participants: inStudy('researcher', 'coordinator', 'investigator'),
   configure: inStudy('researcher'),
 };
 
-/** Who takes data out and brings whole studies in: the data managers' work. */
+/** Roles that export data and import whole studies. */
 export const exporters = inStudy('researcher', 'data_manager');
 
-/** The caller of a request, loaded from the database at this request. */
+/** The caller of a request, as loaded for this request. */
 export interface Actor {
   id: string;
   email: string;
@@ -150,19 +151,19 @@ export interface Actor {
   study_ids: string[];
   /** Sites that a coordinator or investigator is assigned to; empty: all of the studies. */
   site_ids: string[];
-  /** What transactions of this request may see: narrowed to the study that the request names. */
+  /** The scope of this request's transactions: narrowed to the named study. */
   scope: Scope;
   isAdmin: boolean;
-  /** Of its logins: what was given before they were ended bears an earlier one. */
+  /** Of its logins: tokens from before they were ended have an earlier one. */
   session_epoch: number;
-  /** The token of /api/v1 that it calls with. */
+  /** The token of /api/v1 of this request. */
   tokenId?: string;
 }
 
 /**
- * Lets the caller in or refuses.
- * @param epoch of the logins, as the access token has it; undefined: it does not say
- * @throws 401 unknown or deactivated, 403 another role, 404 a study, site or participant out of reach
+ * Admits the caller or refuses.
+ * @param epoch of the logins, from the access token; undefined: it has none
+ * @throws 401 unknown or deactivated, 403 another role, 404 no access to the study, site or participant
  */
 export function authorizeUser(
   access: Access,
@@ -201,29 +202,26 @@ export function authorizeUser(
   };
 }
 
-/**
- * The participant who calls with its portal token, or for whom its caregiver does, loaded from the database at this
- * request.
- */
+/** The participant of a portal token, directly or through its caregiver, as loaded for this request. */
 export interface Participant {
   id: string;
   role: 'participant';
   study_id: string;
   participant_code: string;
   preferred_language: string | null;
-  /** `withdrawn`: only where the route says so. */
+  /** `withdrawn`: only if the route accepts it. */
   status: 'enrolled' | 'withdrawn';
-  /** What transactions of this request may see: its study. Queries name the participant besides. */
+  /** The scope of this request's transactions: its study. Queries also name the participant. */
   scope: string;
-  /** Who calls, where it is not the participant itself. */
+  /** The caller, if it is not the participant itself. */
   caregiver?: PortalCaregiver;
 }
 
-/** A caregiver that acts for nobody in particular. */
+/** A caregiver without a particular participant. */
 export type Caregiver = PortalCaregiver & { role: 'caregiver'; scope: string };
 export type AnyCaller = Actor | Participant | Caregiver;
 
-/** The caller of a route, by whose token it takes; `role` tells a participant from a user. */
+/** The caller of a route, by the accepted token; `role` distinguishes a participant from a user. */
 export type CallerOf<Kind> = Kind extends true | 'setup' | 'scoped'
   ? Actor
   : Kind extends 'portal'
@@ -234,7 +232,7 @@ export type CallerOf<Kind> = Kind extends true | 'setup' | 'scoped'
         ? Actor | Participant
         : undefined;
 
-/** What a request with a portal token names. */
+/** The objects that a request with a portal token names. */
 export interface Named {
   studyId?: string | undefined;
   siteId?: string | undefined;
@@ -244,14 +242,14 @@ const other = (input: string | undefined, own: string | null) => input !== undef
 
 const loginEnded = (): Problem => problem('INVALID_TOKEN', { detail: 'The login of this portal token was ended.' });
 
-/** What a participant who has withdrawn is told: its token says who it is, and is good for nothing more. */
+/** The refusal of a withdrawn participant: its token identifies it, but is valid for nothing else. */
 export const withdrawn = (): Problem =>
   problemOf(403, 'PARTICIPANT_WITHDRAWN', 'The participant of this portal token has withdrawn.');
 
 /**
- * Lets the participant in or refuses. It sees itself alone: whom else the request names is not there.
- * @param late one who has withdrawn is let in
- * @throws 401 no more there, 403 PARTICIPANT_WITHDRAWN, 404 another study, site or participant
+ * Admits the participant or refuses. It sees only itself: any other named object does not exist for it.
+ * @param late admits a withdrawn participant
+ * @throws 401 unknown, 403 PARTICIPANT_WITHDRAWN, 404 another study, site or participant
  */
 export function authorizeParticipant(row: PortalCallerRow | undefined, named: Named, late = false): Participant {
   if (!row)
@@ -274,8 +272,8 @@ export function authorizeParticipant(row: PortalCallerRow | undefined, named: Na
 }
 
 /**
- * Lets a caregiver in, for the participant that it names or the only one that it cares for; or refuses.
- * @throws 401 not active, or nobody left who takes part; 404 another study, site or participant; 400
+ * Admits a caregiver, for the named participant or its only one; or refuses.
+ * @throws 401 inactive, or without an enrolled participant; 404 another study, site or participant; 400
  * PARTICIPANT_REQUIRED
  */
 export function authorizeCaregiver(row: CaregiverCallerRow | undefined, named: Named, epoch: number): Participant {
@@ -308,8 +306,8 @@ export function authorizeCaregiver(row: CaregiverCallerRow | undefined, named: N
 }
 
 /**
- * Lets a caregiver in as itself.
- * @param epoch in which its token was given
+ * Admits a caregiver as itself.
+ * @param epoch of its token
  * @throws 401 as above, or the token was ended; 404 another study
  */
 export function authorizeCaregiverAlone(row: CaregiverCallerRow | undefined, named: Named, epoch: number): Caregiver {

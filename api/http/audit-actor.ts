@@ -2,7 +2,7 @@ import type { AuditEntry } from '../../db/audit/audit.js';
 import type { Actor } from './access.js';
 import type { RequestContext } from './request-context.js';
 
-/** Who did it and by which request: the part that every audit record of a request has in common. */
+/** The actor and the request: the common fields of all audit records of a request. */
 export const auditActor = (
   actor: Pick<Actor, 'id'>,
   context: Pick<RequestContext, 'requestId'>,
@@ -11,7 +11,7 @@ export const auditActor = (
   request_id: context.requestId,
 });
 
-/** The names of the fields of a change whose values differ, for an audit record: names only, values may be personal. */
+/** The names of changed fields, for an audit record: names only, values may be personal. */
 export function changedFields(before: Record<string, unknown>, change: Record<string, unknown>): string[] {
   return Object.keys(change)
     .filter((name) => change[name] !== undefined && JSON.stringify(before[name]) !== JSON.stringify(change[name]))

@@ -10,9 +10,9 @@ export const Uuid = Type.String({ format: 'uuid' });
 export const IsoDate = Type.String({ format: 'date' });
 /** An instant; answers are UTC with Z. `x-instant`: see api/http/validation/validation.ts. */
 export const Instant = Type.String({ format: 'date-time', 'x-instant': true });
-/** An instant or a calendar date, to narrow a list by: see api/http/conventions/time-range.ts. */
+/** An instant or a calendar date, as the bound of a list: see api/http/conventions/time-range.ts. */
 export const Moment = Type.Unsafe<string>({ type: 'string', format: 'date-or-date-time', 'x-instant': true });
-/** `x-parameter`: the name under which the contract has the parameter of a query once. */
+/** `x-parameter`: the name of a query parameter that the contract defines once. */
 export const since = {
   ...Moment,
   description: 'at or after this instant; a date: from its beginning (UTC)',
@@ -23,36 +23,36 @@ export const before = {
   description: 'before this instant; a date: to its end (UTC)',
   'x-parameter': 'Before',
 };
-/** An IANA zone that this runtime knows. */
+/** An IANA time zone that this runtime knows. */
 export const TimeZone = Type.String({ format: 'time-zone', maxLength: 50, 'x-time-zone': true });
 export const Email = Type.String({ format: 'email', maxLength: 320 });
 /** A BCP 47 tag; `en_US`, as many systems write it, means `en-US`. */
 export const Language = Type.String({ pattern: LANGUAGE, maxLength: 35 });
-/** A code that people give: any text without control characters and without blanks around it. */
+/** A code chosen by users: text without control characters or surrounding blanks. */
 export const Code = Type.String({
   minLength: 1,
   maxLength: 64,
   pattern: '^(?!\\s)[^\\u0000-\\u001f\\u007f-\\u009f]*(?<!\\s)$',
 });
 export const text = (maxLength: number, minLength = 0) => Type.String({ minLength, maxLength });
-/** Why somebody does what the record keeps for good: blanks are no reason. */
+/** The reason of a permanently recorded act: not blank. */
 export const Reason = Type.String({ minLength: 1, maxLength: 2_000, pattern: '\\S' });
 /**
- * The schema under a name of its own: in the contract it stands once, under `components.schemas`, and everything else
- * refers to it. Each name is given once (api/http/openapi/components.ts refuses another schema under it).
+ * Names a schema: the contract defines it once, under `components.schemas`, and references it elsewhere. Each name is
+ * used once (api/http/openapi/components.ts refuses another schema under it).
  */
 export function named<S extends TSchema>(name: string, schema: S): S {
-  // What TypeBox keeps beside the schema's own words is not enumerable.
+  // TypeBox keeps its own properties non-enumerable.
   return Object.create(Object.getPrototypeOf(schema) as object, {
     ...Object.getOwnPropertyDescriptors(schema),
     $id: { value: name, enumerable: true, configurable: true, writable: true },
   }) as S;
 }
-/** The schema in another role: with words of its own where it is used, and in the contract still one with its definition. */
+/** The schema with its own description at one place of use; the contract still references its definition. */
 export function about<S extends TSchema>(schema: S, description: string): S {
   return { ...derived(schema), description };
 }
-/** What is to be changed of a schema: one that has a name names its definition in `x-of`. */
+/** A copy of a schema to be changed; a named one references its definition in `x-of`. */
 function derived<S extends TSchema>(schema: S): S {
   const { $id, ...rest } = schema as S & { $id?: string };
   return ($id === undefined ? schema : { ...rest, 'x-of': schema }) as S;
@@ -65,7 +65,7 @@ export const TextMap = named('TextMap', Type.Record(Type.String(), Type.String()
 /** Numbers by name. */
 export const NumberMap = named('NumberMap', Type.Record(Type.String(), Type.Number()));
 
-/** Of a record that names persons: what a full import says of them, nobody here has seen. */
+/** For a record that names persons: a full import's claims, unverified by this service. */
 export const claimed = {
   imported: Type.Boolean({ description: 'it came with a full import' }),
   imported_by: nullable(Uuid),
@@ -75,9 +75,7 @@ export const claimed = {
 export const oneOf = <const T extends readonly string[]>(...values: T) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values] });
 
-/**
- * The schema or null, written as one type list so that a fault names the rule of the value and not of both branches.
- */
+/** The schema or null, written as one type list so that an error names the value's rule and not both branches. */
 export function nullable<S extends TSchema>(schema: S) {
   const plain = schema as unknown as { type?: string; enum?: unknown[] };
   if (plain.type === undefined) return Type.Unsafe<Static<S> | null>({ anyOf: [schema, { type: 'null' }] });
@@ -88,7 +86,7 @@ export function nullable<S extends TSchema>(schema: S) {
   });
 }
 
-/** A body: fields that are not named are refused (decisions, section 2). */
+/** A body: unknown fields are refused (decisions, section 2). */
 export const body = <P extends TProperties>(
   properties: P,
   options: { minProperties?: number; description?: string } = {},
@@ -101,13 +99,14 @@ export const record = <P extends TProperties>(name: string, properties: P): TObj
 export const input = <P extends TProperties>(name: string, properties: P): TObject<P> =>
   Type.Object(properties, { additionalProperties: false, $id: name });
 
-/** A record that says more than another one: in the contract all of that one and these fields. */
+/** A record that extends another one: in the contract all of that one and these fields. */
 export const extended = <B extends TProperties, P extends TProperties>(name: string, base: TObject<B>, more: P) =>
   Type.Object({ ...base.properties, ...more }, { $id: name, 'x-shown': { allOf: [base, Type.Object(more)] } });
 
 /**
- * Records that one field tells apart: in the contract a `oneOf` with a `discriminator`, as generated clients can read it.
- * @param branches each a record with a name, by the word that the field has in it
+ * Records distinguished by one field: in the contract a `oneOf` with a `discriminator`, which client generators
+ * support.
+ * @param branches a named record for each value of the field
  */
 export function toldApartBy<const B extends Record<string, TSchema>>(name: string, field: string, branches: B) {
   const named = Object.entries(branches) as [string, TSchema & { $id?: string }][];
@@ -120,7 +119,7 @@ export function toldApartBy<const B extends Record<string, TSchema>>(name: strin
   });
 }
 
-/** All fields of a body as optional, for PATCH. An empty PATCH changes nothing and is fine. */
+/** All fields of a body as optional, for PATCH. An empty PATCH is allowed and changes nothing. */
 export const partial = <P extends TProperties>(object: TObject<P>) =>
   Type.Partial(object, { additionalProperties: false });
 
@@ -140,7 +139,7 @@ export const paging = {
   ),
 };
 
-/** The query of a list that has nothing but paging. */
+/** The query of a list with paging only. */
 export const Paged = Type.Object({ ...paging });
 /** The page of a list that is short enough to be read whole. */
 export const pageOf = <T>(
@@ -148,14 +147,14 @@ export const pageOf = <T>(
   { skip = 0, limit = 50 }: { skip?: number | undefined; limit?: number | undefined },
 ): { items: T[]; total: number } => ({ items: all.slice(skip, skip + limit), total: all.length });
 
-/** A field of an answer that the specification does not list; `x-extension` marks it in the contract. */
+/** An answer's field that the specification does not list; `x-extension` marks it in the contract. */
 export const extension = <const S extends TSchema>(schema: S, what: string): S => ({
   ...derived(schema),
   description: `${what} (extension)`,
   'x-extension': true,
 });
 
-/** Of answers to changes that schedules follow. */
+/** For answers to changes that affect schedules. */
 export const earlierOverrides = {
   moved_by_earlier_override: Type.Optional(
     Type.Integer({
@@ -175,7 +174,7 @@ export const sorting = <const F extends readonly string[]>(...fields: F) =>
     }),
   );
 
-/** `{items, total}`; of items that have a name, a page that has one too. */
+/** `{items, total}`; if the items have a name, the page has one too. */
 export const listOf = <S extends TSchema>(item: S) =>
   Type.Object({ items: Type.Array(item), total: Type.Integer() }, pageName(item));
 /** The name of a page of such items. */
@@ -184,11 +183,11 @@ export const pageName = (item: TSchema): { $id?: string } => {
   return $id === undefined ? {} : { $id: `${$id}Page` };
 };
 
-/** Something that deserves to be told and refuses nothing. */
+/** A remark that refuses nothing. */
 export const Remark = record('Remark', { code: Type.String(), message: Type.String() });
-/** How far work in the background is. */
+/** The status of background work. */
 export const WorkStatus = named('WorkStatus', oneOf('pending', 'running', 'completed', 'failed'));
-/** Rows as they stand in their tables. */
+/** Rows as stored. */
 export const Rows = named('Rows', Type.Array(Json));
 export const Fault = record('Fault', {
   path: Type.Optional(Type.String()),

@@ -9,9 +9,8 @@ export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 
 /**
  * The study that a request names: by path (`study_id`), else X-Study-ID, else the query's study_id (interface, "Study
- * and site context"; the first that is there counts: decisions, section 2). Whether the caller may see it is decided
- * with the caller.
- * @throws 422 for what is no uuid
+ * and site context"; the first one counts: decisions, section 2). The caller's access is checked with the caller.
+ * @throws 422 if it is no uuid
  */
 export function studyContext(
   ctx: Context,
@@ -26,9 +25,9 @@ export function studyContext(
 }
 
 /**
- * The participant that a request with a portal token is about: by path (`participant_id`), else X-Participant-ID, else
- * the query's participant_id. Whether the caller is it, or cares for it, is decided with the caller.
- * @throws 400 CONTEXT_CONFLICT when two of them differ, 422 for what is no uuid
+ * The participant that a request with a portal token concerns: by path (`participant_id`), else X-Participant-ID, else
+ * the query's participant_id. The caller's access is checked with the caller.
+ * @throws 400 CONTEXT_CONFLICT when two of them differ, 422 if it is no uuid
  */
 export function participantContext(
   ctx: Context,
@@ -49,7 +48,9 @@ export function participantContext(
   return given[0];
 }
 
-/** The site of X-Site-ID, which narrows the study (interface, "Study and site context"). @throws 422 for what is no uuid */
+/**
+ * The site of X-Site-ID, which narrows the study (interface, "Study and site context"). @throws 422 if it is no uuid
+ */
 export function siteContext(ctx: Context): string | undefined {
   const site = ctx.get('x-site-id');
   if (ctx.headers['x-site-id'] === undefined) return undefined;
@@ -61,7 +62,7 @@ export function siteContext(ctx: Context): string | undefined {
   return site.toLowerCase();
 }
 
-/** The site of X-Site-ID, which the pipeline has checked, for where a handler narrows by itself. */
+/** The site of X-Site-ID, already checked by the pipeline, for a handler that narrows itself. */
 export function siteNamed(headers: IncomingHttpHeaders): string | undefined {
   const site = headers['x-site-id'];
   return typeof site === 'string' && site !== '' ? site.toLowerCase() : undefined;

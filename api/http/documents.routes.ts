@@ -18,7 +18,7 @@ const require = createRequire(import.meta.url);
 const swagger = dirname(require.resolve('swagger-ui-dist/package.json'));
 const redoc = join(dirname(require.resolve('redoc/package.json')), 'bundles');
 
-/** Everything comes from this service; scripts only as files. Both pages write their styles into the document. */
+/** Everything comes from this service; scripts only as files. Both pages write styles into the document. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -28,7 +28,7 @@ const TYPES: Record<string, string> = {
   png: 'image/png',
 };
 const START = fileURLToPath(new URL('documents/start.js', import.meta.url));
-/** What the pages load, by name: nothing else of the packages is served. */
+/** The files of the packages that are served, by name; no others are. */
 const files: Record<string, string> = {
   '/docs/swagger-ui.css': join(swagger, 'swagger-ui.css'),
   '/docs/swagger-ui-bundle.js': join(swagger, 'swagger-ui-bundle.js'),
@@ -36,7 +36,7 @@ const files: Record<string, string> = {
   '/redoc/redoc.standalone.js': join(redoc, 'redoc.standalone.js'),
 };
 
-/** The versions of OpenAPI that the contract is told in. */
+/** The OpenAPI versions of the contract. */
 const VIEWS = new Map<string, (document: Record<string, unknown>) => Record<string, unknown>>([
   ['3.1', (document) => document],
   ['3.0', version30],
@@ -108,7 +108,9 @@ export function documentRoutes(described: readonly Route[]): Route[] {
   ];
 }
 
-/** The package shows its maker's logo from the maker's server: nothing is asked there, the page has an empty one. */
+/**
+ * The package shows a logo from its maker's server: it is replaced by an empty one, so that nothing is requested there.
+ */
 const ELSEWHERE = /https:\/\/cdn\.redoc\.ly\/[\w/.-]+/g;
 const NO_IMAGE = 'data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22/%3E';
 async function read(file: string): Promise<string | Buffer> {
@@ -116,7 +118,7 @@ async function read(file: string): Promise<string | Buffer> {
   return file.endsWith('redoc.standalone.js') ? content.toString('utf8').replaceAll(ELSEWHERE, NO_IMAGE) : content;
 }
 
-/** A page of docs/: two folders up from here in the sources, three in the build. */
+/** A page of docs/: two folders up in the sources, three in the build. */
 async function written(name: string): Promise<Buffer> {
   const [found] = ['../../docs', '../../../docs']
     .map((folder) => fileURLToPath(new URL(`${folder}/${name}`, import.meta.url)))

@@ -2,8 +2,8 @@ import type { Database } from '../../db/client/database.js';
 import type { RequestContext } from './request-context.js';
 
 /**
- * The one registry of errors: a stable code, its HTTP status, and the sentence that stands for it when the place that
- * throws has nothing better to say. The client sees only what is meant for it (decisions, section 2).
+ * The single registry of errors: a stable code, its HTTP status, and the default sentence. Clients see nothing else
+ * (decisions, section 2).
  */
 export interface FaultEntry {
   path?: string;
@@ -128,12 +128,12 @@ export interface ProblemOptions {
   errors?: readonly FaultEntry[];
   warnings?: readonly unknown[];
   headers?: Record<string, string>;
-  /** More keys beside `detail`, such as a new preview. */
+  /** Further keys beside `detail`, such as a new preview. */
   extra?: Record<string, unknown>;
   cause?: unknown;
 }
 
-/** An answer other than success; thrown anywhere below a route. */
+/** An answer other than success; can be thrown anywhere below a route. */
 export class Problem extends Error {
   constructor(
     readonly status: number,
@@ -145,7 +145,7 @@ export class Problem extends Error {
     this.name = 'Problem';
   }
 
-  /** What is written when the request's own transaction is undone, of refusals that are counted. */
+  /** Called after the rollback of the request's transaction, to store refusals that are counted. */
   afterRollback?(database: Database, context: RequestContext): Promise<void>;
 
   /** The body of the answer (decisions, section 2: detail, code, errors?, warnings?, request_id). */
@@ -178,7 +178,7 @@ export const problemOf = (status: number, code: string, detail: string, options:
     status === 503 ? { ...options, headers: { 'Retry-After': '1', ...options.headers } } : options,
   );
 
-/** One field that does not fit its schema, as a problem of its own. */
+/** A problem about one field that does not fit its schema. */
 export const invalid = (path: string, code: string, message: string): Problem =>
   problem('VALIDATION_FAILED', {
     detail: `${path} ${message}`,
@@ -186,8 +186,8 @@ export const invalid = (path: string, code: string, message: string): Problem =>
   });
 
 /**
- * A field that fits its schema and breaks a rule: it names what the study does not have, or goes against what is stored
- * or against another field.
+ * A problem about a field that fits its schema and breaks a rule: it names something that the study lacks, or conflicts
+ * with stored data or another field.
  */
 export const brokenRule = (path: string, code: string, message: string): Problem =>
   problem('RULE_VIOLATED', {
@@ -195,7 +195,7 @@ export const brokenRule = (path: string, code: string, message: string): Problem
     errors: [{ path, code, message: `${path} ${message}` }],
   });
 
-/** Several fields' faults, whose messages are sentences: all of them, up to a hundred. */
+/** The errors of several fields, whose messages are sentences: up to a hundred. */
 export const invalidFields = (errors: readonly FaultEntry[]): Problem =>
   problem('VALIDATION_FAILED', {
     detail: errors

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 
-/** A list of an answer that is written as JSON while it is made, so that its items need not be kept. */
+/** A list of an answer that is serialized while it is built, so that its items need not be kept. */
 export class JsonArrayWriter {
   readonly pieces: Buffer[] = [];
   length = 0;
@@ -12,7 +12,7 @@ export class JsonArrayWriter {
   }
 }
 
-/** An answer's body that is JSON already, in pieces of UTF-8. */
+/** An answer's body that is serialized JSON, in UTF-8 pieces. */
 export class JsonStream {
   constructor(readonly pieces: readonly Buffer[]) {}
 
@@ -26,7 +26,7 @@ export class JsonStream {
   }
 }
 
-/** What is written already, on its way out: put together it would be in memory twice. */
+/** Serialized pieces as a stream: joined they would be in memory twice. */
 export class JsonReadable extends Readable {
   private at = 0;
 
@@ -39,7 +39,7 @@ export class JsonReadable extends Readable {
   }
 }
 
-/** An object some of whose members are written already. */
+/** An object with some members already serialized. */
 export function jsonStream(members: Record<string, unknown>): JsonStream {
   const pieces: Buffer[] = [];
   for (const [name, value] of Object.entries(members)) {

@@ -3,9 +3,9 @@ import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
 import { problem } from './errors.js';
 
 /**
- * Refuses the URL of a server that this service is to send secrets or data to. In production it is https, unless
- * private addresses are allowed there.
- * @throws 400 PRIVATE_URL, INSECURE_URL or INVALID_URL; names are looked up when they are connected to
+ * Refuses the URL of a server that would receive secrets or data. Production requires https, unless private addresses
+ * are allowed there.
+ * @throws 400 PRIVATE_URL, INSECURE_URL or INVALID_URL; names are resolved when a connection is made
  */
 export function requireOutgoingUrl(settings: Settings, url: string, path: string): void {
   const allowPrivate = settings.ALLOW_PRIVATE_URLS ?? !settings.production;

@@ -11,10 +11,10 @@ import type { Route } from './route.js';
 import type { RouteMiddleware } from './state.js';
 
 /**
- * What a request to a route passes, in this order, so that nobody learns more than they may: token (401), rate (429),
- * names in the path (404), body read (413, 415, 400), all of them in `admit`; role (403), study, site and participant in
- * reach (404) in `authorize`; Idempotency-Key (409); schema (422) and handler in `handle`. A route has the middlewares
- * that it needs.
+ * The steps of a request to a route, in this order, so that nobody learns more than they may: token (401), rate (429),
+ * names in the path (404), body read (413, 415, 400), all in `admit`; role (403), access to study, site and participant
+ * (404) in `authorize`; Idempotency-Key (409); schema (422) and handler in `handle`. A route has the middlewares that
+ * it needs.
  */
 export function pipeline(route: Route, dependencies: Dependencies): RouteMiddleware[] {
   const { access, transaction } = route;
@@ -33,9 +33,9 @@ export function pipeline(route: Route, dependencies: Dependencies): RouteMiddlew
 }
 
 /**
- * Claim and answer commit with the change, where the route has a transaction that writes. A transaction that reads is
- * opened after the claim, which is committed for itself: else a request would wait for a second connection while it
- * holds one. The caller is let in before it claims.
+ * Claim and answer commit with the change, if the route has a writing transaction. A reading transaction is opened
+ * after the claim, which commits separately: otherwise a request would hold one connection while it waits for a second.
+ * The caller is admitted before the claim.
  */
 const claimsBeforeReading = (route: Route): boolean =>
   takesKey(route) && ['read', 'once', 'list', 'snapshot'].includes(route.transaction ?? '');

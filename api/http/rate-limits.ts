@@ -7,22 +7,22 @@ import type { Settings } from '../../settings.js';
 import type { Database } from '../../db/client/database.js';
 
 const WINDOW_SECONDS = 60;
-/** A shared counter that takes longer is away: who waits for it waits for nothing else yet. */
+/** A slower shared counter counts as unavailable: the request has not waited for anything else yet. */
 const STORE_MS = 2_000;
-/** So long it is not asked again: requests of one caller wait for their points one after the other. */
+/** It is not queried again for this long: requests of one caller wait for their points in sequence. */
 const AWAY_MS = 5_000;
 
-/** What is left of a caller's minute. */
+/** A caller's remaining allowance in this minute. */
 export interface Allowance {
   allowed: boolean;
   limit: number;
   remaining: number;
-  /** When the minute ends, unix seconds. */
+  /** End of the minute, unix seconds. */
   resetAt: number;
   retryAfterSeconds: number;
 }
 
-/** `endsAt`: by performance.now(), which does not jump. */
+/** `endsAt`: by the monotonic performance.now(). */
 interface Lease {
   left: number;
   stored: number;
@@ -32,15 +32,15 @@ interface Lease {
 }
 
 /**
- * One limit of so many points a minute, shared by all API processes through Redis or PostgreSQL. A process takes
- * points in leases of a thousandth of the limit, so that a limit of thousands does not cost a statement for each
- * request; limits below 2,000 are exact.
+ * A limit of points for each minute, shared by all API processes through Redis or PostgreSQL. A process takes points in
+ * leases of a thousandth of the limit, so that a limit of thousands does not need a statement for each request; limits
+ * below 2,000 are exact.
  */
 export class RateLimit {
   private readonly leases = new Map<string, Lease>();
   private readonly leaseSize: number;
   private readonly store: { consume: (key: string, points: number) => Promise<RateLimiterRes> };
-  /** The shared counter is away: this process counts alone until it is back, rather than not at all. */
+  /** Used while the shared counter is unavailable: this process counts alone. */
   private readonly local: RateLimiterMemory;
   private awayUntil = 0;
   private swept = performance.now();
@@ -85,7 +85,7 @@ export class RateLimit {
         }),
       );
     while (lease.left === 0 && !lease.refused) {
-      // Requests that find the lease used up wait for one renewal together.
+      // Requests that find the lease used up share one renewal.
       lease.renewing ??= this.renew(key, lease).finally(() => {
         lease.renewing = undefined;
       });
@@ -96,7 +96,7 @@ export class RateLimit {
     return this.allowance(lease, allowed);
   }
 
-  /** The refusal of a `key` whose minute this process knows to be used up; takes nothing, asks nobody. */
+  /** The refusal of a `key` if this process knows that its minute is used up; takes no point, makes no query. */
   spent(key: string): Allowance | undefined {
     const lease = this.leases.get(key);
     if (!lease?.refused || lease.endsAt <= performance.now()) return undefined;
@@ -128,7 +128,7 @@ export class RateLimit {
   }
 
   /**
-   * By the database's clock: one process whose own is wrong would else end the minutes of all, or make them last for
+   * By the database's clock: a process with a wrong clock would otherwise end the minutes of all, or extend them for
    * hours.
    */
   private async consumeStored(database: Database, key: string, points: number): Promise<RateLimiterRes> {
@@ -155,12 +155,12 @@ export class RateLimit {
       return await this.local.consume(key, this.leaseSize);
     } finally {
       patience.abort();
-      // Whoever lost the race has nobody any more who waits for it.
+      // The result of the slower one is not awaited any more.
       for (const loser of [late, stored]) loser.then(undefined, () => undefined);
     }
   }
 
-  /** Leases of minutes gone by are let go once a minute, so that many addresses do not fill the memory. */
+  /** Leases of past minutes are deleted once a minute, so that many addresses do not fill the memory. */
   private sweep(now: number): void {
     if (now - this.swept < WINDOW_SECONDS * 1000) return;
     this.swept = now;

@@ -1,4 +1,4 @@
-/** Of a request, what is recorded beside a change. */
+/** The facts of a request that are recorded with a change. */
 export interface RequestContext {
   requestId: string;
   correlationId: string;
@@ -8,7 +8,7 @@ export interface RequestContext {
   receivedMs: number;
 }
 
-/** The token that a user calls with: what it is good for, its id, and the login that it came from. */
+/** A user's token: its permissions, its id, and its login. */
 export interface Credential {
   audience: 'api' | 'mfa';
   jti: string;

@@ -23,13 +23,12 @@ type Names<P extends string> = P extends `${string}{${infer N}}${infer Rest}` ? 
 export type PathParams<P extends string> = { [K in Names<P>]: string };
 /**
  * The transaction that is open while the handler runs:
- * - `read`: the handler gets `tx`, a read-only transaction narrowed to the caller; all that it reads is of one moment
- * - `once`: a read in one round trip, without `tx`, where `prefetch` names every statement; else as `read`
- * - `list`: as `once`, where the one statement of `prefetch` is a page with its `total`: the page is `prefetched[0][0]`
+ * - `read`: the handler gets `tx`, a read-only transaction narrowed to the caller, with one snapshot
+ * - `once`: a read in one round trip, without `tx`, if `prefetch` names every statement; else as `read`
+ * - `list`: as `once`, if the one statement of `prefetch` is a page with its `total`: the page is `prefetched[0][0]`
  * - `change`: the handler gets `tx` and `audit`; records, an Idempotency-Key's answer and the change commit together
- * - `snapshot`: as `read`, and open until a streamed answer is through; few at a time
- * - `session`: as `change`, in the study of the assessment session that X-Session-ID names, which is locked and handed
- *   over
+ * - `snapshot`: as `read`, and open until a streamed answer is sent; few at a time
+ * - `session`: as `change`, in the study of the assessment session in X-Session-ID, which is locked and passed on
  * - absent: no transaction (routes that talk to Temporal: never call it inside one)
  */
 export type TransactionKind = 'read' | 'once' | 'list' | 'change' | 'snapshot' | 'session';
@@ -43,23 +42,23 @@ type Opened<W> = W extends 'change'
         ? { tx: Tx | undefined }
         : unknown;
 
-/** What a handler gets. */
+/** The input of a handler. */
 export type Input<P extends string, Q extends TSchema, B extends TSchema, Kind extends TokenKind, W> = {
   params: PathParams<P>;
   query: Static<Q>;
   body: Static<B>;
   headers: IncomingHttpHeaders;
-  /** A user, the participant itself, or either, by what `access` takes; undefined where it is `anyone`. */
+  /** A user, the participant itself, or either, by `access`; undefined for `anyone`. */
   actor: CallerOf<Kind>;
-  /** Of a user's request. */
+  /** For a user's request. */
   credential: Credential | undefined;
   /** The study that the request names by path, X-Study-ID or query; it is visible to the caller. */
   studyId: string | undefined;
   context: RequestContext;
   services: Dependencies;
-  /** The id of a command that this request sends: the same for a repeat under the same Idempotency-Key. */
+  /** The id of this request's command: the same for a repeat under the same Idempotency-Key. */
   requestKey: string;
-  /** Throws 409 STALE when the request has an If-Match that is not this record's tag, or where there is none yet. */
+  /** Throws 409 STALE if the request's If-Match is not this record's tag, or if there is no record yet. */
   assertIfMatch: (record: Record<string, unknown> | undefined) => void;
   /** The body's bytes, or those of an uploaded file. */
   raw: Buffer;
@@ -67,7 +66,7 @@ export type Input<P extends string, Q extends TSchema, B extends TSchema, Kind e
   parts: Record<string, string>;
   /** The rows of the statements of `prefetch`. */
   prefetched: unknown[][];
-  /** Aborted when the client has gone away before the answer was there. */
+  /** Aborted when the client disconnects before the answer. */
   signal: AbortSignal;
 } & Opened<W>;
 
@@ -84,34 +83,34 @@ export class RequestBody<B extends TSchema = TSchema> {
     } = {},
   ) {}
 }
-/** The body is not parsed: the handler gets it as `raw`. `mediaTypes`: those that are taken; none named: any. */
+/** The body is not parsed: the handler gets it as `raw`. `mediaTypes`: the accepted ones; none: any. */
 export const rawBody = (...mediaTypes: readonly string[]): RequestBody<never> =>
   new RequestBody('bytes', mediaTypes.length > 0 ? { mediaTypes } : {});
-/** The fields of a form, up to so many bytes, as `raw`. */
+/** The fields of a form, up to a number of bytes, as `raw`. */
 export const formBody = (maxBytes: number): RequestBody<never> =>
   new RequestBody('bytes', { mediaTypes: ['application/x-www-form-urlencoded'], maxBytes });
-/** The fields of a form that is not parsed before its signature was checked, for the document alone. */
+/** A form that is not parsed before its signature was verified; the schema is only for the document. */
 export const rawForm = (form: TSchema, ...mediaTypes: readonly string[]): RequestBody<never> =>
   new RequestBody('bytes', { form, mediaTypes });
 /** The part `file` of a multipart form, or a body of one of `mediaTypes`, up to MAX_UPLOAD_BYTES; as `raw`. */
 export const upload = (...mediaTypes: readonly string[]): RequestBody<never> =>
   new RequestBody('upload', mediaTypes.length > 0 ? { mediaTypes } : {});
 /**
- * JSON that carries raw data: up to MAX_UPLOAD_BYTES, and its values are not counted.
- * @param perItem the body, or its lists of these names, are items that the handler answers one by one: text that cannot
- * be stored is not refused with the whole body, but asked for by `invalidTextIn`
+ * JSON with raw data: up to MAX_UPLOAD_BYTES, and its values are not counted.
+ * @param perItem the body, or its lists of these names, are items that the handler answers one by one: unstorable text
+ * does not refuse the whole body; the handler checks it with `invalidTextIn`
  */
 export const largeJson = <B extends TSchema>(schema: B, perItem?: PerItemFields): RequestBody<B> =>
   new RequestBody('json', { schema, ...(perItem && { perItem }) });
 
-/** A response that has more than a JSON body: an ETag from its handler, or other media types. */
+/** A response with more than a JSON body: an ETag from its handler, or other media types. */
 export class ResponseSpec {
   constructor(
     readonly schema: TSchema | undefined,
     readonly options: {
-      /** The handler gives an ETag. A record with a version has one without that (see `etagOf`). */
+      /** The handler sets an ETag. A versioned record has one anyway (see `etagOf`). */
       etag?: true;
-      /** Beside JSON, where `Accept` or the query asks for one; or all there are, where there is no schema. */
+      /** Besides JSON, if `Accept` or the query asks for one; all media types, if there is no schema. */
       mediaTypes?: readonly string[];
     },
   ) {}
@@ -119,7 +118,7 @@ export class ResponseSpec {
 export const response = (schema: TSchema | undefined, options: ResponseSpec['options']): ResponseSpec =>
   new ResponseSpec(schema, options);
 
-/** The headers of a POST that may be bound to a version, as every PATCH, PUT and DELETE may. */
+/** The headers of a POST that accepts an If-Match, as every PATCH, PUT and DELETE does. */
 export const IfMatch = Type.Object({ 'if-match': Type.Optional(Type.String()) });
 
 interface Definition<
@@ -130,7 +129,7 @@ interface Definition<
   W extends TransactionKind | undefined,
 > {
   method: Method;
-  /** With `{name}` for parameters. Those called id or …_id are uuids (else 404), but for `PLAIN_IDS`. */
+  /** With `{name}` for parameters. Those named id or …_id are uuids (else 404), except `PLAIN_IDS`. */
   path: P;
   tag: string;
   summary: string;
@@ -139,19 +138,16 @@ interface Definition<
   access: Access<Kind>;
   transaction?: W;
   /**
-   * What is read in the round trip that opens the transaction (of a user, and no `snapshot`), under the caller's
-   * rights; the handler gets the rows. The query fits its schema, and no more was checked of it. Undefined: that depends
-   * on more.
+   * Statements for the round trip that opens the transaction (of a user, and no `snapshot`), under the caller's rights;
+   * the handler gets the rows. The query fits its schema, and nothing else was checked. Undefined: not known in
+   * advance.
    */
   prefetch?: (input: {
     params: PathParams<P>;
     query: Static<Q>;
     studyId: string | undefined;
   }) => readonly Statement[] | undefined;
-  /**
-   * Of a `change`: whether this request only asks what it would do. All that it reads is of one moment then, and it
-   * writes nothing.
-   */
+  /** For a `change`: whether this request is a dry run. It then reads one snapshot and writes nothing. */
   isTrial?: (asked: { search: URLSearchParams; raw: Buffer }) => boolean;
   query?: Q;
   headers?: TSchema;
@@ -159,18 +155,21 @@ interface Definition<
   body?: B | RequestBody<B>;
   /** By status; undefined: no body. The standard errors are added to the document by the kind of route. */
   responses: Record<number, TSchema | ResponseSpec | undefined>;
-  /** By user when authenticated, else by address; `auth`: at the login's rate; `none`: not counted, or by itself. */
+  /**
+   * By user when authenticated, else by address; `auth`: the login's limit; `none`: not counted, or counted by the
+   * route.
+   */
   rateLimit?: 'general' | 'auth' | 'none';
-  /** False: the answer carries a secret, of which nothing is stored; Idempotency-Key is ignored. */
+  /** False: the answer contains a secret and is not stored; Idempotency-Key is ignored. */
   idempotencyKey?: false;
-  /** Since when, until when, and what to read instead: response headers (RFC 9745, RFC 8594) and the document say so. */
+  /** Start, end, and replacement of a deprecation, for response headers (RFC 9745, RFC 8594) and the document. */
   deprecated?: { since: string; sunset?: string; link?: string };
-  /** Of a page: answers what was thrown, once the request's transaction is undone; instead of a JSON body. */
+  /** For a page: answers an error, once the request's transaction was rolled back; instead of a JSON body. */
   onFault?: FaultHandler;
   handle: (input: Input<P, Q, B, Kind, W>) => unknown;
 }
 
-/** What a page's answer to a fault goes by. The state has what the pipeline found out before it. */
+/** The input of a page's error answer. The state has the results of the pipeline so far. */
 export interface Fault {
   fault: Problem;
   state: Partial<RouteState> & Pick<RouteState, 'context'>;
@@ -179,14 +178,16 @@ export interface Fault {
   url: string;
   headers: IncomingHttpHeaders;
   services: Dependencies;
-  /** The request's body, also where the fault came before it was read; nothing where it is too long for a form. */
+  /** The request's body, also if the error came before it was read; empty if it is too long for a form. */
   body: () => Promise<Buffer>;
 }
 export type FaultHandler = (fault: Fault) => Reply | Promise<Reply>;
-/** What an operation is called by the programs that are generated from the contract, or that it is not in it. */
+/** The operation's name for generated clients, or that it is not in the contract. */
 type Listed =
   | {
-      /** A verb first, at most 40 characters, as one would type it. It never changes (test/contract/operation-ids.json). */
+      /**
+       * A verb first, at most 40 characters, as one would type it. It never changes (test/contract/operation-ids.json).
+       */
       operationId: string;
       hidden?: never;
     }
@@ -209,7 +210,7 @@ export type Route = Omit<
   Definition<string, TSchema, TSchema, TokenKind, TransactionKind | undefined>,
   'handle' | 'prefetch'
 > & {
-  /** Undefined where it is hidden. */
+  /** Undefined if it is hidden. */
   operationId?: string;
   hidden?: true;
   handle: (input: AnyInput) => unknown;
@@ -221,8 +222,8 @@ export type Route = Omit<
 };
 
 /**
- * Declares a route. Validation, types, the OpenAPI document and the role matrix all come from this one definition.
- * The handler's input is typed by it; the pipeline fills exactly that, which the cast below states once for all.
+ * Declares a route. Validation, types, the OpenAPI document and the role matrix all come from this one definition. The
+ * handler's input is typed by it; the pipeline fills in exactly that, which the cast below states once.
  */
 export function route<
   P extends string,
@@ -234,13 +235,13 @@ export function route<
   return definition as unknown as Route;
 }
 
-/** Parameters of paths that are called …_id and are no uuids. */
+/** Path parameters named …_id that are no uuids. */
 const PLAIN_IDS: readonly string[] = ['battery_id', 'template_id', 'change_id'];
 /** Whether a parameter of a path must be a uuid. */
 export const isUuidParam = (name: string): boolean =>
   (name === 'id' || name.endsWith('_id')) && !PLAIN_IDS.includes(name);
 
-/** What a POST that takes no fields may send: nothing, or an object without any. */
+/** The body of a POST without fields: nothing, or an empty object. */
 const NoFields = input('NoFields', {});
 const JSON_BODY = new RequestBody('json');
 /** How a route's body is read; undefined: it has none. */
@@ -248,7 +249,7 @@ export function requestBody({ body: given, method }: Route): RequestBody | undef
   if (given instanceof RequestBody) return given;
   return given || method === 'POST' ? JSON_BODY : undefined;
 }
-/** What a request's JSON body is checked against; undefined where none is read. */
+/** The schema of a request's JSON body; undefined if none is read. */
 export function bodySchema({ body: given, method }: Route): TSchema | undefined {
   if (given instanceof RequestBody) return given.options.schema;
   return given ?? (method === 'POST' ? NoFields : undefined);
@@ -257,14 +258,14 @@ export function bodySchema({ body: given, method }: Route): TSchema | undefined 
 /** The schema of a response. */
 export const responseSchema = (input: TSchema | ResponseSpec | undefined): TSchema | undefined =>
   input instanceof ResponseSpec ? input.schema : input;
-/** What a response has beside a JSON body. */
+/** The options of a response besides its JSON body. */
 export const responseOptions = (input: TSchema | ResponseSpec | undefined): ResponseSpec['options'] =>
   input instanceof ResponseSpec ? input.options : {};
 
-/** Whether an Idempotency-Key counts: there is a caller whose key it is, and no secret in the answer. */
+/** Whether an Idempotency-Key is supported: the caller is known, and the answer contains no secret. */
 export const takesKey = ({ method, access, transaction, idempotencyKey }: Route): boolean =>
   method === 'POST' && idempotencyKey !== false && (access.token !== false || transaction === 'session');
 
-/** Refuses other keys of a query than its own. Who calls a callback adds some; a page reads its query itself. */
+/** Whether unknown query keys are refused. Callers of callbacks add some; pages read their query themselves. */
 export const knowsItsQuery = (route: Pick<Route, 'path' | 'body'>): boolean =>
   route.path.startsWith('/api/') && !(route.body instanceof RequestBody && route.body.kind === 'bytes');

@@ -14,8 +14,8 @@ import type { Route } from './route.js';
 const STRICT = { strict: true, sensitive: true };
 
 /**
- * All routes, mounted as one router for each resource and length of path: the library tries every path that a router has,
- * and of hundreds most cannot fit.
+ * All routes, mounted as one router for each resource and path length: the library tries every path of a router, and
+ * most of hundreds cannot match.
  */
 export function mountedRoutes(routes: readonly Route[], dependencies: Dependencies): Middleware {
   const routers = new Map<string, Router>();
@@ -25,35 +25,35 @@ export function mountedRoutes(routes: readonly Route[], dependencies: Dependenci
     routers.set(mount, router);
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
     for (const route of ofPath) router.register(pattern, [route.method], middlewaresOf(route, dependencies));
-    // The most specific path alone says which methods there are: /exports/csv is no export called csv.
+    // Only the most specific path decides the methods: /exports/csv is not an export with the id csv.
     router.register(pattern, METHODS, otherMethods(ofPath, dependencies));
   }
   const mounted = new Map([...routers].map(([mount, router]) => [mount, router.routes() as unknown as Middleware]));
   return (ctx, next) => mounted.get(mountOf(ctx.path))?.(ctx, next) ?? next();
 }
 
-/** The Temporal UI, which is another origin, asks the codec. */
+/** The Temporal UI, of another origin, calls the codec. */
 function newRouter(path: string, { settings }: Dependencies): Router {
   const router = new Router(STRICT);
   if (path.startsWith('/codec/')) router.use(codecCors(settings));
   return router;
 }
 
-/** The library does not know what the state of a request is. */
+/** The library does not know the type of a request's state. */
 const middlewaresOf = (route: Route, dependencies: Dependencies) =>
   pipeline(route, dependencies) as unknown as RouterMiddleware[];
 
-/** What is answered to a method that a path does not have: of a page by a page. */
+/** The answer to a method that a path does not have: for a page, a page. */
 function otherMethods(ofPath: readonly Route[], dependencies: Dependencies): RouterMiddleware[] {
   const page = ofPath.find(({ onFault }) => onFault);
   const refuse = refuseMethod(ofPath, dependencies);
   return page ? [answerFaults(page, dependencies) as unknown as RouterMiddleware, refuse] : [refuse];
 }
 
-/** Where no route is found. */
+/** The answer without a matching route. */
 export const notFound = (dependencies: Dependencies) => (ctx: Context) => refuseUnknownPath(ctx, dependencies);
 
-/** Answers OPTIONS, and refuses a method that a known path does not have, with the methods that it has. */
+/** Answers OPTIONS, and refuses an unsupported method of a known path with a list of the supported ones. */
 function refuseMethod(routes: readonly Route[], dependencies: Dependencies) {
   const methods = [...new Set(routes.map(({ method }) => method))];
   const allow = { Allow: [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ') };
@@ -65,7 +65,7 @@ function refuseMethod(routes: readonly Route[], dependencies: Dependencies) {
   };
 }
 
-/** The routes of each path, those first that a fixed segment makes more specific. */
+/** The routes of each path, more specific ones (with fixed segments) first. */
 function byPath(routes: readonly Route[]): [string, Route[]][] {
   const paths = new Map<string, Route[]>();
   for (const route of routes) {
@@ -77,14 +77,14 @@ function byPath(routes: readonly Route[]): [string, Route[]][] {
   return [...paths].sort(([a], [b]) => (rank(a) < rank(b) ? -1 : 1));
 }
 
-/** A fixed segment goes before a parameter. */
+/** A fixed segment has priority over a parameter. */
 const rank = (path: string): string =>
   path
     .split('/')
     .map((segment) => (segment.includes('{') ? '1' : `0${segment}`))
     .join('/');
 
-/** Where a path is mounted: `/api/studies` and its number of segments, which no parameter changes. */
+/** The mount point of a path: `/api/studies` and its number of segments, which no parameter changes. */
 function mountOf(path: string): string {
   const { length, 1: first = '', 2: second = '' } = path.split('/');
   return first === 'api' ? `/api/${second} ${length}` : `/${first} ${length}`;

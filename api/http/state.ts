@@ -9,17 +9,17 @@ import type { Reply } from './reply.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from './request-context.js';
 
-/** What every request has, whether a route answers it or not. */
+/** The state of every request, with or without a route. */
 export interface RequestState {
   context: RequestContext;
   /** The path template of its route. */
   route?: string;
-  /** How many bytes of body its route takes. */
+  /** The most bytes of body that its route reads. */
   bodyLimit?: number;
   userId?: string | undefined;
 }
 
-/** What is open for a handler. */
+/** The open transaction for a handler. */
 export interface Opened {
   tx?: Tx;
   audit?: AuditTrail;
@@ -27,7 +27,7 @@ export interface Opened {
   prefetched?: unknown[][];
 }
 
-/** What a service needs of a request that changes something: its transaction and audit, and who asks. */
+/** A service's input for a change: its transaction, audit, and caller. */
 export interface RequestScope<A = Actor> {
   tx: Tx;
   audit: AuditTrail;
@@ -35,7 +35,9 @@ export interface RequestScope<A = Actor> {
   context: RequestContext;
 }
 
-/** A request to a route: each middleware of the pipeline fills in its part (pipeline.ts has their order). */
+/**
+ * The state of a request to a route: each middleware of the pipeline fills in its part (pipeline.ts has their order).
+ */
 export interface RouteState extends RequestState {
   params: Record<string, string>;
   search: URLSearchParams;
@@ -48,12 +50,12 @@ export interface RouteState extends RequestState {
   key?: IdempotencyKey;
   query?: Record<string, unknown>;
   body?: unknown;
-  /** The handler was reached. */
+  /** The handler was called. */
   handled: boolean;
   reply?: Reply;
 }
 
 export type RouteContext = ParameterizedContext<RouteState>;
 export type RouteMiddleware = (ctx: RouteContext, next: Next) => Promise<void>;
-/** What is done to a request before anything is open for it: it throws, or the next step follows. */
+/** A step before any transaction: it throws, or the next step follows. */
 export type RouteStep = (ctx: RouteContext) => Promise<void> | void;

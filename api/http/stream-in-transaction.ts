@@ -3,13 +3,13 @@ import { finished } from 'node:stream/promises';
 import { problem } from './errors.js';
 import type { Reply } from './route.js';
 
-/** Each holds a connection of the pool for as long as its client reads: the others are for everybody else. */
+/** Each holds a connection of the pool for as long as its client reads: the others stay free. */
 const MAX_OPEN = 4;
 let open = 0;
 
 /**
- * Answers from a transaction that stays open until a streamed body has been read, or given up. A client that does not
- * read for half a minute loses it (db/client/knex.ts).
+ * Answers from a transaction that stays open until a streamed body was read, or aborted. A client that does not read
+ * for half a minute loses it (db/client/knex.ts).
  * @param transaction calls `streamed` with the answer as its last step, and waits for it before it ends
  * @returns when the answer can be sent, which is before the transaction ends
  * @throws 503 when four are open already
@@ -27,7 +27,7 @@ export async function streamInTransaction(
     transaction(async ({ body }) => {
       resolve();
       if (!(body instanceof Readable)) return;
-      // A stream that breaks off breaks the answer off as well: the client sees that it is not whole.
+      // An aborted stream also aborts the answer: the client sees that it is incomplete.
       await finished(body, { writable: false }).catch(() => undefined);
     })
       .catch(reject)

@@ -3,7 +3,7 @@ import { Problem, problem } from './errors.js';
 import type { ErrorCode } from './errors.js';
 import { driverFault } from '../../db/client/driver-faults.js';
 
-/** Errors of the socket and of the pool that mean: the database is not there at the moment. */
+/** Errors of socket and pool for an unavailable database. */
 const UNREACHABLE = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -23,13 +23,13 @@ interface Thrown {
   errors?: unknown;
 }
 
-/** Any thrown value as the problem that the client may see. What is not known is a 500 that says nothing of itself. */
+/** Converts any thrown value into the problem that the client may see. An unknown error is a 500 without details. */
 export function toProblem(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   const error = native(thrown);
   const database = databaseProblem(error, thrown);
   if (database) return database;
-  // Body parsers say their status as `status` or, formidable, as `httpCode`.
+  // Body parsers set `status` or, formidable, `httpCode`.
   const status = Number(error.status ?? error.httpCode ?? 500);
   const code = byStatus[status];
   return code ? problem(code, { cause: thrown }) : problem('INTERNAL', { cause: thrown });
@@ -51,20 +51,20 @@ const byStatus: Record<number, ErrorCode> = {
 function databaseProblem(error: Thrown, cause: unknown): Problem | undefined {
   const code = typeof error.code === 'string' ? error.code : '';
   const message = typeof error.message === 'string' ? error.message : '';
-  // Several addresses of one host name: each one's failure in an AggregateError.
+  // A host name with several addresses: an AggregateError with each one's failure.
   const nested = Array.isArray(error.errors)
     ? (error.errors as Thrown[]).some((e) => UNREACHABLE.has(String(e.code)))
     : false;
   if (UNREACHABLE.has(code) || nested || CONNECTION_ERROR.test(message))
     return problem('DATABASE_UNAVAILABLE', { cause });
   if (!/^[0-9A-Z]{5}$/.test(code)) return undefined;
-  // Class 08 connection, 57P0x shut down or starting up, 53 out of connections or memory.
+  // Class 08 connection, 57P0x shutdown or startup, 53 out of connections or memory.
   if (code.startsWith('08') || code.startsWith('57P') || code.startsWith('53'))
     return problem('DATABASE_UNAVAILABLE', { cause });
   if (code === '55P03' || code === '57014' || code === '40001' || code === '40P01') {
     return problem('DATABASE_UNAVAILABLE', { detail: 'The database was too busy for this: try again.', cause });
   }
-  // A role that may not: also a row that isolation refuses to take.
+  // The role lacks the privilege, or row-level security refuses the row.
   if (code === '42501') return problem('FORBIDDEN', { cause });
   if (code.startsWith('22')) return problem('INVALID_VALUE', { cause });
   if (code === '23505' || code === '23503') return problem('CONFLICT', { cause });
@@ -72,7 +72,7 @@ function databaseProblem(error: Thrown, cause: unknown): Problem | undefined {
   return undefined;
 }
 
-/** Runs a write and turns the violation of a named constraint into its problem; other faults pass unchanged. */
+/** Runs a write and maps the violation of a named constraint to its problem; other errors pass unchanged. */
 export async function mapConstraintErrors<T>(known: Record<string, ErrorCode>, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

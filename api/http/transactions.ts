@@ -12,28 +12,28 @@ import type { PortalCallerRow } from '../../db/participants/portal-caller.js';
 import type { Database } from '../../db/client/database.js';
 import type { Tx } from '../../db/client/database.js';
 
-/** What is done in a transaction, once the caller is let in. */
+/** The work of a transaction, after the caller was admitted. */
 export type Work = (actor: AnyCaller, opened: Opened) => Promise<void>;
 
 /**
- * The transactions of one caller. Each looks the caller up and lets it in (401, 403, 404) as its first statement, which
+ * The transactions of one caller. Each loads and admits the caller (401, 403, 404) with its first statement, which
  * narrows the rest to what the caller may see.
  */
 export interface TransactionFactory {
-  /** The caller alone, without a transaction. */
+  /** Loads the caller without a transaction. */
   load: () => Promise<AnyCaller>;
   read: (work: Work, prefetch?: readonly Statement[]) => Promise<void>;
-  /** `trial`: of what is only tried, every statement sees one moment; users alone. */
+  /** `trial`: a dry run reads one snapshot; users only. */
   change: (work: Work, prefetch?: readonly Statement[], trial?: boolean) => Promise<void>;
-  /** Users alone. */
+  /** Users only. */
   once?: (work: Work, prefetch: readonly Statement[]) => Promise<void>;
-  /** Users alone. */
+  /** Users only. */
   list?: (work: Work, statement: Statement) => Promise<void>;
-  /** Users alone. */
+  /** Users only. */
   snapshot?: (work: Work) => Promise<void>;
 }
 
-/** Of a user, by an access token or a token of /api/v1. */
+/** For a user, by an access token or a token of /api/v1. */
 export function userTransactions(
   database: Database,
   access: Access,
@@ -80,7 +80,7 @@ export function userTransactions(
   };
 }
 
-/** By a portal token: the participant itself, or a caregiver for the participant that the request is about. */
+/** For a portal token: the participant itself, or a caregiver for the request's participant. */
 export function portalTransactions(
   database: Database,
   access: Access,
@@ -119,7 +119,7 @@ function ofPortal(
   };
 }
 
-/** Who has withdrawn is shown nothing by the look for it; a route that lets it in works in its study. */
+/** A withdrawn participant's look-up opens no study; a route that admits it needs its study. */
 async function enterStudyOfWithdrawn(tx: Tx, actor: Participant | Caregiver): Promise<void> {
   if (actor.role === 'participant' && actor.status === 'withdrawn') await enterStudy(tx, actor.study_id);
 }

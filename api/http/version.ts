@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-/** The release, as package.json names it; beside this file's folder in the sources, one further up in the build. */
+/** The release in package.json, which is one folder further up in the build. */
 export const version: string = readVersion();
 
 function readVersion(): string {

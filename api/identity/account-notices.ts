@@ -4,10 +4,10 @@ import type { NoticeDetails, NoticeKind } from '../../db/identity/account-notice
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
-/** Whoever tries passwords must not fill the owner's mailbox. */
+/** An attacker who guesses passwords must not fill the owner's mailbox. */
 const QUIET_MINUTES: Partial<Record<NoticeKind, number>> = { account_locked: 60, reauthentication_locked: 60 };
 
-/** Tells a user by mail what happened to the account, and from where. The mail leaves after the commit. */
+/** Notifies a user by mail of an account event and its origin. The mail is sent after the commit. */
 export async function notifyUser(
   tx: Tx,
   userId: string,

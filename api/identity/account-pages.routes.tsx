@@ -5,7 +5,7 @@ import { smallPageCss } from '../../activities/html/style.js';
 import { anyone } from '../http/access.js';
 import { reply, route } from '../http/route.js';
 
-/** Scripts and styles as files of the service itself; the form goes nowhere but through the script. */
+/** Scripts and styles as files of this service; the form is only sent by the script. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -40,7 +40,7 @@ const page = () =>
     </Page>,
   );
 
-/** Beside this file, also when it is built: scripts/build.mjs copies what is not TypeScript. */
+/** In this file's folder, also when built: scripts/build.mjs copies files that are not TypeScript. */
 const script = () => readFileSync(new URL('page/password.js', import.meta.url), 'utf8');
 
 const file = (path: string, summary: string, contentOf: () => string, type: string) => {
@@ -58,7 +58,7 @@ const file = (path: string, summary: string, contentOf: () => string, type: stri
   });
 };
 
-/** The page that the links of mails to users open (services/account.ts). Not part of the contract. */
+/** The page behind links in mails to users (account.service.ts). Not part of the contract. */
 export const accountPages = [
   file('/account/password', 'Choose a password by a mailed link', page, 'text/html; charset=utf-8'),
   file('/account/password.js', 'Its script', script, 'text/javascript; charset=utf-8'),

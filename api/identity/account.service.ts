@@ -33,7 +33,7 @@ import { register } from './users.service.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
-/** How long the answer takes at least, so that it does not tell whether there was anything to do. */
+/** The minimum time of an answer, so that it does not reveal whether there was anything to do. */
 const MIN_MS = 150;
 
 async function queueLink(tx: Tx, userId: string, purpose: LinkPurpose): Promise<void> {
@@ -66,9 +66,9 @@ export async function forgotPassword(services: Dependencies, email: string, cont
 }
 
 /**
- * Chooses a password by a link that was mailed: of a forgotten one, or of an invitation. Ends all logins; a second
- * factor stays and is asked for. With `revoke_api_tokens` the tokens of /api/v1 end as well.
- * @throws 401 INVALID_LINK, 400 PASSWORD_TOO_COMMON (the link is good still)
+ * Sets a new password by a mailed link: after a forgotten one, or for an invitation. Ends all logins; a second factor
+ * stays and is required. With `revoke_api_tokens` the tokens of /api/v1 end as well.
+ * @throws 401 INVALID_LINK, 400 PASSWORD_TOO_COMMON (the link stays valid)
  */
 export async function resetPassword(
   { database, settings }: Dependencies,
@@ -92,13 +92,13 @@ export async function resetPassword(
       request_id: context.requestId,
       metadata: { by: user.purpose },
     });
-    // Whoever was invited has had no password before, and no tokens.
+    // An invited user had no password before, and no tokens.
     if (user.purpose === 'invitation') return { api_tokens: [], revoked: [] };
     return tokensAfter({ tx, audit }, user.user_id, input.revoke_api_tokens === true, context);
   });
 }
 
-/** Makes a user without a password, who chooses one by a mailed link. @throws 409 EMAIL_TAKEN, 422 */
+/** Creates a user without a password, who chooses one by a mailed link. @throws 409 EMAIL_TAKEN, 422 */
 export async function inviteUser(
   change: RequestScope,
   input: { email: string; name: string; role: string; study_ids?: string[]; site_ids?: string[] },
@@ -115,7 +115,7 @@ export async function inviteUser(
   return user;
 }
 
-/** Sends another link to a user who lost the first. @throws 404, 409 for one who is not active, 429 QUOTA_EXCEEDED */
+/** Sends another link to an invited user. @throws 404, 409 for an inactive user, 429 QUOTA_EXCEEDED */
 export async function inviteAgain(
   { tx, audit, actor, context }: RequestScope,
   settings: Settings,
@@ -149,7 +149,7 @@ export async function revokeLogin({ tx, audit, actor, context }: RequestScope, f
   });
 }
 
-/** Ends every login of the caller's, this one included: access tokens too, at once. */
+/** Ends all of the caller's logins, including this one and all access tokens, at once. */
 export async function revokeAllLogins({ tx, audit, actor, context }: RequestScope): Promise<void> {
   await revokeAllOf(tx, actor.id);
   audit.record({
@@ -161,13 +161,13 @@ export async function revokeAllLogins({ tx, audit, actor, context }: RequestScop
   });
 }
 
-/** The logins of a user that are open, for an admin. @throws 404 */
+/** A user's open logins, for an admin. @throws 404 */
 export async function loginsOf(tx: Tx, userId: string): Promise<LoginSessionRow[]> {
   if (!(await userById(tx, userId))) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
   return sessionsOf(tx, userId);
 }
 
-/** An admin ends every login of a user: access tokens too, at once. @throws 404 */
+/** An admin ends all of a user's logins, including access tokens, at once. @throws 404 */
 export async function endLoginsOf({ tx, audit, actor, context }: RequestScope, userId: string): Promise<void> {
   if (!(await userSecretForUpdate(tx, userId))) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
   await revokeAllOf(tx, userId);

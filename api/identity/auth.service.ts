@@ -42,15 +42,15 @@ export interface Tokens {
 }
 
 const NOBODY = '00000000-0000-0000-0000-000000000000';
-/** A hash that no password fits: an unknown email costs the time of a wrong password. */
+/** A hash that no password matches: an unknown email takes as long as a wrong password. */
 let nobody: Promise<string> | undefined;
 
-/** A refused login is answered at a multiple of it: what was looked up, and written down, is not told by the time. */
+/** A refused login is answered at a multiple of this time, which hides how long the checks took. */
 const REFUSED_MS = 400;
 
 /**
- * Checks email and password. Wrong, unknown, locked and deactivated all get the same answer after the same time. What
- * is wrong is counted by account and address together; a device that logged in before is counted by itself.
+ * Checks email and password. Wrong, unknown, locked and deactivated all get the same answer after the same time.
+ * Failures are counted by account and address together; a device that logged in before has its own counter.
  * @throws 401 INVALID_CREDENTIALS, 429 by account
  */
 export async function login(
@@ -74,13 +74,13 @@ async function checkedLogin(
   context: RequestContext,
 ) {
   const user = await userSecretByEmail(services.database, input.email);
-  // Asked for an unknown email too: it takes as long.
+  // Also queried for an unknown email: it takes as long.
   const from = await originOf(services.database, user?.id ?? NOBODY, {
     ip: context.ip,
     userAgent: context.userAgent ?? null,
   });
-  // By account as well, known or not; its hash, since counters are no place for addresses. A device that logged in
-  // before has a count of its own: nobody else uses it up.
+  // Also limited by account, known or not; by its hash, since counters must not contain addresses. A device that logged
+  // in before has its own limit: others can't use it up.
   const account = `account:${sha256(input.email.toLowerCase()).toString('base64url')}`;
   assertAllowed(await services.rateLimits.auth.take(from.known ? `${account}:${from.key}` : account));
   const right = await verifyPassword(
@@ -101,7 +101,7 @@ async function checkedLogin(
     if (right && now && !origin.locked && now.status === 'active' && now.password_hash === user.password_hash) {
       const factor = await secondFactor(tx, now.id);
       if (factor?.verified) {
-        // The count of failures stays: it is cleared by a whole login, or codes could be tried without end.
+        // The failure counter stays: only a complete login clears it, or codes could be guessed without limit.
         audit.record({ ...entry, action: 'login_password_accepted' });
         const mfa_token = await challenge(services, tx, now, 'login');
         return { outcome: 'mfa_required' as const, mfa_required: true as const, mfa_token };
@@ -122,12 +122,12 @@ async function checkedLogin(
     if (!right && !origin.locked) await countFailure({ tx, audit }, user.id, origin, context);
     return undefined;
   });
-  // Thrown after the commit: the count of failures and its record stay.
+  // Thrown after the commit, so that the failure counter and its record stay.
   if (!entered) throw problem('INVALID_CREDENTIALS');
   return entered;
 }
 
-/** What a login gives once everything that it asks for is there. */
+/** The result of a login after all of its steps. */
 export async function signIn(
   services: Dependencies,
   tx: Tx,
@@ -141,7 +141,7 @@ export async function signIn(
   return { user: { id: user.id, email: user.email, name: user.name, role: user.role, status: user.status }, tokens };
 }
 
-/** An access token and a refresh token of a new family, or of the family that is rotated. */
+/** Creates an access token and a refresh token, of a new family or of the rotated one. */
 async function issue(
   { settings }: Dependencies,
   tx: Tx,
@@ -166,7 +166,9 @@ async function issue(
   };
 }
 
-/** Rotates a refresh token. One that was rotated before is stolen or repeated: its whole family ends. @throws 401 */
+/**
+ * Rotates a refresh token. A token that was rotated before is stolen or repeated: its whole family ends. @throws 401
+ */
 export async function refresh(services: Dependencies, token: string, context: RequestContext): Promise<Tokens> {
   const tokens = await inScope(services.database, [], async ({ tx, audit }) => {
     const row = await refreshTokenForUpdate(tx, sha256(token));
@@ -183,7 +185,7 @@ export async function refresh(services: Dependencies, token: string, context: Re
       });
       return undefined;
     }
-    // A role that must have a second factor meanwhile: the next login asks for it.
+    // The role now requires a second factor: the next login asks for it.
     if (mfaRequired(services.settings, row.role) && !row.mfa_enabled) return undefined;
     await markRotated(tx, row.id);
     return issue(
@@ -198,7 +200,7 @@ export async function refresh(services: Dependencies, token: string, context: Re
   return tokens;
 }
 
-/** Ends the token's family; a token that is not known is ended already. */
+/** Ends the token's family; an unknown token has ended already. */
 export async function logout(services: Dependencies, token: string, context: RequestContext): Promise<void> {
   await inScope(services.database, [], async ({ tx, audit }) => {
     const row = await refreshTokenForUpdate(tx, sha256(token));
@@ -217,7 +219,7 @@ export async function logout(services: Dependencies, token: string, context: Req
 
 /**
  * Changes the caller's own password and ends all sessions; with `revoke_api_tokens` the tokens of /api/v1 as well.
- * @returns the tokens that go on, and those that were revoked
+ * @returns the remaining tokens, and the revoked ones
  * @throws 400 when the present one is wrong or the new one common
  */
 export async function changePassword(
@@ -253,7 +255,7 @@ export interface TokensAfter {
   revoked: string[];
 }
 
-/** Revokes a user's tokens of /api/v1 where that is wanted, lists those that go on, and tells the user. */
+/** Revokes a user's tokens of /api/v1 if requested, lists the remaining ones, and notifies the user. */
 export async function tokensAfter(
   { tx, audit }: WriteTransaction,
   userId: string,
@@ -276,6 +278,6 @@ export async function tokensAfter(
   return { api_tokens: left, revoked };
 }
 
-/** The answer to a new password: the tokens, where there are or were any. */
+/** The answer to a new password, with the tokens, if there are or were any. */
 export const withTokens = (tokens: TokensAfter): Reply =>
   tokens.api_tokens.length + tokens.revoked.length > 0 ? reply(200, tokens) : noContent();

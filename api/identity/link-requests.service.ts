@@ -9,11 +9,11 @@ import { assertAllowed } from '../http/middleware/rate-limit.js';
 import type { Dependencies } from '../dependencies.js';
 import type { RequestContext } from '../http/request-context.js';
 
-/** How long the answer takes at least, so that it does not tell whether there was anything to do. */
+/** The minimum time of an answer, so that it does not reveal whether there was anything to do. */
 const MIN_MS = 150;
 
 /**
- * Sends a link to those whose address this is, in each of their studies. Known and unknown addresses are answered alike.
+ * Sends a link to the owners of an address, in each of their studies. Known and unknown addresses get the same answer.
  * @throws 422 not exactly one address, 429 by address
  */
 export async function requestNewLink(

@@ -5,11 +5,11 @@ import { notifyUser } from './account-notices.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
-/** Where a request comes from, as the account of a user knows it. */
+/** The origin of a request, as a user's account knows it. */
 export const originIn = (tx: Tx, userId: string, context: RequestContext): Promise<LoginOrigin> =>
   originOf(tx, userId, { ip: context.ip, userAgent: context.userAgent ?? null });
 
-/** Counts a wrong password or code. A lock is an audit record, and the owner is told. */
+/** Counts a wrong password or code. A lock is recorded in the audit log, and the owner is notified. */
 export async function countFailure(
   { tx, audit }: WriteTransaction,
   userId: string,

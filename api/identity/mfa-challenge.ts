@@ -6,14 +6,14 @@ import { signToken } from '../http/security/tokens.js';
 import type { Dependencies } from '../dependencies.js';
 import type { Tx } from '../../db/client/database.js';
 
-/** Long enough to find the telephone and install an authenticator. */
+/** Enough time to find the telephone and install an authenticator. */
 const SECONDS: Record<ChallengePurpose, number> = { login: 5 * 60, setup: 15 * 60 };
 
-/** Whether a role must have a second factor here (MFA_REQUIRED_ROLES; decisions, section 3). */
+/** Whether a role requires a second factor (MFA_REQUIRED_ROLES; decisions, section 3). */
 export const mfaRequired = (settings: Settings, role: string): boolean =>
   (settings.MFA_REQUIRED_ROLES ?? (settings.production ? ['admin'] : [])).includes(role);
 
-/** An mfa token: the password was right, and it is good for this one purpose, once. */
+/** An mfa token: the password was right, and the token is valid for this one purpose, once. */
 export async function challenge(
   { settings }: Dependencies,
   tx: Tx,

@@ -16,7 +16,7 @@ import { exactlyOne } from '../http/validation/validation.js';
 import { proofIn } from './reauthentication.service.js';
 import { disableMfa, loginByMfa, mfaStatus, renewRecoveryCodes, resetMfa, setUpMfa, verifyMfa } from './mfa.service.js';
 
-/** Of a route that changes one's own second factor. */
+/** For routes that change the caller's own second factor. */
 const own = { method: 'POST', tag: 'Authentication', idempotencyKey: false } as const;
 
 export const mfaRoutes = [

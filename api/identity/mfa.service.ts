@@ -35,7 +35,7 @@ import type { Tx } from '../../db/client/database.js';
 import type { Credential } from '../http/request-context.js';
 import type { RequestContext } from '../http/request-context.js';
 
-/** What proves the second factor: a code of the authenticator, or a recovery code, each good once. */
+/** Proof of the second factor: a code of the authenticator, or a recovery code, each valid once. */
 export interface MfaProof {
   code?: string;
   recovery_code?: string;
@@ -55,7 +55,7 @@ const entryOf = (userId: string, context: RequestContext) => ({
   request_id: context.requestId,
 });
 
-/** Whether the caller has a second factor, must have one, and how many recovery codes are left. */
+/** Whether the caller has a second factor, must have one, and how many recovery codes remain. */
 export async function mfaStatus(
   tx: Tx,
   settings: Settings,
@@ -71,9 +71,9 @@ export async function mfaStatus(
 }
 
 /**
- * A new secret, to be verified before it counts; one that was not verified yet is replaced. A login that is not recent
- * proves identity again.
- * @throws 401 an mfa token that was used, REAUTHENTICATION_REQUIRED or …_FAILED, 409 MFA_ENABLED, 503 when there is no key to encrypt it with
+ * Creates a secret, which counts after its verification; it replaces an unverified one. An older login must prove
+ * identity again.
+ * @throws 401 a used mfa token, REAUTHENTICATION_REQUIRED or …_FAILED, 409 MFA_ENABLED, 503 without an encryption key
  */
 export async function setUpMfa(
   { services, actor, credential, context }: Own,
@@ -99,9 +99,9 @@ export async function setUpMfa(
 }
 
 /**
- * Turns the second factor on by the first code. With the mfa token of a login this completes the login and gives its
- * tokens. The code is still good for one login: who logs in right after setting up has no other to show yet.
- * @throws 400 WRONG_CODE, 401 an mfa token that was used, 409 MFA_ENABLED or MFA_NOT_SET_UP
+ * Enables the second factor by its first code. With the mfa token of a login this completes the login and returns its
+ * tokens. The code stays valid for one login: directly after the setup there is no newer one yet.
+ * @throws 400 WRONG_CODE, 401 a used mfa token, 409 MFA_ENABLED or MFA_NOT_SET_UP
  */
 export async function verifyMfa({ services, actor, credential, context }: Own, code: string) {
   return inScope(services.database, [], async ({ tx, audit }) => {
@@ -129,7 +129,7 @@ export async function verifyMfa({ services, actor, credential, context }: Own, c
 
 /**
  * Completes a login by the second factor. A wrong code counts as a failed login: five lock the account.
- * @throws 401 INVALID_TOKEN for an mfa token that is no good any more, 401 INVALID_CODE, 429
+ * @throws 401 INVALID_TOKEN for an invalid mfa token, 401 INVALID_CODE, 429
  */
 export async function loginByMfa(
   services: Dependencies,
@@ -148,12 +148,12 @@ export async function loginByMfa(
     work.audit.record({ ...entryOf(userId, context), action: 'login', metadata: { factor } });
     return { outcome: 'logged_in' as const, ...(await signIn(services, work.tx, user, context)) };
   });
-  // Thrown after the commit: the count of failures and its record stay.
+  // Thrown after the commit, so that the failure counter and its record stay.
   if (!entered) throw problem('INVALID_CODE');
   return entered;
 }
 
-/** New recovery codes; those of before are good no more. @throws 400 WRONG_CODE, 409 MFA_NOT_SET_UP */
+/** Regenerates recovery codes; invalidates the old ones. @throws 400 WRONG_CODE, 409 MFA_NOT_SET_UP */
 export async function renewRecoveryCodes(own: Own, proof: MfaProof): Promise<{ recovery_codes: string[] }> {
   const codes = newRecoveryCodes();
   await proving(own, proof, async ({ tx, audit }) => {
@@ -164,9 +164,7 @@ export async function renewRecoveryCodes(own: Own, proof: MfaProof): Promise<{ r
   return { recovery_codes: codes };
 }
 
-/**
- * Turns the second factor off. @throws 400 WRONG_CODE, 403 MFA_REQUIRED where the role must have it, 409 MFA_NOT_SET_UP
- */
+/** Disables the second factor. @throws 400 WRONG_CODE, 403 MFA_REQUIRED if the role requires it, 409 MFA_NOT_SET_UP */
 export async function disableMfa(own: Own, proof: MfaProof): Promise<void> {
   if (mfaRequired(own.services.settings, own.actor.role)) throw problem('MFA_REQUIRED');
   await proving(own, proof, async ({ tx, audit }) => {
@@ -176,9 +174,7 @@ export async function disableMfa(own: Own, proof: MfaProof): Promise<void> {
   });
 }
 
-/**
- * An admin takes a user's second factor away, who has lost it; ends the user's logins. @throws 404, 409 MFA_NOT_SET_UP
- */
+/** An admin removes a user's lost second factor; ends the user's logins. @throws 404, 409 MFA_NOT_SET_UP */
 export async function resetMfa(
   { tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Actor; context: RequestContext },
   userId: string,
@@ -193,11 +189,11 @@ export async function resetMfa(
     resource_type: 'user',
     resource_id: userId,
   });
-  // Where an administrator works from is nothing for the user's mailbox.
+  // The mail must not contain the administrator's address.
   await notifyUser(tx, userId, 'mfa_reset', context, { ip: null, user_agent: null });
 }
 
-/** A change to one's own second factor, which needs a proof of it. */
+/** A change of the caller's own second factor, which requires a proof of it. */
 async function proving(
   { services, actor, context }: Own,
   proof: MfaProof,
@@ -213,7 +209,7 @@ async function proving(
   if (!done) throw problem('WRONG_CODE', { detail: 'The code is wrong or was used already.' });
 }
 
-/** Uses the proof up. What is wrong counts towards the lock of where it comes from. @returns by what it was proven */
+/** Uses up the proof. A wrong one counts towards the lock of its origin. @returns the kind of proof */
 async function proven(
   { tx, audit }: WriteTransaction,
   settings: Settings,
@@ -246,7 +242,7 @@ async function proven(
   return undefined;
 }
 
-/** @throws 401 when the caller's mfa token was used or has expired */
+/** @throws 401 when the caller's mfa token is used or expired */
 async function requireStanding(tx: Tx, actor: Actor, credential: Credential | undefined): Promise<void> {
   if (credential?.audience !== 'mfa') return;
   if (!(await isChallengeValid(tx, { id: credential.jti, userId: actor.id, purpose: 'setup' })))

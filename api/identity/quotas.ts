@@ -5,7 +5,7 @@ import { problem } from '../http/errors.js';
 import type { Tx } from '../../db/client/database.js';
 
 /**
- * Refuses another export in the background while a user has many of the study that are unfinished or kept.
+ * Refuses another background export while a user has too many of the study that are unfinished or have files.
  * @throws 429 QUOTA_EXCEEDED
  */
 export async function requireExportQuota(
@@ -20,7 +20,7 @@ export async function requireExportQuota(
   });
 }
 
-/** Whether one recipient may be sent another link this hour. */
+/** Whether a recipient may get another link this hour. */
 export const maySendLink = async (tx: Tx, { LINKS_PER_HOUR: most }: Settings, to: LinkRecipient): Promise<boolean> =>
   (await linksSentTo(tx, to)) < most;
 

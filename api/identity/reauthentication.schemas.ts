@@ -1,6 +1,6 @@
 import { Instant, Type, oneOf, text, record } from '../http/common.schemas.js';
 
-/** How a request proves once more who sends it; the header does the same. */
+/** Proof of identity in a request body; the header does the same. */
 export const proof = {
   password: Type.Optional(
     Type.String({ minLength: 1, maxLength: 1000, description: 'proves identity again, as X-Reauthentication does' }),
@@ -15,7 +15,7 @@ export const Reauthentication = Type.Object({
     }),
   ),
 });
-/** What a signer may give beside the record. */
+/** A signer's fields besides the record. */
 export const signing = { meaning: Type.Optional(text(200, 1)), ...proof };
 export const Signature = record('Signature', {
   meaning: Type.String({ description: 'what the signature means: approval, review, responsibility …' }),
@@ -27,7 +27,7 @@ export const Signature = record('Signature', {
       'how identity was proved: password or code given for this signature, the login alone, or a message that only says so',
   }),
 });
-/** In the description of a route that signs. */
+/** For the description of a signing route. */
 export const asSignature =
   'a signature: where the study’s `config.signatures.reauthenticate` is true (default in production) the request proves identity again, by X-Reauthentication or by `password` or `code` (401 REAUTHENTICATION_REQUIRED).';
 export const asksAgain = `It is ${asSignature}`;

@@ -14,28 +14,28 @@ import type { Tx } from '../../db/client/database.js';
 import type { Credential } from '../http/request-context.js';
 import type { RequestContext } from '../http/request-context.js';
 
-/** What proves once more who sends a request: the password, or a code of the authenticator. */
+/** A repeated proof of identity: the password, or a code of the authenticator. */
 export interface ReauthenticationProof {
   password?: string | undefined;
   code?: string | undefined;
-  /** The login that the request belongs to: wrong proofs are counted by it. */
+  /** The login of the request: its wrong proofs are counted. */
   login?: string | undefined;
 }
 export type ProvedBy = 'password' | 'totp';
 
-/** The refusal of a proof. It is counted once the request's own transaction is undone. */
+/** The refusal of a proof. It is counted after the request's own transaction was rolled back. */
 class WrongProof extends Problem {
   constructor(
     readonly userId: string,
     readonly login: string,
-    /** False: the login is locked, and nothing was tried. */
+    /** False: the login is locked, and nothing was checked. */
     readonly tried: boolean,
   ) {
     const { status, code, message } = problem('REAUTHENTICATION_FAILED');
     super(status, code, message);
   }
 
-  /** Counts the proof by its login. */
+  /** Counts the wrong proof of its login. */
   override async afterRollback(database: Database, context: RequestContext): Promise<void> {
     if (!this.tried) return;
     const { userId, login } = this;
@@ -55,8 +55,8 @@ class WrongProof extends Problem {
 }
 
 /**
- * The proof that a request carries: in X-Reauthentication (six digits are a code, all else is a password), or as
- * `password` or `code` in its body.
+ * The proof in a request: in X-Reauthentication (six digits are a code, anything else is a password), or as `password`
+ * or `code` in its body.
  */
 export function proofIn(
   headers: IncomingHttpHeaders,
@@ -80,7 +80,7 @@ function utf8(header: string): string {
 
 /**
  * Checks a proof; a code is used up with the caller's transaction.
- * @returns by what identity was proved; undefined without a proof
+ * @returns the kind of proof; undefined without one
  * @throws 401 REAUTHENTICATION_FAILED
  */
 export async function proveAgain(
@@ -107,15 +107,15 @@ export async function proveAgain(
   return 'totp';
 }
 
-/** What a request without a proof is told where one is needed. */
+/** The refusal of a request without a required proof. */
 export const reauthenticationRequired = (): Problem =>
   problem('REAUTHENTICATION_REQUIRED', {
     headers: { 'WWW-Authenticate': 'Bearer error="insufficient_user_authentication"' },
   });
 
 /**
- * Lets in whose login is not older than REAUTHENTICATION_MINUTES, or who proves identity again. The token of a login
- * that must set up a second factor is of a password that was given just now.
+ * Admits a caller whose login is not older than REAUTHENTICATION_MINUTES, or who proves identity again. The token of a
+ * login that must set up a second factor always follows a fresh password.
  * @throws 401 REAUTHENTICATION_REQUIRED or REAUTHENTICATION_FAILED
  */
 export async function requireRecentProof(

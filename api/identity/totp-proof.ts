@@ -6,7 +6,7 @@ import type { Settings } from '../../settings.js';
 import { totpStep } from '../http/security/totp.js';
 import { problem } from '../http/errors.js';
 
-/** The step of a code that fits a user's second factor and was not used yet. @throws 503 without an encryption key */
+/** The time step of a valid, unused code of a user's second factor. @throws 503 without an encryption key */
 export const stepOf = (settings: Settings, userId: string, factor: SecondFactor, code: string): number | undefined =>
   totpStep(
     secretBox(settings, (box) => box.open(factor.secret_sealed, totpPlace(userId))),
@@ -14,7 +14,7 @@ export const stepOf = (settings: Settings, userId: string, factor: SecondFactor,
     factor.last_step,
   );
 
-/** Works with the key that secrets are encrypted with. @throws 503 UNAVAILABLE when there is none */
+/** Works with the encryption key of secrets. @throws 503 UNAVAILABLE without one */
 export function secretBox<T>(settings: Settings, work: (box: SecretBox) => T): T {
   const key = settings.DATACAPTURE_ENCRYPTION_KEY;
   try {

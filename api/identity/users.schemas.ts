@@ -72,7 +72,7 @@ export const ChangePassword = input('PasswordChange', {
   new_password: Password,
   revoke_api_tokens: RevokeTokens,
 });
-/** What of /api/v1 goes on after a new password. */
+/** The tokens of /api/v1 that remain after a new password. */
 export const PasswordChanged = record('PasswordChanged', {
   api_tokens: Type.Array(ApiToken, { description: 'tokens of /api/v1 that still work' }),
   revoked: Type.Array(Uuid, { description: 'those that ended with the password' }),
@@ -99,7 +99,7 @@ const MfaSetupRequired = record('MfaSetupRequired', {
   }),
   mfa_token,
 });
-/** The password was right: tokens, or what is asked for before there are any. */
+/** The password was right: tokens, or the next required step. */
 export const LoginAnswer = toldApartBy('LoginAnswer', 'outcome', {
   logged_in: LoggedIn,
   mfa_required: MfaRequired,

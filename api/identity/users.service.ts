@@ -102,8 +102,8 @@ export async function changeUser(
 }
 
 /**
- * For good: an account that is active again logs in anew, and mints its tokens anew. @returns the tokens of /api/v1
- * that were ended
+ * Ends access permanently: a reactivated user logs in again, and creates new tokens. @returns the ended tokens of
+ * /api/v1
  */
 async function endAccess(tx: Tx, id: string): Promise<string[]> {
   await revokeAllOf(tx, id);
@@ -126,15 +126,15 @@ async function requireKnown(tx: Tx, input: { study_ids?: string[]; site_ids?: st
 }
 
 /**
- * The sites that a user has after a change of its studies or sites: those of a study that is taken away go with it, so
- * that a right can always be taken. Undefined: as they are.
+ * A user's sites after a change of studies or sites: those of removed studies are removed as well, so that access can
+ * always be revoked. Undefined: unchanged.
  */
 async function sitesAfter(
   tx: Tx,
   id: string,
   { study_ids, site_ids }: { study_ids?: string[]; site_ids?: string[] },
 ): Promise<string[] | undefined> {
-  // Of two changes at once, one of the studies and one of the sites, the second sees what the first has made of them.
+  // Of two concurrent changes, one of studies and one of sites, the second sees the first one's result.
   await userSecretForUpdate(tx, id);
   const held = await getUserOrThrow(tx, id);
   if (site_ids) {
@@ -146,8 +146,8 @@ async function sitesAfter(
 }
 
 /**
- * Sites narrow what is seen of their own study alone: beside a study without any of them, one would narrow nothing, and
- * whoever was meant to see a part would see the whole. Whatever the role: it can change without the sites.
+ * Sites restrict access only in their own study: without any site in a study, a user would see all of it instead of a
+ * part. Checked for every role, since the role can change without the sites.
  */
 async function requireSitesWithin(tx: Tx, siteIds: readonly string[], studyIds: readonly string[]): Promise<void> {
   if (siteIds.length === 0) return;

@@ -3,18 +3,18 @@ import type { KnownParticipant } from '../../db/imports/participant-import.queri
 import type { ReadRow, RowFault, RowFields } from './files/rows.js';
 import type { Tx } from '../../db/client/database.js';
 
-/** The first fault of a row; `others` are the rest of it. */
+/** The first error of a row; `others` are the rest. */
 export interface RowError extends RowFault {
   row: number;
   others?: RowFault[];
 }
-/** A row that is to be written. `siteId` undefined: no site, or one that is to be made. */
+/** A row to be written. `siteId` undefined: no site, or a new one. */
 export interface PlannedRow {
   row: number;
   fields: RowFields & { participant_code: string };
   siteId?: string | undefined;
 }
-/** What becomes of the rows of a portion. `newSites`: those that no portion before it made. */
+/** The plan for the rows of a portion. `newSites`: those that no earlier portion created. */
 export interface ImportPlan {
   fresh: PlannedRow[];
   changed: (PlannedRow & { known: KnownParticipant; changes: string[] })[];
@@ -30,16 +30,16 @@ interface Rules {
 }
 
 /**
- * Decides about every row, in the file's order: what is taken, what is skipped, what is wrong. Of rows with the same
- * code the first that is right counts. It decides a portion at a time, each when those before it were written, and as
- * if nothing of the file were written yet: what its rows say must not depend on where a portion ends.
+ * Decides every row in the file's order: accepted, skipped or invalid. Of several rows with the same code the first
+ * valid one counts. It plans portion by portion, after the earlier ones were written, but as if nothing of the file
+ * were written yet: the result must not depend on the size of a portion.
  */
 export class ImportPlanner {
-  /** Codes that rows of the file took. */
+  /** Codes used by rows of the file. */
   readonly inFile = new Set<string>();
   /**
-   * External ids that rows of the file took, and those that they gave up, by the code that has or had them: nobody else
-   * in the file gets what was given up.
+   * External ids that rows of the file took or gave up, by the code that has or had them: no other row gets one that
+   * was given up.
    */
   readonly holders = new Map<string, string>();
   readonly newSites = new Set<string>();
@@ -55,9 +55,9 @@ export class ImportPlanner {
     return new ImportPlanner(tx, studyId, await importSites(tx, studyId), rules);
   }
 
-  /** Of the next rows; one statement reads what the study has of them. */
+  /** Plans the next rows; one statement reads the study's existing data for them. */
   async plan(rows: readonly ReadRow[]): Promise<ImportPlan> {
-    // What breaks a rule is nobody's, and may be what no query can carry.
+    // Invalid values belong to no participant, and a query may be unable to carry them.
     const right = (field: 'participant_code' | 'external_id') =>
       rows.flatMap(({ fields, faults }) =>
         fields[field] === undefined || faults.some((fault) => fault.field === field) ? [] : fields[field],
@@ -178,7 +178,7 @@ class Portion {
   }
 }
 
-/** The fields whose value in the file is another than the stored one; an empty cell leaves what is stored. */
+/** The fields whose value in the file differs from the stored one; an empty cell keeps the stored value. */
 function changesOf({ fields, siteId }: PlannedRow, known: KnownParticipant): string[] {
   const { site_code, ...own } = fields;
   const changes = Object.entries(own)

@@ -11,9 +11,7 @@ import type { ImportPlan, PlannedRow } from './participant-import-plan.js';
 import { ANCHOR_RELEVANT_FIELDS, announceSourcesChanged } from '../participants/participants.service.js';
 import type { RequestScope } from '../http/state.js';
 
-/**
- * So many changed participants of a file are looked at again at once; the others give way to what somebody waits for.
- */
+/** The most changed participants of a file that are re-evaluated at once; the others have low priority. */
 const BATCH_SIZE = 200;
 
 interface Rules {
@@ -23,8 +21,8 @@ interface Rules {
 }
 
 /**
- * Writes a file's participants, portion by portion, in the import's one transaction. A dry run writes too, but records
- * nothing.
+ * Writes a file's participants, portion by portion, in the import's one transaction. A dry run also writes, without
+ * audit records.
  */
 export class ImportWriter {
   private readonly siteIds = new Map<string, string>();
@@ -36,7 +34,7 @@ export class ImportWriter {
     private readonly rules: Rules,
   ) {}
 
-  /** Writes what the plan says, and moves those rows of it that somebody else was faster with to where they belong. */
+  /** Writes a plan, and reclassifies rows that a concurrent request has taken. */
   async write(plan: ImportPlan): Promise<void> {
     const { tx, actor, context } = this.change;
     await this.makeSites(plan.newSites);
@@ -114,8 +112,8 @@ export class ImportWriter {
   }
 
   /**
-   * Rows that were not inserted: their code or external id was taken meanwhile, or is of a participant at a site out of
-   * the caller's reach.
+   * Rows that were not inserted: their code or external id was taken meanwhile, or belongs to a participant at a site
+   * without access.
    */
   private async settle(plan: ImportPlan, ids: Map<string, string>): Promise<void> {
     if (ids.size === plan.fresh.length) return;

@@ -12,7 +12,7 @@ import { ImportQuery, ImportResult, ImportStatus, TemplateQuery } from './partic
 import { importFile } from './participant-import.service.js';
 
 const path = '/api/studies/{study_id}/participants/import';
-/** Not below /participants, where a participant's id stands. */
+/** Not below /participants, where a participant's id follows. */
 const imports = '/api/studies/{study_id}/participant-imports';
 const tag = 'Participants';
 const description =

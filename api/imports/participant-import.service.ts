@@ -23,26 +23,25 @@ export interface ImportOptions {
   create_missing_sites: boolean;
   dry_run: boolean;
   mode: 'insert' | 'upsert';
-  /** `overview`: counts and the first rows that failed, for a page. */
+  /** `overview`: counts and the first failed rows, for a page. */
   answer: 'result' | 'failed_rows' | 'overview';
 }
 
-/** Roles that may make sites: an import makes them for these only. */
+/** Roles that may create sites: an import creates sites only for them. */
 const MAKES_SITES = ['admin', 'researcher', 'data_manager'];
 /**
- * So many rows are read, decided and written at a time: what is held of a file does not grow with its rows, and a
- * statement for a thousand costs no more of each than one for all.
+ * Rows that are read, planned and written at a time: memory does not grow with the file, and a statement for a thousand
+ * rows costs no more per row than one for all.
  */
 const PORTION = 1_000;
 
 /**
- * Imports a file's participants (decisions, "Import"): valid rows are taken although others fail, all in one
- * transaction, each with the same audit record, anchor and workflow as POST …/participants gives it. A dry run does
- * the same and undoes it. The same file again finds everything there, and is told to be the same.
- * @param open reads the file, when it is known that it may be imported
- * @returns the answer as it was asked for: what became of each row, or a CSV file of those that failed
- * @throws 400 a file that cannot be read, 403 create_missing_sites by a role that may not, 409 an import_id that is
- * taken
+ * Imports a file's participants (decisions, "Import"): valid rows are imported although others fail, all in one
+ * transaction, each with the same audit record, anchor and workflow as by POST …/participants. A dry run does the same
+ * and rolls back. The same file again finds all participants, and is reported as the same.
+ * @param open reads the file, after the import was allowed
+ * @returns the requested answer: the result of each row, or a CSV file of the failed ones
+ * @throws 400 an unreadable file, 403 create_missing_sites without the required role, 409 a used import_id
  */
 export async function importParticipants(
   change: RequestScope,
@@ -102,7 +101,7 @@ export async function importParticipants(
       },
     });
   }
-  // A rehearsal leaves a record only where somebody asked how far it is.
+  // A dry run is recorded only if its progress was requested.
   if (!options.dry_run || progress.asked) await completeImport(tx, progress.made, { total_rows: total, ...counts });
   if (failed) return failed.text();
   const warnings = [
@@ -123,18 +122,18 @@ export async function importParticipants(
   return options.answer === 'overview' ? lists.overview(summary) : lists.answer(summary);
 }
 
-/** A file as it was sent. */
+/** An uploaded file. */
 export interface SentFile {
   format: 'csv' | 'excel';
   bytes: Buffer;
-  /** Aborted when nobody waits any more. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal;
-  /** By which its progress is asked for. */
+  /** The id for requesting its progress. */
   import_id: string | undefined;
 }
 const readers = { csv: readCsv, excel: readXlsx };
 
-/** Imports a file and writes down how far it is. @throws as `importParticipants` */
+/** Imports a file and stores its progress. @throws as `importParticipants` */
 export async function importFile(
   services: Pick<Dependencies, 'database' | 'log'>,
   change: RequestScope,

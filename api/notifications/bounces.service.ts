@@ -7,10 +7,9 @@ import { readMailInThread } from './bounces/in-thread.js';
 import { noteDeliveryReport } from './delivery-reports.service.js';
 
 /**
- * Takes a mail that came back (RFC 3464). It says which message it was by the header that the mail bore, which also
- * proves that it was ours: who has never seen it can report nothing. That is looked for first: a mail of anybody else
- * is not taken apart.
- * @throws 422 NO_DELIVERY_REPORT for any other mail, 404 for a message that is not ours, 503 where too many wait
+ * Processes a bounce (RFC 3464). A header of the original mail identifies the message, and proves that this service
+ * sent it: only its receivers can report anything. The header is checked first: other mails are not parsed.
+ * @throws 422 NO_DELIVERY_REPORT for any other mail, 404 for an unknown message, 503 when too many wait
  */
 export async function takeBounce(services: Dependencies, raw: Buffer): Promise<void> {
   const text = raw.toString('latin1');
@@ -27,7 +26,7 @@ export async function takeBounce(services: Dependencies, raw: Buffer): Promise<v
   if (!bounce) throw problem('NO_DELIVERY_REPORT');
   if (bounce.token === undefined || ours(bounce.token) !== id)
     throw problem('NOT_FOUND', { detail: 'The report returns none of our messages.' });
-  // It is still being tried.
+  // The provider is still retrying.
   if (bounce.outcome === 'delayed') return;
   await noteDeliveryReport(services, id, {
     status: bounce.outcome,

@@ -7,10 +7,7 @@ import { sessionSecret } from '../http/security/portal.js';
 import { problem } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
 
-/**
- * What a gateway reports of a message that it took. @throws 404 for a link that is not ours, or a message that was not
- * sent
- */
+/** Processes a gateway's report on a message. @throws 404 for a forged link, or a message that was not sent */
 export async function deliveryReport(
   services: Dependencies,
   id: string,
@@ -27,8 +24,8 @@ export async function deliveryReport(
 }
 
 /**
- * Keeps what has become of a message that was sent. A reminder that did not arrive goes to the channel that the study
- * names instead, the first time that this is said of it; an address that is not there gets no more of them.
+ * Stores the delivery status of a sent message. The first report that a reminder did not arrive sends it on the study's
+ * fallback channel; an address that does not exist gets no more reminders.
  * @throws 404 for a message that was not sent
  */
 export async function noteDeliveryReport(

@@ -114,7 +114,7 @@ export const PreferencesChange = input('MessagePreferencesPatch', {
   push: Type.Optional(Type.Boolean()),
 });
 
-/** Gateways say more than this; it is not looked at. */
+/** Gateways send further fields, which are ignored. */
 export const DeliveryReport = record('DeliveryReport', {
   status: oneOf('delivered', 'undelivered', 'failed'),
   error_code: Type.Optional(nullable(text(100))),

@@ -41,7 +41,7 @@ async function getNotificationOrThrow(tx: Tx, id: string, actor: Actor, lock = f
 }
 
 /**
- * Each reminder of a visit, of all its schedule versions: what became or will become of it, by what rule, and why.
+ * Each reminder of a visit, in all its schedule versions: its status, its rule, and the reason.
  * @throws 404
  */
 export async function explainVisit(tx: Tx, visitId: string, maxLatenessHours: number) {
@@ -99,8 +99,8 @@ export async function explainVisit(tx: Tx, visitId: string, maxLatenessHours: nu
 }
 
 /**
- * Sends a message once more, at once, as a notification of its own.
- * @throws 404, 409 NOTIFICATION_PENDING for one that is still to be sent, PARTICIPANT_WITHDRAWN, 429 QUOTA_EXCEEDED
+ * Sends a message again, at once, as a new notification.
+ * @throws 404, 409 NOTIFICATION_PENDING for an unsent one, PARTICIPANT_WITHDRAWN, 429 QUOTA_EXCEEDED
  */
 export async function resend(
   { tx, audit, actor, context }: RequestScope,
@@ -134,9 +134,7 @@ export async function resend(
   return getNotificationOrThrow(tx, again, actor);
 }
 
-/**
- * Stops a message that was not sent yet, for good. @throws 404, 409 NOTIFICATION_SETTLED, or NOTIFICATION_BEING_SENT
- */
+/** Cancels an unsent message permanently. @throws 404, 409 NOTIFICATION_SETTLED, or NOTIFICATION_BEING_SENT */
 export async function cancel({ tx, audit, actor, context }: RequestScope, id: string): Promise<NotificationRecord> {
   const before = await getNotificationOrThrow(tx, id, actor, true);
   if (before.status === 'cancelled' && before.reason === 'cancelled_by_staff') return before;
@@ -156,7 +154,7 @@ export async function cancel({ tx, audit, actor, context }: RequestScope, id: st
 }
 
 /**
- * A message as the participant of a visit would read it now, by the study's templates or one that is being written.
+ * A message as the participant of a visit would get it now, by the study's templates or a draft.
  * @throws 404, 422
  */
 export async function preview(tx: Tx, input: Static<typeof PreviewRequest>, settings: Dependencies['settings']) {
@@ -209,8 +207,8 @@ export async function preview(tx: Tx, input: Static<typeof PreviewRequest>, sett
 }
 
 /**
- * Queues a message with words of its own. It belongs to no study; address and words are dropped once it is sent. It
- * goes to the caller; an admin's also to anybody whom the service knows.
+ * Queues a message with custom text. It belongs to no study; address and text are deleted once it is sent. It goes to
+ * the caller; an admin's may also go to any address that the service knows.
  * @returns the notification's id
  * @throws 403 RECIPIENT_NOT_ALLOWED
  */
@@ -241,8 +239,8 @@ export async function sendTest(
 }
 
 /**
- * A browser's token is its subscription, as JSON, or a token of a gateway. @throws 422 for a subscription that is none,
- * 400 PRIVATE_URL
+ * A browser's token is its subscription, as JSON, or a gateway token. @throws 422 for an invalid subscription, 400
+ * PRIVATE_URL
  */
 function requireToken({ platform, token }: Static<typeof NewDevice>, settings: Dependencies['settings']): void {
   if (platform !== 'web' || !token.startsWith('{')) return;
@@ -264,7 +262,7 @@ function requireToken({ platform, token }: Static<typeof NewDevice>, settings: D
     });
 }
 
-/** The key that a page hands to its browser when it asks it for a subscription. @throws 404 */
+/** The public key that a page needs to request its browser's subscription. @throws 404 */
 export function webPushKey({ settings }: Dependencies): { public_key: string } {
   if (!settings.VAPID_PRIVATE_KEY)
     throw problem('NOT_FOUND', { detail: 'No key for push messages to browsers is set (VAPID_PRIVATE_KEY).' });
@@ -272,7 +270,7 @@ export function webPushKey({ settings }: Dependencies): { public_key: string } {
 }
 
 /**
- * Registers a device for push messages: the participant's own, one of a participant that staff name, or the caller's.
+ * Registers a device for push messages: the participant's own, one of a participant named by staff, or the caller's.
  * @throws 404, 409 PARTICIPANT_WITHDRAWN
  */
 export async function registerDevice(

@@ -46,10 +46,10 @@ const words: Record<BuiltInLanguage, Words> = {
 };
 
 const STYLE = pageStyle(smallPageCss);
-/** Nothing is loaded from anywhere; the form comes back to its own page. */
+/** Nothing is loaded; the form is sent to its own page. */
 export const OPT_OUT_POLICY = `default-src 'none'; style-src ${STYLE.source}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
 
-/** The page that asks whether a channel's messages are to end, in the participant's language. */
+/** The page that asks for confirmation to end a channel's messages, in the participant's language. */
 export function askingPage(study: ShownStudy, channel: string): string {
   const { language, title, say } = spoken(study);
   return page(
@@ -64,7 +64,7 @@ export function askingPage(study: ShownStudy, channel: string): string {
   );
 }
 
-/** The page that says that they have ended. */
+/** The page that confirms the opt-out. */
 export function endedPage(study: ShownStudy): string {
   const { language, title, say } = spoken(study);
   return page(

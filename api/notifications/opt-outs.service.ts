@@ -14,7 +14,7 @@ import type { RequestContext } from '../http/request-context.js';
 const CHANNELS = ['email', 'sms', 'push'] as const;
 export type Preferences = Record<(typeof CHANNELS)[number], boolean>;
 
-/** On which channels a participant wants messages: all, until it says otherwise. */
+/** The channels on which a participant gets messages; by default all. */
 export async function preferences(tx: Tx, participantId: string): Promise<Preferences> {
   const out = await optOutsOf(tx, participantId);
   return Object.fromEntries(CHANNELS.map((channel) => [channel, !out.includes(channel)])) as Preferences;
@@ -44,7 +44,7 @@ export async function changePreferences(
   return preferences(tx, actor.id);
 }
 
-/** The participant and channel of an opt-out link. @throws 404 for one that is not ours */
+/** The participant and channel of an opt-out link. @throws 404 for a forged one */
 function meant(services: Dependencies, token: string): { participantId: string; channel: string } {
   const subject = subjectOfToken(sessionSecret(services.settings), 'unsubscribe', token);
   if (!subject) throw problem('NOT_FOUND', { detail: 'This link is not valid.' });
@@ -52,7 +52,7 @@ function meant(services: Dependencies, token: string): { participantId: string; 
   return { participantId, channel };
 }
 
-/** The page behind the link. It asks first: mail programs open links by themselves. @throws 404 */
+/** The page behind the link. It asks for confirmation: mail programs open links automatically. @throws 404 */
 export async function unsubscribePage(services: Dependencies, token: string): Promise<string> {
   const { participantId, channel } = meant(services, token);
   return askingPage(await readInScope(services.database, '*', (tx) => shownTo(tx, participantId)), channel);
@@ -64,7 +64,7 @@ async function shownTo(tx: Tx, participantId: string) {
   return study;
 }
 
-/** Ends a channel's messages by the link in one of them; repeating it changes nothing. @throws 404 */
+/** Ends a channel's messages by the link in one of them; it is idempotent. @throws 404 */
 export async function unsubscribe(services: Dependencies, token: string, context: RequestContext): Promise<string> {
   const { participantId, channel } = meant(services, token);
   return inScope(services.database, '*', async ({ tx, audit }) => {

@@ -8,8 +8,8 @@ import { problem } from '../http/errors.js';
 import type { RequestScope } from '../http/state.js';
 
 /**
- * Sends the participant of a visit a reminder at once, by the first of the study's channels that reaches the person. Two
- * clicks are one reminder.
+ * Sends a visit's participant a reminder at once, on the study's first channel that reaches them. Two clicks send one
+ * reminder.
  * @returns the channel
  * @throws 404, 409 REMINDER_NOT_SENT with the reason, QUIET_HOURS
  */

@@ -9,8 +9,8 @@ import { throughCodec } from './payload-codec.service.js';
 import type { CodecWork } from './payload-codec.service.js';
 
 /**
- * Shows sealed payloads to the Temporal UI and CLI, by the protocol of Temporal’s codec servers: to admins, in
- * development to callers on this machine.
+ * Decrypts payloads for the Temporal UI and CLI, by the protocol of Temporal’s codec servers: for admins; in
+ * development also for callers on the local machine.
  */
 export function codecRoutes(settings: Settings): Route[] {
   const codec = new EncryptionCodec(payloadKeys(settings));
@@ -23,7 +23,7 @@ export function codecRoutes(settings: Settings): Route[] {
       summary,
       access: orOnThisMachine(roles()),
       body: rawBody(),
-      // A page of the UI asks for each payload by itself.
+      // A page of the UI requests each payload separately.
       rateLimit: 'none',
       idempotencyKey: false,
       responses: { 200: undefined },

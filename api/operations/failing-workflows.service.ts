@@ -4,8 +4,8 @@ import type { Dependencies } from '../dependencies.js';
 const PATIENCE_MS = 2_000;
 
 /**
- * How many workflows fail their tasks again and again, by type, as a worker last saw them. Undefined while the database
- * is away: what is told beside it does not wait for it.
+ * The number of workflows with repeatedly failing tasks, by type, from a worker's last check. Undefined while the
+ * database is unavailable: the rest of the answer does not wait for it.
  */
 export async function failingWorkflows({
   database,

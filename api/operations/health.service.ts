@@ -49,7 +49,7 @@ export const checkRedis = async ({ redis }: Dependencies): Promise<Health> =>
       })),
   );
 
-/** The mail server greets whoever connects. */
+/** The mail server sends a greeting on connection. */
 async function checkMail({ settings }: Dependencies): Promise<Health> {
   if (!settings.SMTP_URL) return health(undefined);
   const url = new URL(settings.SMTP_URL);
@@ -74,14 +74,14 @@ async function checkMail({ settings }: Dependencies): Promise<Health> {
 }
 
 export interface WorkerHealth extends Health {
-  /** How many processes are known, and how many of them have shown no sign of life lately. */
+  /** The number of known processes, and how many of them have no recent heartbeat. */
   known?: number;
   silent?: number;
 }
 
 /**
- * Down when no worker asks Temporal for work, or none has shown a sign of life lately. Temporal alone notices after a
- * minute. While the database is away nothing is known of signs: Temporal's answer counts.
+ * Down when no worker polls Temporal, or none has a recent heartbeat. Temporal itself notices only after a minute.
+ * While the database is unavailable, heartbeats are unknown: Temporal's answer counts.
  */
 async function checkWorker(services: Dependencies): Promise<WorkerHealth> {
   const [asks, seen] = await Promise.all([services.temporal.probeWorker(), workers(services)]);
@@ -100,7 +100,10 @@ async function checkWorker(services: Dependencies): Promise<WorkerHealth> {
 const silence = ({ known, silent: [longest, ...others] }: KnownWorkers): string =>
   `${others.length + 1} of ${known} workers: no sign of life for ${Math.round(longest!.seconds)} seconds`;
 
-/** All dependencies at once. `down`: one that is needed is; `degraded`: one that is not, or one of several workers. */
+/**
+ * Checks all dependencies at once. `down`: a required one is down; `degraded`: an optional one, or one of several
+ * workers.
+ */
 export async function checkAll(services: Dependencies) {
   const { settings, temporal } = services;
   const [database, server, worker, redis, mail] = await Promise.all([

@@ -5,7 +5,7 @@ import { authorizeUser, roles } from '../http/access.js';
 import { bearer, sha256, verifyToken } from '../http/security/tokens.js';
 import type { Dependencies } from '../dependencies.js';
 
-/** What the process uses at this moment. */
+/** The current resource usage of the process. */
 export function processFigures() {
   const { rss, heapUsed, heapTotal } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
@@ -19,7 +19,7 @@ export function processFigures() {
 }
 
 /**
- * Who may scrape: whoever has METRICS_TOKEN (a monitoring system has no login), or an admin.
+ * Admits a scraper with METRICS_TOKEN (a monitoring system has no login), or an admin.
  * @throws 401, 403
  */
 export async function admitScraper(services: Dependencies, authorization: string | undefined): Promise<void> {

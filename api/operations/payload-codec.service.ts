@@ -8,15 +8,15 @@ export interface SentPayloads {
 export type CodecWork = 'decode' | 'encode';
 
 /**
- * Opens or seals what a Temporal UI or CLI has sent.
- * @throws Error in one sentence: the body is none, or a payload cannot be opened
+ * Decrypts or encrypts payloads sent by a Temporal UI or CLI.
+ * @throws Error in one sentence: the body is invalid, or a payload cannot be decrypted
  */
 export async function throughCodec(codec: PayloadCodec, work: CodecWork, body: string): Promise<SentPayloads> {
   return written(await codec[work](read(sentIn(body))));
 }
 
 function sentIn(body: string): SentPayloads {
-  // The CLI leaves the list out where there is nothing in it.
+  // The CLI omits an empty list.
   const payloads = parsed(body)?.payloads ?? [];
   if (!Array.isArray(payloads) || !payloads.every(isSent))
     throw new Error('The body must be {"payloads": [{"metadata": {name: base64}, "data": base64}]}.');

@@ -2,13 +2,13 @@ import { knownWorkers } from '../../db/operations/worker-heartbeats.queries.js';
 import type { KnownWorkers } from '../../db/operations/worker-heartbeats.queries.js';
 import type { Dependencies } from '../dependencies.js';
 
-/** A worker shows a sign of life every three seconds; what has shown none for so long is frozen or gone. */
+/** A worker sends a heartbeat every three seconds; one without a heartbeat for this long is frozen or gone. */
 export const SILENT_SECONDS = 10;
 const PATIENCE_MS = 2_000;
 
 /**
- * The workers of this service's task queue, with those that are silent. Undefined while the database is away: what is
- * told beside it does not wait for it.
+ * The workers of this service's task queue, with silent ones. Undefined while the database is unavailable: the rest of
+ * the answer does not wait for it.
  */
 export async function workers({
   database,

@@ -2,7 +2,7 @@ import { existenceAt } from '../../db/anchor/as-of.queries.js';
 import { problem } from '../http/errors.js';
 import type { Tx } from '../../db/client/database.js';
 
-/** The database's clock judges, since it is the one that wrote the record. */
+/** The database's clock decides, since it wrote the record. */
 export async function requirePast(tx: Tx, participantId: string, instant: string): Promise<void> {
   const { ahead, existed } = await existenceAt(tx, participantId, instant);
   if (ahead) {

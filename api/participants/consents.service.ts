@@ -9,7 +9,7 @@ import type { RequestScope } from '../http/state.js';
 
 type Fields = Partial<Pick<Consent, 'consent_version_id' | 'status' | 'signed_at' | 'revoked_at' | 'purpose'>>;
 
-/** Where a consent may go from where it stands; declined and revoked are final. */
+/** The allowed status changes of a consent; declined and revoked are final. */
 const next: Record<Consent['status'], readonly Consent['status'][]> = {
   pending: ['signed', 'declined'],
   signed: ['revoked'],
@@ -18,8 +18,8 @@ const next: Record<Consent['status'], readonly Consent['status'][]> = {
 };
 
 /**
- * A consent that was revoked may be recorded as such. @throws 400 a time of what the status does not say, a revocation
- * ahead
+ * Creates a consent, which may already be revoked. @throws 400 a time that does not belong to the status, a revocation
+ * in the future
  */
 export async function createConsent(
   { tx, audit, actor, context }: RequestScope,
@@ -70,7 +70,7 @@ export async function changeConsent(
   if (status !== before.status && !next[before.status].includes(status)) {
     throw problem('INVALID_TRANSITION', { detail: `A ${before.status} consent cannot become ${status}.` });
   }
-  // A revoked consent keeps the time of its signature: it was signed once.
+  // A revoked consent keeps its signature time: it was signed once.
   const signed_at =
     status === 'revoked'
       ? before.signed_at
@@ -104,8 +104,8 @@ export async function changeConsent(
 }
 
 /**
- * The time of the signature: given, or now; only a consent that was signed has one. It may lie ahead: the policy says
- * what comes of it.
+ * The signature time: given, or now; only a signed consent has one. It may be in the future: the policy decides about
+ * that.
  */
 function signature(status: Consent['status'], input: string | null | undefined): string | null {
   if (status !== 'signed' && status !== 'revoked') {
@@ -119,7 +119,7 @@ function signature(status: Consent['status'], input: string | null | undefined):
   return realInstant(input ?? nowIso(), 'signed_at');
 }
 
-/** The time of the revocation: given, or now; only a revoked consent has one. */
+/** The revocation time: given, or now; only a revoked consent has one. */
 function revocation(status: Consent['status'], input: string | null | undefined): string | null {
   if (status === 'revoked') return pastInstant(input ?? nowIso(), 'revoked_at');
   if (input)

@@ -12,7 +12,7 @@ import { getParticipantOrThrow, realInstant, announceSourcesChanged } from './pa
 import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 
-/** Who may say that a person is eligible or not, or approve a waiver: a coordinator prepares the assessment. */
+/** Roles that may confirm eligibility or ineligibility, or approve a waiver: a coordinator prepares the assessment. */
 export const mayConfirm: readonly string[] = ['admin', 'researcher', 'investigator'];
 
 export async function eligibility(tx: Tx, participantId: string): Promise<Eligibility> {
@@ -22,10 +22,10 @@ export async function eligibility(tx: Tx, participantId: string): Promise<Eligib
 }
 
 /**
- * Puts the assessment in place of what was there. Eligible and ineligible are confirmations: who, and when
- * (`confirmed_at`, else now; the same status again keeps the time it was confirmed).
- * @throws 403 a confirmation or waiver by a role that may not, 400 no instant or without confirmation, 409 STALE (also
- * an If-Match where there is none yet), 422 criteria that hold more than a fact may
+ * Replaces the assessment. Eligible and ineligible are confirmations with a user and a time (`confirmed_at`, else now;
+ * the same status again keeps its time).
+ * @throws 403 a confirmation or waiver without the required role, 400 no instant or without confirmation, 409 STALE
+ * (also for an If-Match without an assessment), 422 criteria larger than a fact may be
  */
 export async function saveEligibility(
   { tx, audit, actor, context }: RequestScope,
@@ -96,22 +96,22 @@ export async function saveEligibility(
 
 type Waiver = Pick<Eligibility, 'waiver_requested_by_id' | 'waiver_approved_by_id' | 'waiver_approved_at'>;
 
-/** Whether the assessment had the same waiver already: of the same criteria, for the same reason. */
+/** Whether the assessment already had the same waiver: same criteria, same reason. */
 const sameWaiver = (before: Eligibility | undefined, input: Static<typeof PutEligibility>): boolean =>
   before?.has_waiver === true &&
   before.waiver_reason === input.waiver_reason &&
   [...before.waiver_criteria_ids].sort().join('\0') === [...(input.waiver_criteria_ids ?? [])].sort().join('\0');
 
 /**
- * Who wrote the waiver and who approved it. Putting the same waiver approves it, by another person who may confirm.
- * @param before the same waiver; undefined: it is a new one; null: there is none
+ * The author and approver of the waiver. Sending the same waiver approves it, by another user who may confirm.
+ * @param before the same waiver; undefined: it is new; null: there is none
  */
 function waiverOf(before: Eligibility | null | undefined, actor: Actor): Waiver {
   const none = { waiver_approved_by_id: null, waiver_approved_at: null };
   if (before === null) return { waiver_requested_by_id: null, ...none };
   if (before === undefined) return { waiver_requested_by_id: actor.id, ...none };
   const { waiver_requested_by_id, waiver_approved_by_id, waiver_approved_at } = before;
-  // One that a full import brought is the importer's: whom its document names has written nothing here.
+  // An imported waiver belongs to the importer: the person in its document wrote nothing here.
   const writer = waiver_requested_by_id ?? before.imported_by;
   const approves = waiver_approved_by_id === null && writer !== actor.id && mayConfirm.includes(actor.role);
   return approves
@@ -119,7 +119,7 @@ function waiverOf(before: Eligibility | null | undefined, actor: Actor): Waiver 
     : { waiver_requested_by_id, waiver_approved_by_id, waiver_approved_at };
 }
 
-/** A waiver says which criteria it waives, and why. @throws 400 */
+/** A waiver must have criteria and a reason. @throws 400 */
 function requireWaiverGrounds(waiver: boolean, input: Static<typeof PutEligibility>): void {
   if (!waiver) return;
   const errors = [

@@ -3,10 +3,10 @@ import { problem } from '../http/errors.js';
 import type { Tx } from '../../db/client/database.js';
 
 /**
- * Refuses what the database would drop silently of an erased participant, as it does with what the capture system goes
- * on sending. The participant must be locked, or its erasure could come in between.
- * @param fields names of what would change; nothing is said of values
- * @param within the object of the body in which they stand
+ * Refuses changes that the database would silently drop for an erased participant, as it does with later data of the
+ * capture system. The participant must be locked, or its erasure could come in between.
+ * @param fields names of the changed fields, without values
+ * @param within the object of the body that contains them
  * @throws 409 PARTICIPANT_ERASED when there are any, and the participant is erased
  */
 export async function assertNotErased(

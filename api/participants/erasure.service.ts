@@ -10,9 +10,9 @@ import { getParticipantOrThrow, withdraw } from './participants.service.js';
 import type { RequestScope } from '../http/state.js';
 
 /**
- * Removes what says who the participant is; who still takes part is withdrawn first. Dates, decisions, results and the
- * audit chain stay: they name the participant by its id, and by its code or a pseudonym for it. The reason is kept
- * with the participant and not in the audit log, which holds no free text on persons.
+ * Removes the participant's identity fields; an enrolled participant is withdrawn first. Dates, decisions, results and
+ * the audit chain stay: they name the participant by id, and by code or a pseudonym. The reason is stored with the
+ * participant and not in the audit log, which has no free text about persons.
  * @throws 404, 409 PARTICIPANT_ERASED
  */
 export async function eraseParticipant(
@@ -21,8 +21,8 @@ export async function eraseParticipant(
   input: { reason: string; replace_code?: boolean; form_items?: string[] },
 ) {
   const { tx, audit, actor, context } = change;
-  // A decision that is being made has read what is removed here: its record is waited for, or it would be written
-  // afterwards.
+  // A running decision has read the data that are removed here: this waits for its record, which would otherwise be
+  // written afterwards.
   await lockAnchors(tx, [id]);
   const before = await participantForUpdate(tx, id);
   if (!before) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
@@ -41,7 +41,7 @@ export async function eraseParticipant(
     code,
     items,
   });
-  // Behind the message of the withdrawal, which ends the workflow.
+  // After the message of the withdrawal, which ends the workflow.
   await putOutbox(tx, [{ topic: 'participant-erased', studyId: before.study_id, subject: id }]);
   audit.record({
     ...auditActor(actor, context),
@@ -55,7 +55,7 @@ export async function eraseParticipant(
 }
 
 /**
- * Everything that is kept of a participant, as one document for the person themself. That it was read is recorded.
+ * All stored data of a participant, as one document for that person. The access is recorded.
  * @throws 404
  */
 export async function dataExport({ tx, audit, actor, context }: RequestScope, id: string) {

@@ -29,7 +29,7 @@ import type { Credential } from '../http/request-context.js';
 const of = '/api/studies/{study_id}/participants/{participant_id}';
 const evaluated = 'The anchor date is evaluated again after the change.';
 
-/** What a signer gives with the request. */
+/** A signer's input in the request. */
 const signingOf = (
   settings: Settings,
   headers: IncomingHttpHeaders,
@@ -37,7 +37,7 @@ const signingOf = (
   { meaning, ...proof }: { meaning: string | undefined; password: string | undefined; code: string | undefined },
 ) => ({ settings, proof: proofIn(headers, proof, credential), meaning });
 
-/** The facts that an anchor date is decided from. */
+/** The facts behind an anchor date. */
 export const factRoutes = [
   route({
     method: 'GET',

@@ -14,21 +14,21 @@ import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 
 type Status = FormInstance['status'];
-/** Where a form may go from where it stands. Complete may be reopened; a signature and a lock are final. */
+/** The allowed status changes of a form. A complete one may be reopened; a signature and a lock are final. */
 const next: Record<Status, readonly Status[]> = {
   draft: ['complete', 'signed'],
   complete: ['draft', 'signed'],
   signed: ['locked'],
   locked: [],
 };
-/** Who signs (decisions, section 3: the investigator). */
+/** Roles that sign (decisions, section 3: the investigator). */
 export const maySign: readonly string[] = ['admin', 'investigator'];
 
 /**
- * Adds a form. Of an erased participant no items are kept, whatever they are called: which of them named it was said at
- * the erasure, and is not kept either.
- * @throws 403 a signature by a role that does not sign, 401 one that proves too little, 409 PARTICIPANT_ERASED, 422 items
- * that hold too much for rules
+ * Adds a form. For an erased participant no items are stored, whatever their names: the identifying names were given at
+ * the erasure, and are not stored.
+ * @throws 403 a signature without the required role, 401 insufficient proof of identity, 409 PARTICIPANT_ERASED, 422
+ * items too large for rules
  */
 export async function createForm(
   change: RequestScope,
@@ -74,8 +74,8 @@ export async function createForm(
 }
 
 /**
- * `items` is merged. @throws 404, 409 FORM_FROZEN, INVALID_TRANSITION, STALE or PARTICIPANT_ERASED, 401, 403 and 422 as
- * `createForm`
+ * Changes a form; `items` are merged. @throws 404, 409 FORM_FROZEN, INVALID_TRANSITION, STALE or PARTICIPANT_ERASED,
+ * 401, 403 and 422 as `createForm`
  */
 export async function changeForm(
   change: RequestScope,
@@ -100,7 +100,7 @@ export async function changeForm(
     .sort();
   if (changedItems.length > 0 && (before.status === 'signed' || before.status === 'locked'))
     throw problem('FORM_FROZEN');
-  // What was stored before there were bounds may stay.
+  // Data stored before limits existed may stay.
   requireReadable(
     Object.fromEntries(changedItems.flatMap((name) => (name in items ? [[name, items[name]]] : []))),
     changedItems.some((name) => !(name in before.items)) ? Object.keys(items).length : 0,
@@ -129,17 +129,17 @@ export async function changeForm(
   return form;
 }
 
-/** @throws 422 naming each item that holds more than rules may read */
+/** @throws 422 naming each item that is larger than rules may read */
 function requireReadable(items: Record<string, unknown>, inAll: number): void {
   const errors = boundFaults(items, 'items', inAll);
   if (errors.length > 0) throw invalidFields(errors);
 }
 
-/** The participant; where items are written, an erasure comes before this transaction or after it. */
+/** The participant; if items are written, an erasure comes before this transaction or after it. */
 const participantOf = (tx: Tx, id: string, { items }: { items?: Record<string, unknown> }) =>
   (items ? lockForShare : getParticipantOrThrow)(tx, id);
 
-/** Who signed, when and how, or when it was locked: stamped with the step that does it. */
+/** The signature's user, time and proof, or the time of the lock: set by the step that does it. */
 async function marks(
   { tx, actor }: RequestScope,
   studyId: string,

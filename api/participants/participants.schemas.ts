@@ -41,7 +41,7 @@ export const Participant = record('Participant', {
 });
 
 export const Phone = Type.String({ pattern: '^[+(0-9][0-9 ()./-]{2,39}$', maxLength: 40 });
-/** enrollment_date is not among them: it mirrors the anchor date, which is set by its own routes. */
+/** enrollment_date is not included: it mirrors the anchor date, which has its own routes. */
 export const NewParticipant = input('ParticipantCreate', {
   participant_code: Code,
   external_id: Type.Optional(nullable(text(200, 1))),

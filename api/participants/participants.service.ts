@@ -42,12 +42,12 @@ const unique = {
   participants_study_id_participant_code_key: 'PARTICIPANT_CODE_TAKEN',
   participants_external: 'DUPLICATE_EXTERNAL_ID',
 } as const;
-/** What a decision on the anchor may read of a participant. */
+/** The participant's fields that an anchor decision may read. */
 export const ANCHOR_RELEVANT_FIELDS = ['site_id', 'preferred_language', 'date_of_birth', 'arm'];
-/** What stays as the erasure left it. */
+/** Fields that can't change after an erasure. */
 const ERASED_FOR_GOOD: readonly string[] = [...IDENTITY, 'participant_code'];
 
-/** The message that a fact of a participant changed: its anchor is evaluated again. */
+/** The message that a participant's fact changed: its anchor is evaluated again. */
 export const announceSourcesChanged = (
   participant: { id: string; study_id: string },
   actor: Actor,
@@ -123,13 +123,13 @@ export async function changeParticipant(
   return getParticipantOrThrow(tx, id);
 }
 
-/** Deletes a participant for whom nothing was recorded. @throws 404, 409 PARTICIPANT_HAS_DATA, STALE */
+/** Deletes a participant without recorded data. @throws 404, 409 PARTICIPANT_HAS_DATA, STALE */
 export async function removeParticipant(
   { tx, audit, actor, context }: RequestScope,
   id: string,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<void> {
-  // In the order in which a decision takes them: the first one, of a new participant, may be on its way.
+  // In the lock order of a decision: a new participant's first one may be running.
   await lockAnchors(tx, [id]);
   const before = await locked(tx, id);
   assertIfMatch({ ...before });
@@ -142,7 +142,7 @@ export async function removeParticipant(
     resource_type: 'participant',
     resource_id: id,
   });
-  // Its workflow finds nobody and ends.
+  // Its workflow finds no participant and ends.
   await putOutbox(tx, [
     {
       topic: 'participant-withdrawn',
@@ -154,8 +154,8 @@ export async function removeParticipant(
 }
 
 /**
- * Withdraws: the anchor is kept, the schedule stays as it is (decisions, section 5). @throws 404, 409
- * PARTICIPANT_WITHDRAWN, 400 a time ahead
+ * Withdraws a participant: the anchor is kept, the schedule is frozen (decisions, section 5). @throws 404, 409
+ * PARTICIPANT_WITHDRAWN, 400 a future time
  */
 export async function withdraw(
   { tx, audit, actor, context }: RequestScope,
@@ -197,8 +197,8 @@ export async function withdraw(
 }
 
 /**
- * Takes a withdrawal back. The schedule goes on as a new version, in the participant's workflow; reminders of what lies
- * ahead are planned again by the database.
+ * Reverses a withdrawal. The participant's workflow continues the schedule as a new version; the database plans
+ * reminders of future visits again.
  * @throws 404, 409 NOT_WITHDRAWN or PARTICIPANT_ERASED
  */
 export async function reinstate(
@@ -250,8 +250,8 @@ export async function reinstate(
 const actorOf = ({ id }: Actor) => ({ user_id: id, type: 'user' });
 
 /**
- * The instant of an act that was done, in UTC as the database writes it.
- * @throws 400 IN_FUTURE when it lies ahead (a minute is left for clocks that differ), NO_INSTANT
+ * The time of a past act, in UTC as the database writes it.
+ * @throws 400 IN_FUTURE (with a minute of tolerance for differing clocks), NO_INSTANT
  */
 export function pastInstant(instant: string, path: string): string {
   const at = realInstant(instant, path);
@@ -261,9 +261,9 @@ export function pastInstant(instant: string, path: string): string {
 }
 
 /**
- * An instant in UTC as the database writes it. What is recorded of a participant may lie ahead: whether such a date
- * counts is said by the policy's rules (FUTURE_DATE).
- * @throws 400 NO_INSTANT for what has the form of one and is none, such as a leap second
+ * An instant in UTC as the database writes it. A participant's facts may have future times: the policy's rules decide
+ * whether such a date counts (FUTURE_DATE).
+ * @throws 400 NO_INSTANT for a well-formed but impossible instant, such as a leap second
  */
 export function realInstant(instant: string, path: string): string {
   const at = new Date(instant);
@@ -279,8 +279,8 @@ export async function getParticipantOrThrow(tx: Tx, id: string): Promise<Partici
 }
 
 /**
- * The participant, whose withdrawal comes before what this transaction does or after it. Who needs its anchor locks
- * that one first.
+ * The participant with a shared lock: a withdrawal comes before this transaction or after it. A caller that needs the
+ * anchor locks that first.
  */
 export async function lockForShare(tx: Tx, id: string): Promise<ParticipantRecord> {
   const participant = await participantForShare(tx, id);
@@ -288,7 +288,7 @@ export async function lockForShare(tx: Tx, id: string): Promise<ParticipantRecor
   return participant;
 }
 
-/** @throws 409 PARTICIPANT_WITHDRAWN: no visit is planned or moved any more (decisions, section 5) */
+/** @throws 409 PARTICIPANT_WITHDRAWN: no visit is scheduled or moved any more (decisions, section 5) */
 export function assertNotWithdrawn(participant: ParticipantRecord): void {
   if (participant.status === 'withdrawn')
     throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the schedule is frozen.' });
@@ -320,7 +320,8 @@ async function resolveSite(tx: Tx, studyId: string, input: Fields) {
 }
 
 /**
- * Who is assigned to sites of the study enrolls and moves participants within them only. @throws 403 SITE_NOT_ASSIGNED
+ * A user restricted to sites of the study enrolls and moves participants only within them. @throws 403
+ * SITE_NOT_ASSIGNED
  */
 async function requireReach(tx: Tx, studyId: string, siteId: string | null): Promise<void> {
   if (!(await siteInReach(tx, studyId, siteId))) throw problem('SITE_NOT_ASSIGNED');

@@ -14,7 +14,7 @@ export async function randomization(tx: Tx, participantId: string): Promise<Rand
   return row;
 }
 
-/** Randomizes once; the arm is the participant's from then on. @throws 409 ALREADY_RANDOMIZED, 400 no instant */
+/** Randomizes once and sets the participant's arm. @throws 409 ALREADY_RANDOMIZED, 400 no instant */
 export async function randomize(
   { tx, audit, actor, context }: RequestScope,
   participantId: string,

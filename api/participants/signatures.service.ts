@@ -11,7 +11,7 @@ import { proveAgain, reauthenticationRequired } from '../identity/reauthenticati
 import type { ReauthenticationProof } from '../identity/reauthentication.service.js';
 import type { Tx } from '../../db/client/database.js';
 
-/** What a signer gives beside the record that is signed. */
+/** A signer's input besides the signed record. */
 export interface SignatureRequest {
   settings: Settings;
   proof: ReauthenticationProof | undefined;
@@ -19,8 +19,8 @@ export interface SignatureRequest {
 }
 
 /**
- * The signature of the caller. Where the study asks again (`config.signatures.reauthenticate`, default true in
- * production) the request must prove identity; elsewhere a proof that is there is checked and kept too.
+ * The caller's signature. If the study requires it (`config.signatures.reauthenticate`, default true in production) the
+ * request must prove identity; otherwise an optional proof is also checked and stored.
  * @throws 401 REAUTHENTICATION_REQUIRED or REAUTHENTICATION_FAILED
  */
 export async function signatureOf(
@@ -44,7 +44,7 @@ export interface SignedDecision {
 }
 
 /**
- * Signs a decision on an override. The signature waits beside the request until a message carries the decision out.
+ * Signs a decision on an override. The signature is stored with the request until a message carries out the decision.
  * @throws 401 as `signatureOf`
  */
 export async function signDecision(
@@ -60,6 +60,6 @@ export async function signDecision(
   });
 }
 
-/** Takes a signature back whose decision was refused. */
+/** Removes the signature of a refused decision. */
 export const revokeDecisionSignature = ({ services, actor, studyId, requestId }: SignedDecision): Promise<void> =>
   inScope(services.database, studyId, ({ tx }) => withdrawSignature(tx, requestId, actor.id));

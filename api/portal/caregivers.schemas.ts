@@ -31,7 +31,7 @@ export const Caregiver = record('Caregiver', {
   created_at: Instant,
   updated_at: Instant,
 });
-/** As one participant's. */
+/** A caregiver of one participant. */
 export const CaregiverOf = record('ParticipantCaregiver', {
   ...fields,
   relationship: Type.String(),

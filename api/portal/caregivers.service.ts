@@ -41,8 +41,8 @@ export async function addCaregiver(
 }
 
 /**
- * Changes a caregiver. One that is set inactive is let in nowhere from then on.
- * @throws 404, 409 STALE, 403 SITE_NOT_ASSIGNED where it cares for somebody at another site too
+ * Changes a caregiver. Deactivation revokes access immediately.
+ * @throws 404, 409 STALE, 403 SITE_NOT_ASSIGNED if it also has a participant at another site
  */
 export async function changeCaregiver(
   { tx, audit, actor, context }: RequestScope,
@@ -87,7 +87,7 @@ export async function removeCaregiver(
 }
 
 /**
- * Says that a caregiver cares for a participant, and what it is to it. The same again changes nothing. @throws 404, 409
+ * Assigns a caregiver to a participant, with the relationship. It is idempotent. @throws 404, 409
  * PARTICIPANT_WITHDRAWN, STALE
  */
 export async function assignCare(
@@ -124,7 +124,7 @@ export async function assignCare(
   return getCaregiverOrThrow(tx, study_id, caregiver_id);
 }
 
-/** Ends it: at once nothing of the participant is seen any more. @throws 404, 409 STALE */
+/** Ends an assignment: access to the participant ends at once. @throws 404, 409 STALE */
 export async function unassignCare(
   { tx, audit, actor, context }: RequestScope,
   { study_id, caregiver_id, participant_id }: CareOf,
@@ -154,8 +154,8 @@ async function lockedCaregiver(tx: Tx, studyId: string, id: string, participantI
 }
 
 /**
- * Who is assigned to a site shares a caregiver with others, but does not decide for them: with an address of their own
- * they would be sent a link that opens what is another site's.
+ * Users restricted to a site share a caregiver with other sites, but can't change it: with an address of their own they
+ * could get a link to another site's participants.
  */
 async function wholly(tx: Tx, studyId: string, id: string, assertIfMatch: Unchanged): Promise<CaregiverRecord> {
   const before = await lockedCaregiver(tx, studyId, id);

@@ -19,15 +19,15 @@ import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
-/** What a login gives: tokens for whoever sends them, cookies for pages. */
+/** The result of a login: tokens for API clients, cookies for pages. */
 export interface PortalTokens {
   body: { portal_token: string; expires_in: number; refresh_token: string; refresh_expires_in: number };
   cookies: string[];
 }
 
 /**
- * A portal token, and a refresh token of a new login or of the one that is rotated.
- * @param remember a page keeps the refresh token too, in a cookie of its own
+ * Creates a portal token, and a refresh token of a new login or of the rotated one.
+ * @param remember a page also keeps the refresh token, in its own cookie
  */
 export async function issuePortalTokens(
   { settings }: Dependencies,
@@ -69,8 +69,8 @@ const aboutHolder = ({ participant_id, caregiver_id, study_id }: Omit<PortalToke
 type Ended = { study_id: string; participant_id: string | null; caregiver_id: string | null };
 
 /**
- * Rotates a refresh token: of the body, else of a page's cookie. One that was rotated before is stolen or repeated: its
- * login ends, portal tokens included.
+ * Rotates a refresh token: of the body, else of a page's cookie. A token that was rotated before is stolen or repeated:
+ * its login ends, including portal tokens.
  * @throws 401 INVALID_REFRESH_TOKEN, 403 CSRF_REFUSED for a cookie that another site may have sent
  */
 export async function refreshPortal(
@@ -107,12 +107,14 @@ export async function refreshPortal(
             context,
           );
         });
-  // Thrown after the commit: the end of the login stays.
+  // Thrown after the commit, so that the login stays ended.
   if (!tokens) throw problem('INVALID_REFRESH_TOKEN');
   return tokens;
 }
 
-/** Ends the logins of a request: that of its portal token or cookie, and that of a refresh token. What is not known has ended. */
+/**
+ * Ends a request's logins: that of its portal token or cookie, and that of a refresh token. Unknown ones have ended.
+ */
 export async function leavePortal(
   services: Dependencies,
   of: { login: string | undefined; refreshToken: string | undefined },

@@ -8,7 +8,7 @@ import type { Participant } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import type { Tx } from '../../db/client/database.js';
 
-/** What the participant's page says besides visits: in the language of who reads it. */
+/** The participant page's data besides visits, in its reader's language. */
 export async function overview(tx: Tx, { id, preferred_language, caregiver }: Participant) {
   const study = await studyShownTo(tx, id);
   if (!study) throw problem('NOT_FOUND');
@@ -20,7 +20,7 @@ export async function overview(tx: Tx, { id, preferred_language, caregiver }: Pa
   };
 }
 
-/** A participant's own visits, each by a name that a person reads; one that is done says on which day. */
+/** A participant's own visits with readable names; completed ones have their date. */
 export async function ownVisits(
   tx: Tx,
   participantId: string,

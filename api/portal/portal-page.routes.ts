@@ -6,12 +6,10 @@ import { anyone } from '../http/access.js';
 import { reply, route } from '../http/route.js';
 import { PortalPage } from './portal.page.js';
 
-/**
- * Scripts and styles as files of the service itself; nothing is sent elsewhere, and no other page may frame this one.
- */
+/** Scripts and styles as files of this service; nothing is sent elsewhere, and no other page may frame this one. */
 const POLICY =
   "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/** Beside this file, also when it is built: scripts/build.mjs copies what is not TypeScript. */
+/** In this file's folder, also when built: scripts/build.mjs copies files that are not TypeScript. */
 const asset = (name: string): string => readFileSync(new URL(`page/${name}`, import.meta.url), 'utf8');
 
 const file = (
@@ -43,17 +41,17 @@ const file = (
 };
 
 /**
- * The page that a participant's magic link opens. The link is used up by the button on it, not by being fetched: what
- * looks through mails for bad links must not take it away. Not part of the contract.
+ * The page behind a participant's magic link. Its button uses up the link, not the request of the page: mail scanners
+ * that follow links must not use it up. Not part of the contract.
  */
 export const portalPages = [
   file('/portal', 'The participant’s page', () => renderPage(h(PortalPage, {})), 'text/html; charset=utf-8'),
   file('/portal/page.js', 'Its script', 'page.js', 'text/javascript; charset=utf-8'),
   file('/portal/words.js', 'Its words', 'words.js', 'text/javascript; charset=utf-8'),
   file('/portal/icon.svg', 'Its icon', 'icon.svg', 'image/svg+xml'),
-  // What browsers ask for by themselves, for pages that name no icon.
+  // Browsers request it automatically, for pages that name no icon.
   file('/favicon.ico', 'The icon of all pages', 'icon.svg', 'image/svg+xml'),
-  // The page itself is one segment above its script.
+  // The page is one segment above its script.
   file('/portal/worker.js', 'What shows its push messages', 'worker.js', 'text/javascript; charset=utf-8', {
     'Service-Worker-Allowed': '/portal',
   }),

@@ -10,7 +10,7 @@ import type { Participant } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import type { Tx } from '../../db/client/database.js';
 
-/** Tasks and metrics that the participant's page has names for, in each of its languages. */
+/** Tasks and metrics for which the participant's page has names in each of its languages. */
 const NAMED: ReadonlySet<string> = new Set([
   ...Object.entries(TASKS).flatMap(([task, { metrics }]) => [task, ...metrics]),
   ...['mean_rt', 'median_rt', 'sd_rt', 'accuracy', 'total_trials'],
@@ -18,8 +18,8 @@ const NAMED: ReadonlySet<string> = new Set([
 type PortalResult = Omit<ResultRow, 'tasks' | 'modules'> & { tasks: (ResultRow['tasks'][number] & Titles)[] };
 
 /**
- * A participant's own results, in the study's own words in the language of who reads. @throws 403 RESULTS_NOT_SHARED
- * where the study keeps them to itself
+ * A participant's own results, with the study's texts in the reader's language. @throws 403 RESULTS_NOT_SHARED if the
+ * study does not share them
  */
 export async function ownResults(
   tx: Tx,

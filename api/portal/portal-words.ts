@@ -1,6 +1,6 @@
 import type { BuiltInLanguage } from '../../workflows/domain/notifications/built-in.js';
 
-/** By kind and what happened, or by kind alone. */
+/** By kind and event, or by kind alone. */
 export const timelineWords: Record<BuiltInLanguage, Record<string, string>> = {
   en: {
     'participant enrolled': 'You joined the study',
@@ -72,7 +72,7 @@ export const timelineWords: Record<BuiltInLanguage, Record<string, string>> = {
   },
 };
 
-/** The same, where it is said to who cares for the participant; what is not here says nothing of who reads it. */
+/** The same for a caregiver; texts missing here do not address the reader. */
 export const wordsForCaregivers: Record<BuiltInLanguage, Record<string, string>> = {
   en: {
     'participant enrolled': 'Joined the study',

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { Page } from '../../activities/html/page.js';
 
-/** Words are the script's, in the participant's language: an element names its own (`data-say`). */
+/** The script fills in the text, in the participant's language; an element has its key (`data-say`). */
 const Says = ({ word }: { word: string }) => <span data-say={word}></span>;
 
 function Section({
@@ -36,7 +36,7 @@ function Channel({ name }: { name: string }) {
   );
 }
 
-/** What opens the page: the button of a link, or the form that asks for a new one. */
+/** The entry to the page: the button of a link, or the form that requests a new one. */
 const Door = () => (
   <>
     <section id="door" hidden>
@@ -68,7 +68,7 @@ const Calendar = () => (
   </Section>
 );
 
-/** The participant's and the caregiver's page: empty, the script fills it. */
+/** The participant's and the caregiver's page: an empty frame for the script. */
 export const PortalPage = () => (
   <Page
     language="en"

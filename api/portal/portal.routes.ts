@@ -21,7 +21,7 @@ import { overview, ownVisits } from './portal-overview.service.js';
 import { ownResults } from './portal-results.service.js';
 import { householdOf, openSession, requestLink } from './portal.service.js';
 
-/** Of a route that a participant calls for itself, or a caregiver for it. */
+/** For routes that a participant calls, or its caregiver. */
 const own = { tag: 'Portal', access: outsideStudy(portal), transaction: 'read' } as const;
 
 export const portalRoutes = [

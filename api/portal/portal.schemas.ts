@@ -27,12 +27,12 @@ export const NewLink = named(
   'PortalLinkRequest',
   body({ email: Type.Optional(Email), phone: Type.Optional(Phone) }, { description: 'exactly one of email and phone' }),
 );
-/** It says nothing of whether there was anybody to send to. */
+/** It does not reveal whether there was a recipient. */
 export const LinkAsked = named(
   'PortalLinkAccepted',
   Type.Object({ status: oneOf('accepted') }, { additionalProperties: false }),
 );
-/** The token is in the message alone. */
+/** Only the message contains the token. */
 export const LinkQueued = named(
   'PortalLinkQueued',
   Type.Object({ status: oneOf('queued') }, { additionalProperties: false }),

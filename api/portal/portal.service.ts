@@ -37,8 +37,8 @@ interface Recipient {
 }
 
 /**
- * Asks for a message with a link to the portal, to a participant or a caregiver. The link's token is made when the
- * message is written: here there is none yet, and none is ever answered (decisions, section 3, "Portal").
+ * Queues a message with a portal link, to a participant or a caregiver. The link's token is created when the message is
+ * written: it does not exist yet here, and is never returned (decisions, section 3, "Portal").
  * @throws 404, 409 PARTICIPANT_WITHDRAWN, CAREGIVER_INACTIVE, CARES_FOR_NOBODY, 400 NO_ADDRESS, 422 not exactly one
  * recipient, 429 QUOTA_EXCEEDED
  */
@@ -95,17 +95,17 @@ async function caring(tx: Tx, caregiverId: string): Promise<Recipient> {
   return caregiver;
 }
 
-/** What a link opened: the participant's own portal, or a caregiver's. */
+/** The result of opening a link: the participant's own portal, or a caregiver's. */
 type Opened = ({ participant: PortalParticipant } | { caregiver: OpenedCaregiver; participants: CaredFor[] }) & {
   tokens: PortalTokens;
 };
 
 /**
- * Opens a link once and gives what the portal works with.
- * @param remember a page of the same browser can go on without another link
- * @returns the answer's body, and the cookies beside it
- * @throws 401 INVALID_LINK, the same for a link that is unknown, used, expired or of somebody who has withdrawn or is
- * let in no more
+ * Opens a link once and returns the portal's session.
+ * @param remember a page of the same browser can continue without another link
+ * @returns the answer's body, and its cookies
+ * @throws 401 INVALID_LINK, the same for a link that is unknown, used or expired, or whose holder has withdrawn or lost
+ * access
  */
 export async function openSession(
   services: Dependencies,
@@ -161,7 +161,7 @@ export async function openSession(
     }
     return undefined;
   });
-  // Thrown after the commit: the record of the refusal stays.
+  // Thrown after the commit, so that the record of the refusal stays.
   if (!opened) throw problem('INVALID_LINK');
   const { tokens } = opened;
   if ('participant' in opened) return { ...tokens, body: { ...tokens.body, participant: opened.participant } };
@@ -169,16 +169,16 @@ export async function openSession(
     caregiver: { session_epoch: _epoch, ...caregiver },
     participants,
   } = opened;
-  // Whom it is about is said where there is no choice.
+  // Named if there is only one.
   const participant = participants.length === 1 ? withoutCare(participants[0]!) : null;
   return { ...tokens, body: { ...tokens.body, participant, caregiver, participants } };
 }
 
-/** More than anybody cares for; the list itself is paged. */
+/** More than any caregiver has; the list itself is paged. */
 const MAX_VISITS = 500;
 const withoutCare = ({ relationship: _relationship, ...participant }: CaredFor): PortalParticipant => participant;
 
-/** For whom a portal token may ask: the participant itself, or those whom a caregiver cares for. */
+/** The participants of a portal token: the participant itself, or a caregiver's. */
 export async function householdOf(tx: Tx, actor: Participant | Caregiver, range: { skip: number; limit: number }) {
   if (actor.role === 'caregiver') {
     const { id, study_id, name, preferred_language } = actor;

@@ -20,13 +20,13 @@ import { reply } from '../http/route.js';
 import type { Reply } from '../http/route.js';
 import { reportFilter } from './reports.service.js';
 
-/** So many of a user are printed at a time. */
+/** The most documents of a user that are printed at a time. */
 const MOST_UNDER_WAY = 5;
 const RECENT = 20;
 
 /**
- * Asks for the document of a study, which is printed meanwhile. The same document, asked for again while it is printed,
- * is that one.
+ * Requests a study's document, which is printed in the background. A repeated request for the same document during
+ * printing gets the same one.
  * @returns its id @throws 400 FROM_AFTER_TO, 404, 429 QUOTA_EXCEEDED
  */
 export async function orderDocument(
@@ -70,7 +70,7 @@ export async function ownDocument(tx: Tx, actor: Actor, id: string): Promise<Doc
   return found;
 }
 
-/** Its file, for the user who asked for it and sees the same sites as then. @throws 404 */
+/** The file, if the requester still sees the same sites as at the request. @throws 404 */
 export async function ownFile(tx: Tx, actor: Actor, id: string): Promise<Reply> {
   const file = await documentFile(tx, actor.id, id);
   const [[version] = []] = file ? await queryAll<[ReportVersion]>(tx, [versionOf(file.study_id)]) : [];

@@ -20,8 +20,8 @@ const BEAT_MS = 15_000,
 const AT_A_LOOK = 10;
 
 /**
- * Prints the documents that were asked for and are kept. A document is a row: this process prints what it was asked for,
- * and takes what another one has left behind. Whoever has taken a document says every few seconds that it is still there.
+ * Prints requested documents and keeps them. A document is a row: this process prints its own requests, and those
+ * abandoned by others. The process that claimed a document renews its claim every few seconds.
  */
 export class KeptDocuments implements DocumentQueue {
   private readonly printing = new Map<string, Promise<void>>();

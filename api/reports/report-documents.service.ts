@@ -34,7 +34,7 @@ import { execute } from '../../db/client/query.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
-/** What a document is read, drawn and printed with. */
+/** The dependencies for reading, drawing and printing a document. */
 export type Printing = Pick<Dependencies, 'database' | 'drawing' | 'printer' | 'reports'>;
 export interface Ordering {
   services: Printing;
@@ -43,7 +43,7 @@ export interface Ordering {
   studyId: string;
   siteId: string | undefined;
   query: ReportFilter & { page_size?: 'letter' | 'a4'; language?: ReportLanguage };
-  /** Told how far it is, from 0 to 1. */
+  /** Called with the progress, from 0 to 1. */
   note?: (progress: number) => void;
 }
 /** A document that was printed. */
@@ -55,8 +55,8 @@ export interface Printed {
 type Read<T> = (tx: Tx) => Promise<T>;
 
 /**
- * Everything of a document or a plot is read in one snapshot, under the caller's rights; no connection is held while it
- * is drawn.
+ * Reads all data of a document or plot in one snapshot, under the caller's rights; no connection is held while it is
+ * drawn.
  */
 function snapshot<T>(
   { services, actor, studyId, siteId }: Ordering,
@@ -74,7 +74,7 @@ function snapshot<T>(
   );
 }
 
-/** One is read at a time, by one process of the database: nobody who only asks for a page waits for it. */
+/** One document is read at a time, by one process of the database, so that other requests do not wait for it. */
 const reading = new ConcurrencyLimiter(1);
 
 const head = async (tx: Tx, studyId: string) => {
@@ -83,7 +83,7 @@ const head = async (tx: Tx, studyId: string) => {
   return { study, audit: await auditHead(tx, studyId) };
 };
 
-/** The parts of a study's report, each kept until the study changes: document, page and plots are made of the same. */
+/** The parts of a study's report, each cached until the study changes: document, page and plots use the same ones. */
 const partsOfStudy = {
   summary: studySummary,
   enrollment,
@@ -106,7 +106,7 @@ function partOf<K extends keyof Parts>(
   return services.reports.answer(version, `part ${name}`, question, () => compute(tx, question));
 }
 
-/** What a study's report is made of. @param version of the study, read in this transaction */
+/** The data of a study's report. @param version of the study, read in this transaction */
 export async function studyParts(
   services: Pick<Dependencies, 'reports'>,
   tx: Tx,
@@ -131,7 +131,7 @@ const versionNow = async (tx: Tx, studyId: string): Promise<ReportVersion> => {
 
 /**
  * Prints the report of a study.
- * @returns also the sites that it tells of @throws 404, 400 FROM_AFTER_TO, 503 BROWSER_UNAVAILABLE
+ * @returns also the sites that it covers @throws 404, 400 FROM_AFTER_TO, 503 BROWSER_UNAVAILABLE
  */
 export async function printStudy(ordering: Ordering): Promise<Printed & { reach: string }> {
   const question = { ...reportFilter(ordering.studyId, ordering.query), study: ordering.studyId };
@@ -190,7 +190,7 @@ export async function sessionPdf(ordering: Ordering, sessionId: string): Promise
   return download(made);
 }
 
-/** How far a document is after each of its steps. */
+/** The progress after each step. */
 const ALLOWED = 0.05,
   ITS_TURN = 0.1,
   READ = 0.4,
@@ -207,8 +207,8 @@ interface Document {
 }
 
 /**
- * Prints what `read` finds when its turn to be printed has come: ten who ask at once are read one by one, and all that
- * is asked of the service meanwhile is answered in between. Who may not have it is told at once.
+ * Prints the result of `read` when its turn has come: ten concurrent requests are read one by one, with other requests
+ * in between. A caller without access is refused at once.
  */
 async function printed(
   ordering: Ordering,
@@ -225,7 +225,7 @@ async function printed(
     note?.(ITS_TURN);
     const document = await reading.run(() =>
       snapshot(ordering, participantId, async (tx) => {
-        // Not the number for each statement: those that are planned once set that themselves.
+        // Not the setting for each statement: statements planned once set that themselves.
         await execute(tx, 'set local max_parallel_workers = 0');
         return read(tx);
       }),
@@ -271,7 +271,7 @@ const download = ({ pdf, disposition }: Printed): Reply =>
     'Cache-Control': 'private, no-store',
   });
 
-/** A plot of a study, as its reports print it. @throws 404 another name, 422 a course of nobody */
+/** A plot of a study, as in its reports. @throws 404 another name, 422 a course without a participant */
 export async function plot(ordering: Ordering, file: string, participantId: string | undefined): Promise<Reply> {
   const name = file.endsWith('.svg') ? file.slice(0, -4) : '';
   const { studyId, query, services } = ordering;

@@ -29,7 +29,7 @@ import type { Tx } from '../../db/client/database.js';
 const tag = 'Reports';
 const counts = { method: 'GET', tag, access: inStudy(), transaction: 'read', query: ReportQuery } as const;
 const ofStudy = '/api/reports/studies/{study_id}';
-/** What is kept until the study changes is asked for with the study's version, read as the transaction opens. */
+/** A cached report is checked against the study's version, which is read as the transaction opens. */
 const keptCounts = {
   ...counts,
   prefetch: ({ params }: { params: { study_id: string } }) => [versionOf(params.study_id)],
@@ -37,7 +37,7 @@ const keptCounts = {
 const judged =
   'A visit is due when it is completed or its window has closed on the participant’s own calendar; superseded and cancelled ones never are. Withdrawn participants’ visits count.';
 
-/** A study's report as it was computed, or is now (see reports/cache.ts). */
+/** A study's report, cached or computed now (see document/cache.ts). */
 async function kept<T extends object>(
   {
     tx,

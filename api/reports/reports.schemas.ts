@@ -33,7 +33,7 @@ const Adherence = named('Adherence', oneOf('early', 'in_window', 'late', 'missed
 export const VisitReportQuery = Type.Object({ ...reportFilters, ...paging, adherence: Type.Optional(Adherence) });
 export const PersonReportQuery = Type.Object({ from: reportFilters.from, to: reportFilters.to });
 
-/** What every report bears: when it was made, and what narrowed it. */
+/** The head of every report: its time and its filter. */
 const head = {
   generated_at: Instant,
   filters: record('ReportFilters', {

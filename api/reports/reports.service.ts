@@ -18,7 +18,7 @@ export function reportFilter(study: string | undefined, query: ReportFilter): Re
   return { study: study ?? null, from, to, site_code, arm };
 }
 
-/** A report with what every one bears (decisions, section 4, "Reports"): when it was made and what narrowed it. */
+/** A report with the head of all reports (decisions, section 4, "Reports"): its time and its filter. */
 export function report<T extends object>({ from, to, site_code, arm }: ReportFilter, content: T) {
   return {
     generated_at: nowIso(),
@@ -28,7 +28,7 @@ export function report<T extends object>({ from, to, site_code, arm }: ReportFil
 }
 
 /**
- * One participant: codes, anchor, schedule, visits that count, sessions, and each metric over time. @param rows of
+ * One participant: codes, anchor, schedule, live visits, sessions, and each metric over time. @param rows of
  * `participantStatements` @throws 404, 400 FROM_AFTER_TO
  */
 export function participantReport(rows: readonly unknown[][], filter: Pick<ReportFilter, 'from' | 'to'>) {

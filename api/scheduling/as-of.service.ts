@@ -4,7 +4,7 @@ import { requirePast } from '../participants/as-of.js';
 import type { Tx } from '../../db/client/database.js';
 
 /**
- * The schedule now, or the one that was current at `instant` with its visits as they stood then. @throws as `anchorAt`
+ * The schedule now, or the one that was current at `instant` with its visits in their state then. @throws as `anchorAt`
  */
 export async function scheduleAsOf(
   tx: Tx,

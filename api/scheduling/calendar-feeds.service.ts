@@ -21,13 +21,13 @@ type Change = RequestScope<Actor | Participant>;
 const PATH = '/api/calendar/visits.ics';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** A feed with the secret address that a calendar program reads. */
+/** A feed with its secret address for calendar programs. */
 const shown = (settings: Settings, feed: CalendarFeed) => {
   const base = (settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
   return { ...feed, url: `${base}${PATH}?token=${signedToken(sessionSecret(settings), 'calendar-feed', feed.id)}` };
 };
 
-/** Whose feed a portal token makes: the participant's, or of the caregiver who asks for it. */
+/** The owner of a portal token's feed: the participant, or the requesting caregiver. */
 const ownFeed = ({ id, study_id, caregiver }: Participant): FeedOf => ({
   study_id,
   participant_id: id,
@@ -44,7 +44,7 @@ export async function readOwnFeed(tx: Tx, settings: Settings, actor: Participant
   return shown(settings, feed);
 }
 
-/** The feed of a participant: the one that there is, or a new one. */
+/** The participant's feed; it is created if there is none. */
 export async function openFeed(change: Change, settings: Settings, of?: FeedOf) {
   const { tx, audit, actor, context } = change;
   const whose = of ?? ownFeed(actor as Participant);
@@ -54,7 +54,7 @@ export async function openFeed(change: Change, settings: Settings, of?: FeedOf) 
   return { feed: shown(settings, feed), isNew };
 }
 
-/** Revokes a feed: its address opens nothing any more. @throws 404 */
+/** Revokes a feed: its address becomes invalid. @throws 404 */
 export async function revokeFeed(
   { tx, audit, actor, context }: Change,
   feed: CalendarFeed | undefined,
@@ -75,7 +75,7 @@ const recordOf = (actor: Actor | Participant, context: RequestContext, feed: Cal
   metadata: { calendar_feed_id: feed.id, ...(feed.caregiver_id && { caregiver_id: feed.caregiver_id }) },
 });
 
-/** What a calendar program gets by the secret address, in its reader's language. @throws 404 */
+/** The calendar at a secret address, in its reader's language. @throws 404 */
 export async function readFeed({ database, settings }: Dependencies, token: string): Promise<Reply> {
   const id = subjectOfToken(sessionSecret(settings), 'calendar-feed', token);
   const gone = problem('NOT_FOUND', { detail: 'There is no such calendar feed.' });

@@ -63,8 +63,7 @@ export const EventDefinitionChange = named('EventDefinitionPatch', partial(NewEv
 
 const Weekday = Type.Integer({ minimum: 1, maximum: 7 });
 const NamedHoliday = input('HolidayCreate', { date: IsoDate, name: Type.Optional(nullable(text(200, 1))) });
-// One type list, as in `nullable`: each keyword looks at its own type alone, and a fault names the rule that was
-// broken.
+// One type list, as in `nullable`: each keyword applies to its own type only, and an error names the broken rule.
 const Holiday = Type.Unsafe<Static<typeof NamedHoliday> | string>({
   ...NamedHoliday,
   $id: 'HolidayGiven',

@@ -17,7 +17,7 @@ import type { Tx } from '../../db/client/database.js';
 const unique = { event_definitions_study_id_event_oid_key: 'EVENT_OID_TAKEN' } as const;
 
 /**
- * @param changeId the name of the change, by which its progress is asked for
+ * @param changeId the id of the change, for requesting its progress
  * @throws 409 EVENT_OID_TAKEN, 400 UNKNOWN_BATTERY
  */
 export async function createEventDefinition(
@@ -54,7 +54,7 @@ export async function changeEventDefinition(
   return getEventDefinitionOrThrow(tx, id);
 }
 
-/** Takes an event out of the protocol. @throws 404, 409 EVENT_IN_USE once an instance of it was completed, STALE */
+/** Deletes an event from the protocol. @throws 404, 409 EVENT_IN_USE once an instance of it was completed, STALE */
 export async function removeEventDefinition(
   change: RequestScope,
   id: string,
@@ -76,8 +76,8 @@ export async function getEventDefinitionOrThrow(tx: Tx, id: string, lock = false
 }
 
 /**
- * Records the change; every participant's schedule is looked at again, and those that stay as they are get no new
- * version; `baseline` has the anchors evaluated.
+ * Records the change; every participant's schedule is checked again, and unchanged ones get no new version; `baseline`
+ * also re-evaluates the anchors.
  */
 async function noteChange(
   { tx, audit, actor, context }: RequestScope,

@@ -25,15 +25,15 @@ const unique = {
 } as const;
 
 type Given = Static<typeof HolidayCalendarChange>;
-/** The fields as they are kept: every holiday in one form, however it was written. */
+/** The stored fields: every holiday in the same form. */
 const fieldsOf = ({ holidays, ...fields }: Given): HolidayCalendarFields => ({
   ...fields,
   ...(holidays && { holidays: holidays.map(asHoliday) }),
 });
 
 /**
- * Adds a calendar. The study's first one is its default where nothing else is said. @throws 409 CALENDAR_NAME_TAKEN or
- * SITE_HAS_CALENDAR, 400
+ * Adds a calendar. The study's first one becomes its default unless the request says otherwise. @throws 409
+ * CALENDAR_NAME_TAKEN or SITE_HAS_CALENDAR, 400
  */
 export async function createCalendar(
   change: RequestScope,
@@ -96,7 +96,8 @@ export async function getCalendarOrThrow(tx: Tx, id: string, lock = false): Prom
 }
 
 /**
- * What no schema can say: the site is of the study, a site's calendar is not the study's default, no date stands twice.
+ * Rules that a schema can't express: the site belongs to the study, a site's calendar is not the study's default, no
+ * date occurs twice.
  */
 async function requireSense(
   tx: Tx,
@@ -122,10 +123,7 @@ async function requireSense(
   }
 }
 
-/**
- * Records the change; every participant's schedule is looked at again, and those that stay as they are get no new
- * version.
- */
+/** Records the change; every participant's schedule is checked again, and unchanged ones get no new version. */
 async function noteChange(
   { tx, audit, actor, context }: RequestScope,
   calendar: HolidayCalendarRecord,

@@ -15,7 +15,7 @@ interface VersionRow extends Record<string, unknown> {
   scheduling_settings: { carried_visit_ids?: string[] };
 }
 
-/** The summary of the current version; null where none is current. */
+/** The summary of the current version; null if there is none. */
 export const currentVersion = (services: Dependencies, studyId: string, participantId: string): Promise<unknown> =>
   readInScope(
     services.database,
@@ -34,7 +34,7 @@ export async function versionWithVisits(
   return { ...version, visits: await versionVisits(tx, version) };
 }
 
-/** The current schedule with its visits, unscheduled ones beside them. */
+/** The current schedule with its visits, and unscheduled ones. */
 export async function schedule(tx: Tx, participantId: string): Promise<Record<string, unknown>> {
   const current = ((await listVersions(tx, participantId)) as VersionRow[]).find((v) => v.is_current);
   const version = current && ((await readVersion(tx, participantId, current.id)) as VersionRow);
@@ -50,7 +50,7 @@ export interface Moved {
   to: unknown;
 }
 
-/** What moved between two versions, by the visits' stable keys. @throws 404 */
+/** The differences of two versions, by the visits' stable keys. @throws 404 */
 export async function versionDiff(
   tx: Tx,
   participantId: string,
@@ -66,7 +66,7 @@ export async function versionDiff(
 
 export type VisitOfVersion = Record<string, unknown>;
 
-/** What moved between the visits of two versions, by the visits' stable keys. */
+/** The differences of two versions' visits, by the visits' stable keys. */
 export function movedBetween(before: readonly VisitOfVersion[], after: readonly VisitOfVersion[]): Moved[] {
   const byKey = (visits: readonly VisitOfVersion[]) => new Map(visits.map((visit) => [visit.visit_key, visit]));
   const [left, right] = [byKey(before), byKey(after)];

@@ -119,7 +119,7 @@ export const Visit = record('ScheduledVisit', {
   updated_at: Instant,
 });
 /**
- * Without a window a visit names everything itself; with one, what is left out comes from the window. `study_id` is the
+ * Without a window a visit states everything itself; with one, omitted fields come from the window. `study_id` is the
  * participant's.
  */
 export const NewVisit = input('VisitCreate', {

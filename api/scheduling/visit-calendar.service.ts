@@ -19,8 +19,8 @@ const words: Record<BuiltInLanguage, { window: string; completed: string; missed
 };
 
 /**
- * A participant's visits as an iCalendar feed: one all-day event a visit on its target date, its window in the
- * description.
+ * A participant's visits as an iCalendar feed: one all-day event for each visit on its target date, with its window in
+ * the description.
  */
 export async function visitCalendar(
   tx: Tx,
@@ -32,7 +32,7 @@ export async function visitCalendar(
   const newest = new Map<string, VisitRecord>();
   for (const visit of items) {
     const known = newest.get(visit.visit_key);
-    // Of one visit the row that counts; where all of them are closed, the last that was.
+    // The live row of each visit; if all are closed, the last closed one.
     if (!known || rank(visit) > rank(known) || (rank(visit) === rank(known) && visit.updated_at > known.updated_at))
       newest.set(visit.visit_key, visit);
   }
@@ -50,7 +50,7 @@ export async function visitCalendar(
 
 const rank = (visit: VisitRecord): number => (visit.status === 'superseded' ? 0 : visit.status === 'cancelled' ? 1 : 2);
 
-/** Who has withdrawn has no visits ahead: those that were still to be done are cancelled. */
+/** A withdrawn participant has no future visits: pending ones appear as cancelled. */
 const isCancelled = ({ status }: VisitRecord, withdrawn: boolean): boolean =>
   status === 'superseded' || status === 'cancelled' || (withdrawn && (status === 'scheduled' || status === 'open'));
 

@@ -12,8 +12,8 @@ import { getVisitOrThrow } from './visits.service.js';
 import type { Tx } from '../../db/client/database.js';
 
 /**
- * Settles a completed visit that a re-anchoring flagged: it keeps the target that it is reported against, or takes the
- * one that it would have now. The words stay with the visit and out of the audit log, which holds no free text.
+ * Settles a completed visit that a re-anchoring flagged: it keeps its reporting target, or gets the one of the present
+ * plan. The reason is stored with the visit and not in the audit log, which has no free text.
  * @throws 404, 409 NOTHING_TO_REVIEW or STALE, 400 NO_NEW_TARGET
  */
 export async function reviewVisit(
@@ -58,9 +58,7 @@ export async function reviewVisit(
   return getVisitOrThrow(tx, id);
 }
 
-/**
- * The day that a completed visit would be planned for from the current version's date; null where it is not planned.
- */
+/** The target date of a completed visit under the current version's anchor date; null if it is not planned. */
 export async function targetNow(tx: Tx, visit: ScheduledVisit): Promise<string | null> {
   const inputs = (await readScheduleInputs(tx, visit.study_id, [visit.participant_id])).get(visit.participant_id)!;
   if (inputs.current_date === null) return null;

@@ -18,8 +18,8 @@ import type { Tx } from '../../db/client/database.js';
 const REASON_WIDTH = 200;
 
 /**
- * Cancels a visit that is not done; one that is cancelled is answered as it is. It stays cancelled when a schedule is
- * made anew. @throws 404, 409 PARTICIPANT_WITHDRAWN or VISIT_CLOSED
+ * Cancels an open visit; a cancelled one is returned unchanged. It stays cancelled in later schedules. @throws 404, 409
+ * PARTICIPANT_WITHDRAWN or VISIT_CLOSED
  */
 export async function cancelVisit(
   { tx, audit, actor, context }: RequestScope,
@@ -48,11 +48,11 @@ export async function cancelVisit(
 }
 
 /**
- * Takes a cancellation, a completion or a miss back: the visit is where the calendar has it now. What it was stands in
- * the audit log; a session that had completed it stays a completed session. One that stayed cancelled while the
- * schedule moved is to do on the days that the schedule has for it now.
- * @throws 404, 409 PARTICIPANT_WITHDRAWN, VISIT_CLOSED for one that another row stands for, or that belongs to a
- * schedule of before
+ * Reverses a cancellation, a completion or a miss: the visit gets its status by date. The audit log has its former
+ * state; a session that completed it stays completed. A visit that was cancelled while the schedule moved gets the
+ * schedule's present dates.
+ * @throws 404, 409 PARTICIPANT_WITHDRAWN, VISIT_CLOSED if another row replaces it, or if it belongs to an earlier
+ * schedule
  */
 export async function reopenVisit(
   { tx, audit, actor, context }: RequestScope,
@@ -99,13 +99,15 @@ export async function reopenVisit(
   return getVisitOrThrow(tx, id);
 }
 
-/** The visit, with its participant's schedule held: who makes the next one sees all of a change here, or nothing. */
+/**
+ * The visit, with its participant's schedule locked: the maker of the next one sees all of a change here, or nothing.
+ */
 async function lockedVisit(tx: Tx, id: string): Promise<{ visit: VisitRecord; participant: ParticipantRecord }> {
   await lockAnchors(tx, [(await getVisitOrThrow(tx, id)).participant_id]);
   return lockVisitForShare(tx, id);
 }
 
-/** What the participant's schedule has for a visit now; nothing where it has it no more. */
+/** The present dates of a visit in its participant's schedule; empty if it is no longer planned. */
 async function asPlanned(tx: Tx, visit: VisitRecord): Promise<Partial<VisitRecord>> {
   const inputs = (await readScheduleInputs(tx, visit.study_id, [visit.participant_id])).get(visit.participant_id)!;
   const planned = plannedVisit(inputs, (identity) => visitKey(visit.participant_id, identity), visit.visit_key);

@@ -26,15 +26,15 @@ import { getWindowOrThrow, requireBattery } from './windows.service.js';
 import type { Tx } from '../../db/client/database.js';
 
 /**
- * Schedules a visit by hand: it belongs to no schedule version. The first one of a window is that window's visit: a
- * schedule that is made later does not plan the window again (domain/schedule.ts).
+ * Schedules a visit by hand, without a schedule version. The first one of a window is that window's visit: a later
+ * schedule does not plan the window again (domain/schedule.ts).
  * @throws 404, 409 PARTICIPANT_WITHDRAWN, 422
  */
 export async function scheduleVisit(
   { tx, audit, actor, context }: RequestScope,
   input: Static<typeof NewVisit>,
 ): Promise<VisitRecord> {
-  // Who makes the schedule holds the anchor: neither sees half of what the other does.
+  // The maker of a schedule locks the anchor: neither sees half of the other's change.
   if (input.visit_window_id) await lockAnchors(tx, [input.participant_id]);
   const participant = await lockForShare(tx, input.participant_id);
   if (input.study_id && input.study_id.toLowerCase() !== participant.study_id)
@@ -82,8 +82,8 @@ export async function scheduleVisit(
 }
 
 /**
- * The key of the window's visit where the participant, whose anchor is locked, has none that counts, else one of its
- * own: it is one visit more.
+ * The key of the window's visit if the participant, whose anchor is locked, has no live one, else a new key: it is an
+ * additional visit.
  */
 async function keyWithin(tx: Tx, participantId: string, windowId: string): Promise<string> {
   const key = visitKey(participantId, windowIdentity(windowId));
@@ -94,8 +94,8 @@ const DAYS = ['target_date', 'window_open', 'window_close'] as const;
 const SCHEDULE = new Set(['target_date', 'window_open', 'window_close', 'status']);
 
 /**
- * Corrects a visit that is still to be done, cancels it, or takes back its mark for review. @throws 404, 409
- * PARTICIPANT_WITHDRAWN, VISIT_CLOSED or STALE, 400, 422
+ * Corrects or cancels a pending visit, or removes its review mark. @throws 404, 409 PARTICIPANT_WITHDRAWN, VISIT_CLOSED
+ * or STALE, 400, 422
  */
 export async function changeVisit(
   { tx, audit, actor, context }: RequestScope,
@@ -103,8 +103,8 @@ export async function changeVisit(
   input: Static<typeof VisitChange>,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<VisitRecord> {
-  // What the participant's next schedule keeps is read under the anchor's lock: a cancellation, another day or battery
-  // comes before it or after.
+  // The next schedule reads these changes under the anchor's lock: a cancellation, another date or battery comes before
+  // it or after.
   if (input.status === 'cancelled' || [...DAYS, ...CONTENT].some((field) => input[field] !== undefined))
     await lockAnchors(tx, [(await getVisitOrThrow(tx, id)).participant_id]);
   const { visit: before, participant } = await lockVisitForShare(tx, id);
@@ -122,7 +122,7 @@ export async function changeVisit(
     ...changedFrom(before, input),
     ...(input.status === 'cancelled' && { status_reason: 'cancelled by hand', cancelled_by_hand: true }),
   });
-  // Another window may have opened the visit again, or closed it: the calendar says so at once, not at the next hour.
+  // Another window may reopen the visit, or close it: its status is updated at once, not at the next hour.
   if (input.status === undefined && (fields.includes('window_open') || fields.includes('window_close')))
     await updateVisit(tx, id, { status: await statusToday(tx, { ...before, ...input }) });
   audit.record({
@@ -142,15 +142,15 @@ export async function changeVisit(
       ...(fields.includes('target_date') && { target_date_before: before.target_date, target_date: input.target_date }),
     },
   });
-  // Its results go where it is now.
+  // Pushes its results to the corrected event.
   if (before.status === 'completed' && before.session_id !== null && fields.includes('datacapture_event'))
     await requestPushes(tx, [before.session_id]);
   return getVisitOrThrow(tx, id);
 }
 
 /**
- * What is closed keeps what it says, but for its mark for review, and the event of one that is completed: where its
- * results go may be corrected with a reason.
+ * A closed visit can't change, except for its review mark, and the event of a completed one: the target of its results
+ * can be corrected with a reason.
  */
 function requireChangeable({ status }: VisitRecord, fields: readonly string[], reason: string | undefined): void {
   if (status !== 'completed' && status !== 'superseded' && status !== 'cancelled') return;
@@ -167,9 +167,8 @@ function requireChangeable({ status }: VisitRecord, fields: readonly string[], r
 }
 
 /**
- * Completes a visit that is scheduled, open or missed; one that is completed is answered as it is (decisions, section
- * 4).
- * @throws 404, 409 VISIT_CLOSED, 400 a time ahead
+ * Completes a visit that is scheduled, open or missed; a completed one is returned unchanged (decisions, section 4).
+ * @throws 404, 409 VISIT_CLOSED, 400 a future time
  */
 export async function completeVisit(
   { tx, audit, actor, context }: RequestScope,
@@ -190,8 +189,7 @@ export async function completeVisit(
     resource_id: id,
     metadata: { participant_id: before.participant_id, completed_at, status_before: before.status },
   });
-  // The baseline's completion is a prerequisite and may be a source; and whether data were entered guards a
-  // re-anchoring.
+  // The completion of the baseline is a prerequisite and may be a source; existing data also restrict a re-anchoring.
   if (before.is_baseline)
     await putOutbox(tx, [
       announceSourcesChanged({ id: before.participant_id, study_id: before.study_id }, actor, context),
@@ -205,7 +203,7 @@ export async function getVisitOrThrow(tx: Tx, id: string, lock = false): Promise
   return visit;
 }
 
-/** The visit, locked, and whose it is, held: a withdrawal comes before the change or after it. */
+/** The visit, locked, and its participant with a shared lock: a withdrawal comes before the change or after it. */
 export async function lockVisitForShare(
   tx: Tx,
   id: string,
@@ -214,10 +212,7 @@ export async function lockVisitForShare(
   return { visit: await getVisitOrThrow(tx, id, true), participant };
 }
 
-/**
- * Of a visit of a schedule whose days somebody changes: those that the schedule has for it; null where it is back on
- * them.
- */
+/** The schedule's dates of a visit that a user moves; null if it returns to them. */
 function movedFrom(before: VisitRecord, input: Static<typeof VisitChange>): { moved_from?: VisitDays | null } {
   if (
     before.schedule_version_id === null ||
@@ -232,7 +227,7 @@ function movedFrom(before: VisitRecord, input: Static<typeof VisitChange>): { mo
   return { moved_from: DAYS.every((day) => (input[day] ?? before[day]) === planned[day]) ? null : planned };
 }
 
-/** The same of its name, battery and event: of each that is not what the schedule has, what that is. */
+/** The same for its name, battery and event: the schedule's values of those that differ. */
 function changedFrom(before: VisitRecord, input: Static<typeof VisitChange>): { changed_from?: VisitContent | null } {
   if (
     before.schedule_version_id === null ||

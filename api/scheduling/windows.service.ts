@@ -32,8 +32,8 @@ type Fields = Partial<
 const unique = { visit_windows_study_id_code_key: 'WINDOW_CODE_TAKEN' } as const;
 
 /**
- * Adds a window to the study that the body or the context names. @throws 400 two studies, 404, 409 WINDOW_CODE_TAKEN,
- * 422 no study, 400 an unknown battery
+ * Adds a window to the study named by body or context. @throws 400 two studies, 404, 409 WINDOW_CODE_TAKEN, 422 no
+ * study, 400 an unknown battery
  */
 export async function createWindow(
   change: RequestScope,
@@ -88,7 +88,7 @@ export async function changeWindow(
   return getWindowOrThrow(tx, id);
 }
 
-/** Takes a window out of the plan. @throws 404, 409 WINDOW_IN_USE once a visit of it was completed, STALE */
+/** Deletes a window from the plan. @throws 404, 409 WINDOW_IN_USE once a visit of it was completed, STALE */
 export async function removeWindow(
   change: RequestScope,
   id: string,
@@ -119,9 +119,8 @@ export async function getWindowOrThrow(tx: Tx, id: string, lock = false): Promis
 }
 
 /**
- * Every participant's schedule is looked at again; those that stay as they are get no new version. Of which window the
- * baseline visit is anchors depend as well: `baseline` has them evaluated. `changeId`: the name of the change, by which
- * its progress is asked for.
+ * Checks every participant's schedule again; unchanged ones get no new version. Anchors also depend on the baseline
+ * window: `baseline` re-evaluates them. `changeId`: the id of the change, for requesting its progress.
  */
 async function regenerate(
   { tx, actor }: RequestScope,

@@ -162,7 +162,7 @@ function overMonths(months: readonly { month: string }[]): Pick<Chart, 'xLabel' 
   };
 }
 
-/** The mean of each day and the three on either side of it, as far as there are any. */
+/** The mean of each day and up to three days on either side. */
 function sevenDayMean(values: readonly number[]): number[] {
   return values.map((_, at) => {
     const near = values.slice(Math.max(0, at - 3), at + 4);

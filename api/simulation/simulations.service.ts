@@ -19,7 +19,7 @@ import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 
 const MAX_UNFINISHED = 10;
-/** Planned visits of a simulation: what its time and memory grow with. */
+/** The most planned visits of a simulation: its time and memory grow with them. */
 const MAX_VISITS = 300_000;
 const EARLIEST = '1900-01-01',
   LATEST = '2200-01-01';
@@ -35,7 +35,7 @@ export interface Ordered {
 export const simulationPath = (studyId: string, id: string): string => `/api/studies/${studyId}/simulations/${id}`;
 
 /**
- * Takes a study as it stands for a simulation, which a workflow then computes. Nothing of the study is changed.
+ * Stores a snapshot of a study for a simulation, which a workflow then computes. The study is not changed.
  * @throws 404, 409 TOO_MANY_SIMULATIONS, 422 a start out of range, 400 too many visits
  */
 export async function orderSimulation(
@@ -107,7 +107,7 @@ export async function simulation(tx: Tx, studyId: string, id: string) {
   return { ...simulationView(found), plots: Object.fromEntries(plots) as Record<string, string> };
 }
 
-/** A plot of a simulation. @throws 404 another name than those in `plots`, 409 while there is no result */
+/** A plot of a simulation. @throws 404 another name than those in `plots`, 409 without a result */
 export async function simulationPlot(tx: Tx, studyId: string, id: string, file: string): Promise<string> {
   const found = await getSimulationOrThrow(tx, studyId, id);
   const name = file.endsWith('.svg') ? file.slice(0, -4) : '';

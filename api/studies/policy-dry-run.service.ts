@@ -12,13 +12,13 @@ import type { EvaluationResult } from '../../workflows/domain/util/types.js';
 import type { Tx } from '../../db/client/database.js';
 import { currentPolicy } from './policy.service.js';
 
-/** Small, since what is read of a batch is taken in at once. */
+/** Small, since a batch is processed without yielding. */
 const BATCH = 50;
-/** Deciding keeps the process busy: after so long, other requests are answered first. */
+/** Deciding blocks the process: after this long it yields to other requests. */
 const TURN_MS = 10;
 const MAX_EXAMPLES = 20;
 
-/** `unchanged` counts those for whom no source gives a date as well: nothing of theirs changes. */
+/** `unchanged` includes those without a date from any source. */
 export const outcomes = [
   'unchanged',
   'proposed',
@@ -34,23 +34,23 @@ type Example = DryRunOutcome | 'schedules_regenerated' | 'moved_by_earlier_overr
 
 export interface DryRun {
   dry_run: true;
-  /** The policy as it would be stored, defaults filled in. */
+  /** The policy for storing, with defaults. */
   policy: Policy;
-  /** Enrolled participants; who has withdrawn is not evaluated. */
+  /** Enrolled participants; withdrawn ones are not evaluated. */
   total: number;
-  /** Whose anchor would move or change its status. */
+  /** Participants whose anchor would move or change its status. */
   would_change: number;
   counts: Record<DryRunOutcome, number>;
   schedules_regenerated: number;
-  /** Of them, those whom an override had left on the former date: all of their visits move. */
+  /** Those of them whom an override had left on the former date: all of their visits move. */
   moved_by_earlier_override: number;
-  /** Up to 20 participants of each kind; `unchanged` is left out. */
+  /** Up to 20 participants of each kind, without `unchanged`. */
   examples: Partial<Record<Example, string[]>>;
 }
 
 /**
- * What a policy would do to every participant of the study, by the decision that the change itself would make of the
- * same facts. Reads in batches and writes nothing.
+ * Evaluates a policy for every participant of the study, with the same decision on the same facts as the actual change.
+ * Reads in batches and writes nothing.
  */
 export async function dryRunPolicy(tx: Tx, studyId: string, policy: Policy): Promise<DryRun> {
   return (await dryRunWithCodes(tx, studyId, policy)).run;
@@ -63,8 +63,8 @@ export interface CodedRun {
 }
 
 /**
- * As `dryRunPolicy`, with the codes of the examples, for people.
- * @param onSeen called with how many are done
+ * `dryRunPolicy` with the codes of the examples, for people.
+ * @param onSeen called with the number of processed participants
  */
 export async function dryRunWithCodes(
   tx: Tx,
@@ -112,7 +112,7 @@ export async function dryRunWithCodes(
   return { run, codes };
 }
 
-/** For how many a change of what schedules are made from would make another schedule. */
+/** The number of participants whose schedule a change would replace. */
 export interface ScheduleDryRun {
   total: number;
   schedules: number;
@@ -120,7 +120,7 @@ export interface ScheduleDryRun {
   examples: { participant_id: string; participant_code: string }[];
 }
 
-/** What another plan of visits would do to every schedule of the study. Reads in batches and writes nothing. */
+/** Computes the effect of another plan on every schedule of the study. Reads in batches and writes nothing. */
 export async function dryRunSchedules(
   tx: Tx,
   studyId: string,
@@ -143,7 +143,7 @@ interface Enrolled {
   row: Awaited<ReturnType<typeof readFacts>>[number];
   inputs: ScheduleInputs;
 }
-/** Everybody who is enrolled, with the facts of a decision and what the next schedule would be made from. */
+/** All enrolled participants, with the facts of a decision and the inputs of the next schedule. */
 async function* everyEnrolled(tx: Tx, studyId: string, sources: ScheduleSources): AsyncGenerator<Enrolled> {
   let since = performance.now();
   for (let after = '00000000-0000-0000-0000-000000000000'; ;) {
@@ -161,7 +161,7 @@ async function* everyEnrolled(tx: Tx, studyId: string, sources: ScheduleSources)
   }
 }
 
-/** How many a dry run looks at. */
+/** The number of participants in a dry run. */
 export async function enrolledIn(tx: Tx, studyId: string): Promise<number> {
   const [row] = (await tx('participants').where({ study_id: studyId, status: 'enrolled' }).count('* as n')) as [
     { n: number },

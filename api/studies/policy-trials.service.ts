@@ -11,18 +11,18 @@ import type { Dependencies } from '../dependencies.js';
 import { dryRunWithCodes } from './policy-dry-run.service.js';
 import type { CodedRun } from './policy-dry-run.service.js';
 
-/** A dry run of so many is not waited for by the request that asks for it. */
+/** The request does not wait for a dry run of more participants than this. */
 export const LONG_TRIAL = 2_000;
-/** What is done is kept so long, and so many are kept. */
+/** How long results are kept, and how many. */
 const KEPT_MS = 3_600_000;
 const MOST_KEPT = 20;
 
-/** A dry run of a policy on its way, or done. It runs in this process, and goes with it: nothing is lost but the figures. */
+/** A running or finished dry run of a policy. It lives in this process and ends with it: only its figures are lost. */
 export interface PolicyTrial {
   id: string;
   studyId: string;
   userId: string;
-  /** The policy as it was typed. */
+  /** The policy as typed. */
   text: string;
   startedMs: number;
   seen: number;
@@ -40,7 +40,7 @@ export interface TrialRequest {
 const trials = new Map<string, PolicyTrial>();
 
 /**
- * Starts a dry run that goes on when its page is left, with the rights of who asks. The same one twice is one.
+ * Starts a dry run that continues when its page is left, with the caller's rights. The same one twice is started once.
  * @returns its id
  */
 export function startTrial(
@@ -81,7 +81,7 @@ export function startTrial(
   return trial.id;
 }
 
-/** A dry run that the caller has asked for; undefined: it is of another process, or was forgotten. */
+/** The caller's dry run; undefined: another process has it, or it was discarded. */
 export function trialOf(
   { actor, studyId }: Pick<TrialRequest, 'actor' | 'studyId'>,
   id: string,

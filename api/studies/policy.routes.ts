@@ -48,7 +48,7 @@ const DryRun = record('PolicyDryRun', {
 });
 /** As saving it is answered. */
 const SavedPolicy = record('PolicySaved', { ...Policy.properties, ...earlierOverrides });
-/** What setting it is answered: with `dry_run=true` what would change. */
+/** The answer: with `dry_run=true` the changes that it would make. */
 const PolicySet = Type.Unsafe<Static<typeof SavedPolicy> | Static<typeof DryRun>>({
   $id: 'PolicySet',
   anyOf: [SavedPolicy, DryRun],

@@ -14,13 +14,13 @@ import { check } from '../http/validation/validation.js';
 import { insertPolicy, policyInForce } from '../../db/studies/policies.queries.js';
 import type { Tx } from '../../db/client/database.js';
 
-/** A policy that stands inside a study's body: the paths of its faults begin at that body. */
+/** A policy inside a study's body: the paths of its errors begin at that body. */
 const InStudy = Type.Object({
   config: Type.Object({ enrollment_date_policy: Type.Object(PolicyInput.properties, { additionalProperties: false }) }),
 });
 
 /**
- * A policy as it was sent, alone or within a study's `config`, complete and checked.
+ * Validates and completes a policy, sent alone or within a study's `config`.
  * @throws 422 naming every fault with its path
  */
 export function acceptPolicy(input: unknown, sent: 'alone' | 'in study' = 'alone'): Policy {
@@ -47,8 +47,8 @@ export function acceptPolicy(input: unknown, sent: 'alone' | 'in study' = 'alone
 }
 
 /**
- * `change_id` names the study-reanchoring that a new version sets off; null where nothing changed, and for a study's
- * first policy.
+ * `change_id` names the study-reanchoring started by a new version; null if nothing changed, and for a study's first
+ * policy.
  */
 export interface SavedPolicy {
   policy: Policy;
@@ -57,9 +57,9 @@ export interface SavedPolicy {
 }
 
 /**
- * Makes a policy the study's next version; older ones stay readable. The same policy again is no new version.
- * @param seen the version that whoever changes it has seen
- * @throws 409 STALE where another one is in force meanwhile
+ * Stores a policy as the study's next version; older ones stay readable. The same policy again is no new version.
+ * @param seen the version that the caller has seen
+ * @throws 409 STALE if another one is in force meanwhile
  */
 export async function savePolicy(
   { tx, audit, actor, context }: RequestScope,

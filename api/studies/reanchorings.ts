@@ -16,12 +16,12 @@ export interface ReanchoringView extends ReanchoringProgress {
 const ANSWER_MS = 3_000;
 
 /**
- * How far a study's change has got, from the workflow that carries it out.
- * @throws 404 where no such change is known (a finished one is forgotten when Temporal's retention ends), 503 when
- * Temporal or the worker is away
+ * The progress of a study's change, from its workflow.
+ * @throws 404 for an unknown change (a finished one is deleted when Temporal's retention ends), 503 when Temporal or
+ * the worker is unavailable
  */
 export async function reanchoring(services: Dependencies, studyId: string, changeId: string): Promise<ReanchoringView> {
-  // Between a look at Temporal and one at what waits for it, the change may have been delivered: Temporal has it then.
+  // The change may be delivered between the queries of Temporal and of the outbox: Temporal has it then.
   const found =
     (await started(services, studyId, changeId)) ??
     (await waiting(services, studyId, changeId)) ??
@@ -30,7 +30,7 @@ export async function reanchoring(services: Dependencies, studyId: string, chang
   return found;
 }
 
-/** The change as its workflow tells it; null where Temporal knows none. */
+/** The change as reported by its workflow; null if Temporal has none. */
 async function started(services: Dependencies, studyId: string, changeId: string): Promise<ReanchoringView | null> {
   const client = await services.temporal.client();
   const handle = client.workflow.getHandle(studyReanchoringId(studyId, changeId));
@@ -57,7 +57,7 @@ async function started(services: Dependencies, studyId: string, changeId: string
   }
 }
 
-/** A change that is committed and has not reached Temporal yet; null where none waits. */
+/** A committed change that has not reached Temporal yet; null: none. */
 async function waiting(services: Dependencies, studyId: string, changeId: string): Promise<ReanchoringView | null> {
   return readInScope(services.database, studyId, async (tx) => {
     if (!(await isChangeWaiting(tx, studyId, changeId))) return null;

@@ -20,7 +20,7 @@ import {
 
 export const StudyStatus = named('StudyStatus', oneOf('draft', 'active', 'paused', 'completed', 'archived'));
 const IntegrationMode = named('IntegrationMode', oneOf('standalone', 'datacapture'));
-/** As earlier clients call the capture system. */
+/** Earlier names of the capture system. */
 const GivenIntegrationMode = {
   ...oneOf('standalone', 'datacapture', 'redcap'),
   description: '`redcap` is taken for `datacapture`',

@@ -43,7 +43,7 @@ type Fields = Partial<
   >
 >;
 
-/** Fields as a client gives them: the capture system may be called as it was earlier. */
+/** Fields as given by a client: the capture system may have its earlier name. */
 type Given = Omit<Fields, 'integration_mode'> & { integration_mode?: Study['integration_mode'] | 'redcap' | undefined };
 const fieldsOf = <G extends Given>({ integration_mode: mode, ...given }: G) => ({
   ...given,
@@ -51,7 +51,7 @@ const fieldsOf = <G extends Given>({ integration_mode: mode, ...given }: G) => (
 });
 
 const unique = { studies_study_code_key: 'STUDY_CODE_TAKEN' } as const;
-/** What an anchor's decision reads of its study: a change of it is evaluated for every participant. */
+/** The study's fields that an anchor decision reads: a change is evaluated for every participant. */
 const READ_BY_ANCHORS = ['start_date', 'timezone', 'consent_mode'];
 
 /**
@@ -128,7 +128,7 @@ export async function changeStudy(
   }
   let newPolicy = false;
   if (patch && 'enrollment_date_policy' in patch) {
-    // Null takes the policy away: the default is in force then.
+    // Null removes the policy: the default applies.
     const saved = await savePolicy(change, id, acceptPolicy(merged?.enrollment_date_policy ?? {}, 'in study'));
     newPolicy = saved.change_id !== null;
   }
@@ -148,7 +148,7 @@ export async function changeStudy(
   return replans || newPolicy ? withEarlierOverrides(tx, id, study) : study;
 }
 
-/** Deletes a study in which nobody was enrolled. @throws 404, 409 STUDY_NOT_EMPTY, STALE */
+/** Deletes a study without participants. @throws 404, 409 STUDY_NOT_EMPTY, STALE */
 export async function removeStudy(
   { tx, audit, actor, context }: RequestScope,
   id: string,

@@ -6,7 +6,7 @@ const InStudy = Type.Object({
   config: Type.Object({ public_name: Type.Optional(PublicName), contact: Type.Optional(Contact) }),
 });
 
-/** Whether a change touches what participants see of their study; what was stored before there was a rule stays. */
+/** Whether a change affects the study's public fields; values stored before the rule existed stay. */
 export const changesFace = (before: Record<string, unknown>, after: Record<string, unknown>): boolean =>
   ['public_name', 'contact'].some((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
 

@@ -13,7 +13,7 @@ import type { StudyTemplate } from './templates.service.js';
 import { storeConfigValue } from '../../db/studies/study-config.queries.js';
 import type { Tx } from '../../db/client/database.js';
 
-/** Of what a template plans, all that applying it would create, with the defaults filled in; nothing is changed. */
+/** Everything that applying a template would create, with defaults; nothing is changed. */
 export function previewTemplate(template: StudyTemplate) {
   const { study, batteries, visit_windows, event_definitions, capture } = template;
   const { enrollment_date_policy: policy, notifications = null, ...config } = study.config;
@@ -53,8 +53,8 @@ export function previewTemplate(template: StudyTemplate) {
 }
 
 /**
- * Makes a study of a template, in the caller's transaction: all of it, or where anything clashes nothing.
- * @throws 409 STUDY_CODE_TAKEN, 422 where a saved design no longer fits
+ * Creates a study from a template, in the caller's transaction: all of it, or nothing if anything conflicts.
+ * @throws 409 STUDY_CODE_TAKEN, 422 if a saved design is no longer valid
  */
 export async function applyTemplate(
   change: RequestScope,
@@ -113,8 +113,8 @@ export async function applyTemplate(
 }
 
 /**
- * The capture system's mappings, with the batteries' real ids: they need a configuration with an address and a token,
- * which a template cannot have.
+ * Stores the capture system's mappings with the batteries' real ids: a configuration also needs an address and a token,
+ * which a template can't have.
  */
 async function keepCaptureDefaults(
   { tx, studyId, batteryId }: { tx: Tx; studyId: string; batteryId: (code: string | null) => number | null },

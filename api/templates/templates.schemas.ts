@@ -47,7 +47,7 @@ const Module = named(
   ),
 );
 
-/** The design itself: what a study is made of, without ids; batteries are named by their codes. */
+/** The design: the parts of a study, without ids; batteries are named by their codes. */
 export const Design = named(
   'StudyDesign',
   Type.Object(
@@ -116,7 +116,7 @@ export const Design = named(
 );
 
 const about = { id: Slug, name: text(300, 1), category: Slug, description: text(10_000) };
-/** A template as a file of api/templates holds it. */
+/** A template file of api/templates. */
 export const TemplateFile = Type.Object({ ...about, ...Design.properties }, closed);
 
 const source = { source: oneOf('built_in', 'study'), study_id: nullable(Uuid) };

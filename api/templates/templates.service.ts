@@ -25,8 +25,8 @@ const FOLDER = new URL('../templates/', import.meta.url);
 let files: readonly StudyTemplate[] | undefined;
 
 /**
- * The templates that come with the service, by id, read once.
- * @throws Error naming a file that is no template
+ * The built-in templates, by id, read once.
+ * @throws Error naming an invalid file
  */
 export function builtInTemplates(): readonly StudyTemplate[] {
   return (files ??= readdirSync(FOLDER)
@@ -53,7 +53,7 @@ const ofSaved = ({ id, study_id, name, category, description, content }: SavedTe
   study_id,
 });
 
-/** Every template that the caller may see: those of the service and those saved from its studies. */
+/** All templates visible to the caller: built-in ones and those saved from their studies. */
 export const templates = async (tx: Tx): Promise<StudyTemplate[]> => [
   ...builtInTemplates(),
   ...(await savedTemplates(tx)).map(ofSaved),
@@ -104,7 +104,7 @@ export function categoriesOf(list: readonly StudyTemplate[]) {
 }
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** Saves a study's design as it stands under a name of its own. @throws 404, 409 TEMPLATE_ID_TAKEN */
+/** Saves a study's present design under a new name. @throws 404, 409 TEMPLATE_ID_TAKEN */
 export async function saveTemplate(
   { tx, audit, actor, context }: RequestScope,
   studyId: string,
@@ -139,7 +139,7 @@ export async function saveTemplate(
   return { ...ofSaved(saved!), created_at: saved!.created_at };
 }
 
-/** Removes a saved template. @throws 404 also for one that comes with the service: only saved ones are records */
+/** Removes a saved template. @throws 404 also for a built-in one: only saved ones are records */
 export async function removeTemplate(
   { tx, audit, actor, context }: RequestScope,
   id: string,

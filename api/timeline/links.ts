@@ -27,7 +27,7 @@ const paths: Record<TimelineRow['kind'], (row: TimelineRow, base: string) => str
       : `/api/notifications?participant_id=${base.split('/').at(-1)}`,
 };
 
-/** The workflow that did it or waits for it. */
+/** The workflow of an entry. */
 function workflowOf({ kind, id, data }: TimelineRow, { participantId }: Of): string | undefined {
   if (kind === 'trigger') return datacaptureTriggerId(id);
   if (kind === 'push') return pushResultsId(String(data.session_id));
@@ -36,7 +36,7 @@ function workflowOf({ kind, id, data }: TimelineRow, { participantId }: Of): str
     : undefined;
 }
 
-/** Where an entry can be looked at: in the API, and in the Temporal Web UI where a workflow stands behind it. */
+/** The links of an entry: to the API, and to the Temporal Web UI if it has a workflow. */
 export function linksOf(
   row: TimelineRow,
   of: Of,
@@ -49,7 +49,7 @@ export function linksOf(
   };
 }
 
-/** A workflow in the Temporal Web UI; null: no such UI is known. */
+/** A workflow in the Temporal Web UI; null: its address is not configured. */
 export function workflowAddress(
   workflow: string,
   settings: Pick<Settings, 'TEMPORAL_UI_URL' | 'TEMPORAL_NAMESPACE'>,

@@ -9,12 +9,12 @@ import { isolated } from '../../workflows/domain/util/text-direction.js';
 import { TimelinePicture } from './picture.js';
 import type { TimelineItem } from './timeline.service.js';
 
-/** Always light, as the picture and the printed page are. */
+/** Always light, like the image and the printed page. */
 const STYLE = pageStyle(paletteCss('light') + readFileSync(new URL('page.css', import.meta.url), 'utf8'));
-/** Nothing is loaded from anywhere, no script runs. */
+/** Nothing is loaded, no script runs. */
 export const PAGE_POLICY = `default-src 'none'; style-src ${STYLE.source}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** Dates and times as a subject's clocks show them. */
+/** Dates and times in a subject's time zone. */
 const formatsOf = ({ zone: timeZone }: TimelineSubject) => {
   const date = { timeZone, year: 'numeric', month: 'short', day: '2-digit' } as const;
   return {
@@ -124,7 +124,7 @@ function TimelinePage({ subject, items, total, now }: Timeline) {
   );
 }
 
-/** The timeline as a page of its own: the picture, and every entry of it by its number. */
+/** The timeline as its own page: the image, and every entry by its number. */
 export const timelinePage = (
   subject: TimelineSubject,
   items: readonly TimelineItem[],
@@ -132,6 +132,6 @@ export const timelinePage = (
   now: Date,
 ): string => renderPage(<TimelinePage subject={subject} items={items} total={total} now={now} />);
 
-/** The picture alone, as a file. */
+/** The image alone, as a file. */
 export const timelineSvg = (subject: TimelineSubject, items: readonly TimelineItem[]): string =>
   renderSvg(<TimelinePicture subject={subject} items={items} />);

@@ -13,7 +13,7 @@ const ROW = 22,
   FOOT = 34;
 const MISSED = '#a11d1d';
 
-/** Everybody can tell the colours apart; shapes differ as well. */
+/** The colours are distinguishable for everyone; shapes differ as well. */
 const lanes = [
   { label: 'Visits', kinds: ['visit'], color: figureColors.blue, shape: 'diamond' },
   { label: 'Enrollment date', kinds: ['anchor'], color: figureColors.vermilion, shape: 'circle' },
@@ -31,7 +31,7 @@ const lanes = [
 ] as const;
 type Lane = (typeof lanes)[number];
 
-/** Words stand out from the lines behind them. */
+/** Text stands out from the lines behind it. */
 const WORDS = {
   fill: '#222222',
   stroke: '#ffffff',
@@ -67,7 +67,7 @@ function Mark({ shape, x, y, color, filled }: MarkProps) {
   }
 }
 
-/** The first row in which something from `start` to `end` touches nothing. */
+/** The first row in which the range from `start` to `end` overlaps nothing. */
 function rowFor(ends: number[], start: number, end: number): number {
   const free = ends.findIndex((taken) => taken + 6 < start);
   const row = free === -1 ? ends.length : free;
@@ -78,7 +78,7 @@ function rowFor(ends: number[], start: number, end: number): number {
 const textWidth = (text: string): number => text.length * 6.1;
 const shortened = (text: string): string => (text.length > 34 ? `${text.slice(0, 33)}…` : text);
 
-/** A visit: its window as a bar, its target as a diamond, filled when it was completed, its name beside it. */
+/** A visit: its window as a bar, its target as a diamond, filled when completed, with its name beside it. */
 function visitOf(item: TimelineItem, number: number, scale: Scale, color: string, ends: number[]): ComponentChildren {
   const { window_open, window_close, target_date, status, name } = item.data as Record<string, string>;
   if (status === 'cancelled') return null;
@@ -147,7 +147,7 @@ interface Row {
   marks: ComponentChildren[];
 }
 
-/** The lanes that have something, one below the other. */
+/** The non-empty lanes, one below the other. */
 function rowsOf(items: readonly TimelineItem[], scale: Scale): Row[] {
   let top = TOP;
   return lanes.flatMap((lane) => {
@@ -178,7 +178,7 @@ function DayLine({
 }: {
   x: number;
   to: number;
-  /** By how much the name stands lower. */
+  /** How much lower the name is placed. */
   lower: number;
   label: string;
   color: string;
@@ -206,15 +206,15 @@ function DayLine({
   );
 }
 
-/** What the picture shows, in two sentences. */
+/** The image's description in two sentences. */
 const described = ({ participant_code, study_name }: TimelineSubject, items: readonly TimelineItem[]): string => {
   const span = items.length > 0 ? `, from ${items[0]!.at.slice(0, 10)} to ${items.at(-1)!.at.slice(0, 10)}` : '';
   return `Timeline of ${isolated(participant_code)} in ${isolated(study_name)}: ${items.length} entries${span}. Bars are visit windows, filled diamonds completed visits, hollow marks what is still to come.`;
 };
 
 /**
- * A participant's timeline as a picture: a lane for each kind of entry, visits with their windows, numbers that are those
- * of the list. It loads nothing: fonts of the system, no scripts, no styles.
+ * A participant's timeline as an image: a lane for each kind of entry, visits with their windows, and the numbers of
+ * the list. It loads nothing: system fonts, no scripts, no styles.
  */
 export function TimelinePicture({ subject, items }: { subject: TimelineSubject; items: readonly TimelineItem[] }) {
   const scale = scaleOf(items, subject);
@@ -222,7 +222,7 @@ export function TimelinePicture({ subject, items }: { subject: TimelineSubject; 
   const bottom = rows.reduce((end, { height }) => end + height, TOP);
   const today = scale.x(dayOf(subject.today) + DAY / 2);
   const anchor = subject.enrollment_date === null ? undefined : scale.x(dayOf(subject.enrollment_date) + DAY / 2);
-  // Of two lines close to each other the second has its name a line lower.
+  // If two lines are close, the second one's name is a line lower.
   const lower = anchor !== undefined && Math.abs(today - anchor) < 170 ? 14 : 0;
   const code = isolated(subject.participant_code);
   return (

@@ -8,7 +8,7 @@ import { isolated } from '../../workflows/domain/util/text-direction.js';
 import { timelineWords, wordsForCaregivers } from '../portal/portal-words.js';
 import type { Tx } from '../../db/client/database.js';
 
-/** What concerns the participant itself; how dates are decided, schedules are made and results travel does not. */
+/** Kinds that concern the participant itself; decisions, schedules and pushes are left out. */
 export const portalKinds = ['participant', 'consent', 'visit', 'session', 'reminder'] as const;
 export interface PortalTimelineItem {
   at: string;
@@ -26,8 +26,8 @@ const shown: Record<(typeof portalKinds)[number], readonly string[]> = {
 };
 
 /**
- * A participant's own timeline, reduced, in its words and language or its caregiver's. Messages stand in it when they
- * were sent, not when they are planned or failed.
+ * A participant's own reduced timeline, in its language or its caregiver's. Messages appear when they were sent, not
+ * when they are planned or failed.
  */
 export async function portalTimeline(
   tx: Tx,

@@ -7,7 +7,7 @@ const RIGHT = 24,
   PLOT = WIDTH - LEFT - RIGHT;
 export const DAY = 86_400_000;
 
-/** Where an instant stands on the time axis. */
+/** Maps an instant to the time axis. */
 export interface Scale {
   x: (ms: number) => number;
   from: number;
@@ -37,7 +37,7 @@ export function scaleOf(items: readonly TimelineItem[], subject: TimelineSubject
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** Days or first days of months, as many as there is room for. */
+/** Days or first days of months, as many as fit. */
 export function ticksOf({ from, to }: Scale): { ms: number; label: string }[] {
   const span = (to - from) / DAY;
   const ticks: { ms: number; label: string }[] = [];

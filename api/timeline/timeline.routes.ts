@@ -49,7 +49,7 @@ const kinds = <const K extends readonly string[]>(...of: K) =>
 const SVG = 'image/svg+xml',
   HTML = 'text/html';
 
-/** What the caller wants: the query's word, else the first that Accept names; JSON where it names neither. */
+/** The requested format: the query's, else the first one in Accept; JSON without either. */
 function formatOf(given: 'json' | 'svg' | 'html' | undefined, accept = ''): 'json' | 'svg' | 'html' {
   if (given) return given;
   return accept.includes('application/json')

@@ -14,12 +14,12 @@ export interface TimelineItem {
   data: Record<string, unknown>;
   links: Links;
 }
-/** What a picture shows at most: more would not be seen. */
+/** The most entries of an image: more would not be visible. */
 const MAX_DRAWN = 2_000;
 
 /**
- * What became of a participant and what is to come, oldest first.
- * @param known whose timeline it is, where the caller has read it
+ * A participant's past and planned events, oldest first.
+ * @param known the participant, if the caller has read it
  * @throws 404
  */
 export async function timeline(
@@ -46,7 +46,7 @@ export async function timeline(
   };
 }
 
-/** The same for a picture or page: all of it, not a page of a list. */
+/** The same for an image or page: complete, without paging. */
 export const wholeTimeline = (
   tx: Tx,
   services: Dependencies,

@@ -4,7 +4,7 @@ import { reasonInWords } from '../../workflows/domain/notifications/explain.js';
 
 type Data = Record<string, unknown>;
 const date = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 10) : 'none');
-/** What people have written, in whatever direction. */
+/** User input in any text direction. */
 const own = (value: unknown): string => isolated(String(value));
 const words = (value: unknown): string => String(value ?? '').replaceAll('_', ' ');
 const days = (delta: unknown): string => {
@@ -90,5 +90,5 @@ const titles: Record<TimelineRow['kind'], (what: string, data: Data) => string> 
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** What a person reads of an entry: one line. */
+/** An entry as one line of text. */
 export const titleOf = ({ kind, what, data }: TimelineRow): string => titles[kind](what, data);

@@ -1,4 +1,4 @@
-/** So many at a time; the others wait in line. */
+/** Runs a limited number at a time; the others queue. */
 export class ConcurrencyLimiter {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
@@ -6,7 +6,7 @@ export class ConcurrencyLimiter {
   constructor(private readonly atOnce: number) {}
 
   async run<T>(work: () => Promise<T>): Promise<T> {
-    // Whoever ends hands the place over: nobody slips in between.
+    // A finished task hands its slot over: no newcomer can take it.
     if (this.running >= this.atOnce)
       await new Promise<void>((go) => {
         this.waiting.push(go);

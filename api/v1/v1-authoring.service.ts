@@ -14,7 +14,7 @@ import { withEarlierOverrides } from '../studies/earlier-overrides.service.js';
 import type { RequestScope } from '../http/state.js';
 import { changeWindow, createWindow, requireBattery } from '../scheduling/windows.service.js';
 
-/** What is to be put where: a record of one study, by its code. */
+/** The target of a write: a record of one study, by its code. */
 interface Target {
   studyId: string;
   code: string;
@@ -42,8 +42,8 @@ export interface WantedWindow {
 }
 
 /**
- * Makes a battery what the body says, the whole of it: what is left out is the default. The same body again changes
- * nothing. A published battery that differs gets its next version, which `publish` publishes.
+ * Sets a battery to the body's content: omitted fields get their defaults. The same body again changes nothing. A
+ * published battery that differs gets a next version, which `publish` publishes.
  * @throws 409 BATTERY_RETIRED or STALE, 422 bad settings, 400 another code than the path's
  */
 export async function putBattery(
@@ -96,8 +96,8 @@ const contentOf = ({ name, description, modules }: BatteryRecord) => ({
 const differs = (battery: BatteryRecord, wanted: object): boolean => differences(contentOf(battery), wanted).length > 0;
 
 /**
- * Makes a visit window what the body says, the whole of it; `battery_code` names a battery of the study. @throws 409
- * STALE, 400 an unknown battery
+ * Sets a visit window to the body's content; `battery_code` names a battery of the study. @throws 409 STALE, 400 an
+ * unknown battery
  */
 export async function putWindow(
   change: RequestScope,

@@ -11,7 +11,7 @@ import type { Dependencies } from '../dependencies.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
-/** The version of the documents' form; a change that a reader must know of raises it. */
+/** The version of the documents' format; a change that readers must know of increments it. */
 const FORMAT = 1;
 const SNAPSHOT: readonly PageDatasetName[] = ['sites', 'participants', 'anchors', 'schedules', 'visits', 'sessions'];
 const EXPORT: readonly PageDatasetName[] = [
@@ -34,17 +34,14 @@ export interface SnapshotOptions {
   studyId: string;
 }
 
-/**
- * A study as it stands at one instant, with the head of its audit chain at that instant. The transaction must be one
- * snapshot.
- */
+/** A study in one snapshot, with the head of its audit chain. The transaction must have one snapshot. */
 export async function snapshot(asked: SnapshotOptions): Promise<Reply> {
   await recordRead(asked, 'snapshot_read', {});
   const head = await headOf(asked, 'taken_at');
   return json(Readable.from(document(asked.tx, asked.studyId, head, SNAPSHOT)));
 }
 
-/** Everything of a study, history and superseded visits included; raw trials when they are asked for. */
+/** All data of a study, including history and superseded visits; raw trials on request. */
 export async function exportSnapshot(
   asked: SnapshotOptions,
   { format = 'json', include }: { format?: 'json' | 'ndjson'; include?: readonly 'raw_trials'[] },
@@ -84,7 +81,7 @@ async function* document(
   yield '}\n';
 }
 
-/** One object a line, `set` saying of which kind; the last line says that nothing is missing. */
+/** One object a line, `set` is its kind; the last line states completeness. */
 async function* lines(
   tx: Tx,
   studyId: string,
@@ -102,7 +99,7 @@ async function* lines(
   yield `${JSON.stringify({ set: 'end', rows: count })}\n`;
 }
 
-/** A read in bulk is on record before its first byte; the snapshot was taken before and does not see the record. */
+/** A bulk read is recorded before its first byte; the snapshot was taken before and does not include the record. */
 async function recordRead(
   { services, actor, context, studyId }: SnapshotOptions,
   action: string,

@@ -7,7 +7,7 @@ import type { Dependencies } from '../dependencies.js';
 import type { Tx } from '../../db/client/database.js';
 
 /**
- * A page of a set: by `cursor`, or by `skip` like the lists elsewhere.
+ * A page of a set: by `cursor`, or by `skip` as in other lists.
  * @returns `next_cursor` is null at the end
  * @throws 400 INVALID_CURSOR, or both ways at once
  */

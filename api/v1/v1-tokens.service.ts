@@ -19,10 +19,11 @@ const DEFAULT_DAYS = 90;
 const DAY_SECONDS = 86_400;
 
 /**
- * Mints a token of /api/v1 from a login (decisions, section 3). Nobody gives more than they have. A login that is not
- * recent proves identity again: the token outlives it.
- * @returns the record with the token, which is shown here alone
- * @throws 401 REAUTHENTICATION_REQUIRED or …_FAILED, 403 a scope that the role does not allow, 404 a study out of reach
+ * Creates a token of /api/v1 from a login (decisions, section 3). It can't have more rights than its user. An older
+ * login must prove identity again: the token outlives it.
+ * @returns the record with the token, which is only shown here
+ * @throws 401 REAUTHENTICATION_REQUIRED or …_FAILED, 403 a scope that the role does not allow, 404 a study without
+ * access
  */
 export async function mintToken(
   { tx, audit, actor, context }: RequestScope,
@@ -70,7 +71,7 @@ export async function mintToken(
   return { ...stored, token };
 }
 
-/** A token of the caller's own, or for an admin anybody's. @throws 404 */
+/** One of the caller's own tokens, or, for an admin, anyone's. @throws 404 */
 export async function getTokenOrThrow(tx: Tx, actor: Actor, id: string): Promise<ApiToken> {
   const token = await apiTokenById(tx, id);
   if (!token || (token.user_id !== actor.id && !actor.isAdmin))
@@ -78,7 +79,7 @@ export async function getTokenOrThrow(tx: Tx, actor: Actor, id: string): Promise
   return token;
 }
 
-/** Ends a token at once. @throws 404 */
+/** Revokes a token at once. @throws 404 */
 export async function endToken(
   { tx, audit, actor, context }: RequestScope,
   id: string,

@@ -34,7 +34,7 @@ import { NewToken } from '../identity/api-tokens.schemas.js';
 const tag = 'Programmatic access';
 const tokens = { tag, access: outsideStudy(signedIn) } as const;
 
-/** A page of a set of one study. Any of the paths stands for all: they have the one parameter. */
+/** A page of a set of one study. One path type represents all: they have the same parameter. */
 const list = (
   path: 'participants' | 'schedules' | 'anchors' | 'sessions',
   operationId: string,
@@ -68,7 +68,7 @@ const codeOf = (code: string): string => {
     throw invalid('code', 'PATTERN', 'is not a code: at most 64 characters, no blanks around it');
   return code;
 };
-/** What is written, and whether it is only tried. */
+/** The target of a write, and whether it is a dry run. */
 const placeOf = (params: { study_id: string; code: string }, { dry_run }: { dry_run?: boolean | undefined }) => ({
   studyId: params.study_id.toLowerCase(),
   code: codeOf(params.code),

@@ -23,7 +23,7 @@ import {
 } from '../http/common.schemas.js';
 import type { TSchema } from '../http/common.schemas.js';
 import { VisitWindow } from '../scheduling/schedules.schemas.js';
-/** `cursor` goes on where a page ended; `skip` counts from the beginning. */
+/** `cursor` continues after a page; `skip` counts from the beginning. */
 export const v1Paging = {
   ...paging,
   cursor: Type.Optional(
@@ -44,7 +44,7 @@ export const v1List = <S extends TSchema>(item: S) =>
     { $id: `V1${String((item as { $id?: string }).$id).replace(/^V1/, '')}Page` },
   );
 
-/** Nothing that says who a person is. */
+/** No fields that identify a person. */
 export const V1Participant = named(
   'V1Participant',
   Type.Object(
@@ -184,7 +184,7 @@ export const StudyExport = record('StudyHistory', {
 });
 
 const { position: _position, ...moduleFields } = NewModule.properties;
-/** The record as it is read bears the code that the path has. */
+/** The record as read has the code of the path. */
 const SameCode = Type.Optional(Type.String({ maxLength: 200, description: 'as in the path' }));
 export const WantedBattery = input('BatteryPut', {
   code: SameCode,
@@ -213,7 +213,7 @@ const authored = {
     description: 'what differs from what stood there',
   }),
 };
-/** With `dry_run` the record is what stands there now; null: nothing yet. */
+/** With `dry_run` the current record; null: none yet. */
 export const AuthoredBattery = record('BatteryAuthored', { ...authored, battery: nullable(Battery) });
 export const AuthoredWindow = record('VisitWindowAuthored', {
   ...authored,

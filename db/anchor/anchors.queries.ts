@@ -7,8 +7,8 @@ import type { MessageDetails } from '../participants/message-details.queries.js'
 import type { Tx } from '../client/database.js';
 
 /**
- * Takes the anchor's row for this transaction. What is written from here on bears the moment at which the row was
- * taken (db function `moment`). No row: there is no such participant.
+ * Locks the anchor's row for this transaction. Everything written afterwards has the time of the lock (db function
+ * `moment`). No row: the participant does not exist.
  */
 export const lockAnchorStatement = (participantId: string): Statement => ({
   sql: `with held as materialized (select a.participant_id from anchor_dates a where a.participant_id = $1 for update)
@@ -18,20 +18,22 @@ export const lockAnchorStatement = (participantId: string): Statement => ({
 
 /** What the database knows of a message to a participant's workflow. */
 export interface KnownMessage {
-  /** What an earlier try of the same command came to; null: there was none. */
+  /** The result of an earlier attempt at the same command; null: there was none. */
   earlier: unknown;
-  /** What the message has left with the API. */
+  /** Details of the message that are stored with the API. */
   details: MessageDetails | null;
-  /** Of the key that its authorization names (PEM); null: nobody signs with it, or not any more. */
+  /** Public key (PEM) that its authorization names; null: unknown or expired. */
   public_key: string | null;
   /** Whether a command was carried out, or refused, under its authorization. */
   is_used: boolean;
 }
 
-/** How long an authorization of a replaced key still counts: as long as the API's own may be on their way. */
+/**
+ * How long an authorization signed by a replaced key stays valid: as long as the API's own messages may be in transit.
+ */
 const KEY_OVERLAP = `interval '24 hours'`;
 
-/** Reads a `KnownMessage`. After the lock, in a statement of its own: it sees what was committed meanwhile. */
+/** Reads a `KnownMessage`. Runs as its own statement after the lock, so that it sees what was committed meanwhile. */
 export const knownMessageStatement = (message: {
   commandId: string;
   participantId: string;
@@ -49,8 +51,8 @@ export const knownMessageStatement = (message: {
 });
 
 /**
- * Locks many anchors in one order; those whose row another transaction holds are waited for. The moment counts from the
- * last.
+ * Locks many anchors in one order and waits for rows that another transaction holds. `moment` is the time of the last
+ * lock.
  */
 export async function lockAnchors(tx: Tx, participantIds: readonly string[]): Promise<void> {
   await queryAllAsPlanned(tx, [
@@ -70,7 +72,7 @@ export interface CommandWrite {
   outcome: unknown;
   authorization_id: string | null;
 }
-/** Keeps what a command came to: a repeated one is answered with it. */
+/** Stores a command's result: a repeated command gets the same answer. */
 export const rememberCommandStatement = (command: CommandWrite): Statement =>
   insertStatement(
     into<CommandWrite>(
@@ -91,7 +93,7 @@ export async function lastChange(tx: Tx, participantId: string): Promise<string 
   return entry?.words ?? null;
 }
 
-/** An anchor as it is to stand; `expected_version` is the one that was decided from. */
+/** The new state of an anchor; `expected_version` is the version that the decision was based on. */
 export interface AnchorWrite {
   participant_id: string;
   expected_version: number;
@@ -146,9 +148,9 @@ const ANCHOR_COLUMNS = [
   'cancelled_facts',
 ] as const satisfies readonly (keyof AnchorWrite)[];
 
-// The ids stand beside the rows: how many rows a JSON document holds nobody knows, and the planner, guessing a hundred,
-// reads whole tables (measured with 1,500 participants: 12 ms instead of 0.5, and growing with them). Materialized:
-// else each row is read out of the document again for each anchor that it is held against (250 of them: 2,000 ms
+// The ids are passed beside the rows: the planner can't know how many rows a JSON document holds. It guesses a hundred
+// and reads whole tables (measured with 1,500 participants: 12 ms instead of 0.5, and growing with them). Materialized:
+// otherwise each row is read from the document again for each anchor that it is compared with (250 of them: 2,000 ms
 // instead of 10).
 const WRITE_ANCHORS = `
 with wanted as materialized (
@@ -165,8 +167,8 @@ with wanted as materialized (
 select count(*)::integer as written from written`;
 
 /**
- * Writes anchors by compare-and-set on their version, and the participants' enrollment_date that mirrors them. Its one
- * row says how many were `written`: see `assertWritten`.
+ * Writes anchors by compare-and-set on their version, and the participants' enrollment_date that mirrors them. Returns
+ * one row with the number `written`: see `assertWritten`.
  */
 export const writeAnchorsStatement = (anchors: readonly AnchorWrite[]): Statement => ({
   sql: WRITE_ANCHORS,
@@ -264,7 +266,7 @@ export const intoDecisions = (rows: readonly DecisionWrite[]): Insert =>
     rows,
   );
 
-/** Puts a manual date in the place of an earlier one, if there is one; null takes it back. The facts stay on record. */
+/** Replaces a manual date, if there is one; null removes it. The facts stay on record. */
 export const manualEntryStatements = (
   participantId: string,
   isEarlier: boolean,

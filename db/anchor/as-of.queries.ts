@@ -8,7 +8,7 @@ export interface Existence {
   existed: boolean;
 }
 
-/** Whether an instant lies ahead of the database's clock, and whether the participant was on record then. */
+/** Whether an instant is after the database's current time, and whether the participant was on record then. */
 export async function existenceAt(tx: Tx, participantId: string, at: string): Promise<Existence> {
   const rows = await query<Existence>(
     tx,
@@ -23,8 +23,8 @@ const CURRENT = `select v.* from schedule_versions v, asked where v.participant_
   and (v.superseded_at is null or v.superseded_at > asked.at) order by v.version_number desc limit 1`;
 
 /**
- * The anchor by the last history entry that changed it: what the entry does not say stands in its decision. An entry
- * of an override that was only asked for or denied changes nothing.
+ * The anchor by the last history entry that changed it; what the entry lacks is in its decision. An entry of a pending
+ * or denied override changes nothing.
  */
 const ANCHOR_AS_OF = `
 with asked as (select $1::uuid as participant_id, $2::timestamptz as at),
@@ -62,7 +62,7 @@ export interface VersionThen extends Record<string, unknown> {
   scheduling_settings: { carried_visit_ids?: string[] };
 }
 
-/** The schedule version that was current at an instant, as it stood then; undefined where none was. */
+/** The schedule version that was current at an instant, in its state then; undefined: there was none. */
 export async function readVersionAsOf(tx: Tx, participantId: string, at: string): Promise<VersionThen | undefined> {
   const rows = await query<VersionThen>(
     tx,
@@ -83,8 +83,8 @@ export async function readVersionAsOf(tx: Tx, participantId: string, at: string)
 }
 
 /**
- * A version's visits, those that it carries and those without a version, each in the state that it had at an instant.
- * Visits that were not there yet are left out.
+ * A version's visits, carried ones and those without a version, each in its state at an instant. Visits that did not
+ * exist yet are left out.
  */
 export async function readVisitsAsOf(
   tx: Tx,

@@ -3,9 +3,7 @@ import { chunk } from '../client/sets/chunk.js';
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-/**
- * What stands behind a history entry: the snapshot, the policy as it was stored, what was asked and what came of it.
- */
+/** The content behind a history entry: the snapshot, the policy as stored, the request and its result. */
 export interface DecisionContent {
   policy_version: number;
   policy: unknown;
@@ -38,9 +36,7 @@ export interface DecisionRow extends DecisionContent {
   sealed_hash: string | null;
 }
 
-/**
- * What an import says of the decisions of one participant that came with it: the digest of each, by its history entry.
- */
+/** An import's audit action for the decisions of one participant: the digest of each, by its history entry. */
 export const IMPORT_ACTION = 'decisions_imported';
 
 const CONTENT = 'd.policy_version, p.policy, d.facts, d.command, d.trace, d.decision, d.approver_user_id';
@@ -65,7 +61,7 @@ export interface DecisionSeals {
   participant_id: string;
   decision_hashes: Record<string, string>;
 }
-/** How many decisions are read at a time, and how many digests one record holds at most: 25 KB. */
+/** How many decisions are read at a time, and the most digests in one record: 25 KB. */
 const READ = 500,
   SEALS = 250;
 

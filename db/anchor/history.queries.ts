@@ -1,7 +1,7 @@
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-/** An entry of an anchor's history with the names of whom it is about. */
+/** An entry of an anchor's history with the names of the people in it. */
 export interface NamedHistoryEntry {
   id: string;
   event_type: string;
@@ -16,7 +16,7 @@ export interface NamedHistoryEntry {
   reason: string | null;
   imported: boolean;
   created_at: string;
-  /** There is a decision behind it. */
+  /** The entry has a decision. */
   has_decision: boolean;
 }
 

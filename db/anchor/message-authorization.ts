@@ -3,19 +3,19 @@ import type { KeyObject } from 'node:crypto';
 import { keyPairOf } from '../audit/audit-signing.js';
 import { hashOf } from '../audit/hashing.js';
 
-/** What an authorization states: who may have which message with which content carried out for which participant. */
+/** What an authorization states: which person sends which message, with which content, for which participant. */
 export interface Authorization {
   participant_id: string;
   study_id: string;
-  /** Of message. */
+  /** Kind of message. */
   kind: string;
   /** SHA-256 of the canonical JSON of the message's content, hex. */
   digest: string;
-  /** In whose name. */
+  /** The person who authorizes it. */
   person: Readonly<Record<string, unknown>>;
-  /** How the API itself sends it; null: it was given out, and comes by whatever way its holder chooses. */
+  /** How the API itself sends it; null: it was handed to a client, which may send it by any route. */
   via: 'rest' | 'page' | null;
-  /** Each is carried out once. */
+  /** Unique id: each authorization is used once. */
   jti: string;
 }
 
@@ -35,7 +35,7 @@ export class AuthorizationSigner {
     [this.key, this.keyId, this.publicKey] = [key, keyId, publicKey];
   }
 
-  /** @param now epoch milliseconds @param seconds how long it is good for */
+  /** @param now epoch milliseconds @param seconds lifetime */
   sign({ jti, ...stated }: Authorization, now: number, seconds: number): Promise<string> {
     const issued = Math.floor(now / 1000);
     return new SignJWT({ ...stated })
@@ -50,14 +50,14 @@ export class AuthorizationSigner {
 
 export type AuthorizationFault = 'INVALID' | 'UNKNOWN_KEY' | 'EXPIRED';
 
-/** What a token says of itself, before anything of it is checked. */
+/** The claims of a token, before anything is verified. */
 export interface ClaimedAuthorization {
   keyId: string;
   jti: string;
 }
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Which key and which use a token claims; null: it is none that `AuthorizationSigner` has made. */
+/** The key and the id that a token claims; null: `AuthorizationSigner` did not make it. */
 export function claimedAuthorization(token: string): ClaimedAuthorization | null {
   try {
     const { kid, alg } = decodeProtectedHeader(token);
@@ -70,7 +70,7 @@ export function claimedAuthorization(token: string): ClaimedAuthorization | null
 }
 
 type PublicKey = Awaited<ReturnType<typeof importSPKI>>;
-/** By their PEM: the same one or two at every message, and to read one takes as long as to verify by it. */
+/** Imported keys by PEM: the same one or two are used by every message, and importing takes as long as verifying. */
 const importedKeys = new Map<string, PublicKey>();
 const MAX_KEYS = 10;
 
@@ -85,8 +85,8 @@ async function importedKey(pem: string): Promise<PublicKey> {
 }
 
 /**
- * What a token states, where it bears the signature of a known key and its time has not run out.
- * @param publicKey PEM, of the key that it claims; null: it is not known, or not any more @param now ISO 8601
+ * What a token states, if a known key signed it and it has not expired.
+ * @param publicKey PEM of the key that it claims; null: unknown or expired @param now ISO 8601
  */
 export async function readAuthorization(
   token: string,

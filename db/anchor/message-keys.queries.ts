@@ -1,7 +1,7 @@
 import { execute } from '../client/query.js';
 import type { Database } from '../client/database.js';
 
-/** Makes a public key the one that authorizations are signed with from now on; the others run out. */
+/** Makes a public key the current one for authorizations; earlier keys expire. */
 export async function registerMessageKey(database: Database, keyId: string, publicKey: string): Promise<void> {
   await execute(
     database,

@@ -14,15 +14,15 @@ export interface OverrideRequest {
   offered_signatures: Record<string, (Signature & { decision: string }) | undefined>;
 }
 
-/** As the database has it. */
+/** As stored. */
 type StoredRequest = Omit<OverrideRequest, 'requested_by_id'> & {
   requested_by_id: string | null;
   imported_by: string | null;
 };
 
 /**
- * A request as it counts for its decision. One that a full import brought is the importer's: whom its document names has
- * asked for nothing here, and who brought it does not decide it.
+ * A request as its decision counts it. An imported request belongs to the importer: the person named in its document
+ * made no request here, and the importer can't decide it.
  */
 const asAskedHere = (stored: StoredRequest | undefined): OverrideRequest | undefined =>
   stored && { ...stored, requested_by_id: (stored.requested_by_id ?? stored.imported_by)! };
@@ -36,7 +36,7 @@ export async function lockOverrideRequest(
   return asAskedHere(await tx('override_requests').where({ id, participant_id: participantId }).forUpdate().first());
 }
 
-/** Reads and locks the request of a participant that waits for its decision. */
+/** Reads and locks a participant's pending request. */
 export async function lockPendingRequest(tx: Tx, participantId: string): Promise<OverrideRequest | undefined> {
   return asAskedHere(
     await tx('override_requests').where({ participant_id: participantId, status: 'pending' }).forUpdate().first(),
@@ -52,7 +52,7 @@ export interface NewOverrideRequest {
   reason: string | null;
   regenerate_schedule: boolean;
   requested_by_id: string;
-  /** How long it waits for its decision; after half of that the approvers are reminded. */
+  /** How long it stays pending; the approvers are reminded after half of that. */
   timeoutHours: number;
   impact: unknown;
   preview_hash: string;
@@ -82,13 +82,13 @@ export async function insertOverrideRequest(tx: Tx, request: NewOverrideRequest)
 
 export interface RequestEnd {
   status: 'approved' | 'denied';
-  /** Null: nobody decided it, its time was over or the participant left. */
+  /** Null: nobody decided it; it timed out or the participant withdrew. */
   decidedBy: string | null;
   reason: string | null;
   signature: Signature | undefined;
 }
 
-/** Ends a request. A decision that was sent past the API has a signature too, which says that it is only claimed. */
+/** Ends a request. A decision sent without the API also has a signature, marked as claimed. */
 export async function endOverrideRequest(
   tx: Tx,
   id: string,
@@ -120,9 +120,9 @@ export async function markReminded(tx: Tx, id: string): Promise<void> {
 }
 
 /**
- * Plans one message to each who may decide a request, but the one who asked. Who is assigned to sites decides for their
- * participants alone, and is told of no other's.
- * @returns the ids of the messages that are new
+ * Plans one message to each user who may decide a request, except the requester. Users restricted to sites decide for
+ * participants of these sites only, and are not notified of others.
+ * @returns the ids of the new messages
  */
 export async function insertApproverNotices(
   tx: Tx,

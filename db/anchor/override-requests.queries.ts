@@ -47,7 +47,7 @@ export interface Approval {
   new_enrollment_date: string;
   reason: string | null;
   regenerate_schedule: boolean;
-  /** An import is its importer's. */
+  /** An imported request belongs to its importer. */
   asker_id: string | null;
   asker: string | null;
   requested_at: string;
@@ -76,7 +76,10 @@ const named = (tx: Tx) =>
 export const approvalById = async (tx: Tx, id: string): Promise<Approval | undefined> =>
   (await named(tx).where('o.id', id).first()) as Approval | undefined;
 
-/** A request with the facts of its participant, and whether its study's signatures ask again, where the study says so. */
+/**
+ * A request with the facts of its participant, and whether the study requires identity proof for signatures, if it says
+ * so.
+ */
 export async function approvalWithFacts(
   tx: Tx,
   id: string,
@@ -93,7 +96,7 @@ export async function approvalWithFacts(
   return { approval, facts, asksAgain: typeof study?.asks === 'boolean' ? study.asks : undefined };
 }
 
-/** The requests that wait, over all studies that the caller may see, oldest first. */
+/** Pending requests of all studies that the caller may see, oldest first. */
 export async function waitingApprovals(
   tx: Tx,
   { study_id, skip, limit }: { study_id?: string | undefined; skip: number; limit: number },
@@ -106,7 +109,7 @@ export async function waitingApprovals(
     .limit(limit)) as unknown as Approval[];
 }
 
-/** How many requests wait. */
+/** The number of pending requests. */
 export async function countWaitingApprovals(tx: Tx, study_id?: string): Promise<number> {
   const query = tx('override_requests as o').join('participants as p', 'p.id', 'o.participant_id');
   const [row] = (await query
@@ -115,7 +118,7 @@ export async function countWaitingApprovals(tx: Tx, study_id?: string): Promise<
   return Number(row!.n);
 }
 
-/** What an approver's decision is about; undefined: there is no such request in the study. */
+/** What an approver's decision is about; undefined: the study has no such request. */
 export async function requestOfStudy(
   tx: Tx,
   studyId: string,
@@ -125,7 +128,7 @@ export async function requestOfStudy(
     .where({ id, study_id: studyId })
     .first<{ participant_id: string; requested_by_id: string | null; status: string } | undefined>(
       'participant_id',
-      // One that a full import brought is the importer's.
+      // An imported request belongs to its importer.
       tx.raw('coalesce(requested_by_id, imported_by) as requested_by_id'),
       'status',
     );
@@ -163,7 +166,7 @@ export async function listRequests(tx: Tx, filter: RequestFilter): Promise<{ ite
 
 export type Decided = 'approve' | 'deny';
 
-/** Keeps what an approver has signed for the message that carries the decision out. */
+/** Stores what an approver signed, for the message that carries out the decision. */
 export async function offerSignature(
   tx: Tx,
   of: { requestId: string; userId: string },
@@ -180,14 +183,14 @@ export async function offerSignature(
     });
 }
 
-/** Takes back what was signed for a decision that was refused. */
+/** Removes the signature of a refused decision. */
 export async function withdrawSignature(tx: Tx, requestId: string, userId: string): Promise<void> {
   await OverrideRequest.query(tx)
     .findById(requestId)
     .patch({ offered_signatures: raw('offered_signatures - ?::text', [userId]) });
 }
 
-/** Requests of which a reminder or the end has been due for so long, and of which nothing waits in the outbox. */
+/** Requests whose reminder or timeout is overdue by this long and that have no message in the outbox. */
 export async function overdueRequests(
   tx: Tx,
   overdueSeconds: number,

@@ -58,8 +58,8 @@ export function listBatteries(
 }
 
 /**
- * @param lock until the commit; what belongs to it is read after the lock is held, so that it is what the change before
- * left
+ * @param lock holds the row until the commit. Related rows are read after the lock, so that they include the previous
+ * change
  */
 export async function batteryById(tx: Tx, id: number, lock = false): Promise<BatteryRecord | undefined> {
   if (lock) await Battery.query(tx).findById(id).forUpdate().select('id');
@@ -81,7 +81,7 @@ export async function insertBattery(
   return (await Battery.query(tx).insert(battery).returning('id')).id;
 }
 
-/** Also without fields: what belongs to the battery changed, and its `updated_at` says so. */
+/** An update without fields is allowed: related rows changed, and `updated_at` must show it. */
 export async function updateBattery(tx: Tx, id: number, change: BatteryFields): Promise<void> {
   await Battery.query(tx)
     .findById(id)
@@ -122,7 +122,7 @@ export async function updateModule(
   await BatteryModule.query(tx).where(of).patch(change);
 }
 
-/** Takes a module out and closes the gap. */
+/** Deletes a module and closes the gap. */
 export async function deleteModule(tx: Tx, of: { battery_id: number; version: number; id: string }): Promise<void> {
   await BatteryModule.query(tx).where(of).delete();
   await execute(
@@ -138,7 +138,7 @@ export async function deleteModules(tx: Tx, of: { battery_id: number; version: n
   await Battery.relatedQuery('modules', tx).for(of.battery_id).where({ version: of.version }).delete();
 }
 
-/** Puts the modules into this order, in one statement. */
+/** Sets the order of the modules, in one statement. */
 export async function orderModules(
   tx: Tx,
   of: { battery_id: number; version: number },
@@ -221,7 +221,7 @@ export const compileStatement = (id: number, version: number | undefined): State
 });
 
 /**
- * Which version a client is given: the one named, else the newest published, else the draft. Undefined: no such battery
+ * The version that a client gets: the named one, else the newest published, else the draft. Undefined: no such battery
  * or version.
  */
 export async function compileSource(

@@ -1,6 +1,6 @@
 import type { Tx } from '../client/database.js';
 
-/** Of each battery of a study the tasks that any version of it has. */
+/** The tasks of any version of each battery of a study. */
 export async function tasksOfBatteries(tx: Tx, studyId: string): Promise<Record<number, string[]>> {
   const rows = (await tx('battery_modules')
     .where({ study_id: studyId })

@@ -71,12 +71,12 @@ export async function resolveConflict(
     .patch({ ...options, status: 'resolved', resolved_at: raw('clock_timestamp()') });
 }
 
-/** The offline session's own fields as its device says them; what identifies it stays. */
+/** Overwrites an offline session's own fields with the device's; its identifying fields stay. */
 export async function replaceSession(tx: Tx, id: string, change: Partial<AssessmentSession>): Promise<void> {
   await AssessmentSession.query(tx).findById(id).patch(change);
 }
 
-/** A second session beside another, for what is kept of both; without a visit, unless `change` has one. */
+/** Copies a session, to keep both results; without a visit, unless `change` has one. */
 export async function copySession(tx: Tx, id: string, change: Record<string, unknown>): Promise<string> {
   const columns = [
     'study_id',
@@ -108,7 +108,7 @@ export async function copySession(tx: Tx, id: string, change: Record<string, unk
   return made!.id;
 }
 
-/** Lets a completed visit be told by another session. Answers what it was before. */
+/** Makes another session the one that completed a visit. Returns the visit's state before. */
 export async function retellVisit(
   tx: Tx,
   visitId: string,
@@ -141,7 +141,7 @@ export interface ToldVisit {
   window_close: string;
   completed_at: string;
 }
-/** The visit that a session has completed, locked. */
+/** The visit that a session completed, locked. */
 export async function visitToldBy(
   tx: Tx,
   session: { id: string; participant_id: string },
@@ -152,7 +152,7 @@ export async function visitToldBy(
     .first('id', 'participant_id', 'is_baseline', 'window_open', 'window_close', 'completed_at');
 }
 
-/** Of the other sessions of a visit that are completed, the one that was first. */
+/** The earliest of the visit's other completed sessions. */
 export async function completedSessionOf(
   tx: Tx,
   visitId: string,

@@ -20,15 +20,15 @@ export interface SyncParticipantRow {
 }
 
 /**
- * The participants that items name by id or code, as far as the caller sees them. Locked against a withdrawal and
- * against another sync of the same participant (`lock`), in the order of their ids.
+ * The participants that items name by id or code and that the caller may see. `lock` locks them against a withdrawal
+ * and against another sync of the same participant, in the order of their ids.
  */
 export async function syncParticipants(
   tx: Tx,
   refs: readonly ParticipantRef[],
   lock: boolean,
 ): Promise<SyncParticipantRow[]> {
-  // A device's items are of one person mostly: each is looked for once.
+  // A device's items are mostly of one person: each is looked up once.
   const named = [...new Map(refs.map((ref) => [`${ref.study_id} ${ref.ref}`, ref])).values()];
   return prepared(
     tx,
@@ -55,8 +55,8 @@ export interface SyncVisitRow {
 }
 
 /**
- * Every visit of these participants. Locked first and read after: what a re-anchoring has just put in their place is
- * seen.
+ * All visits of these participants. Locks first and reads afterwards, so that rows which a re-anchoring just replaced
+ * are seen.
  */
 export async function syncVisits(tx: Tx, participantIds: readonly string[], lock: boolean): Promise<SyncVisitRow[]> {
   if (lock)
@@ -99,8 +99,8 @@ export interface LocalSessionRow {
   started_device_id: string | null;
 }
 /**
- * Sessions of participants that are known under these local ids, of whichever device. Each list by itself: joined as
- * pairs, a table that has no statistics yet is read once for every pair.
+ * Sessions of participants by these local ids, of any device. Each list is separate: joined as pairs, a table without
+ * statistics would be read once for every pair.
  */
 export async function sessionsByLocalId(
   tx: Tx,
@@ -122,7 +122,7 @@ export async function sessionsByLocalId(
   return rows.filter((row) => asked.has(`${row.participant_id} ${row.local_id}`));
 }
 
-/** Sessions of these participants by the server's own ids, as they are at this moment. */
+/** Sessions of these participants by server id, in their current state. */
 export async function sessionsByServerId(
   tx: Tx,
   ids: readonly string[],
@@ -139,7 +139,7 @@ export async function sessionsByServerId(
   );
 }
 
-/** Who has sessions under these local ids in a study, of participants that the caller sees. */
+/** The participants with sessions under these local ids in a study, if the caller may see them. */
 export async function sessionsInStudies(
   tx: Tx,
   keys: readonly { study_id: string; local_id: string }[],
@@ -162,12 +162,12 @@ export interface ResponseSessionRow {
   battery_id: number | null;
   battery_version: number | null;
   started_by_id: string | null;
-  /** Another session came under its local id and was refused: what is said of that id may be of either. */
+  /** Another session with the same local id was refused: items with that id may belong to either. */
   contested: boolean;
 }
 /**
  * Sessions that responses name by server id, or by the local id of one of `participants`.
- * @param own the participant that the caller is: no other's is looked at, or locked
+ * @param own the participant that the caller is: sessions of others are neither read nor locked
  */
 export async function sessionsOfResponses(
   tx: Tx,
@@ -188,12 +188,12 @@ export async function sessionsOfResponses(
 }
 
 /**
- * Of a study, the sessions under a local id: how many, one of them; how many of them the user synced, the newest of
+ * The sessions of a study under one local id: how many and one of them; how many the user synced and the newest of
  * those.
  */
 export interface LocalIdHolders {
   local_id: string;
-  /** As it was asked for; null: of whichever device. */
+  /** As requested; null: of any device. */
   device_id: string | null;
   study_id: string;
   sessions: number;
@@ -202,8 +202,8 @@ export interface LocalIdHolders {
   own_newest: string | null;
 }
 /**
- * Of participants that the caller sees, the study first in which the user synced last. Counted, and not listed: where
- * devices count alike, a whole study has the same ids.
+ * Local ids by study, of participants that the caller may see; the study that the user synced last comes first.
+ * Counted, not listed: where devices number alike, a whole study has the same ids.
  */
 export async function localIdHolders(
   tx: Tx,
@@ -222,7 +222,7 @@ export async function localIdHolders(
   );
 }
 
-/** Sessions under these local ids that have one of these responses, by its id and content. */
+/** Sessions under these local ids that have one of these responses, compared by id and content. */
 export async function sessionsWithResponses(
   tx: Tx,
   localIds: readonly string[],
@@ -237,7 +237,7 @@ export async function sessionsWithResponses(
   return rows.map(({ id }) => id);
 }
 
-/** Where refused sessions are now that were kept beside the server's: by participant, local id and content. */
+/** Current ids of refused sessions that were kept beside the server's: by participant, local id and content. */
 export async function sessionsKeptBeside(
   tx: Tx,
   keys: readonly { participant_id: string; local_id: string; content_hash: string }[],
@@ -250,7 +250,7 @@ export async function sessionsKeptBeside(
        and c.kind = 'session' and c.conflict_type = 'duplicate_session' and c.keep = 'both'`,
     [keys.map((key) => key.participant_id), keys.map((key) => key.local_id), keys.map((key) => key.content_hash)],
   );
-  // Its content names participant and local id: the hash is of these alone.
+  // The content includes participant and local id, so the hash is enough.
   return new Map(rows.map((row) => [row.content_hash, row.beside]));
 }
 
@@ -295,7 +295,7 @@ export async function insertOfflineSessions(tx: Tx, rows: readonly OfflineSessio
   );
 }
 
-/** An unfinished offline session goes on as its device has ended it. */
+/** Updates an unfinished offline session to the state in which its device ended it. */
 export async function advanceSession(
   tx: Tx,
   row: Pick<
@@ -322,8 +322,8 @@ export interface NewConflict {
   content_hash: string;
 }
 /**
- * Keeps what the server did not take. The same item again is the same conflict; responses of a refused session are kept
- * with it, also those that come later.
+ * Stores refused items. The same item again is the same conflict; responses of a refused session are stored with it,
+ * also later ones.
  */
 export async function insertConflicts(tx: Tx, rows: readonly NewConflict[]): Promise<void> {
   if (rows.length === 0) return;

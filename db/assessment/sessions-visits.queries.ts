@@ -10,9 +10,9 @@ export interface LiveVisit {
 }
 
 /**
- * The row that stands for a visit now, locked: a visit of an older schedule version is done on the live one of the same
- * key. Undefined: the visit is in the plan no more. Two statements, so that a row which a re-anchoring has just put in
- * its place is seen once its lock is free.
+ * The current row of a visit, locked: a visit of an older schedule version is completed on the live row of the same
+ * key. Undefined: the visit is no longer in the plan. Two statements, so that a row which a re-anchoring just inserted
+ * is seen once its lock is free.
  */
 export async function liveVisit(tx: Tx, visitId: string): Promise<LiveVisit | undefined> {
   const named = (
@@ -27,10 +27,7 @@ export async function liveVisit(tx: Tx, visitId: string): Promise<LiveVisit | un
   return rows[0];
 }
 
-/**
- * Completes visits by their sessions, in one statement; one that is not to be done any more is left alone. Answers
- * those that were.
- */
+/** Completes visits by their sessions, in one statement; closed visits are skipped. Returns the completed ones. */
 export async function completeVisits(
   tx: Tx,
   visits: readonly { id: string; session_id: string; completed_at: string }[],

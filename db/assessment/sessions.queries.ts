@@ -8,7 +8,7 @@ import type { Tx } from '../client/database.js';
 export type SessionStatus = 'active' | 'completed' | 'expired' | 'abandoned';
 export interface SessionRecord {
   id: string;
-  /** Its name for those to whom the id would be a credential. */
+  /** Public id, for readers to whom the id would be a credential. */
   public_id: string;
   study_id: string;
   site_id: string | null;
@@ -30,14 +30,14 @@ export interface SessionRecord {
   sync_status: 'pending' | 'synced' | 'failed' | null;
   synced_at: string | null;
   task_summaries: Record<string, Record<string, number>>;
-  /** Whether a task's summary is the client's or, where it gave none, computed from its trials. */
+  /** Whether a task's summary is the client's or, if the client sent none, computed from its trials. */
   summary_sources: Record<string, 'client' | 'computed'>;
   trial_count: number;
   created_at: string;
   updated_at: string;
 }
 
-/** A session whose time is up is expired from that moment; the sweep writes it down a little later. */
+/** A session is expired from its expiry time on; the sweep stores that a little later. */
 const STATUS = sessionStatus('s');
 const OWN = `s.id, session_public_id(s.id) as public_id, s.study_id, s.site_id, s.participant_id, s.visit_id, s.battery_id, s.battery_version, s.language, ${STATUS} as status, s.source, s.local_id, s.device_id,
   s.clock_skew_ms, s.quality_flags, s.started_at, s.expires_at, s.completed_at, s.timezone, s.sync_status, s.synced_at`;
@@ -102,11 +102,11 @@ export type SessionRow = Omit<
   SessionRecord,
   'task_summaries' | 'summary_sources' | 'trial_count' | 'created_at' | 'updated_at'
 > & {
-  /** null: the participant opened it, or who cares for it; where it was imported, somebody elsewhere. */
+  /** null: the participant or a caregiver started it; in an imported session, a user of another service. */
   started_by_id: string | null;
   imported: boolean;
 };
-/** The session's own row, locked until the commit: whatever is submitted to one session takes turns. */
+/** The session's row, locked until the commit: submissions to one session are processed one at a time. */
 export async function lockSession(tx: Tx, id: string): Promise<SessionRow | undefined> {
   return (
     await prepared<SessionRow>(
@@ -118,8 +118,8 @@ export async function lockSession(tx: Tx, id: string): Promise<SessionRow | unde
 }
 
 /**
- * Narrows the transaction, which sees every study, to that of one session, and holds the session's participant, who
- * comes before the session: a withdrawal and an erasure wait for it. False: there is no such session.
+ * Narrows a transaction that sees every study to the study of one session, and locks the session's participant before
+ * the session: a withdrawal and an erasure wait for it. False: no such session.
  */
 export async function enterStudyOf(tx: Tx, sessionId: string): Promise<boolean> {
   return (
@@ -170,7 +170,7 @@ export async function completeSession(tx: Tx, id: string, visitId: string | null
   return session!.completed_at;
 }
 
-/** Marks a batch of sessions whose time is up; those that are being worked on are left to the next sweep. */
+/** Marks a batch of sessions as expired; locked ones are left to the next sweep. */
 export async function expireDueSessionRows(tx: Tx, limit: number): Promise<{ id: string; study_id: string }[]> {
   const rows = await query<{ id: string; study_id: string }>(
     tx,
@@ -184,7 +184,7 @@ export async function expireDueSessionRows(tx: Tx, limit: number): Promise<{ id:
   return rows;
 }
 
-// --- what a start is decided from
+// --- facts for starting a session
 
 export interface StartVisit {
   id: string;
@@ -207,7 +207,7 @@ export async function visitToStart(tx: Tx, participantId: string, visitId: strin
   )[0];
 }
 
-/** Visits whose window holds today where the participant is; the hourly job may not have opened them yet. */
+/** Visits whose window includes today in the participant's time zone; the hourly job may not have opened them yet. */
 export async function openVisits(tx: Tx, participantId: string): Promise<StartVisit[]> {
   return await query<StartVisit>(
     tx,

@@ -33,7 +33,7 @@ const TYPES = {
 } as const satisfies Record<keyof TaskRow, string>;
 const COLUMNS = Object.keys(TYPES) as (keyof TaskRow)[];
 const isJson = (column: keyof TaskRow): boolean => TYPES[column] === 'jsonb';
-// A thousand rows as one document of JSON take the database as long to read as to insert.
+// The database parses a thousand rows of one JSON document as slowly as it inserts them.
 const INSERT = `insert into session_tasks (${COLUMNS.join(', ')}, submitted_at) select ${COLUMNS.map((column) => `n.${column}${isJson(column) ? '::jsonb' : ''}`).join(', ')}, now()
   from unnest(${COLUMNS.map((column, i) => (isJson(column) ? linesAt(i + 1) : `$${i + 1}::${TYPES[column]}[]`)).join(', ')}) as n(${COLUMNS.join(', ')})`;
 
@@ -66,7 +66,7 @@ export interface TaskRecord extends Omit<TaskRow, 'session_id' | 'study_id'> {
   submitted_at: string;
 }
 
-/** What has arrived of each task of a session, by name. */
+/** The received parts of each task of a session, by name. */
 export async function arrivedTasks(
   tx: Tx,
   sessionId: string,
@@ -78,7 +78,7 @@ export async function arrivedTasks(
   );
 }
 
-/** What each task of a session gave, by name. */
+/** The results of each task of a session, by name. */
 export async function tasksOfSession(tx: Tx, sessionId: string): Promise<TaskRecord[]> {
   return tx('session_tasks as t')
     .where({ session_id: sessionId })
@@ -108,7 +108,7 @@ export interface KnownModulesRow {
   names: string[];
   ids: string[];
 }
-/** Task, name and id of each module of the version that a session used, in their order. */
+/** Task, name and id of each module of the session's battery version, in order. */
 export async function modulesOfSession(tx: Tx, batteryId: number, version: number): Promise<KnownModulesRow> {
   const [modules] = await prepared<KnownModulesRow>(
     tx,

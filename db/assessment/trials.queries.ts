@@ -3,7 +3,7 @@ import { toTextArray, linesAt } from '../client/sets/text-arrays.js';
 import { prepared } from '../client/prepared.js';
 import type { Tx } from '../client/database.js';
 
-/** A raw trial as it is stored and read back. */
+/** A raw trial as stored and read back. */
 export interface StoredTrial {
   task: string;
   trial_index: number;
@@ -30,18 +30,20 @@ export interface TrialsOf {
   at: readonly number[];
 }
 
-/** Trials of one row: small enough to read back in pieces, large enough that a usual task is a single row. */
+/** Trials in one row: few enough to read back in pieces, many enough that a usual task is a single row. */
 export const CHUNK = 1_000;
-/** Trials of one statement: bounds the memory of a submission of 50,000. */
+/** Trials in one statement: limits the memory of a submission of 50,000. */
 const TRIALS = 10_000;
 
-// The values of all rows are one array each, of which a row takes its piece.
+// Each column's values are one array, from which a row takes its slice.
 const INSERT = `insert into raw_trial_chunks (session_id, task, chunk, study_id, trials, trial_index, rt, correct, at, data, practice)
   select n.session_id, n.task, n.chunk, n.study_id, n.trials, ${['integer', 'double precision', 'boolean', 'timestamptz'].map((type, i) => `($${i + 8}::${type}[])[n.first:n.first + n.trials - 1]`).join(', ')}, nullif(n.data, '')::jsonb,
     case when n.practised then ($12::boolean[])[n.first:n.first + n.trials - 1] end
   from unnest($1::uuid[], $2::text[], $3::integer[], $4::uuid[], $5::integer[], $6::integer[], $13::boolean[], ${linesAt(7)}) as n(session_id, task, chunk, study_id, trials, first, practised, data)`;
 
-/** Whole milliseconds of a year that both calendars call the same: it is its milliseconds and nothing else. */
+/**
+ * An instant in whole milliseconds, of a year that both calendars write alike: its milliseconds are its whole value.
+ */
 const USUAL = /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/;
 
 /** Writes trials as columns of values, in the order given: a thousand trials of a task are one row. */
@@ -49,7 +51,7 @@ export async function insertTrials(tx: Tx, sets: readonly TrialsOf[]): Promise<v
   for (const values of trialInserts(sets)) await insertChunks(tx, values);
 }
 
-/** The values of each statement that it takes to write these trials, for `insertChunks`. */
+/** The values of each statement that writes these trials, for `insertChunks`. */
 export function* trialInserts(sets: readonly TrialsOf[]): Generator<unknown[]> {
   let rows: Chunk[] = [];
   let trials = 0;
@@ -67,7 +69,7 @@ export function* trialInserts(sets: readonly TrialsOf[]): Generator<unknown[]> {
 
 export const insertChunks = (tx: Tx, values: readonly unknown[]): Promise<unknown> => prepared(tx, INSERT, values);
 
-/** Trials of a set from one on; in a statement's arrays they begin at `first`, counted from 1. */
+/** A slice of a set; in a statement's arrays it begins at `first`, counted from 1. */
 interface Chunk {
   set: TrialsOf;
   from: number;
@@ -101,7 +103,8 @@ function valuesOf(rows: readonly Chunk[]): unknown[] {
 }
 
 /**
- * What is finer than a millisecond, or written in another way, the database reads: no instant holds a comma or a quote.
+ * Instants finer than a millisecond, or in another notation, are parsed by the database: no instant has a comma or
+ * quote.
  */
 const instantsOf = (all: readonly Trial[], rows: readonly Chunk[]): Buffer | string =>
   all.every(({ timestamp }) => USUAL.test(timestamp))
@@ -118,8 +121,8 @@ export interface TrialCursor {
 }
 
 /**
- * The next piece of a session's trials after `cursor`, tasks by name, each in the order it was sent; at most a
- * thousand. Undefined at the end.
+ * The next page of a session's trials after `cursor`: tasks by name, each in the order it was sent, at most a thousand.
+ * Undefined at the end.
  */
 export async function nextTrials(
   tx: Tx,
@@ -174,7 +177,7 @@ function utc(value: string): string {
 }
 
 /**
- * The same as a row a trial, for exports and reports: `select … from (rows of this) x`. Seen in the transaction's
+ * The same with one row for each trial, for exports and reports: `select … from (rows of this) x`, in the transaction's
  * scope.
  */
 export const TRIAL_ROWS = `select c.session_id, c.study_id, c.task, c.chunk * ${CHUNK} + t.n as seq, t.trial_index, t.rt, t.correct, t.at, c.data->(t.n - 1)::integer as data, coalesce(c.practice[t.n], false) as practice

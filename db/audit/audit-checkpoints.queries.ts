@@ -20,7 +20,7 @@ const WHOLE = `${STATED}, encode(witness, 'base64') as witness, peaks`;
 /** PostgreSQL breaks base64 into lines. */
 const whole = <T extends StoredCheckpoint>(row: T): T => ({ ...row, witness: row.witness.replaceAll('\n', '') });
 
-/** Where every chain, or one, ends now. */
+/** The current head of every chain, or of one. */
 export async function chainHeads(db: Database | Tx, chain?: string): Promise<ChainHead[]> {
   const found = AuditChain.query(db).orderBy('chain').select('chain', 'seq as rows', 'head');
   if (chain !== undefined) void found.where({ chain });

@@ -21,7 +21,7 @@ export interface Checkpointed {
   faults: ChainFault[];
 }
 
-/** A chain of which no new checkpoint is signed: it is not what the last one stated. */
+/** A chain that differs from its last checkpoint: no new checkpoint is signed. */
 class BrokenChain extends Error {
   constructor(
     readonly chain: string,
@@ -33,10 +33,10 @@ class BrokenChain extends Error {
 }
 
 /**
- * Signs every chain, or one, that grew since its last checkpoint, and keeps the checkpoint in the database and in the
- * folder. Only what continues the last checkpoint, in the database and in the folder, is signed: the new records are
- * recomputed first. One at a time across all processes of the database.
- * @returns what was made, and the chains that were not signed, with the reason
+ * Signs every chain, or one, that grew since its last checkpoint, and stores the checkpoint in the database and in the
+ * folder. A checkpoint is signed only if it continues the last one in both places: the new records are recomputed
+ * first. Only one process of the database does this at a time.
+ * @returns the new checkpoints, and the unsigned chains with the reason
  */
 export async function makeCheckpoints(
   database: Database,
@@ -46,7 +46,7 @@ export async function makeCheckpoints(
   await folder.prepare(signer);
   const result: Checkpointed = { made: [], faults: [] };
   await database.transaction(async (lock) => {
-    // A first checkpoint of a long chain takes its time, in a transaction of its own; the lock waits for it.
+    // A first checkpoint of a long chain is slow and has its own transaction; the lock is held meanwhile.
     await execute(
       lock,
       `select set_config('idle_in_transaction_session_timeout', '0', true), pg_advisory_xact_lock(hashtext('audit-checkpoints'))`,
@@ -55,7 +55,7 @@ export async function makeCheckpoints(
     const outside = new Set(await folder.chains());
     for (const { chain, rows, head } of heads) {
       const known = last.get(chain);
-      // Nothing new, and kept outside as well.
+      // Nothing new, and already in the folder.
       if (rows === (known ?? 0) && (known === undefined || outside.has(chain))) continue;
       try {
         const stored = await checkpointsOf(lock, chain);
@@ -68,7 +68,7 @@ export async function makeCheckpoints(
           result.made.push(made);
           kept.push(statedOnly(made));
         }
-        // After the commit: a line that is missing outside comes with the next run, one too many would look like a
+        // After the commit: a line that is missing outside is added by the next run; a surplus line would look like a
         // deletion.
         await folder.keep(chain, kept);
       } catch (fault) {
@@ -99,7 +99,7 @@ async function lastOf(
   return inside;
 }
 
-/** What is signed and kept, without what the database has beside it. */
+/** The signed content, without the database's additional columns. */
 export const statedOnly = ({
   chain,
   rows,
@@ -165,7 +165,7 @@ async function extend(
   return { ...signed, id: await insertCheckpoint(tx, { ...signed, peaks: tree.peaksText() }) };
 }
 
-/** The tree that the last checkpoint left: its subtrees must give the root that was signed. */
+/** The tree at the last checkpoint: its subtrees must give the signed root. */
 function treeOf(chain: string, previous: StoredCheckpoint | undefined): GrowingTree {
   if (!previous) return new GrowingTree();
   try {

@@ -9,11 +9,11 @@ import { readInScope } from '../client/transaction.js';
 import type { Database } from '../client/database.js';
 
 /**
- * The lines of an export (NDJSON), for a verifier that has neither database nor service: a first line that names the
- * chains, then of each chain its records in order and its checkpoints, and a last line with their numbers, so that an
- * export cut short is known as such. Records are only ever added: up to the heads of the beginning, batches read one
- * after the other are as consistent as one transaction, and a slow reader holds none open.
- * @param only a chain; not given: every one, also those of which checkpoints alone are left
+ * The lines of an export (NDJSON), for a verifier without database or service: a first line that names the chains, each
+ * chain's records in order with its checkpoints, and a last line with the counts, which reveals a truncated export.
+ * Records are only ever added: batches up to the heads at the start are as consistent as one transaction, and a slow
+ * reader keeps no transaction open.
+ * @param only one chain; not given: all, also those with checkpoints only
  */
 export async function* exportLines(
   database: Database,
@@ -54,7 +54,7 @@ async function chainsOf(database: Database, folder: CheckpointFolder, only: stri
   return [...heads, ...gone.map((chain) => ({ chain, rows: 0, head: GENESIS }))];
 }
 
-/** A chain's checkpoints of the database and of the folder; `outside_only`: the database has it no more. */
+/** A chain's checkpoints of the database and of the folder; `outside_only`: the database no longer has it. */
 async function checkpointsOfBoth(
   database: Database,
   folder: CheckpointFolder,

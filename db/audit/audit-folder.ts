@@ -9,9 +9,9 @@ const LINES = '.ndjson',
   PEM = '.pem';
 
 /**
- * Where checkpoints are kept outside the database: a file for each chain, a line for each checkpoint, and beside them
- * the public keys that signed. Whoever owns the database does not own this folder (or should not): what was cut,
- * rewritten or deleted there is found by what stands here.
+ * The folder outside the database that keeps checkpoints: a file for each chain, a line for each checkpoint, and the
+ * public keys that signed them. The owner of the database does not (or should not) own this folder: it reveals records
+ * that were cut, rewritten or deleted in the database.
  */
 export class CheckpointFolder {
   constructor(readonly path: string) {}
@@ -21,18 +21,18 @@ export class CheckpointFolder {
     return join(this.path, chain + LINES);
   }
 
-  /** Makes the folder and keeps the signer's public key in it. @throws Error when it cannot be written */
+  /** Creates the folder and stores the signer's public key in it. @throws Error when it cannot be written */
   async prepare(signer: AuditSigner): Promise<void> {
     await mkdir(join(this.path, 'keys'), { recursive: true, mode: 0o700 });
     const file = join(this.path, 'keys', signer.keyId + PEM);
     if ((await readIfThere(file)) === signer.publicKey) return;
-    // Whole or not at all: somebody may be reading it.
+    // Atomic: another process may be reading it.
     const draft = `${file}.${randomUUID()}`;
     await writeFile(draft, signer.publicKey, { mode: 0o600 });
     await rename(draft, file);
   }
 
-  /** The public keys that signed at any time, by key id. A file under another key's name counts for what it holds. */
+  /** All public keys that ever signed, by key id. The id is computed from the content, not from the file name. */
   async keys(): Promise<Map<string, string>> {
     const names = (await inFolder(join(this.path, 'keys'))).filter((name) => name.endsWith(PEM));
     const keys = await Promise.all(names.map((name) => readFile(join(this.path, 'keys', name), 'utf8')));
@@ -46,7 +46,7 @@ export class CheckpointFolder {
       .filter((chain) => CHAIN.test(chain));
   }
 
-  /** A chain's checkpoints in the order of their rows. A line that a crash left half written is not one. */
+  /** A chain's checkpoints in the order of their rows. A line that a crash left incomplete is skipped. */
   async read(chain: string): Promise<Checkpoint[]> {
     const text = await readIfThere(this.file(chain));
     const found = new Map<string, Checkpoint>();
@@ -66,14 +66,14 @@ export class CheckpointFolder {
     return new Map(await Promise.all(chains.map(async (chain) => [chain, await this.read(chain)] as const)));
   }
 
-  /** Adds what is not there yet, and returns when it is on the disk. */
+  /** Adds missing checkpoints, and returns when they are on the disk. */
   async keep(chain: string, checkpoints: readonly Checkpoint[]): Promise<void> {
     const there = new Set((await this.read(chain)).map(({ signature }) => signature));
     const missing = checkpoints.filter(({ signature }) => !there.has(signature));
     if (missing.length === 0) return;
     const before = await readIfThere(this.file(chain));
     const torn = before !== '' && !before.endsWith('\n');
-    // What a crash left half written is cut off: the line comes again, whole.
+    // An incomplete line of a crash is cut off: it is written again.
     if (torn) await writeFile(this.file(chain), before.slice(0, before.lastIndexOf('\n') + 1), { mode: 0o600 });
     await appendFile(this.file(chain), missing.map((checkpoint) => `${JSON.stringify(checkpoint)}\n`).join(''), {
       mode: 0o600,

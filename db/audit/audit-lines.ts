@@ -3,7 +3,7 @@ import { PLAIN, CanonicalJsonBytes } from './canonical-json-bytes.js';
 import { recordHash } from './audit-records.js';
 import { canonicalJson } from './canonical-json.js';
 
-/** As much of a record as its place in a chain is judged by; `content` is the hash that what it holds now gives. */
+/** The fields that verify a record's place in a chain; `content` is the hash of its present content. */
 export interface Sealed {
   seq: number;
   prev_hash: string;
@@ -11,12 +11,12 @@ export interface Sealed {
   content: string;
 }
 
-/** Instead of a study's id: the chain's own. */
+/** Stands for the study's id when it equals the chain's own. */
 const SAME = '=';
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /**
- * What `LineReader` expects of a line (COPY, text), in the order of the canonical form. A chain's study is in all of
- * its records: it is compared where it lies.
+ * The line format that `LineReader` expects (COPY, text), in the order of the canonical form. All records of a chain
+ * have the same study: it is compared in SQL.
  */
 export function lineOf(chain: string): string {
   const study = UUID.test(chain)
@@ -42,24 +42,23 @@ const DIGEST = 64,
   DATE = 10,
   SECONDS = 19,
   FRACTION = 6;
-/** Longer lines are rare, and read the other way. */
+/** Longer lines are rare, and use the slower parser. */
 const MAX_LENGTH = 64 * 1024;
-/** More than the canonical form of a line has beside what the line holds. */
+/** More than the canonical form adds to a line. */
 const FRAME = 1024;
 
 /**
- * Reads records from lines as COPY writes them. What is plain, as nearly all of them are, is put into canonical form
- * byte by byte where it lies: as text and objects the same takes five times as long, most of it for the memory they
- * leave.
+ * Reads records from lines as COPY writes them. Plain values, which are nearly all, are converted to canonical form
+ * byte by byte in place: with strings and objects it takes five times as long, mostly for garbage collection.
  */
 export class LineReader {
   private readonly page = { bytes: Buffer.alloc(MAX_LENGTH + FRAME), at: 0 };
   private readonly json = new CanonicalJsonBytes(this.page);
   private readonly parts: Buffer[];
   private readonly own: Buffer;
-  /** The page up to each length that there was. */
+  /** Views of the page, by length. */
   private readonly views: Buffer[] = [];
-  /** The number that was read last. */
+  /** The last number that was read. */
   private read = 0;
   private from: Buffer = Buffer.alloc(0);
   private i = 0;
@@ -80,7 +79,7 @@ export class LineReader {
     this.own = Buffer.from(`,"study_id":${canonicalJson(chain)}`);
   }
 
-  /** The record of a line, its end with it. */
+  /** The record of a line, including its line end. */
   record(line: Buffer): Sealed {
     return (
       (line.length <= MAX_LENGTH ? this.plain(line) : undefined) ??
@@ -124,7 +123,7 @@ export class LineReader {
     this.page.at = at;
   }
 
-  /** A field of text in quotes: one without escapes, in either form. */
+  /** A text field in quotes, in either form if it has no escapes. */
   private text(n: number): boolean {
     this.part(n);
     const {
@@ -183,7 +182,7 @@ export class LineReader {
     return end >= 0 && this.from[end] === TAB;
   }
 
-  /** '2026-01-05 10:00:00.5' as it is sealed: six decimals, always. */
+  /** '2026-01-05 10:00:00.5' in the hashed form: always six decimals. */
   private time(): boolean {
     this.part(2);
     const { from, i, page } = this;
@@ -206,7 +205,7 @@ export class LineReader {
   }
 }
 
-/** The record of a line, whatever it holds. */
+/** The record of a line with any content. */
 function recordOf(chain: string, line: string): Sealed {
   const fields = line.split('\t').map(unescaped);
   const [own, prev, action, metadata, created, version, request, resource, type, seq, study, user] = fields as [
@@ -253,7 +252,7 @@ function microseconds(value: string): string {
   return `${whole!.replace(' ', 'T')}.${fraction.padEnd(FRACTION, '0')}Z`;
 }
 
-/** The fault of a record at its place in the chain, in words; undefined: it holds. */
+/** Describes the fault of a record at its place in the chain; undefined: it is valid. */
 export function faultAt(record: Sealed, place: { seq: number; head: string }): string | undefined {
   if (record.seq !== place.seq) return `record ${place.seq} is missing`;
   if (record.prev_hash !== place.head) return 'it does not follow the record before it';

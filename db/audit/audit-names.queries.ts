@@ -1,6 +1,6 @@
 import type { Tx } from '../client/database.js';
 
-/** More persons than that are no list to choose from. */
+/** A longer list of persons is of no use as a choice. */
 const MAX_NAMES = 300;
 
 export interface AuditNames {
@@ -8,7 +8,7 @@ export interface AuditNames {
   studies: { id: string; study_code: string }[];
 }
 
-/** The studies in reach and the users by name: of `userIds` each, of the others as many as a list can hold. */
+/** The visible studies and the users by name: those of `userIds`, and others up to the limit. */
 export async function auditNames(tx: Tx, userIds: readonly string[]): Promise<AuditNames> {
   const known = () => tx('users').select('id', 'name', tx.raw(`'user' as kind`));
   const rows = (await known()

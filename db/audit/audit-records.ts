@@ -20,14 +20,14 @@ export interface AuditRow {
   hash_version: number;
 }
 
-/** What the first record of a chain follows. */
+/** The previous hash of a chain's first record. */
 export const GENESIS = '0'.repeat(64);
 const BATCH = 2000;
-/** A record's time as it is hashed. */
+/** A record's time in its hashed form. */
 export const HASHED_COLUMNS = `to_char(audit_log.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at`;
 const COLUMNS = `seq, chain, study_id, user_id, action, resource_type, resource_id, audit_metadata, request_id, ${HASHED_COLUMNS}, prev_hash, hash, hash_version`;
 
-/** What a record's hash is taken of: the previous hash and the record's canonical JSON (decisions, section 7). */
+/** The hashed bytes of a record: the previous hash and its canonical JSON (decisions, section 7). */
 export function recordBytes({ prev_hash, hash: _hash, ...record }: AuditRow): string {
   return prev_hash + canonicalJson(record);
 }
@@ -56,7 +56,7 @@ export async function* recordsAfter(
   }
 }
 
-/** The fault of a record at its place in the chain, in words; undefined: it holds. */
+/** Describes the fault of a record at its place in the chain; undefined: it is valid. */
 export function faultOf(row: AuditRow, place: { seq: number; head: string }): string | undefined {
   if (row.seq !== place.seq) return `record ${place.seq} is missing`;
   if (row.prev_hash !== place.head) return 'it does not follow the record before it';

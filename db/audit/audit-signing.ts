@@ -5,7 +5,7 @@ import { canonicalJson } from './canonical-json.js';
 /** What a checkpoint states of a chain, and its signature. Times are ISO 8601, hashes hex. */
 export interface Checkpoint {
   chain: string;
-  /** Records from the first on. */
+  /** Number of records, from the first. */
   rows: number;
   /** Hash of the last of them. */
   head: string;
@@ -18,12 +18,12 @@ export interface Checkpoint {
   previous: string | null;
   previous_rows: number;
   /**
-   * The first eight bytes of the hash of each record since then, base64: says which record was changed, not only that
+   * The first eight bytes of the hash of each record since then, base64: shows which record was changed, not only that
    * one was.
    */
   witness: string;
   key_id: string;
-  /** PEM. Beside the signature for convenience: who checks brings a key that they trust. */
+  /** PEM. Included for convenience: a verifier brings a key that they trust. */
   public_key: string;
   /** Ed25519 over `signedText`, base64. */
   signature: string;
@@ -73,7 +73,7 @@ export const keyIdOf = (pem: string): string =>
     .digest('hex')
     .slice(0, 16);
 
-/** Whether a checkpoint bears the signature of the key that it names, among `keys` (PEM by key id). */
+/** Whether a checkpoint has a valid signature of the key that it names, among `keys` (PEM by key id). */
 export function isSignatureValid(checkpoint: Checkpoint, keys: ReadonlyMap<string, string>): boolean {
   const key = keys.get(checkpoint.key_id);
   return (

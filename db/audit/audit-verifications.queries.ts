@@ -17,10 +17,7 @@ export interface VerificationRow {
   started_at: string | null;
   completed_at: string | null;
 }
-/**
- * Where a verification goes on: the chains that are still to come, the first of them being under way, and what was
- * found so far.
- */
+/** The state of a verification: the remaining chains, the current one first, and the findings so far. */
 export interface VerificationState {
   chains: string[];
   at: { rows: number; head: string } | null;
@@ -39,14 +36,14 @@ export async function insertVerification(tx: Tx, chain: string | null, userId: s
 export const verificationById = async (db: Database | Tx, id: string): Promise<VerificationRow | undefined> =>
   db<VerificationRow>('audit_verifications').where({ id }).first();
 
-/** The last verifications that were asked for, newest first. */
+/** The last requested verifications, newest first. */
 export const latestVerifications = async (tx: Tx, limit: number): Promise<VerificationRow[]> =>
   tx<VerificationRow>('audit_verifications')
     .select('*')
     .orderBy([{ column: 'created_at', order: 'desc' }, { column: 'id' }])
     .limit(limit) as Promise<VerificationRow[]>;
 
-/** Writes how far it is; `false`: it is over already. */
+/** Stores the progress; `false`: the verification has ended. */
 export async function noteVerification(tx: Tx, id: string, change: Partial<VerificationRow>): Promise<boolean> {
   const { state, result, ...rest } = change;
   const count = await tx('audit_verifications')
@@ -60,7 +57,7 @@ export async function noteVerification(tx: Tx, id: string, change: Partial<Verif
   return count > 0;
 }
 
-/** So many records do the chains have now, or the one. */
+/** The number of records of all chains, or of one. */
 export async function recordsOf(tx: Tx, chains: readonly string[]): Promise<number> {
   const [sum] = (await tx('audit_chains').whereIn('chain', chains).sum('seq as rows')) as { rows: number | null }[];
   return sum?.rows ?? 0;

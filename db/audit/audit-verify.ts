@@ -30,7 +30,7 @@ interface Fault {
   fault: string;
 }
 
-/** How far a chain has been recomputed. */
+/** The progress of recomputing a chain. */
 export interface Place {
   rows: number;
   head: string;
@@ -38,12 +38,11 @@ export interface Place {
 const START: Place = { rows: 0, head: GENESIS };
 
 /**
- * Recomputes a chain from its first record: every hash, every link, no gap, the head that is kept beside it, and what
- * checkpoints have stated of it. `first_bad_id` is `chain/seq` of the first record that does not hold (for a chain cut
- * short, the first that is no more there).
- * @param db a transaction that sees one instant (repeatable read): records are sealed while this reads
- * @param outside without it the chain is held against itself alone. Read before the transaction began: a checkpoint is
- * kept outside only after it was committed, so the transaction sees each of them
+ * Recomputes a chain from its first record: every hash, every link, no gap, its stored head, and its checkpoints.
+ * `first_bad_id` is `chain/seq` of the first invalid record (of a truncated chain, the first missing one).
+ * @param db a transaction with one snapshot (repeatable read): records are added meanwhile
+ * @param outside without it the chain is only compared with itself. Read it before the transaction begins: a checkpoint
+ * is stored outside only after its commit, so the transaction sees each of them
  */
 export async function verifyChain(db: Database | Tx, chain: string, outside?: CheckpointTrust): Promise<ChainReport> {
   const { report } = await verifyPart(db, chain, START, Number.MAX_SAFE_INTEGER, outside);
@@ -51,8 +50,8 @@ export async function verifyChain(db: Database | Tx, chain: string, outside?: Ch
 }
 
 /**
- * `verifyChain` of at most so many records after `from`, for which an earlier part has answered.
- * @returns how far it came; the report where that is the end, or where something does not hold
+ * `verifyChain` for at most this many records after `from`; an earlier part verified those before.
+ * @returns the progress; the report at the end or at the first fault
  */
 export async function verifyPart(
   db: Database | Tx,
@@ -82,7 +81,7 @@ export async function verifyPart(
   };
   const until = Math.min(Number.MAX_SAFE_INTEGER, from.rows + most);
   await streamRecords(db, chain, from.rows, until, (record) => walk.on(record));
-  // What does not hold as it is read quickly is read once more before it is called a fault.
+  // A fault of the fast parser is confirmed by the slower one first.
   if (walk.fault) await streamRecordsInPages(db, chain, walk.again(), until, (record) => walk.on(record));
   if (walk.fault) return bad(walk.fault);
   const { rows, head } = walk.at;
@@ -104,7 +103,7 @@ export async function verifyPart(
   };
 }
 
-/** Goes from record to record, each held against the one before it and against what a checkpoint has stated of it. */
+/** Compares each record with the one before it and with its checkpoint. */
 class Walk {
   fault: Fault | undefined;
   private readonly stated: (seq: number, hash: string) => string | undefined;
@@ -115,7 +114,7 @@ class Walk {
     this.stated = witnesses(trusted);
   }
 
-  /** @returns whether it holds */
+  /** @returns whether it is valid */
   on(record: Sealed): boolean {
     const { rows, head } = this.at;
     const fault = faultAt(record, { seq: rows + 1, head }) ?? this.stated(record.seq, record.hash);
@@ -124,14 +123,14 @@ class Walk {
     return fault === undefined;
   }
 
-  /** Forgets the fault. @returns after how many records it was */
+  /** Clears the fault. @returns the number of valid records before it */
   again(): number {
     this.fault = undefined;
     return this.at.rows;
   }
 }
 
-/** Every chain of the database, those that only a record, a head or a checkpoint names too; and those of the folder. */
+/** Every chain of the database, also one that only a record, a head or a checkpoint names; and those of the folder. */
 export async function allChains(db: Database | Tx, outside?: CheckpointTrust): Promise<string[]> {
   const chains: string[] = await db('audit_chains')
     .union([db('audit_log').distinct('chain'), db('audit_checkpoints').distinct('chain')])
@@ -139,9 +138,7 @@ export async function allChains(db: Database | Tx, outside?: CheckpointTrust): P
   return [...new Set([...chains, ...(outside?.checkpoints.keys() ?? [])])].sort();
 }
 
-/**
- * A chain's checkpoints from the database and from outside whose signatures hold, and what is wrong with the others.
- */
+/** A chain's checkpoints with valid signatures, from database and folder, and the faults of the others. */
 async function checkpoints(
   db: Database | Tx,
   chain: string,
@@ -174,7 +171,7 @@ async function checkpoints(
   return { trusted, ...(fault && { fault }) };
 }
 
-/** Holds a record's hash against what the checkpoint that first covered it has stated. */
+/** Compares a record's hash with the first checkpoint that covers it. */
 function witnesses(trusted: readonly Checkpoint[]): (seq: number, hash: string) => string | undefined {
   let at = 0;
   let prefixes: Buffer | undefined;
@@ -189,7 +186,7 @@ function witnesses(trusted: readonly Checkpoint[]): (seq: number, hash: string) 
     if (seq === checkpoint.rows && hash !== checkpoint.head) return other;
     prefixes ??= Buffer.from(checkpoint.witness, 'base64');
     const place = 8 * (seq - checkpoint.previous_rows - 1);
-    // A chain whose earlier checkpoint is gone is held against the later one from where that begins.
+    // A chain without its earlier checkpoint is compared with the later one from where that begins.
     return place >= 0 && prefixes.toString('hex', place, place + 8) !== hash.slice(0, 16) ? other : undefined;
   };
 }

@@ -17,7 +17,7 @@ export interface AuditFilter {
 
 const EQUAL = ['study_id', 'user_id', 'action', 'resource_type', 'resource_id', 'request_id'] as const;
 
-/** Whether there is a study of this id, or was one: its chain stays. */
+/** Whether the study exists or existed: its chain stays. */
 export async function hasChain(tx: Tx, studyId: string): Promise<boolean> {
   const [found] = await query<{ there: boolean }>(
     tx,
@@ -50,7 +50,7 @@ export async function listAudit(tx: Tx, filter: AuditFilter): Promise<{ items: L
     if (filter.to) void query.where('created_at', '<=', filter.to);
     return query;
   };
-  // The time as it is hashed, with all of its digits: whoever has the record can compute its hash.
+  // The time in its hashed form, with all digits, so that the reader can recompute the hash.
   const rows: (ListedAuditRecord & { total: number })[] = await matching()
     .orderBy([
       { column: 'audit_log.created_at', order: 'desc' },

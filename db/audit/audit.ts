@@ -2,8 +2,8 @@ import pg from 'pg';
 import { canonicalJson } from './canonical-json.js';
 
 /**
- * One thing that was done. `study_id` null: the service's own chain (logins, users, settings). Never personal data in
- * `metadata`.
+ * An audit record to be written. `study_id` null: the service's own chain (logins, users, settings). Never personal
+ * data in `metadata`.
  */
 export interface AuditEntry {
   study_id: string | null;
@@ -15,9 +15,9 @@ export interface AuditEntry {
   request_id?: string | null;
 }
 
-/** What many records of the same act have in common. */
+/** The fields that many records of one act share. */
 export type SharedEntry = Omit<AuditEntry, 'resource_id' | 'metadata'>;
-/** A record as SQL takes it: what is said beside its metadata, and these in canonical form. */
+/** A record as SQL takes it: the fields beside its metadata, and the metadata in canonical form. */
 export interface SealedEntry {
   study_id: string | null;
   row: string;
@@ -30,10 +30,7 @@ interface Many extends SharedEntry {
   which: string;
 }
 
-/**
- * They are written into the statement as they are: escaping goes through a text letter by letter, at twenty bytes of
- * memory for each.
- */
+/** Written into the statement unescaped: escaping goes letter by letter and takes twenty bytes of memory for each. */
 const UUIDS = /^[0-9a-f,-]+$/;
 
 /**
@@ -44,9 +41,7 @@ export class AuditTrail {
   private entries: (SealedEntry | Many)[] = [];
   private common: Record<string, unknown> = {};
 
-  /**
-   * What every record of this transaction says in its metadata besides, whoever writes it: for whom somebody else acts.
-   */
+  /** Adds these fields to the metadata of every record of this transaction, such as the person who is acted for. */
   inEach(metadata: Record<string, unknown>): void {
     this.common = { ...this.common, ...metadata };
   }
@@ -55,7 +50,7 @@ export class AuditTrail {
     this.add(this.written(entry));
   }
 
-  /** A record to be added when it is known to hold: long ones are written while something else is under way. */
+  /** Prepares a record to be added once it is certain: long ones are prepared while something else runs. */
   written({ study_id, user_id, action, resource_type, resource_id, metadata, request_id }: AuditEntry): SealedEntry {
     return {
       study_id,
@@ -69,8 +64,8 @@ export class AuditTrail {
   }
 
   /**
-   * The same act on each of many resources, whose ids are uuids: each is kept as text of forty bytes, since an import
-   * has a hundred thousand.
+   * Records the same act on many resources, whose ids are uuids. Each takes forty bytes of text: an import has a
+   * hundred thousand.
    */
   recordEach(shared: SharedEntry, each: readonly { resource_id: string; metadata: Record<string, unknown> }[]): void {
     if (each.length === 0) return;
@@ -87,8 +82,8 @@ export class AuditTrail {
   }
 
   /**
-   * Statements that append what was collected to the chains, to be run as the transaction's last; chains in a fixed
-   * order, so that two transactions never wait in a circle. Undefined: nothing was recorded.
+   * Statements that append the collected records to the chains, to be run last in the transaction. Chains come in a
+   * fixed order, so that two transactions never deadlock. Undefined: nothing was recorded.
    */
   seal(): string | undefined {
     const chains = new Map<string, (SealedEntry | Many)[]>();
@@ -112,7 +107,7 @@ export class AuditTrail {
   }
 }
 
-/** In their order: single records that follow each other are one group. */
+/** Groups of entries in order: consecutive single records form one group. */
 function groupsOf(entries: readonly (SealedEntry | Many)[]): (SealedEntry[] | Many)[] {
   const groups: (SealedEntry[] | Many)[] = [];
   for (const entry of entries) {
@@ -127,13 +122,13 @@ function groupsOf(entries: readonly (SealedEntry | Many)[]): (SealedEntry[] | Ma
 const textsOf = (entries: readonly SealedEntry[]): string =>
   `${literal(`[${entries.map(({ row }) => row).join(',')}]`)}::jsonb, array[${entries.map(({ metadata }) => literal(metadata)).join(', ')}]`;
 
-/** As the driver's escapeLiteral, which goes letter by letter: a record may name a thousand items. */
+/** Like the driver's escapeLiteral, which goes letter by letter: a record may name a thousand items. */
 function literal(text: string): string {
   const quoted = `'${text.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`;
   return quoted.includes('\\') ? ` E${quoted}` : quoted;
 }
 
-/** The same rows, put together by the database: written out they would be ten times as long. */
+/** The same rows, expanded by the database: written out they would be ten times as long. */
 function manyOf({ user_id, action, resource_type, request_id, ids, metadata, which }: Many): string {
   const text = (value: string | null | undefined) =>
     value == null ? 'null::text' : `${pg.escapeLiteral(value)}::text`;

@@ -1,4 +1,4 @@
-/** Bytes that something is written to, and how far it has been. */
+/** An output buffer and its write position. */
 export interface RecordPage {
   bytes: Buffer;
   at: number;
@@ -22,35 +22,34 @@ const SPACE = 0x20,
   SMALL_Z = 0x7a;
 const bytes = (plain: (byte: number) => boolean) =>
   Uint8Array.from({ length: 256 }, (_, byte) => (plain(byte) ? 1 : 0));
-/** Bytes that JSON writes as they are within a string; without those of letters beyond ASCII. */
+/** ASCII bytes that JSON writes unescaped in a string. */
 export const PLAIN = bytes((byte) => byte >= SPACE && byte !== QUOTE && byte !== BACKSLASH);
 const PLAIN_ASCII = bytes((byte) => PLAIN[byte] === 1 && byte < NOT_ASCII);
-/** Numbers of so many digits are written the same by the database and by ECMAScript. */
+/** The database and ECMAScript write numbers of up to this many digits alike. */
 const MAX_DIGITS = 15;
 const MAX_DEPTH = 50;
 
 /**
- * Writes a jsonb's text in the canonical form of RFC 8785, byte by byte: a fifth of the time that parsing it and
- * writing it anew takes. Only what is plain: it gives up at an escape, a name beyond ASCII, a number that ECMAScript
- * may write differently; canonicalJson is for these.
+ * Writes a jsonb's text in the canonical form of RFC 8785, byte by byte: five times as fast as parsing and serializing
+ * it. It handles plain values only and gives up at an escape, a non-ASCII name, or a number that ECMAScript may write
+ * differently; use canonicalJson for these.
  */
 export class CanonicalJsonBytes {
   private from: Buffer = Buffer.alloc(0);
   private i = 0;
   private readonly aside: Buffer;
   /**
-   * Of the objects that are open: where each member begins, where its name ends, where it ends; and how many numbers
-   * that are.
+   * For each open object: where each member begins, where its name ends and where it ends; and the number of members.
    */
   private readonly members: number[] = [];
   private top = 0;
 
-  /** @param page as large as whatever is written to it */
+  /** @param page large enough for everything written to it */
   constructor(private readonly page: RecordPage) {
     this.aside = Buffer.alloc(page.bytes.length);
   }
 
-  /** @returns where the value ends; -1: it is not plain, and what was written of it is worth nothing */
+  /** @returns the end of the value; -1: it is not plain, and the output is invalid */
   write(from: Buffer, start: number): number {
     this.from = from;
     this.i = start;
@@ -66,7 +65,7 @@ export class CanonicalJsonBytes {
     return first >= SMALL_A ? this.word() : this.number();
   }
 
-  /** A string without escapes, of bytes that `plain` names; those of the database and of ECMAScript are alike. */
+  /** A string without escapes, of bytes in `plain`; the database and ECMAScript write it alike. */
   private text(plain: Uint8Array): boolean {
     const {
       from,
@@ -156,7 +155,7 @@ export class CanonicalJsonBytes {
     return from[this.i++] === CLOSE;
   }
 
-  /** The members of the object that was written last, by their names: the database has the short names first. */
+  /** Sorts the members of the last written object by name: the database puts short names first. */
   private order(mine: number): void {
     const {
       page: { bytes },
@@ -179,7 +178,7 @@ export class CanonicalJsonBytes {
       }
       if (at > first) bytes[at++] = COMMA;
       at += aside.copy(bytes, at, members[least]!, members[least + 2]!);
-      // It has its place.
+      // Done with this one.
       members[least] = -1;
     }
   }

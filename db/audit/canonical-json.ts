@@ -1,6 +1,6 @@
-/** What JSON writes as it is. */
+/** Characters that JSON writes unescaped. */
 const PLAIN = /^[ !#-[\]-~]*$/;
-/** Names of members, quoted: the same few come again and again. */
+/** Quoted member names: the same few recur. */
 const names = new Map<string, string>();
 const MAX_NAMES = 2_000;
 
@@ -20,7 +20,7 @@ export function canonicalJson(value: unknown): string {
   return Array.isArray(value) ? ofArray(value) : ofObject(value as Record<string, unknown>);
 }
 
-// Both add piece to piece: half the time of a list that is joined. What is hashed is most of what a decision costs.
+// Appending takes half the time of joining a list. Hashing is most of the cost of a decision.
 function ofArray(items: readonly unknown[]): string {
   let text = '';
   for (const item of items) text += (text === '' ? '[' : ',') + canonicalJson(item === undefined ? null : item);

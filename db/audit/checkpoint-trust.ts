@@ -5,12 +5,12 @@ import { AuditCheckpoint } from '../models/audit.js';
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-/** What a folder of checkpoints holds, as it was read. */
+/** The content of a checkpoint folder. */
 export type TrustedCheckpoint = ReadonlyMap<string, readonly Checkpoint[]>;
 
 /**
- * Whether what a folder keeps is of this database: a chain of a study, or a checkpoint, is in both. The service's own
- * chain has the same name everywhere and says nothing.
+ * Whether a folder's checkpoints belong to this database: a study's chain, or a checkpoint, is in both. The service's
+ * own chain has the same name everywhere and proves nothing.
  */
 export async function isOfDatabase(tx: Tx, kept: TrustedCheckpoint): Promise<boolean> {
   const chains = [...kept.keys()].filter((chain) => chain !== 'service');
@@ -24,10 +24,7 @@ export async function isOfDatabase(tx: Tx, kept: TrustedCheckpoint): Promise<boo
   return found!.there;
 }
 
-/**
- * The public keys that the database itself keeps with its checkpoints, by key id: what is left where nothing outside
- * tells one.
- */
+/** The public keys that the database stores with its checkpoints, by key id: the fallback without an outside source. */
 export async function keysBesideCheckpoints(tx: Tx): Promise<Map<string, string>> {
   const rows = await AuditCheckpoint.query(tx).distinct('key_id', 'public_key');
   return new Map(
@@ -45,7 +42,7 @@ function isKey(pem: string): boolean {
   }
 }
 
-/** The keys of a folder, and the one that signs now. */
+/** The keys of a folder, and the current signing key. */
 export async function trustedKeys(
   folder: CheckpointFolder,
   own: { keyId: string; publicKey: string } | undefined,

@@ -6,7 +6,7 @@ import { canonicalJson } from './canonical-json.js';
 export const hashOf = (value: unknown): string => hash('sha256', canonicalJson(value), 'hex');
 
 /**
- * The stable key of a visit across schedule versions: of the participant and of what the visit is, never of its date.
+ * The stable key of a visit across schedule versions: from the participant and the visit's identity, never its date.
  */
 export function visitKey(participantId: string, identity: string): string {
   const hex = hash('sha256', `visit ${participantId} ${identity}`, 'hex');
@@ -15,7 +15,7 @@ export function visitKey(participantId: string, identity: string): string {
 }
 
 const keys = new Map<string, KeyObject>();
-/** A secret of the settings as a key to sign with, made once. */
+/** Imports a secret of the settings as a signing key, once. */
 export function secretKey(secret: string): KeyObject {
   let key = keys.get(secret);
   if (!key) keys.set(secret, (key = createSecretKey(Buffer.from(secret, 'utf8'))));

@@ -12,8 +12,7 @@ const nodeHash = (left: Buffer, right: Buffer): Buffer =>
   createHash('sha256').update(NODE).update(left).update(right).digest();
 
 /**
- * Grows by one leaf at a time and remembers the roots of its full subtrees only: some twenty hashes for a million
- * leaves.
+ * Grows by one leaf at a time and stores only the roots of its full subtrees: some twenty hashes for a million leaves.
  */
 export class GrowingTree {
   /** Of the full subtrees from the largest to the smallest; their sizes are the powers of two in `size`. */

@@ -5,18 +5,18 @@ import { recordHash, recordsAfter } from './audit-records.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
-/** Records that one statement reads: where something is wrong, so many are read to the end for nothing. */
+/** Records of one statement: at a fault, at most this many are read in vain. */
 const PART = 20_000;
 
-/** Takes a record; false: no more are wanted. */
+/** Takes a record; returns false to stop. */
 export type Take = (record: Sealed) => boolean;
 interface Connection {
   query: (query: pg.Query) => unknown;
 }
 
 /**
- * Hands over the records of a chain after `seq`, in order, as they come. COPY takes the database less than a query
- * does, it goes on reading while this hashes, and no more of them is held than what has come.
+ * Streams the records of a chain after `seq`, in order. COPY costs the database less than a query, runs while this
+ * process hashes, and buffers only what has arrived.
  */
 export async function streamRecords(
   db: Database | Tx,
@@ -51,7 +51,7 @@ export async function streamRecords(
   }
 }
 
-/** The same read as rows, in no hurry: how the database writes them as text does not matter here. */
+/** Reads the same as rows, more slowly: independent of how the database writes them as text. */
 export async function streamRecordsInPages(
   db: Database | Tx,
   chain: string,
@@ -65,7 +65,7 @@ export async function streamRecordsInPages(
   }
 }
 
-/** A query of the driver that answers COPY … TO STDOUT: a message for each line, its end with it. */
+/** A driver query that reads COPY … TO STDOUT: one message for each line, including its line end. */
 class Copy extends pg.Query {
   private fault: unknown;
   constructor(
@@ -78,7 +78,7 @@ class Copy extends pg.Query {
     });
   }
 
-  /** Called by the driver, which is in the middle of its own work: a fault waits for the end. */
+  /** Called by the driver in the middle of its own work: a fault is kept until the end. */
   handleCopyData({ chunk }: { chunk: Buffer }): void {
     if (this.fault !== undefined) return;
     try {

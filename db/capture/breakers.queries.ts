@@ -26,7 +26,7 @@ const CLOSED = {
 } as const;
 const SHOWN = 'state, consecutive_failures, opened_at, next_attempt_at, last_error';
 
-/** The breaker of a configuration as it is shown; one that nothing was pushed through yet is closed. */
+/** The breaker of a configuration for display; one without any push is closed. */
 export async function breakerOf(tx: Tx, studyId: string): Promise<BreakerView> {
   const breaker = (await tx('datacapture_breakers').where({ study_id: studyId }).first(tx.raw(SHOWN))) as
     BreakerView | undefined;
@@ -39,7 +39,7 @@ export const UNUSED_BREAKER: BreakerView = {
   next_attempt_at: null,
   last_error: null,
 };
-/** The row that `breakerOf` shows, if there is one. */
+/** The row behind `breakerOf`, if there is one. */
 export const breakerStatement = (studyId: string): Statement => ({
   sql: `select ${SHOWN} from datacapture_breakers where study_id = $1`,
   values: [studyId],
@@ -49,7 +49,7 @@ export interface BreakerLimits {
   failures: number;
   cooldownSeconds: number;
 }
-/** Who asks to get through, on which connection (a hash of address and token). */
+/** A request for a permit and its connection (a hash of address and token). */
 export interface BreakerPermit {
   studyId: string;
   connection: string;
@@ -71,7 +71,7 @@ async function lock(tx: Tx, { studyId, connection }: Omit<BreakerPermit, 'attemp
       tx.raw('coalesce(greatest(next_attempt_at, probe_until), clock_timestamp()) as retry_at'),
     );
   if (row.connection === connection) return row;
-  // Another capture system, or another token: what is known of the former one says nothing of it.
+  // Another capture system or another token: the state of the former connection no longer applies.
   await change(tx, studyId, { ...CLOSED, connection });
   return { ...row, ...CLOSED, connection, cooled: false, probe_lost: false };
 }
@@ -79,9 +79,9 @@ const change = (tx: Tx, studyId: string, values: Record<string, unknown>) =>
   tx('datacapture_breakers').where({ study_id: studyId }).update(values);
 
 /**
- * Lets an attempt through: freely when closed; as the one probe when an open one has cooled down, or when the probe of
- * a half-open one was lost. The row's lock makes it one, whatever number of workers ask.
- * @returns null: go; else when it may be tried again
+ * Grants an attempt a permit: always when closed; as the one probe when the cooldown of an open breaker is over or when
+ * the probe of a half-open one was lost. The row's lock allows one probe, whatever the number of workers.
+ * @returns null: permitted; else when it may be tried again
  */
 export async function acquirePermit(tx: Tx, passage: BreakerPermit, probeSeconds: number): Promise<string | null> {
   const breaker = await lock(tx, passage);
@@ -96,20 +96,20 @@ export async function acquirePermit(tx: Tx, passage: BreakerPermit, probeSeconds
   return null;
 }
 
-/** Whether nothing stands in the way any more. Locks the breaker: it stays as it is seen until the transaction ends. */
+/** Whether the breaker is closed. Locks it: its state stays until the transaction ends. */
 export async function isClosed(tx: Tx, passage: BreakerPermit): Promise<boolean> {
   return (await lock(tx, passage)).state === 'closed';
 }
 
-/** The capture system has answered an attempt. @returns whether the breaker was open and is closed now */
+/** Records an answer of the capture system. @returns whether the breaker was open and is closed now */
 export async function recordSuccess(tx: Tx, passage: BreakerPermit): Promise<boolean> {
   const breaker = await lock(tx, passage);
-  // An answer to somebody who went through before it opened, while another one probes, is as good as the probe's.
+  // An answer to an attempt from before it opened, while another one probes, is as good as the probe's.
   if (breaker.state !== 'closed' || breaker.consecutive_failures > 0) await change(tx, passage.studyId, { ...CLOSED });
   return breaker.state !== 'closed';
 }
 
-/** The capture system has failed an attempt. Opens after so many in a row, or when it was the probe. */
+/** Records a failure of the capture system. Opens the breaker after so many in a row, or when the probe failed. */
 export async function recordFailure(
   tx: Tx,
   passage: BreakerPermit,
@@ -139,7 +139,7 @@ export async function recordFailure(
   );
 }
 
-/** The probe ended without having asked the capture system: the next one may. */
+/** Releases the probe of an attempt that ended without calling the capture system. */
 export async function releaseProbe(tx: Tx, { studyId, attempt }: Omit<BreakerPermit, 'connection'>): Promise<void> {
   await tx('datacapture_breakers')
     .where({ study_id: studyId, state: 'half_open', probe: attempt })

@@ -13,7 +13,7 @@ interface CapturedStudy {
   study_name: string;
   datacapture_enabled: boolean;
 }
-/** All that tells how a study's exchange with its capture system is. */
+/** The state of a study's integration with its capture system. */
 export interface CaptureOverview {
   study: CapturedStudy | undefined;
   config: DatacaptureConfigRow | undefined;
@@ -22,7 +22,7 @@ export interface CaptureOverview {
   sync: SyncRow | undefined;
 }
 
-/** How a study's exchange with its capture system is, in one round trip. */
+/** Reads the state of a study's integration in one round trip. */
 export async function captureOverview(tx: Tx, studyId: string): Promise<CaptureOverview> {
   const [[study], [config], [breaker], [pushes], [sync]] = await queryAll<
     [CapturedStudy, DatacaptureConfigRow, BreakerView, PushCounts, SyncRow]

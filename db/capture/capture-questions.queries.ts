@@ -2,7 +2,7 @@ import { raw } from 'objection';
 import { CaptureQuestion } from '../models/capture.js';
 import type { Tx } from '../client/database.js';
 
-/** As long at the most an asker waits for what the worker does; a question's row is kept longer, to be looked up. */
+/** The longest that a requester waits for the worker; a question's row is kept longer, for look-ups. */
 const ANSWER_TIMEOUT = `interval '10 minutes'`;
 const TTL = `interval '1 day'`;
 
@@ -12,14 +12,14 @@ export interface Asked {
   kind: string;
   requestId: string;
 }
-/** On whose behalf something is done; nobody's: the service's own. */
+/** The user on whose behalf something is done; null: the service itself. */
 export interface Asker {
   actor_user_id: string | null;
   request_id: string | null;
 }
 export const NOBODY: Asker = { actor_user_id: null, request_id: null };
 
-/** Notes who is about to ask a study's capture system. @returns the id that the question names */
+/** Stores who is about to query a study's capture system. @returns the id that the question names */
 export async function noteQuestion(tx: Tx, { studyId, userId, kind, requestId }: Asked): Promise<string> {
   await CaptureQuestion.query(tx)
     .where({ study_id: studyId })
@@ -32,8 +32,8 @@ export async function noteQuestion(tx: Tx, { studyId, userId, kind, requestId }:
 }
 
 /**
- * Whose question this is, as the API noted it; nobody's where it did not, or where what came of it was recorded before.
- * A caller that reaches Temporal can start a question, but can't write this row.
+ * The user of this question, as the API stored it; none if the API stored nothing, or if its result was recorded
+ * before. A caller that reaches Temporal can start a question, but can't write this row.
  */
 export async function takeAsker(
   tx: Tx,

@@ -5,7 +5,7 @@ import { carriedTrace } from '../client/trace-context.js';
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-/** Of a participant, what the capture system may change. */
+/** The columns of a participant that the capture system may change. */
 export interface CapturedColumns {
   participant_code?: string;
   site_id?: string;
@@ -15,7 +15,7 @@ export interface CapturedColumns {
   timezone?: string;
   date_of_birth?: string;
   arm?: string;
-  /** Of the capture system. */
+  /** The arm's number in the capture system. */
   datacapture_arm?: number;
 }
 export type CapturedRow = Required<{ [K in keyof CapturedColumns]: CapturedColumns[K] | null }> & {
@@ -24,8 +24,8 @@ export type CapturedRow = Required<{ [K in keyof CapturedColumns]: CapturedColum
   status: 'enrolled' | 'withdrawn';
 };
 
-// A decision that holds the anchor adds rows of the participant: it does not wait for a capture.
-// One is asked for as one: a statement with an array is planned anew every time (as in facts.ts).
+// A decision that holds the anchor adds rows of the participant: it does not wait for a capture. One participant is
+// queried by a single value: a statement with an array is planned anew every time (as in facts.ts).
 const locking = (whose: string) => `
 select id, external_id, status, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm, datacapture_arm
   from participants where study_id = $1 and external_id ${whose} order by id for no key update`;
@@ -33,9 +33,9 @@ const LOCK_ONE = locking('= $2'),
   LOCK_MANY = locking('= any($2::text[])');
 
 /**
- * The participants of records (trigger rule 5), locked, so that what is compared is what is changed. Those of many
- * records are planned for each time: a sync fills a study of which no statistics know yet, and a plan that is kept
- * compares each of its participants with each of the records, one after the other.
+ * The participants of records (trigger rule 5), locked, so that the compared rows are the changed ones. Queries for
+ * many records are planned each time: a sync fills a study that has no statistics yet, and a cached plan compares each
+ * participant with each record in a nested loop.
  */
 export async function lockByExternalId(
   tx: Tx,
@@ -50,8 +50,8 @@ export async function lockByExternalId(
 }
 
 /**
- * Locks the anchors of the participants of records, who are locked after them: whoever decides, and whoever takes a
- * withdrawal back, begins with the anchor.
+ * Locks the anchors of the participants of records; the participants are locked afterwards. Decisions and
+ * reinstatements lock the anchor first, too.
  */
 export async function lockAnchorsOfRecords(tx: Tx, studyId: string, records: readonly string[]): Promise<void> {
   if (records.length === 0) return;
@@ -63,13 +63,13 @@ export async function lockAnchorsOfRecords(tx: Tx, studyId: string, records: rea
   );
 }
 
-/** A row where the record has a participant. */
+/** Returns a row if the record has a participant. */
 export const recordHasParticipant = (studyId: string, record: string): Statement => ({
   sql: 'select 1 from participants where study_id = $1 and external_id = $2',
   values: [studyId, record],
 });
 
-/** Of these participant codes, those that somebody of the study has. */
+/** The participant codes of these that are taken in the study. */
 export async function takenCodes(tx: Tx, studyId: string, codes: readonly string[]): Promise<Set<string>> {
   const rows = await prepared<{ participant_code: string }>(
     tx,
@@ -88,7 +88,7 @@ export async function sitesOf(tx: Tx, studyId: string): Promise<SiteRow[]> {
   return prepared<SiteRow>(tx, 'select id, site_code from sites where study_id = $1 order by site_code', [studyId]);
 }
 
-/** Makes a site, or finds the one that somebody made in between. @returns its id and whether it is new */
+/** Creates a site, or finds the one that was created concurrently. @returns its id and whether it is new */
 export async function makeSite(tx: Tx, studyId: string, code: string): Promise<{ id: string; made: boolean }> {
   const [made] = await prepared<{ id: string }>(
     tx,
@@ -103,7 +103,7 @@ export async function makeSite(tx: Tx, studyId: string, code: string): Promise<{
   return { id: found!.id, made: false };
 }
 
-/** A participant as a record gives it, with the form that its facts are kept in. */
+/** A participant built from a record, with the form that stores its facts. */
 export interface NewCaptured extends CapturedColumns {
   record: string;
   participant_code: string;
@@ -112,9 +112,8 @@ export interface NewCaptured extends CapturedColumns {
 }
 
 /**
- * Participant, anchor (unset, version 1, as everyone has from the start), form, and the message by which the
- * participant's workflow is started when there is time: its first decision is made with the participant, so nothing
- * waits for it.
+ * Inserts participant, anchor (unset, version 1, as for everyone), form, and the low-priority message that starts the
+ * participant's workflow. The first decision is made together with the participant, so nothing waits for the workflow.
  */
 const ENROLL = `
 with wanted as materialized (
@@ -135,8 +134,7 @@ with wanted as materialized (
 select id, external_id from made`;
 
 /**
- * Enrolls the participants of records. @returns their ids by record; one that is missing met a code or a record that is
- * taken.
+ * Enrolls the participants of records. @returns their ids by record; a missing one had a code or record that is taken.
  */
 export async function enrollCaptured(
   tx: Tx,
@@ -163,7 +161,7 @@ update participants p set
 from jsonb_to_recordset($1::jsonb) as w (id uuid, participant_code text, site_id uuid, preferred_language text, email text, phone text, timezone text, date_of_birth date, arm text, datacapture_arm integer)
 where p.id = any($2) and p.id = w.id`;
 
-/** Changes participants; a column that is not named stays (nothing is ever emptied: trigger rule 4). */
+/** Updates participants; omitted columns stay (nothing is ever emptied: trigger rule 4). */
 export async function updateCaptured(tx: Tx, rows: readonly ({ id: string } & CapturedColumns)[]): Promise<void> {
   if (rows.length > 0) await prepared(tx, UPDATE, [JSON.stringify(rows), rows.map(({ id }) => id)]);
 }
@@ -175,7 +173,7 @@ export interface CaptureForm {
   items: Record<string, unknown>;
 }
 
-/** The facts that came from the capture system, as one form of each participant. */
+/** The facts from the capture system, as one form of each participant. */
 export async function captureForms(
   tx: Tx,
   participantIds: readonly string[],
@@ -205,7 +203,7 @@ with wanted as materialized (
 insert into form_instances (study_id, participant_id, form_oid, origin, status, items)
 select $1, participant_id, $2, 'datacapture', status, items from wanted where id is null`;
 
-/** Writes forms: changes those that have an id, makes the others. */
+/** Writes forms: updates those with an id, inserts the others. */
 export async function writeCaptureForms(
   tx: Tx,
   studyId: string,
@@ -223,16 +221,16 @@ select coalesce(p.policy, s.config -> 'enrollment_date_policy') as policy
 export interface PolicyOf {
   policy: unknown;
 }
-/** The enrollment policy that holds in the study, as a row; null when it has none. */
+/** Statement for the study's current enrollment policy; null when it has none. */
 export const policyStatement = (studyId: string): Statement => ({ sql: POLICY, values: [studyId] });
 
-/** The enrollment policy that holds in the study; null when it has none. */
+/** The study's current enrollment policy; null when it has none. */
 export async function currentPolicyRow(tx: Tx, studyId: string): Promise<unknown> {
   const [row] = await prepared<PolicyOf>(tx, POLICY, [studyId]);
   return row?.policy ?? null;
 }
 
-/** The participant's workflow was started by a message that it answered: a start that still waits has nothing to do. */
+/** The participant's workflow was started by a message that it answered: a pending start has nothing to do. */
 export async function participantStarted(tx: Tx, participantId: string): Promise<void> {
   await prepared(tx, `delete from outbox where topic = 'participant-start' and subject = $1 and patient`, [
     participantId,
@@ -240,9 +238,9 @@ export async function participantStarted(tx: Tx, participantId: string): Promise
 }
 
 /**
- * Tells the study's active coordinators, those of the participant's site where they are assigned to sites, that the
- * capture system brought another date for a finalized anchor: a mail to each, sent by the message. Told once for each
- * cause: a trigger, or a date that a sync found.
+ * Notifies the study's active coordinators, for restricted ones those of the participant's site, that the capture
+ * system sent another date for a finalized anchor: one mail to each, sent by the message. Once for each cause: a
+ * trigger, or a date that a sync found.
  */
 export async function notifyCoordinators(
   tx: Tx,

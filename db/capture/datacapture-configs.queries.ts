@@ -7,7 +7,7 @@ import type { KnownEventRow } from './known-events.queries.js';
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-/** A row of datacapture_configs; secrets only as cipher text. */
+/** A row of datacapture_configs; secrets only as ciphertext. */
 export interface DatacaptureConfigRow {
   id: string;
   study_id: string;
@@ -23,11 +23,11 @@ export interface DatacaptureConfigRow {
   webhook_secret_encrypted: string | null;
   webhook_auth: 'header' | 'url';
   poll_interval_minutes: number;
-  /** A site code or data access group that the study does not have becomes a site. */
+  /** An unknown site code or data access group becomes a site of the study. */
   create_missing_sites: boolean;
   /** By event id (workflows/domain/capture/known-events.ts). */
   known_events: Record<string, KnownEventRow>;
-  /** When the last complete reading of changes began; null: the next poll reads everything. */
+  /** Start of the last complete poll; null: the next poll reads everything. */
   polled_at: string | null;
   last_webhook_received: string | null;
   last_sync_at: string | null;
@@ -61,19 +61,19 @@ const columns = (change: ConfigChange) =>
     Object.entries(change).map(([name, value]) => [name, json.has(name) ? JSON.stringify(value) : value]),
   );
 
-/** Where a secret is stored, authenticated with its cipher text (db/client/crypto.ts). */
+/** The storage place of a secret, authenticated with its ciphertext (db/client/crypto.ts). */
 export const tokenPlace = (studyId: string) => `datacapture_configs/${studyId}/api_token`;
-/** Where a token is that is only tried: it opens for this address and no other. */
+/** The place of a token under trial: it decrypts for this address only. */
 export const trialPlace = (studyId: string, apiUrl: string) => `datacapture_trials/${studyId}/api_token/${apiUrl}`;
 export const webhookSecretPlace = (studyId: string) => `datacapture_configs/${studyId}/webhook_secret`;
 
 const CONFIG = 'select * from datacapture_configs where study_id = $1';
-/** A study's configuration, as a row. */
+/** Statement for a study's configuration. */
 export const configStatement = (studyId: string): Statement => ({ sql: CONFIG, values: [studyId] });
 
 /**
- * @param lock nobody else changes it until the transaction ends. Rows that name it are inserted meanwhile: a push that
- * begins waits for no change, which may wait for that push.
+ * @param lock prevents changes until the transaction ends. Rows that reference it can be inserted meanwhile: a starting
+ * push does not wait for a change, which may wait for that push.
  */
 export async function findConfig(
   tx: Tx,
@@ -109,23 +109,20 @@ export async function updateConfig(tx: Tx, studyId: string, values: ConfigChange
   return row as DatacaptureConfigRow;
 }
 
-/**
- * Says on the configuration what is wrong with the capture system; `null`: nothing any more. @returns whether it said
- * something else before
- */
+/** Sets the capture system's connection fault; `null`: none. @returns whether it differs from the one before */
 export async function noteConnection(tx: Tx, studyId: string, fault: string | null): Promise<boolean> {
   const values: ConfigChange =
     fault === null
       ? { sync_status: 'active', sync_error_message: null }
       : { sync_status: 'error', sync_error_message: fault };
   const query = tx('datacapture_configs').where({ study_id: studyId });
-  // What stands there already is not written again: each fetch of a burst would else rewrite the row.
+  // The same fault is not written again: otherwise each fetch of a burst would rewrite the row.
   if (fault === null) query.where({ sync_status: 'error' });
   else query.whereRaw('(sync_status, coalesce(sync_error_message, ?)) is distinct from (?, ?)', ['', 'error', fault]);
   return (await query.update(values)) > 0;
 }
 
-/** How many visits' results wait for the capture system, stand there, or failed to get there. */
+/** Numbers of visits whose results are pending, pushed or failed. */
 export async function pushCounts(tx: Tx, studyId: string): Promise<PushCounts> {
   const rows = await query<PushCounts>(tx, PUSH_COUNTS, [studyId]);
   return rows[0]!;
@@ -152,9 +149,9 @@ export interface Rotation {
 }
 
 /**
- * Encrypts every stored token and secret anew, from one key to another, in the caller's transaction: all of them or
- * none. What is under the new key already stays, so that a second run does nothing.
- * @throws SecretUnreadable naming why, when one decrypts with neither.
+ * Re-encrypts every stored token and secret, from one key to another, in the caller's transaction: all or none. Those
+ * under the new key already stay, so that a second run does nothing.
+ * @throws SecretUnreadable with the reason, when one decrypts with neither key.
  */
 export async function rotateSecrets(tx: Tx, from: SecretBox, to: SecretBox): Promise<Rotation> {
   const rows: DatacaptureConfigRow[] = await tx('datacapture_configs').orderBy('study_id').forNoKeyUpdate();
@@ -185,7 +182,7 @@ export function renew(sealed: string, place: string, from: SecretBox, to: Secret
   return to.seal(from.open(sealed, place), place);
 }
 
-/** Those of the battery ids that the study does not have. */
+/** The battery ids of these that the study does not have. */
 export async function unknownBatteries(tx: Tx, studyId: string, ids: readonly number[]): Promise<number[]> {
   const known: number[] = await tx('batteries')
     .where({ study_id: studyId })

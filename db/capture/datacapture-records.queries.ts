@@ -3,18 +3,18 @@ import { prepared } from '../client/prepared.js';
 import type { Tx } from '../client/database.js';
 
 export interface RecordClaim {
-  /** Hash of what the record held when it was last read; null when it never was, or not as a whole (by a sync). */
+  /** Hash of the record's content at the last read; null: never read, or not as a whole (by a sync). */
   content_hash: string | null;
   /** Hash of what the service took from it then. */
   reading_hash: string | null;
-  /** The database's time of the claim: what is read after it is newer than what an earlier claim read. */
+  /** The database's time of the claim: data read after it is newer than what an earlier claim read. */
   claimed_at: string;
 }
 
 /**
- * Takes the record of a trigger that is open and of the enrollment instrument, so that triggers of one record are
- * worked off one after the other, and notes that the trigger is under way. The same owner may claim again (a repeated
- * attempt); a lease that ran out belongs to nobody. Answers the claim, or no row when another trigger holds the record.
+ * Claims the record of an open trigger and of the enrollment instrument, so that triggers of one record are processed
+ * one after another, and marks the trigger as in progress. The same owner may claim again (a retry); an expired lease
+ * has no owner. Returns the claim, or no row when another trigger holds the record.
  */
 export const claimRecord = (studyId: string, eventId: string, seconds: number): Statement => ({
   sql: `
@@ -35,7 +35,7 @@ select * from claimed`,
 });
 
 /**
- * Writes down what was read, fenced: only while the lease is the owner's and nothing newer was read in between.
+ * Stores what was read, fenced: only while the owner holds the lease and nothing newer was read.
  * @returns false when the lease was lost; then nothing of the reading may be written.
  */
 export async function storeReading(
@@ -56,7 +56,7 @@ export async function storeReading(
   return stored.length === 1;
 }
 
-/** Gives a record back; nothing happens when it is somebody else's by now. */
+/** Releases a record; does nothing when another owner holds it by now. */
 export async function releaseRecord(tx: Tx, studyId: string, record: string, owner: string): Promise<void> {
   await prepared(
     tx,
@@ -65,9 +65,7 @@ export async function releaseRecord(tx: Tx, studyId: string, record: string, own
   );
 }
 
-/**
- * Takes records for a reading as `claimRecord` does for a trigger; those that a trigger holds are not in the answer.
- */
+/** Claims records for a reading as `claimRecord` does for a trigger; records that a trigger holds are not returned. */
 export async function claimRecords(
   tx: Tx,
   studyId: string,
@@ -88,9 +86,9 @@ export async function claimRecords(
 }
 
 /**
- * Writes down readings of a sync, fenced as `storeReading` is, and gives the records back. What a sync reads is less
- * than what a record shows: where it finds a change, the hash of the whole is not known any more.
- * @returns the records whose lease was still the owner's; of the others nothing may be written.
+ * Stores readings of a sync, fenced like `storeReading`, and releases the records. A sync reads only a part of a
+ * record: where it finds a change, the hash of the whole becomes unknown.
+ * @returns the records whose owner still held the lease; nothing may be written of the others.
  */
 export async function storeReadings(
   tx: Tx,
@@ -112,7 +110,7 @@ export async function storeReadings(
   return new Set(stored.map((row) => row.record));
 }
 
-/** Gives records back; of those in `refused` nothing was taken, so that the next reading looks at them again. */
+/** Releases records; nothing was taken from those in `refused`, so the next reading checks them again. */
 export async function releaseRecords(
   tx: Tx,
   studyId: string,

@@ -13,9 +13,9 @@ export interface SyncRow {
   kind: SyncKind;
   status: 'running' | 'completed' | 'failed';
   requested_by_id: string | null;
-  /** Only what has changed since is read; null: everything. */
+  /** Only changes since then are read; null: everything. */
   changed_since: string | null;
-  /** The records to read are written down. */
+  /** The list of records to read is stored. */
   listed: boolean;
   records_total: number;
   counts: SyncCounts;
@@ -35,7 +35,7 @@ export interface SyncRecordRow {
   issues: SyncIssue[];
 }
 
-/** The reading of this kind that goes on in the study, or a new one. */
+/** The study's running sync of this kind, or a new one. */
 export async function openSync(
   tx: Tx,
   of: { study_id: string; kind: SyncKind; changed_since: string | null; requested_by_id: string | null },
@@ -52,7 +52,7 @@ export async function openSync(
     .returning('*')) as SyncRow[];
   if (row) return { row, opened: true };
   const running = await runningSync(tx, of.study_id, of.kind);
-  // It ended at this very moment: the next look makes a new one.
+  // It ended just now: the next look-up creates a new one.
   return running ? { row: running, opened: false } : openSync(tx, of);
 }
 
@@ -63,7 +63,7 @@ export async function runningSync(tx: Tx, studyId: string, kind: SyncKind): Prom
     .castTo<SyncRow | undefined>();
 }
 
-/** Has the workflow of a sync started, which does nothing where it runs. */
+/** Queues the start of a sync's workflow; does nothing if it runs. */
 export const startSync = (tx: Tx, row: SyncRow): Promise<void> =>
   putOutbox(tx, [{ topic: 'datacapture-sync', studyId: row.study_id, subject: row.id }]);
 
@@ -73,7 +73,7 @@ export async function findSync(tx: Tx, id: string, lock?: 'for no key update'): 
   return found.castTo<SyncRow | undefined>();
 }
 
-/** The last reading of a study that somebody asked for. */
+/** A study's last sync that a user requested. */
 export const lastSyncStatement = (studyId: string): Statement => ({
   sql: `select * from datacapture_syncs where study_id = $1 and kind = 'sync' order by started_at desc, id limit 1`,
   values: [studyId],
@@ -93,7 +93,7 @@ export async function listSyncs(
   return { items: items as SyncRow[], total: Number(count!.total) };
 }
 
-/** Writes down which records are to be read, and those that the capture system has no more. */
+/** Stores which records are to be read, and which the capture system no longer has. */
 export async function storeList(
   tx: Tx,
   sync: SyncRow,
@@ -130,7 +130,9 @@ export async function storeList(
     });
 }
 
-/** Participants whose record the service has read, with the record: what may have vanished from the capture system. */
+/**
+ * Participants whose record was read before, with the record: candidates for records missing from the capture system.
+ */
 export async function readRecords(tx: Tx, studyId: string): Promise<{ record: string; participant_id: string }[]> {
   return prepared(
     tx,
@@ -140,7 +142,7 @@ export async function readRecords(tx: Tx, studyId: string): Promise<{ record: st
   );
 }
 
-/** The next records to read, in order, and how many there are in all. */
+/** The next records to read, in order, and the number of all records. */
 export async function openRecords(tx: Tx, syncId: string, most: number): Promise<{ records: string[]; left: number }> {
   const rows = await prepared<{ record: string; left: number }>(
     tx,
@@ -158,7 +160,7 @@ export interface RecordOutcome {
   issues: SyncIssue[];
 }
 
-/** Writes down what has become of records, and counts it. @returns how many are still to be read */
+/** Stores and counts the outcomes of records. @returns how many are still to be read */
 export async function storeOutcomes(tx: Tx, syncId: string, outcomes: readonly RecordOutcome[]): Promise<number> {
   await prepared(
     tx,
@@ -180,8 +182,8 @@ export async function storeOutcomes(tx: Tx, syncId: string, outcomes: readonly R
 }
 
 /**
- * A vanished record may be another one's former name: where exactly one record that this reading has enrolled holds
- * what the vanished one held when it was last read, the issue names it. Nobody is made one with anybody by this.
+ * A vanished record may have been renamed: the issue names a record if exactly one that this sync enrolled has the last
+ * known content of the vanished one. Participants are never merged by this.
  */
 export async function nameRenamed(tx: Tx, sync: SyncRow): Promise<void> {
   await prepared(
@@ -199,9 +201,7 @@ export async function nameRenamed(tx: Tx, sync: SyncRow): Promise<void> {
   );
 }
 
-/**
- * Ends a reading; of its records those stay that there is something to tell of. @returns whether it was still going on
- */
+/** Ends a sync; only records with an issue are kept. @returns whether it was still running */
 export async function closeSync(
   tx: Tx,
   id: string,
@@ -224,9 +224,7 @@ export async function closeSync(
   return ended === 1;
 }
 
-/**
- * What there is to tell of a reading's records. `ofVisibleParticipants`: only of participants whom the caller may see.
- */
+/** The issues of a sync's records. `ofVisibleParticipants`: only of participants whom the caller may see. */
 export async function syncIssues(
   tx: Tx,
   sync: SyncRow,
@@ -246,7 +244,7 @@ export async function syncIssues(
   return { items, total: Number(count!.total) };
 }
 
-/** How many minutes lie between two polls of each study that is polled. */
+/** The polling interval in minutes of each polled study. */
 export async function polledStudies(tx: Tx, studyId?: string): Promise<Map<string, number>> {
   const polled = CaptureConfig.query(tx)
     .alias('c')

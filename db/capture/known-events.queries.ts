@@ -2,7 +2,7 @@ import { ResultPush } from '../models/capture.js';
 import { prepared } from '../client/prepared.js';
 import type { Tx } from '../client/database.js';
 
-/** An event of the capture system, as it is kept by its id. */
+/** An event of the capture system, stored by its id. */
 export interface KnownEventRow {
   name: string;
   label: string;
@@ -14,7 +14,7 @@ export interface KnownEventRow {
   was?: string;
 }
 
-/** An event that is called otherwise from now on; `label_…` is what people read. */
+/** A renamed event; `label_…` is its display name. */
 export interface Rename {
   from: string;
   to: string;
@@ -25,9 +25,9 @@ export interface Rename {
 const RENAMES = `with r as (select * from jsonb_to_recordset($2::jsonb) as r ("from" text, "to" text, label_from text, label_to text)),`;
 
 /**
- * Gives windows, event definitions and visits of every status the new names of events, all at once, so that two events
- * may have changed names with each other. Visits that are still to do take their window's new name as well: the plan
- * has it, and no new version follows. @returns how many visits were renamed
+ * Gives windows, event definitions and visits of every status the new event names, all at once, so that two events may
+ * have swapped names. Open visits also take their window's new name: the plan has it, and no new version follows.
+ * @returns how many visits were renamed
  */
 export async function renameEvents(tx: Tx, studyId: string, renames: readonly Rename[]): Promise<number> {
   const [counted] = await prepared<{ visits: number }>(
@@ -60,8 +60,8 @@ export async function renameEvents(tx: Tx, studyId: string, renames: readonly Re
 }
 
 /**
- * Takes the anchors of a study's participants, in the order in which every decision takes them. Whoever makes a schedule
- * has read windows and visits under one name each by then, or reads them after this transaction.
+ * Locks the anchors of a study's participants, in the order that every decision uses. Whoever makes a schedule has then
+ * read windows and visits under one name each, or reads them after this transaction.
  */
 export async function lockSchedules(tx: Tx, studyId: string): Promise<void> {
   await prepared(
@@ -71,7 +71,7 @@ export async function lockSchedules(tx: Tx, studyId: string): Promise<void> {
   );
 }
 
-/** Events that windows, event definitions and open visits of a study name. */
+/** Events that a study's windows, event definitions and open visits name. */
 export async function eventsInUse(tx: Tx, studyId: string): Promise<string[]> {
   const rows = await prepared<{ name: string }>(
     tx,
@@ -85,8 +85,8 @@ export async function eventsInUse(tx: Tx, studyId: string): Promise<string[]> {
 }
 
 /**
- * Has results of visits at these events pushed again where that was refused, or is still to be done: what was refused
- * under the old name is taken under the new one. @returns their sessions
+ * Requests another push for results of visits at these events that failed or are pending: the capture system may accept
+ * under the new name what it refused under the old one. @returns their sessions
  */
 export async function pushesAtEvents(tx: Tx, studyId: string, events: readonly string[]): Promise<{ id: string }[]> {
   return ResultPush.query(tx)

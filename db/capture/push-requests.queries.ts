@@ -4,16 +4,16 @@ import { putOutbox } from '../outbox/outbox.js';
 import { execute, query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-/** A session whose push is to look again. */
+/** A session whose push is to check again. */
 interface Asking {
   id: string;
   study_id: string;
 }
 
 /**
- * Has the results of completed sessions pushed, in the caller's commit: those of an integrated study whose visit has a
- * capture-system event and is told by the session. All others are left alone; their sync status stays null. What
- * failed before stays `failed` until it has succeeded.
+ * Queues pushes for completed sessions, in the caller's commit: those of an integrated study whose visit has a
+ * capture-system event and was completed by the session. Others are skipped; their sync status stays null. A failed
+ * push stays `failed` until it succeeds.
  */
 export async function requestPushes(tx: Tx, sessionIds: readonly string[]): Promise<void> {
   if (sessionIds.length === 0) return;
@@ -58,7 +58,7 @@ export async function requestMissedPushes(tx: Tx, studyId: string): Promise<void
 const ASK = 'insert into result_pushes as p (session_id, study_id, participant_id)';
 const AGAIN = `(session_id) do update set requested = p.requested + 1, requested_at = clock_timestamp(), status = 'pending', failures = 0, waits = 0, next_attempt_at = null`;
 
-/** Has a completed session's push tried (again) now, whatever came of it before. */
+/** Retries a completed session's push now, whatever its earlier result. */
 export async function requestPushAgain(
   tx: Tx,
   session: { id: string; study_id: string; participant_id: string },
@@ -71,11 +71,11 @@ export async function requestPushAgain(
   await wake(tx, [session]);
 }
 
-/** The same of many sessions' pushes, each of which was asked for before. */
+/** The same for many sessions that already have a push. */
 export async function requestPushesAgain(tx: Tx, sessionIds: readonly string[]): Promise<void> {
   const rows = await query<Asking>(
     tx,
-    // Locked in one order: two that ask for the same pushes never wait for each other.
+    // Locked in one order: two requests for the same pushes never deadlock.
     `with asked as materialized (select session_id from result_pushes where session_id = any($1) order by session_id for no key update)
      update result_pushes p set requested = p.requested + 1, requested_at = clock_timestamp(), status = 'pending', failures = 0, waits = 0, next_attempt_at = null
       from asked where p.session_id = asked.session_id returning p.session_id as id, p.study_id`,
@@ -85,8 +85,8 @@ export async function requestPushesAgain(tx: Tx, sessionIds: readonly string[]):
 }
 
 /**
- * The service is let in (again): what failed for want of that goes out. `trial`: nobody knows yet whether it is; the one
- * that has waited longest finds out, and the others follow it.
+ * The capture system grants access (again): pushes that failed for lack of access are retried. `trial`: access is
+ * uncertain; only the oldest push is tried, and the others follow its result.
  */
 export async function retryForbidden(tx: Tx, studyId: string, trial: boolean): Promise<void> {
   const forbidden = ResultPush.query(tx)
@@ -101,7 +101,7 @@ export async function retryForbidden(tx: Tx, studyId: string, trial: boolean): P
 }
 
 /**
- * The failed pushes of a study, or those of these sessions, are tried now; of participants that the caller may see.
+ * Retries a study's failed pushes, or those of these sessions, now; of participants that the caller may see.
  * @returns the sessions
  */
 export async function retryFailures(tx: Tx, studyId: string, sessionIds?: readonly string[]): Promise<string[]> {
@@ -119,7 +119,7 @@ export async function retryFailures(tx: Tx, studyId: string, sessionIds?: readon
   return sessions;
 }
 
-/** Starts the workflows of these pushes, or wakes those that wait. */
+/** Starts the workflows of these pushes, or signals those that wait. */
 async function wake(tx: Tx, pushes: readonly Asking[]): Promise<void> {
   await putOutbox(
     tx,
@@ -128,8 +128,9 @@ async function wake(tx: Tx, pushes: readonly Asking[]): Promise<void> {
 }
 
 /**
- * The capture system is back: what waits for it is tried now. One look for each push that waits, however often it is
- * back. A message that a relay has taken already may have led to the very attempt that failed, so it does not count.
+ * The capture system is available again: waiting pushes are tried now. Each waiting push gets one check, however often
+ * the system recovers. A message that a relay already claimed does not count: it may have led to the very attempt that
+ * failed.
  */
 export async function requeueWaitingPushes(tx: Tx, studyId: string): Promise<void> {
   const waiting = await ResultPush.query(tx)
@@ -145,9 +146,7 @@ export async function requeueWaitingPushes(tx: Tx, studyId: string): Promise<voi
   await wake(tx, waiting);
 }
 
-/**
- * Pushes whose time passed long ago and that nobody works at: their workflows were lost. Wakes them. @returns how many
- */
+/** Restarts pushes that are long overdue and that nobody processes: their workflows were lost. @returns how many */
 export async function requeueOverduePushes(tx: Tx, overdueSeconds: number): Promise<number> {
   const rows = await query<Asking>(
     tx,

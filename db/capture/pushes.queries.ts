@@ -6,7 +6,7 @@ import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 export type PushStatus = 'pending' | 'waiting' | 'synced' | 'failed' | 'skipped';
-/** What a push was sent in spite of. */
+/** A warning that did not prevent a push. */
 export interface PushRemark {
   code: string;
   field: string;
@@ -24,7 +24,7 @@ export interface PushRow {
   failures: number;
   waits: number;
   unanswered: boolean;
-  /** The last attempt was not let in. */
+  /** The last attempt was refused access. */
   forbidden: boolean;
   attempt_id: string | null;
   slot_at: string | null;
@@ -41,7 +41,7 @@ export async function lockPush(tx: Tx, sessionId: string): Promise<PushRow | und
   >;
 }
 
-/** What a push is decided from, as it stands now. */
+/** The current facts that decide a push. */
 export interface PushFacts {
   integrated: boolean;
   session_status: string;
@@ -67,7 +67,7 @@ export async function pushFacts(tx: Tx, sessionId: string): Promise<PushFacts | 
   return rows[0];
 }
 
-/** An attempt is under way. One that may send: until its end is written, nobody knows what came of it. */
+/** Marks an attempt as in progress. If it sends, its result is unknown until its end is stored. */
 export async function noteAttempt(tx: Tx, sessionId: string, attemptId: string, sends: boolean): Promise<void> {
   await tx('result_pushes')
     .where({ session_id: sessionId })
@@ -75,13 +75,13 @@ export async function noteAttempt(tx: Tx, sessionId: string, attemptId: string, 
 }
 
 /**
- * When a push may call: the pushes of a configuration are so many milliseconds apart, in the order in which they come,
- * whichever worker runs them. A time that was given stays until the attempt ends.
- * @returns how many milliseconds are left until then; 0: now
+ * When a push may call: the pushes of a configuration keep this many milliseconds between them, in order of arrival, on
+ * all workers. An assigned slot stays until the attempt ends.
+ * @returns the milliseconds until then; 0: now
  */
 export async function slotIn(tx: Tx, push: PushRow, milliseconds: number): Promise<number> {
   if (push.slot_at === null) {
-    // An open breaker is not waited at twice.
+    // Pushes already wait for an open breaker.
     const [slot] = (await tx('datacapture_breakers')
       .where({ study_id: push.study_id, state: 'closed' })
       .update({
@@ -99,13 +99,13 @@ export async function slotIn(tx: Tx, push: PushRow, milliseconds: number): Promi
   return Math.max(0, left.ms);
 }
 
-/** Where a push writes to. */
+/** The target of a push. */
 export interface PushTarget {
   studyId: string;
   record: string;
   event: string;
 }
-/** Takes a record's event for one attempt. False: another push holds it. */
+/** Locks a record's event for one attempt. False: another push holds it. */
 export async function takeTarget(tx: Tx, at: PushTarget, owner: string, seconds: number): Promise<boolean> {
   const taken: unknown[] = await tx('push_targets as t')
     .insert({
@@ -121,7 +121,7 @@ export async function takeTarget(tx: Tx, at: PushTarget, owner: string, seconds:
     .returning('record');
   return taken.length === 1;
 }
-/** Holds it longer. False: the lease ran out and somebody else has it. */
+/** Extends the lock. False: the lease expired and another push has it. */
 export async function keepTarget(tx: Tx, at: PushTarget, owner: string, seconds: number): Promise<boolean> {
   return (
     (await tx('push_targets')
@@ -135,7 +135,7 @@ export async function releaseTarget(tx: Tx, at: PushTarget, owner: string): Prom
     .update({ lease_owner: null, lease_until: null });
 }
 
-/** How an attempt ended. `status` of the push: `waiting` with the time of the next one, else final. */
+/** The result of an attempt. `status` of the push: `waiting` with the time of the next attempt, else final. */
 export interface PushResult {
   attempt: {
     status: 'success' | 'failed' | 'skipped';
@@ -157,7 +157,7 @@ export interface PushResult {
   };
 }
 
-/** Writes an attempt and what it makes of push, session and visit; both say the same. */
+/** Stores an attempt and the new status of push, session and visit; all three agree. */
 export async function endAttempt(tx: Tx, push: PushRow, visitId: string | null, ending: PushResult): Promise<void> {
   const { attempt } = ending;
   const { error_type, message } = attempt;
@@ -170,7 +170,7 @@ export async function endAttempt(tx: Tx, push: PushRow, visitId: string | null, 
     number: push.attempts + 1,
     next_attempt_at: ending.push.next_attempt_at,
   });
-  // Asked for again meanwhile: what was done now may not be all.
+  // Requested again meanwhile: this attempt may not include everything.
   const status = ending.push.status !== 'waiting' && push.requested > ending.push.done ? 'pending' : ending.push.status;
   await tx('result_pushes')
     .where({ session_id: push.session_id })
@@ -191,7 +191,7 @@ export async function endAttempt(tx: Tx, push: PushRow, visitId: string | null, 
     .where({ id: push.session_id })
     .update({ sync_status: shown, ...values });
   if (visitId !== null) {
-    // A visit that another session tells, or that was opened again, is not this session's any more.
+    // A visit that another session completed, or that was reopened, is not this session's any more.
     await tx('scheduled_visits')
       .where({ id: visitId, status: 'completed' })
       .whereRaw('coalesce(session_id, ?) = ?', [push.session_id, push.session_id])
@@ -199,7 +199,7 @@ export async function endAttempt(tx: Tx, push: PushRow, visitId: string | null, 
   }
 }
 
-/** Locks what an attempt's end writes, in the order in which the API does: session, visit, push. */
+/** Locks the rows that an attempt's end writes, in the API's order: session, visit, push. */
 export async function lockEnding(
   tx: Tx,
   sessionId: string,
@@ -213,7 +213,7 @@ export async function lockEnding(
   return push && { push, visitId: session.visit_id };
 }
 
-// --- what is shown
+// --- views
 
 export interface AttemptRecord {
   id: string;
@@ -270,9 +270,7 @@ export interface FailureRecord extends PushRecord {
   final: boolean;
   failed_at: string;
 }
-/**
- * The pushes of a study that have failed, with the reason; with their participants, so that isolation by site holds.
- */
+/** A study's failed pushes with the reason; joined with their participants, so that isolation by site holds. */
 export function listFailures(
   tx: Tx,
   studyId: string,

@@ -9,13 +9,13 @@ interface Waiting {
   reject: (fault: unknown) => void;
 }
 
-/** Few statements at a time leave the others something to gather for. */
+/** Few concurrent statements let the others gather into a batch. */
 const IN_FLIGHT = 3;
 const MAX_BATCH = 200;
 
 /**
- * Commits triggers, those together that arrive while others are being committed: a lone one goes at once, a burst
- * shares round trip and commit.
+ * Commits triggers; those that arrive during a commit share the next one. A single trigger is committed at once; a
+ * burst shares round trip and commit.
  */
 export class TriggerInbox {
   private readonly waiting: Waiting[] = [];
@@ -23,7 +23,7 @@ export class TriggerInbox {
 
   constructor(private readonly database: Database) {}
 
-  /** Resolves after the commit: whether it was taken (see acceptTriggers). */
+  /** Resolves after the commit: whether it was accepted (see acceptTriggers). */
   accept(item: CheckedTrigger): Promise<boolean> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ item, resolve, reject });

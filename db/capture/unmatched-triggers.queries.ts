@@ -4,7 +4,7 @@ import type { Listed, Page } from '../client/paging.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
-/** Anybody may send a trigger: of so many projects the count is kept, those that sent last. */
+/** Anyone may send a trigger: only this many projects are counted, the most recent ones. */
 const MAX_PROJECTS = 1_000;
 const MAX_ID_LENGTH = 100;
 
@@ -15,7 +15,7 @@ export interface UnmatchedProject {
   last_at: string;
 }
 
-/** Counts a trigger that no study claimed, by its project alone. */
+/** Counts a trigger without a matching study, by its project only. */
 export async function countUnmatched(database: Database, projectId: string): Promise<void> {
   const [row] = await prepared<{ count: string }>(
     database,
@@ -31,7 +31,7 @@ export async function countUnmatched(database: Database, projectId: string): Pro
   );
 }
 
-/** A study takes the project's triggers now: what came before says nothing any more. */
+/** A study takes the project's triggers now: the earlier count is obsolete. */
 export async function forgetUnmatched(tx: Tx, projectId: string): Promise<void> {
   await tx('unmatched_triggers').where({ project_id: projectId }).delete();
 }

@@ -40,17 +40,17 @@ export interface NewTrigger {
   raw_body_hash: Buffer;
 }
 
-/** A study that takes triggers of a project; what its signature is checked with, as stored. */
+/** A study that takes triggers of a project, with its stored webhook secret. */
 export interface TriggerTaker {
   config_id: string;
   study_id: string;
   webhook_secret_encrypted: string | null;
   webhook_auth: 'header' | 'url';
-  /** All who take triggers of the project, each with what its signature is checked with. */
+  /** All studies that take the project's triggers, each with its stored secret. */
   among: string;
 }
 /**
- * A trigger for one study whose signature was checked; the caller gives the event its id. `trace`: of the call that
+ * A trigger for one study with a verified signature; the caller assigns the event's id. `trace`: of the request that
  * brought it.
  */
 export interface CheckedTrigger {
@@ -63,8 +63,8 @@ export interface CheckedTrigger {
 const SCOPE = `with scope as materialized (select set_config('app.studies', '*', true) as studies)`;
 
 /*
- * Who takes triggers of a project: enabled integration, enabled webhook. `among` is the same text as long as these are
- * the same studies with the same secrets.
+ * Studies that take triggers of a project: integration and webhook enabled. `among` is the same text while the studies
+ * and their secrets are the same.
  */
 const takersOf = (project: string) => `(
   select c.id as config_id, c.study_id, c.webhook_secret_encrypted, c.webhook_auth, c.last_webhook_received,
@@ -74,11 +74,10 @@ const takersOf = (project: string) => `(
    where c.project_id = ${project} and c.webhook_enabled and s.datacapture_enabled)`;
 
 /*
- * Scope, look-up, events, outbox messages: one statement, one round trip, one commit for all that arrived meanwhile.
- * It inserts only while those who take the project's triggers are the ones that the caller checked the signature for,
- * so the caller may keep what it knows of a project in memory and is never behind the configurations: a secret that was
- * changed, or a study that was connected since, refuses the write. "offset 0" holds the look-up behind the scope that
- * row-level security reads: without it the planner may read the tables first and see nothing.
+ * Scope, look-up, events, outbox messages: one statement, one round trip, one commit for a whole batch. It inserts only
+ * while the project's studies and secrets are those that the caller verified the signature with. So the caller may
+ * cache them: a changed secret, or a newly connected study, refuses the write. "offset 0" makes the look-up run after
+ * the scope that row-level security reads: without it the planner may read the tables first and see nothing.
  */
 const ACCEPT = `${SCOPE},
 incoming as materialized (
@@ -107,8 +106,7 @@ select id from incoming`;
 
 /**
  * Commits triggers, all at once.
- * @returns the ids of those that were taken; none of a project whose takers have changed since it was checked is among
- * them
+ * @returns the ids of the accepted ones; none of a project whose studies or secrets changed since the check
  */
 export async function acceptTriggers(database: Database, arrived: readonly CheckedTrigger[]): Promise<Set<string>> {
   const column = (of: (item: CheckedTrigger) => unknown) => arrived.map(of);
@@ -133,7 +131,7 @@ const TAKERS = `${SCOPE}
 select t.config_id, t.study_id, t.webhook_secret_encrypted, t.webhook_auth, t.among
   from scope, lateral (select * from ${takersOf('$1')} t where scope.studies = '*' order by t.config_id offset 0) t`;
 
-/** Who takes triggers of a project now: enabled integration, enabled webhook. */
+/** The studies that take triggers of a project now: integration and webhook enabled. */
 export const triggerTakers = (database: Database, projectId: string): Promise<TriggerTaker[]> =>
   prepared(database, TAKERS, [projectId]);
 
@@ -150,7 +148,7 @@ export interface WebhookFilter {
   limit: number;
 }
 
-/** A study's triggers, newest first; where the caller is narrowed to sites, those of the participants there. */
+/** A study's triggers, newest first; for a caller restricted to sites, those of the participants there. */
 export async function listWebhookEvents(
   tx: Tx,
   studyId: string,
@@ -164,7 +162,7 @@ export async function listWebhookEvents(
   return { items: items as WebhookEventRow[], total: Number(count!.total) };
 }
 
-/** Puts a failed trigger back in line. What an earlier attempt did (participant, outcome) stays known. */
+/** Requeues a failed trigger. The results of an earlier attempt (participant, outcome) are kept. */
 export async function retryWebhookEvent(tx: Tx, event: WebhookEventRow): Promise<WebhookEventRow> {
   const [row] = await tx<WebhookEventRow>('webhook_events')
     .where({ id: event.id, status: 'failed' })
@@ -176,13 +174,10 @@ export async function retryWebhookEvent(tx: Tx, event: WebhookEventRow): Promise
   return row as WebhookEventRow;
 }
 
-/** A trigger, as a row. */
+/** Statement for a trigger. */
 export const eventStatement = (id: string): Statement => ({ sql: EVENT, values: [id] });
 
-/**
- * The last trigger with the same bytes that was worked off within the time, if there is one; one that was only ignored
- * does not count.
- */
+/** The last trigger with the same bytes that was processed within the time; ignored triggers do not count. */
 export const earlierTrigger = (event: WebhookEventRow, hours: number): Statement => ({
   sql: `
 select id from webhook_events
@@ -192,7 +187,7 @@ select id from webhook_events
   values: [event.study_id, `\\x${event.raw_body_hash.toString('hex')}`, event.id, hours * 3600],
 });
 
-/** How many triggers of the same record came earlier and are still open. */
+/** The number of earlier open triggers of the same record. */
 export async function openTriggersBefore(tx: Tx, event: WebhookEventRow): Promise<number> {
   const [row] = await tx('webhook_events')
     .where({ study_id: event.study_id, record: event.record })
@@ -202,7 +197,7 @@ export async function openTriggersBefore(tx: Tx, event: WebhookEventRow): Promis
   return Number(row!.ahead);
 }
 
-/** What an open trigger has come to so far; what is not named stays as it was. */
+/** Stores progress of an open trigger; omitted fields stay. */
 export async function noteProgress(
   tx: Tx,
   id: string,
@@ -231,7 +226,7 @@ export interface TriggerResult {
 }
 
 /**
- * Ends an open trigger; one that ended already stays as it is. Its record, where it holds it, is given back either way.
+ * Ends an open trigger; an ended one stays unchanged. Either way it releases the record that it holds.
  * @returns whether it was open.
  */
 export async function endWebhookEvent(tx: Tx, id: string, ending: TriggerResult): Promise<boolean> {

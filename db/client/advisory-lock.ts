@@ -3,9 +3,9 @@ import { execute, query } from './query.js';
 import type { Database, Tx } from './database.js';
 
 /**
- * Work that one process at a time is at, for as long as it takes: what it waits for is often not this database. Who
- * stands still at it loses its turn after half a minute (`db/client/knex.ts`).
- * @returns false: another process is at it, nothing was done
+ * Runs work that only one process may do at a time, for as long as it takes: it often waits for something other than
+ * this database. A process that hangs loses the lock after half a minute (`db/client/knex.ts`).
+ * @returns false: another process holds the lock, nothing was done
  */
 export async function withAdvisoryLock(
   database: Database,
@@ -20,7 +20,7 @@ export async function withAdvisoryLock(
   });
 }
 
-/** Takes a lock by its name until the commit: transactions that take the same one go one after another. */
+/** Takes a named lock until the commit: transactions with the same name run one after another. */
 export async function lockByName(tx: Tx, name: string): Promise<void> {
   await execute(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [name]);
 }

@@ -3,13 +3,13 @@ import { acquire, sendAll } from './connection.js';
 import type { Tx } from './database.js';
 import type { Statement } from './query.js';
 
-/** What a builder has made, as a statement. */
+/** The query of a builder as a statement. */
 export function statementOf(builder: Knex.QueryBuilder): Statement {
   const { sql, bindings } = builder.toSQL().toNative();
   return { sql, values: bindings as Statement['values'] };
 }
 
-/** The rows of several builders' statements, in one round trip of a transaction that is open. */
+/** Runs the statements of several builders in one round trip of an open transaction. */
 export async function runTogether<Rows extends readonly unknown[]>(
   tx: Tx,
   builders: { [K in keyof Rows]: Knex.QueryBuilder },

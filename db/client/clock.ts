@@ -1,26 +1,23 @@
 import { query } from './query.js';
 import type { Database } from './database.js';
 
-/**
- * How often the database is asked for its time: what is asked for is that of one clock, whatever becomes of this
- * machine's.
- */
+/** How often the clock is set by the database's: all processes share one clock, whatever happens to this machine's. */
 const ASK_MS = 10_000;
 
-/** What is added to the time since this process began. */
+/** Added to the time since this process began. */
 let origin = performance.timeOrigin;
 
 /**
- * The time, epoch milliseconds: the database's, as it was told last, and what has passed since by a clock that does not
- * jump. All processes have one time, and a deadline is kept to whatever this machine's clock is set to.
+ * The time in epoch milliseconds: the database's last answer plus the time since by a monotonic clock. All processes
+ * agree on it, and deadlines hold whatever this machine's clock is set to.
  */
 export const nowMs = (): number => Math.floor(origin + performance.now());
-/** That time as ISO 8601. */
+/** The same as ISO 8601. */
 export const nowIso = (): string => new Date(nowMs()).toISOString();
 
 /**
- * Sets the time by the database's. Its answer was written between question and answer: a time that is possible by that
- * is left as it is, so that it does not tremble with the way there and back.
+ * Sets the clock by the database's. The database answered between request and response: a clock within these bounds
+ * stays, so that it does not jitter with the round trip.
  */
 export async function setClock(database: Database): Promise<void> {
   const asked = performance.now();
@@ -33,8 +30,8 @@ export async function setClock(database: Database): Promise<void> {
 }
 
 /**
- * Sets the time now, and again and again until it is stopped. While the database is away the time goes on by itself.
- * @param failed hears of it
+ * Sets the clock now and periodically until stopped. While the database is away the clock runs on.
+ * @param failed is called with each fault
  */
 export async function followClock(database: Database, failed: (fault: unknown) => void): Promise<() => void> {
   const ask = () => setClock(database).catch(failed);

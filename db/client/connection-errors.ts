@@ -1,5 +1,3 @@
-/**
- * What the pool and the driver say of a database that is not there at the moment: errors without a code of their own.
- */
+/** Errors without a code by which pool and driver report an unavailable database. */
 export const CONNECTION_ERROR =
   /^timeout expired$|timeout acquiring a connection|connection terminated|connection timeout|timeout exceeded when trying to connect|unable to acquire a connection|not queryable/i;

@@ -4,8 +4,8 @@ import type { Connection } from './connection.js';
 import type { Database } from './database.js';
 
 /**
- * `looks`: how often in a row it was seen waiting without having heard anything since. `answered`: how much it had sent
- * when the last of its statements was answered; it waits where it has sent more since.
+ * `looks`: how many checks in a row found it waiting without new bytes. `answered`: bytes sent when its last statement
+ * was answered; it is waiting if it has sent more since.
  */
 interface Heard {
   bytes: number;
@@ -14,32 +14,27 @@ interface Heard {
 }
 
 const LOOK_MS = 1_000;
-/**
- * What a new connection says of a server, or of its machine, that is not reached; any other fault is an answer: it
- * refuses.
- */
+/** Errors of a new connection to an unreachable server or machine; any other error is an answer: the server refuses. */
 const NO_ANSWER = /timeout|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/i;
-/** `POOL_AWAY` knows it (away.ts). */
+/** Matches CONNECTION_ERROR (connection-errors.ts). */
 const MUTE = 'Connection terminated: the database does not answer';
 
 /**
- * Finds out that the server says nothing more: a machine that is gone, a network that swallows, a server that stands
- * still. No limit of the server's ends a statement then, and the operating system waits for a quarter of an hour. A
- * statement that only takes long is told apart from it by a new connection, which a server that lives takes meanwhile.
+ * Detects a server that no longer answers: a lost machine, a black-holed connection, a hung server. The server's
+ * timeouts can't end a statement then, and the operating system waits a quarter of an hour. A new connection tells this
+ * from a slow statement: a live server accepts it.
  */
 export class ConnectionWatchdog {
   private readonly heard = new Map<Connection, Heard>();
   private readonly patience: number;
   private asking = false;
 
-  /**
-   * @param afterMs so long nothing is heard on a connection that waits before the server is asked whether it is there
-   */
+  /** @param afterMs a waiting connection may be silent for this long before the server is probed */
   constructor(afterMs: number) {
     this.patience = Math.max(1, Math.ceil(afterMs / LOOK_MS));
   }
 
-  /** For the pool: every connection that it opens is watched. */
+  /** Hook of the pool: every connection that it opens is watched. */
   readonly opened = (connection: Connection, done: (fault: Error | null, connection: Connection) => void): void => {
     const socket = socketOf(connection);
     const heard: Heard = { bytes: socket.bytesRead, looks: 0, answered: socket.bytesWritten };
@@ -53,7 +48,7 @@ export class ConnectionWatchdog {
     done(null, connection);
   };
 
-  /** Watches for the life of the process, which it does not keep alive. */
+  /** Watches for the life of the process, without keeping it alive. */
   start(database: Database): void {
     setInterval(() => {
       if (!this.asking && this.someWait()) void this.ask(database);
@@ -61,8 +56,8 @@ export class ConnectionWatchdog {
   }
 
   /**
-   * Looks are counted, and no clock is read: a process that itself stood still has heard nothing, and asks nothing by
-   * it.
+   * Counts checks instead of reading a clock: a process that was itself suspended has received nothing, and does not
+   * probe because of it.
    */
   private someWait(): boolean {
     let waits = false;
@@ -80,21 +75,21 @@ export class ConnectionWatchdog {
     const before = new Map([...this.heard.keys()].map((connection) => [connection, socketOf(connection).bytesRead]));
     try {
       const probe: unknown = await database.client.acquireRawConnection();
-      // Nobody waits for its end; how that goes says nothing more.
+      // Nobody waits for its end, and its result does not matter.
       database.client.destroyRawConnection(probe).catch(() => undefined);
       for (const heard of this.heard.values()) heard.looks = 0;
     } catch (fault) {
       const { code, message } = fault as NodeJS.ErrnoException;
-      // Of a name with several addresses only the code is told.
+      // For a name with several addresses the error has only a code.
       if (NO_ANSWER.test(`${code} ${message}`)) await this.drop(before);
     } finally {
       this.asking = false;
     }
   }
 
-  /** Also those that nobody uses at the moment: whoever took one next would wait as long. */
+  /** Also drops idle connections: their next user would wait as long. */
   private async drop(before: ReadonlyMap<Connection, number>): Promise<void> {
-    // What came while this process stood still is read before its timers' word is taken.
+    // Bytes that arrived while this process was suspended are read before its timers count.
     await nextTurn();
     for (const [connection, bytes] of before) {
       const socket = socketOf(connection);

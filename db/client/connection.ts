@@ -5,16 +5,16 @@ import type { Knex } from 'knex';
 /** The driver's connection, as knex' pool hands it out. */
 export type Connection = pg.Client;
 
-/** Takes a connection of a pool, or the one connection of a transaction. */
+/** Acquires a connection of a pool, or the one connection of a transaction. */
 export const acquire = async (db: Knex): Promise<Connection> => (await db.client.acquireConnection()) as Connection;
-/** Gives a connection back to its pool. Within a transaction the connection stays with the transaction. */
+/** Releases a connection to its pool. Within a transaction the connection stays with the transaction. */
 export const release = async (db: Knex, connection: Connection): Promise<void> => {
   await db.client.releaseConnection(connection);
 };
 
 export const socketOf = (connection: Connection): Socket => connection.connection.stream as Socket;
 
-/** Runs `send` and writes everything that it sends in one packet. */
+/** Runs `send` and writes everything it sends in one packet. */
 export function inOnePacket<T>(connection: Connection, send: () => T): T {
   const socket = socketOf(connection);
   socket.cork();
@@ -26,9 +26,9 @@ export function inOnePacket<T>(connection: Connection, send: () => T): T {
 }
 
 /**
- * Sends statements one behind the other, without waiting for each answer (the driver's pipeline mode). Within a
- * transaction the statements after a failed one fail as well.
- * @throws the first fault, when every statement is answered
+ * Sends statements without waiting for each answer (the driver's pipeline mode). Within a transaction the statements
+ * after a failed one fail as well.
+ * @throws the first fault, after every statement is answered
  */
 export async function sendAll(
   connection: Connection,
@@ -47,11 +47,11 @@ export async function sendAll(
 
 const ROLLBACK_MS = 5_000;
 
-/** Ends a transaction that failed. A connection that can't do even that is closed: nobody gets it in a transaction. */
+/** Ends a failed transaction. A connection that can't roll back is closed: nobody gets it within a transaction. */
 export async function rollback(connection: Connection): Promise<void> {
   const close = () => socketOf(connection).destroy();
   const timer = setTimeout(close, ROLLBACK_MS);
-  // The caller throws the fault of the work itself.
+  // The caller throws the original error.
   await connection.query('rollback').then(undefined, close);
   clearTimeout(timer);
 }

@@ -12,12 +12,12 @@ export class SecretUnreadable extends Error {
 }
 
 /**
- * Encrypts what is kept of capture systems' tokens and secrets: AES-256-GCM, written as
- * `v1:<key id>:<iv>:<tag>:<data>` (decisions, section 6). The place where a secret is stored is authenticated with
- * it, so that a cipher text moved to another study or column does not decrypt.
+ * Encrypts stored tokens and secrets of capture systems: AES-256-GCM, written as `v1:<key id>:<iv>:<tag>:<data>`
+ * (decisions, section 6). The storage place of a secret is authenticated with it, so that a ciphertext moved to another
+ * study or column does not decrypt.
  */
 export class SecretBox {
-  /** Says which key a cipher text needs without saying anything of the key. */
+  /** Identifies the key of a ciphertext without revealing anything of it. */
   readonly keyId: string;
 
   /**

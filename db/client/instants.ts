@@ -1,12 +1,12 @@
 import { query } from './query.js';
 import type { Tx } from './database.js';
 
-/** An instant, or an array of them, as JSON with Z: what the server writes by itself bears an offset. */
+/** An instant, or an array of them, as JSON with Z: the server itself writes an offset. */
 const inJson = (expression: string) => `replace(to_json(${expression})::text, '+00:00"', 'Z"')::json`;
 
 /**
- * What to select of tables under the alias `t`, so that their rows as JSON have every instant with Z. By column types:
- * a text of somebody's own that looks like an instant stays as it is.
+ * The select list for tables with alias `t` that writes every instant in their JSON with Z. By column type: free text
+ * that looks like an instant stays as it is.
  */
 export async function columnsForJson(
   tx: Tx,

@@ -1,12 +1,12 @@
 import { execute } from './query.js';
 import type { Tx } from './database.js';
 
-/** The database ends a transaction that asks for nothing for half a minute (knex.ts). */
+/** The database ends a transaction that is idle for half a minute (knex.ts). */
 const ASK_EVERY_MS = 10_000;
 
 /**
- * Waits within a transaction for what asks the database nothing and may take longer than one may stand idle.
- * @throws what `work` throws, or what the database says when the transaction is lost meanwhile
+ * Runs work without queries within a transaction, longer than a transaction may be idle.
+ * @throws what `work` throws, or the database's error when the transaction is lost meanwhile
  */
 export async function withKeepAlive<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
   let asked: Promise<void> | undefined;

@@ -14,7 +14,7 @@ export function isoTimestamp(value: string): string {
   const [whole, fraction = ''] = value.slice(0, value.lastIndexOf('+')).split('.');
   return `${whole!.replace(' ', 'T')}.${fraction.padEnd(3, '0')}Z`;
 }
-// A calendar date is text from the table to the wire: a `Date` would be read in somebody's zone and shift.
+// A calendar date is text from the table to the wire: a `Date` would be read in a local time zone and shift.
 pg.types.setTypeParser(DATE, (value) => value);
 pg.types.setTypeParser(TIMESTAMPTZ, isoTimestamp);
 pg.types.setTypeParser(BIGINT, Number);
@@ -26,27 +26,30 @@ export interface DatabaseOptions {
   /** Set: log in as research_app. Not set: log in as the owner and take the role. */
   appPassword?: string | undefined;
   poolMax?: number;
-  /** So many connections stay open, once they are (see openConnections). */
+  /** The number of connections that stay open once opened (see openConnections). */
   poolMin?: number;
-  /** How long a connection is waited for when all are in use or the server does not answer; default 10 s. */
+  /** How long to wait for a connection when all are in use or the server does not answer; default 10 s. */
   acquireMs?: number;
-  /** The longest that a statement may wait for a lock, and take; default: as long as it wants (but see `unhurried`). */
+  /** The longest wait of a statement for a lock, and its longest run; default: unlimited (but see `withFileLimits`). */
   limits?: { lockMs: number; statementMs: number };
   /**
-   * A server that says nothing for so long is asked whether it is there; when it is not, who waits is told (see
-   * MuteWatch). Default: never asked.
+   * After this long without an answer the server is probed; if it is unreachable, waiting callers get an error (see
+   * ConnectionWatchdog). Default: never.
    */
   muteMs?: number;
   /** Shown in pg_stat_activity. */
   name: string;
-  /** Keep the owner's rights (migrations, verification): row-level security still holds for a plain owner. */
+  /**
+   * Keep the owner's rights (migrations, verification): row-level security still applies to an owner that is not a
+   * superuser.
+   */
   asOwner?: boolean;
 }
 
-/** Whole milliseconds; none at all would be no limit. */
+/** Whole milliseconds; zero would mean no limit. */
 const atLeastOne = (ms: number): number => Math.max(1, Math.round(ms));
 
-/** Where to log in, and the role that is taken then, as one of the connection's options. */
+/** The login, and the role to take after it, as a connection option. */
 export function loginOf({
   url: owners,
   appPassword,
@@ -63,7 +66,7 @@ export function loginOf({
 /** Opens a pool as the application role, which owns nothing, or as the owner. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { url, role } = loginOf(options);
-  // Of the session, so that they cost no request anything.
+  // Session options, so that they cost requests nothing.
   const limits = options.limits
     ? ` -c lock_timeout=${atLeastOne(options.limits.lockMs)} -c statement_timeout=${atLeastOne(options.limits.statementMs)}`
     : '';
@@ -75,23 +78,22 @@ export function openDatabase(options: DatabaseOptions): Database {
     // An idle transaction left behind by a frozen process must not hold its locks for good.
     idle_in_transaction_session_timeout: 30_000,
     connectionTimeoutMillis: 5_000,
-    // Statements that are asked together are sent without waiting for each answer.
+    // Statements issued together are sent without waiting for each answer.
     pipeline: true,
   };
   const database = knex({
     client: 'pg',
-    // A fault's message names its statement, never the values in it.
+    // An error's message names its statement, never the values in it.
     compileSqlOnError: false,
-    // What it warns of bears a stack, which says nothing to whoever reads a log: the failure itself is told by its
-    // caller.
+    // Its warnings carry a stack that is of no use in a log: the caller reports the failure itself.
     log: {
       warn: (message: unknown) => {
         process.stderr.write(`${String(message).split('\n', 1)[0]!}\n`);
       },
     },
     connection,
-    // A new connection plans everything anew: the first commands on it take three times as long. It is let go when it
-    // was not used for ten minutes.
+    // A new connection plans everything anew: the first commands on it take three times as long. Idle connections are
+    // closed after ten minutes.
     pool: {
       min: options.poolMin ?? 0,
       max: options.poolMax ?? 10,
@@ -105,8 +107,8 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 /**
- * Opens connections one after another, before anybody needs them: ten at once keep a small machine busy for a tenth of
- * a second.
+ * Opens connections one after another, ahead of their use: ten at once keep a small machine busy for a tenth of a
+ * second.
  */
 export async function openConnections(database: Database, count: number): Promise<void> {
   const held: unknown[] = [];

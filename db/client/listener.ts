@@ -4,7 +4,7 @@ import { loginOf } from './knex.js';
 
 const RECONNECT_MS = 1000;
 
-/** A connection that hears of what others notify; while it is away, whoever waits polls. */
+/** A connection that receives notifications; while it is down, its users poll. */
 export class Listener {
   private stopping = false;
   private client: pg.Client | undefined;
@@ -22,7 +22,7 @@ export class Listener {
     },
   ) {}
 
-  /** It would hear now. */
+  /** Whether it receives notifications now. */
   get listening(): boolean {
     return this.hears;
   }
@@ -62,7 +62,7 @@ export class Listener {
         client.on('notification', this.of.heard);
         await client.query(`listen ${this.of.channel}`);
         this.hears = true;
-        // Of what was committed before it listened, nobody told it.
+        // Commits before it listened sent it no notification.
         this.of.heard();
         await gone;
       } catch (fault) {

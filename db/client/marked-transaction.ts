@@ -1,9 +1,9 @@
 import type { Tx } from './database.js';
 
-/** Marks on the transaction: what waits for its commit is told of it then. */
+/** Marks on the transaction: who is to be notified after its commit. */
 export interface MarkedTransaction extends Tx {
-  /** The relay of the outbox. */
+  /** Notify the relay of the outbox. */
   wroteOutbox?: boolean;
-  /** The readers of events. */
+  /** Notify the readers of events. */
   wroteEvents?: boolean;
 }

@@ -31,7 +31,7 @@ export const queriesInSingleRoundTrip = (
 ): Promise<{ opened: unknown[]; found: unknown[][] }> =>
   allOf(database, 'begin transaction isolation level repeatable read read only', opening, statements);
 
-/** `queriesInSingleRoundTrip` that may write as well: what is committed or not, all of it, with the answer. */
+/** `queriesInSingleRoundTrip` that may also write: all is committed, or nothing, by the time it returns. */
 export const writeInSingleRoundTrip = async (
   database: Database,
   opening: Statement,
@@ -49,7 +49,7 @@ async function allOf(
   return { opened: opened!.rows, found: rowsOf(answers) };
 }
 
-/** After a fault the commit that was sent behind it has ended the transaction, unless it was not sent at all. */
+/** After an error the commit in the same packet has ended the transaction, unless it was not sent at all. */
 async function whole(
   database: Database,
   statements: Parameters<typeof sendAll>[1],

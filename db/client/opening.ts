@@ -11,27 +11,27 @@ const { knex } = k;
 
 const BEGIN = {
   write: 'begin transaction',
-  // All that an answer is put together from is of one moment: no commit comes between two of its statements.
+  // All statements see one snapshot: no commit comes between two of them.
   read: 'begin transaction isolation level repeatable read read only',
   trial: 'begin transaction isolation level repeatable read',
 };
 
 export interface Opening {
   mode: keyof typeof BEGIN;
-  /** Says what the transaction may see; `work` gets the rows that it answers. */
+  /** Sets what the transaction may see; `work` gets its rows. */
   opening: Statement;
-  /** Read in the round trip that opens the transaction, as `opening` has narrowed it. `work` gets the rows of each. */
+  /** Run in the round trip that opens the transaction, after `opening`. `work` gets the rows of each. */
   first?: readonly Statement[];
-  /** `already`: the opening says itself that plans of before are used. */
+  /** `already`: the opening itself sets the use of cached plans. */
   plans?: 'already' | undefined;
-  /** Asked for when the work is done: statements that are sent with the commit. */
+  /** Called when the work is done: statements that are sent with the commit. */
   beforeCommit?: () => readonly (Statement | string)[];
 }
 
 /**
- * Runs `work` in a transaction on a connection of the pool. Begin, opening and first statements are one round trip, and
- * so are closing and commit: each round trip is about a tenth of the processor time of a small request, and the lock of
- * an audit chain, taken by the last statement, does not wait for us to say commit.
+ * Runs `work` in a transaction on a pooled connection. Begin, opening and first statements are one round trip, and so
+ * are closing and commit: each round trip is about a tenth of the processor time of a small request, and the lock of an
+ * audit chain, taken by the last statement, does not wait for this process to send the commit.
  */
 export async function beginWith<Row, T>(
   database: Database,
@@ -73,13 +73,13 @@ async function begin(
     const [, opened, ...answers] = await sendAll(connection, [...start, ...configs]);
     return { opened: opened!.rows, found: rowsOf(answers) };
   } catch (fault) {
-    // The transaction may have begun: its connection must not go back to the pool within it.
+    // The transaction may have begun: its connection must not return to the pool within it.
     await rollback(connection);
     throw fault;
   }
 }
 
-/** Where `closing` fails, the commit behind it rolls back, and the fault is thrown. */
+/** If `closing` fails, the commit after it rolls back, and the error is thrown. */
 async function commit(connection: Connection, closing: readonly (Statement | string)[]): Promise<void> {
   await sendAll(connection, [
     ...closing.map((statement) => (typeof statement === 'string' ? statement : configOf(statement))),
@@ -89,7 +89,7 @@ async function commit(connection: Connection, closing: readonly (Statement | str
 
 /**
  * A knex whose pool is this one connection: its builders, and models bound to it, run in the connection's transaction.
- * After `end` it refuses every statement: whoever is late must not write into the next transaction.
+ * After `end` it refuses every statement: a late caller must not write into the next transaction.
  */
 function transactionOn(database: Database, connection: Connection): { tx: Tx; end: () => void } {
   let isOpen = true,
@@ -113,7 +113,7 @@ function transactionOn(database: Database, connection: Connection): { tx: Tx; en
       throw fault;
     }
   };
-  // A transaction within this one is a savepoint, as knex' own transactions have it.
+  // A nested transaction is a savepoint, as in knex' own transactions.
   Object.defineProperties(tx, {
     isTransaction: { value: true },
     savepoint: { value: savepoint },
@@ -127,7 +127,7 @@ function transactionOn(database: Database, connection: Connection): { tx: Tx; en
   };
 }
 
-/** A pool of one connection, with what knex knows a pool by. */
+/** A pool of one connection, with the properties that knex expects. */
 const poolOf = (connection: Connection, isOpen: () => boolean) => ({
   acquire: () => ({
     promise: isOpen() ? Promise.resolve(connection) : Promise.reject(new Error('the transaction is over')),

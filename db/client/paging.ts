@@ -13,15 +13,15 @@ export interface Listed<T> {
 }
 
 interface PageOptions {
-  /** A query that counts the same rows, as `count`, for less than counting those of the page's query. */
+  /** A cheaper query that counts the same rows, as `count`. */
   counted?: Knex.QueryBuilder;
-  /** Words whose columns always have a value: an index on them can be read backwards. */
+  /** Sort words whose columns are never null: an index on them can be read backwards. */
   filled?: readonly string[];
 }
 
 /**
- * One page of a query and the number of all its rows, in one round trip. `columns` names, for each word that may be
- * sorted by, the column behind it; ties are broken by `tie`, so that paging never shows a row twice.
+ * One page of a query and the number of all its rows, in one round trip. `columns` maps each sort word to its column;
+ * `tie` breaks ties, so that paging never shows a row twice.
  */
 export async function page<T>(
   tx: Tx,
@@ -45,8 +45,8 @@ export async function page<T>(
 }
 
 /**
- * `order by` for a sort word; words and columns are the program's own. Rows without a value come last; words that are
- * `filled` have none.
+ * `order by` for a sort word; words and columns are constants of the program. Rows without a value come last; `filled`
+ * words have none.
  */
 export function orderBy(
   sort: string,
@@ -62,7 +62,7 @@ export function orderBy(
   return `${column} ${direction} ${filled.includes(word) ? '' : 'nulls last'}, ${tie} ${direction}`;
 }
 
-/** The columns of a row in their order and nothing else, from a model that a write returned. */
+/** The columns of a row in order and nothing else, from a model that a write returned. */
 export function orderClause<T extends object>(row: T, columns: string): T {
   const source = row as Record<string, unknown>;
   return Object.fromEntries(

@@ -3,12 +3,12 @@ import { acquire, release, sendAll } from './connection.js';
 import type { Database } from './database.js';
 import type { Tx } from './database.js';
 
-/** A value that a statement takes; the driver writes it for the database. */
+/** A parameter of a statement; the driver serializes it. */
 export type Value = string | number | boolean | null | readonly string[];
 
 /**
- * One statement with `$1, $2 …` for its values. Its text is one of a fixed set, never made from values.
- * `anew`: the database plans it for its very values each time.
+ * One statement with `$1, $2 …` for its values. Its text is constant, never made from values.
+ * `customPlan`: the database plans it for its actual values each time.
  */
 export interface Statement {
   sql: string;
@@ -16,7 +16,7 @@ export interface Statement {
   customPlan?: boolean;
 }
 
-/** A name for each text, for the life of the process: every connection that meets it parses and plans it once. */
+/** A name for each text, for the life of the process: every connection parses and plans it once. */
 const names = new Map<string, string>();
 function nameOf(text: string): string {
   let name = names.get(text);
@@ -32,7 +32,7 @@ export const configOf = ({ sql, values, customPlan }: Statement): pg.QueryConfig
 });
 
 /**
- * Runs a statement, with `$1, $2 …` for its values. The database plans it for its very values.
+ * Runs a statement, with `$1, $2 …` for its values. The database plans it for its actual values.
  * @returns its rows
  */
 export const query = async <Row>(db: Database | Tx, sql: string, values: readonly unknown[] = []): Promise<Row[]> =>
@@ -45,7 +45,7 @@ export const execute = async (db: Database | Tx, sql: string, values: readonly u
 /**
  * Runs a statement that each connection plans once. For statements of the hot paths: planning under row-level security
  * costs as much as running them (listing a page of participants 0.8 of 1.6 ms, accepting a trigger three quarters).
- * `sql` must be one of a fixed set: it is kept.
+ * `sql` must be one of a fixed set: it is cached.
  */
 export const prepared = async <Row>(db: Database | Tx, sql: string, values: readonly unknown[]): Promise<Row[]> =>
   (await run(db, { name: nameOf(sql), text: sql, values: values as unknown[] })).rows as Row[];
@@ -61,13 +61,13 @@ async function run(db: Database | Tx, config: pg.QueryConfig<unknown[]>): Promis
 
 const PLANS_OF_BEFORE = `select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('max_parallel_workers_per_gather', '1', true)`;
 const FEW_HELPERS = `select set_config('max_parallel_workers_per_gather', '1', true)`;
-/** No value: back to what the session has. */
+/** Null resets to the session's setting. */
 const AS_USUAL = `select set_config('plan_cache_mode', null, true), set_config('max_parallel_workers_per_gather', null, true)`;
 
 /**
- * The rows of several statements, in one round trip of a transaction that is open. For what is sooner run than planned:
- * the plans of before are used from the first time on (see transaction.ts), by these alone. One of them has one helper
- * at most: with two, what runs through a table takes longer on two processors, and leaves none to others on three.
+ * Runs several statements in one round trip of an open transaction. For statements that run faster than they are
+ * planned: only these use cached plans from the first time on (see transaction.ts). Each has at most one parallel
+ * worker: with two, a table scan takes longer on two processors, and leaves none to others on three.
  */
 export async function queryAll<Rows extends readonly unknown[]>(
   tx: Tx,
@@ -77,14 +77,14 @@ export async function queryAll<Rows extends readonly unknown[]>(
   return rowsOf(await sendAll(await acquire(tx), configs)) as { [K in keyof Rows]: Rows[K][] };
 }
 
-/** `queryAll` in a transaction that says itself how its statements are planned (`inScope`, `one`). */
+/** `queryAll` in a transaction that sets the planning of its statements itself (`inScope`, `one`). */
 export async function queryAllAsPlanned(tx: Tx, statements: readonly Statement[]): Promise<unknown[][]> {
   return (await sendAll(await acquire(tx), statements.map(configOf))).map(({ rows }) => rows);
 }
 
 /**
- * Statements with the settings of `queryAll` before them, in the driver's form; `rowsOf` finds their rows. `back`: the
- * transaction goes on without these settings.
+ * Statements preceded by the settings of `queryAll`, in the driver's form; `rowsOf` finds their rows. `back`: the
+ * transaction continues without these settings.
  */
 export function withSettings(
   statements: readonly Statement[],

@@ -10,19 +10,19 @@ import type { MarkedTransaction } from './marked-transaction.js';
 import type { Database } from './database.js';
 import type { Tx } from './database.js';
 
-/** Who asks, and what the request names. */
+/** The caller, and the objects that the request names. */
 export interface Caller {
   userId: string;
-  /** The login that its access token came from. */
+  /** The login behind its access token. */
   login?: string | undefined;
   studyId?: string | undefined;
   siteId?: string | undefined;
   participantId?: string | undefined;
-  /** Set: a token of /api/v1 that the user minted is what calls. The hash is SHA-256, hex. */
+  /** Set: the caller uses a token of /api/v1 that the user created. The hash is SHA-256, hex. */
   token?: { id: string; hash: string } | undefined;
 }
 
-/** The caller as the database knows it at this moment, and whether what the request names is in reach. */
+/** The caller's current state in the database, and whether the named objects are visible. */
 export interface CallerRow {
   id: string;
   email: string;
@@ -34,18 +34,18 @@ export interface CallerRow {
   study_seen: boolean;
   site_seen: boolean;
   participant_seen: boolean;
-  /** Of the logins that are good; it goes up when all of them are ended. */
+  /** Of valid logins; it increases when all logins are ended. */
   session_epoch: number;
-  /** The login that the caller named was ended. */
+  /** The caller's login was ended. */
   login_ended: boolean;
-  /** Of a token's caller: the token and what it may be used for. */
+  /** For a token: its id and what it may be used for. */
   token_id?: string;
   scopes?: string[];
 }
 
 const CALLER = 'select * from request_caller($1, $2, $3, $4, $5)';
 const TOKEN_CALLER = 'select * from request_token($1, $2, $3, $4, $5)';
-/** What opens each transaction: it narrows it to the caller, and answers a `CallerRow`, or nothing. */
+/** The opening of each transaction: narrows it to the caller, and returns a `CallerRow`, or nothing. */
 function opening({ userId, login, studyId, siteId, participantId, token }: Caller): Statement {
   const named = [studyId ?? null, siteId ?? null, participantId ?? null];
   return token
@@ -53,16 +53,16 @@ function opening({ userId, login, studyId, siteId, participantId, token }: Calle
     : { sql: CALLER, values: [userId, ...named, login ?? null] };
 }
 
-/** Loads the caller, without a transaction: for routes that open none. Undefined: no such user. */
+/** Loads the caller without a transaction: for routes that open none. Undefined: no such user. */
 export async function loadCaller(database: Database, caller: Caller): Promise<CallerRow | undefined> {
   const { sql, values } = opening(caller);
   return (await prepared<CallerRow>(database, sql, values))[0];
 }
 
 /**
- * A read-only transaction narrowed to the caller, whose statements all see the database as it was at the first. `admit`
- * sees the caller first and throws to refuse.
- * @param options `first`: read in the round trip that opens it, `work` gets the rows of each
+ * A read-only transaction narrowed to the caller, with one snapshot. `admit` sees the caller first and throws to
+ * refuse.
+ * @param options `first`: run in the round trip that opens it, `work` gets the rows of each
  */
 export async function readAsCaller<A, T>(
   database: Database,
@@ -80,10 +80,9 @@ export async function readAsCaller<A, T>(
 
 /**
  * A transaction narrowed to the caller whose audit records are sealed as its last statement: a change without its
- * record cannot commit (decisions, section 7). What it put into the outbox is relayed after the commit.
- * @param options `first`: read in the round trip that opens it; who is not admitted is told nothing of it. `meanwhile`:
- * called with the answer while the database commits, which may still fail; `trial`: it only tells what a change would
- * do, and its statements all see the database as it was at the first
+ * record cannot commit (decisions, section 7). Its outbox messages are relayed after the commit.
+ * @param options `first`: run in the round trip that opens it; a refused caller gets nothing of it. `meanwhile`: called
+ * with the answer while the database commits, which may still fail; `trial`: only previews a change, in one snapshot
  */
 export async function writeAsCaller<A, T>(
   database: Database,
@@ -112,8 +111,8 @@ export async function writeAsCaller<A, T>(
 }
 
 /**
- * A list's statement. Every row bears `total`, the number of all that fit; where the page is empty there is one row
- * with a null `id`.
+ * The statement of a list. Every row has `total`, the number of all matching rows; an empty page has one row with a
+ * null `id`.
  */
 export type PageStatement = Statement;
 export interface PageRows {
@@ -123,9 +122,9 @@ export interface PageRows {
 type PageRow = Record<string, unknown> & { total?: number };
 
 /**
- * Runs a list under the caller's rights in one round trip. `admit` decides after the fact, before anything is answered:
- * isolation has decided already what the rows may be. The database writing the answer as JSON was tried: it takes
- * twice the processor time that it saves here.
+ * Runs a list under the caller's rights in one round trip. `admit` decides afterwards, before anything is answered:
+ * isolation has already limited the rows. Having the database write the answer as JSON was tried: it takes twice the
+ * processor time that it saves here.
  */
 export async function listAsCaller(
   database: Database,
@@ -138,7 +137,7 @@ export async function listAsCaller(
   return pageOf(rows);
 }
 
-/** What a read is made of, in one round trip: as `pageAs`, the caller is admitted before anything is answered. */
+/** Reads in one round trip: as in `listAsCaller`, the caller is admitted before anything is answered. */
 export async function queryAsCaller<A>(
   database: Database,
   caller: Caller,
@@ -152,7 +151,7 @@ export async function queryAsCaller<A>(
 function pageOf(rows: PageRow[]): PageRows {
   const total = rows[0]!.total!;
   if (rows[0]!.id === null) return { items: [], total };
-  // The last column: taking it off leaves the rows' shape to the engine as it was; a copy of each costs more.
+  // The last column: removing it keeps the rows' hidden class; a copy of each costs more.
   for (const row of rows) delete row.total;
   return { items: rows, total };
 }

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { WorkerOptions } from 'node:worker_threads';
 
 /**
- * Starts the thread whose program lies beside the caller's own file.
+ * Starts a thread whose program is in the caller's folder.
  * @param name without an extension, as `./thread`
  * @param from the caller's `import.meta.url`
  */

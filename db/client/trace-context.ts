@@ -1,6 +1,6 @@
 /**
- * The trace that a message in the outbox belongs to. Nothing of OpenTelemetry is loaded here: where no traces are asked
- * for, a message carries nothing (db/operations/tracing.ts sets the rest).
+ * The trace of an outbox message. Nothing of OpenTelemetry is loaded here: without tracing, a message carries none
+ * (db/operations/tracing.ts sets the rest).
  */
 export type TraceCarrier = { traceparent?: string };
 
@@ -11,9 +11,9 @@ export function useTraces(options: { current: typeof current; within: typeof wit
   ({ current, within } = options);
 }
 
-/** What a message takes along of the trace that it is written in. */
+/** The trace context to store with a message. */
 export const carriedTrace = (): TraceCarrier => current();
 
-/** Does what a message asks for in the trace that it was written in. */
+/** Runs a message's work in the trace that it was written in. */
 export const inCarriedTrace = <T>({ traceparent }: { traceparent?: unknown }, work: () => Promise<T>): Promise<T> =>
   within(typeof traceparent === 'string' ? { traceparent } : {}, work);

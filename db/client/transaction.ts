@@ -12,7 +12,7 @@ export type Scope = '*' | string | readonly string[];
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The text that row-level security reads; refuses what is not a uuid: the scope is a list, divided by commas. */
+/** The text that row-level security reads; refuses non-uuids: the scope is a comma-separated list. */
 export function scopeText(scope: Scope): string {
   if (scope === '*') return '*';
   const ids = typeof scope === 'string' ? [scope] : scope;
@@ -22,27 +22,27 @@ export function scopeText(scope: Scope): string {
 
 const SCOPE = `select set_config('app.studies', $1, true)`;
 /**
- * The plans of before are used from the first time on. The planner by itself plans a statement five times for its very
- * values, on each connection, and what a trigger runs on a handful of rows every time anew: a third of the database's
- * time of an anchor command. Only where every statement is asked by ids: an optional filter needs a plan of its own.
+ * Uses cached plans from the first time on. By default the planner plans a statement five times for its actual values,
+ * on each connection, and a trigger's statements on a few rows every time: a third of the database's time of an anchor
+ * command. Only where every statement looks up by id: an optional filter needs its own plan.
  */
 const GENERIC_PLAN = `, set_config('plan_cache_mode', 'force_generic_plan', true)`;
 /**
- * A queue is nearly empty whenever it is counted, and a plan that goes through all of it for each of its rows looks the
+ * A queue is nearly empty whenever it is analyzed, and a plan that scans all of it for each of its rows looks the
  * cheapest: with fourteen thousand messages, that took the relay a minute and a half.
  */
 const BY_INDEX = `, set_config('enable_seqscan', 'off', true)`;
 
 const SCOPES = { one: SCOPE + GENERIC_PLAN, queue: SCOPE + BY_INDEX };
-/** The first statement of a transaction: it says what the transaction may see, and how its statements are planned. */
+/** The first statement of a transaction: sets its scope and its planning. */
 const openingOf = (scope: Scope, of?: keyof typeof SCOPES): Statement => ({
   sql: of ? SCOPES[of] : SCOPE,
   values: [scopeText(scope)],
 });
 
 /**
- * Takes the limits of an ordinary request off a transaction that moves a file, or reads all of something: it has those
- * of its own kind. Whoever reads slowly counts in: COPY is one statement, and goes as fast as its reader.
+ * Replaces an ordinary request's limits by longer ones, in a transaction that transfers a file or reads a whole data
+ * set. A slow reader counts, too: COPY is one statement, and runs as fast as its reader.
  */
 export async function withFileLimits(tx: Tx): Promise<void> {
   await tx.raw(`select set_config('statement_timeout', '1h', true), set_config('lock_timeout', '2min', true)`);
@@ -50,21 +50,21 @@ export async function withFileLimits(tx: Tx): Promise<void> {
 
 export interface WriteTransaction {
   tx: Tx;
-  /** Records of what this transaction changes; sealed to their chains as its last statement. */
+  /** Audit records of this transaction; sealed to their chains as its last statement. */
   audit: AuditTrail;
 }
-/** One that `inScope` has opened. */
+/** A transaction opened by `inScope`. */
 export interface ScopedTransaction extends WriteTransaction {
-  /** Has a statement sent with the commit, before the audit records: its fault is the commit's, nobody reads its rows. */
+  /** Sends a statement with the commit, before the audit records: its error is the commit's, its rows are not read. */
   atCommit: (statement: Statement) => void;
 }
 
 /**
- * Runs `work` in one transaction under `scope`. Audit records are appended last and the commit carries them: a
- * change without its record cannot commit (decisions, section 7).
- * @param of `one`: the transaction is of one participant, one record, and its statements are planned once a connection;
- * `queue`: of what waits to be done, few or very many
- * @param first read in the round trip that opens the transaction; `work` gets the rows of each
+ * Runs `work` in one transaction under `scope`. Audit records are appended last and sent with the commit: a change
+ * without its record cannot commit (decisions, section 7).
+ * @param of `one`: the transaction is about one participant or record, and each connection plans its statements once;
+ * `queue`: it reads a queue, of few or very many rows
+ * @param first run in the round trip that opens the transaction; `work` gets the rows of each
  */
 export async function inScope<T>(
   database: Database,
@@ -95,16 +95,13 @@ export async function inScope<T>(
   return result;
 }
 
-/** What is sent with the commit: statements that were left for it, then the audit records. */
+/** The statements sent with the commit: deferred ones, then the audit records. */
 export function closingOf(audit: AuditTrail, last: readonly Statement[] = []): (Statement | string)[] {
   const sealing = audit.seal();
   return sealing === undefined ? [...last] : [...last, sealing];
 }
 
-/**
- * `inScope` that may only read: no audit, and the database refuses a write. Its statements all see the database as it
- * was at the first.
- */
+/** Read-only `inScope`: no audit, and the database refuses a write. Its statements share one snapshot. */
 export async function readInScope<T>(database: Database, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
   return beginWith(database, { mode: 'read', opening: openingOf(scope) }, work);
 }
@@ -115,7 +112,7 @@ export async function readOneInScope<Row>(database: Database, scope: Scope, stat
 }
 
 /**
- * Statements under `scope` as a transaction of one round trip, which may write: no audit, no message. `of` as in
+ * Runs statements under `scope` as a transaction of one round trip, which may write: no audit, no message. `of` as in
  * `inScope`.
  */
 export async function writeInScope(

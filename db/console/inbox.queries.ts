@@ -1,7 +1,7 @@
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-/** Kinds of what waits for a person, in the order in which the console names them. */
+/** Kinds of work that needs a person, in the console's order. */
 export const INBOX_KINDS = [
   'approval',
   'override_required',
@@ -13,7 +13,7 @@ export const INBOX_KINDS = [
 ] as const;
 export type InboxKind = (typeof INBOX_KINDS)[number];
 
-/** What each kind says of itself beside whose it is. */
+/** The details of each kind. */
 export interface InboxDetails {
   approval: { from: string; to: string };
   override_required: { date: string; other: string | null };
@@ -39,7 +39,7 @@ export type InboxRow = {
   };
 }[InboxKind];
 
-/** How much of a kind waits at a place. */
+/** The number of items of a kind at a place. */
 export interface InboxFacet {
   kind: InboxKind;
   study_id: string | null;
@@ -50,8 +50,8 @@ export interface InboxFacet {
 }
 
 /*
- * A date that the capture system brought for a finalized anchor waits until somebody asks for an override, the anchor
- * is decided again, or the capture system has the anchor's date again.
+ * A date from the capture system for a finalized anchor stays open until an override is requested, the anchor is
+ * decided again, or the capture system has the anchor's date again.
  */
 const OVERRIDE_REQUIRED = `
 select 'override_required', n.id, n.at, null::timestamptz, n.study_id, n.participant_id,
@@ -106,7 +106,7 @@ select 'workflow', f.run_id::text, f.found_at, null::timestamptz, null::uuid,
   from failing_workflows f`,
 };
 
-/** Of some kinds what the caller may see: a participant's through the participant, so that isolation by site holds. */
+/** The visible items of some kinds: a participant's through the participant, so that isolation by site holds. */
 const waiting = (kinds: readonly InboxKind[]): string => `
   from (select null::text as kind, null::text as id, null::timestamptz as since, null::timestamptz as due, null::uuid as study_id,
       null::uuid as participant_id, null::jsonb as detail where false
@@ -118,7 +118,7 @@ const waiting = (kinds: readonly InboxKind[]): string => `
 
 const allOf = (kinds: readonly InboxKind[]): InboxKind[] => INBOX_KINDS.filter((kind) => kinds.includes(kind));
 
-/** What waits, of these kinds, oldest first. */
+/** The open items of these kinds, oldest first. */
 export async function inboxRows(
   tx: Tx,
   kinds: readonly InboxKind[],
@@ -133,7 +133,7 @@ export async function inboxRows(
   );
 }
 
-/** How much waits, by kind, study and site. */
+/** The number of open items by kind, study and site. */
 export async function inboxFacets(tx: Tx, kinds: readonly InboxKind[]): Promise<InboxFacet[]> {
   return query<InboxFacet>(
     tx,
@@ -142,13 +142,13 @@ export async function inboxFacets(tx: Tx, kinds: readonly InboxKind[]): Promise<
   );
 }
 
-/** How much waits in all. */
+/** The number of all open items. */
 export async function inboxSize(tx: Tx, kinds: readonly InboxKind[]): Promise<number> {
   const rows = await query<{ n: number }>(tx, `select count(*)::int as n ${waiting(allOf(kinds))}`);
   return rows[0]!.n;
 }
 
-/** How a push stands that was asked for again; undefined: there is none that the caller may see. */
+/** The status of a retried push; undefined: none that the caller may see. */
 export async function pushStatus(tx: Tx, sessionId: string): Promise<string | undefined> {
   const rows = await query<{ status: string }>(
     tx,
@@ -158,7 +158,7 @@ export async function pushStatus(tx: Tx, sessionId: string): Promise<string | un
   return rows[0]?.status;
 }
 
-/** How a trigger stands that was asked for again; undefined: there is none that the caller may see. */
+/** The status of a retried trigger; undefined: none that the caller may see. */
 export async function triggerStatus(tx: Tx, id: string): Promise<string | undefined> {
   const rows = await query<{ status: string }>(
     tx,

@@ -11,7 +11,7 @@ export interface BatteryName {
   status: string;
 }
 
-/** The events of a study's protocol in their order, and the batteries that they can name, in one round trip. */
+/** The events of a study's protocol in order, and the batteries that they can name, in one round trip. */
 export async function eventsOfStudy(
   tx: Tx,
   studyId: string,

@@ -28,10 +28,10 @@ export interface StudyMembers {
   sites: SiteOfStudy[];
 }
 
-/** So many are listed and offered at most. */
+/** The most members and candidates listed. */
 const MOST = 500;
 
-/** Who is assigned to a study and at which of its sites, and who could be, in one round trip. */
+/** A study's members with their sites, and the candidates, in one round trip. */
 export async function membersOfStudy(tx: Tx, studyId: string): Promise<StudyMembers> {
   const [[study], members, candidates, sites] = await queryAll<
     [{ id: string; study_code: string }, StudyMember, Candidate, SiteOfStudy]

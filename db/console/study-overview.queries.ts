@@ -51,7 +51,7 @@ const MEMBERS = `select u.id, u.name, u.email, u.role, u.status,
     coalesce((select jsonb_agg(s.site_code order by s.site_code) from user_sites a join sites s on s.id = a.site_id where a.user_id = u.id and s.study_id = $1), '[]') as sites
   from user_studies m join users u on u.id = m.user_id where m.study_id = $1 order by u.status, u.name, u.id limit $2`;
 
-/** What a study is made of, in one round trip; `members` only for who may see users. */
+/** A study's overview in one round trip; `members` only for callers who may see users. */
 export async function studyOverview(
   tx: Tx,
   studyId: string,
@@ -87,7 +87,7 @@ export async function studyOverview(
   return study && { study, figures: figures!, windows, events, batteries, members: people };
 }
 
-/** How many participants of each study the caller may see. */
+/** The number of visible participants of each study. */
 export async function participantsByStudy(tx: Tx, studyIds: readonly string[]): Promise<Map<string, number>> {
   const rows = await query<{ study_id: string; participants: number }>(
     tx,

@@ -4,7 +4,7 @@ import type { ByHandRow } from '../notifications/by-hand.queries.js';
 import { query, queryAll } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-/** What a visit that is not done is on a day. A visit may be in several. */
+/** Groups of an open visit on a day. A visit may be in several. */
 export const DAY_GROUPS = ['in_window', 'opening', 'closing', 'closed'] as const;
 export type DayGroup = (typeof DAY_GROUPS)[number];
 
@@ -19,11 +19,11 @@ export interface DayVisit {
   study_id: string;
   study_code: string;
   site_code: string | null;
-  /** The calendar that its days are judged on, and what day it is there. */
+  /** The time zone of its days, and the date there. */
   zone: string;
   today: string;
 }
-/** How many visits of each group there are at a place. */
+/** The number of visits of each group at a place. */
 export type DayFacet = Record<DayGroup, number> & {
   study_id: string;
   study_code: string;
@@ -45,8 +45,8 @@ const ORDER: Record<DayGroup, string> = {
 };
 
 /*
- * Visits of who takes part that are not done and whose window has begun, on a day or today; each by the calendar of its
- * site or study. That is nowhere more than a day off UTC: the bounds let the indexes find them, the local date decides.
+ * Open visits of enrolled participants whose window has begun, on a day or today; each in the time zone of its site or
+ * study. That is never more than a day off UTC: the bounds let the indexes find them, the local date decides.
  */
 const DUE = `due as materialized (
   select v.id, v.name, v.target_date, v.window_open, v.window_close, p.id as participant_id, p.participant_code, y.id as study_id, y.study_code,
@@ -61,7 +61,7 @@ const DUE = `due as materialized (
     and v.window_open <= z.today and v.window_close >= z.today - ${LATELY_DAYS})`;
 
 export interface DayFilter {
-  /** Not set: today, wherever the participant lives. */
+  /** Not set: today in the participant's time zone. */
   day?: string | undefined;
   studyId?: string | undefined;
   siteId?: string | undefined;
@@ -69,7 +69,7 @@ export interface DayFilter {
   limit: number;
 }
 
-/** The visits of a group on a day, and how many of each group there are by study and site. One statement. */
+/** The visits of a group on a day, and the number of each group by study and site. One statement. */
 export async function visitsOfDay(
   tx: Tx,
   group: DayGroup,
@@ -90,14 +90,14 @@ export async function visitsOfDay(
   return rows[0]!;
 }
 
-/** What the page of a visit shows beside the visit itself. */
+/** The data of a visit's page besides the visit itself. */
 export interface VisitSurroundings {
   study_code: string;
-  /** The calendar that its days are judged on. */
+  /** The time zone of its days. */
   zone: string;
   withdrawn: boolean;
 }
-/** What the page of a visit shows beside the visit, and what a reminder of it depends on. */
+/** The data of a visit's page besides the visit, and the facts that a reminder depends on. */
 export async function visitSurroundings(
   tx: Tx,
   visitId: string,

@@ -9,7 +9,7 @@ import { EventDelivery as DeliveryRow } from '../models/messages.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
-/** A delivery as it is shown. */
+/** A delivery for display. */
 export interface EventDelivery {
   id: string;
   study_id: string;
@@ -53,7 +53,7 @@ export async function deliveryById(tx: Tx, subscriptionId: string, id: string): 
     .castTo<EventDelivery | undefined>();
 }
 
-/** Sends it once more, now, with all its time to be repeated. */
+/** Sends it once more, now, with the full retry time. */
 export async function redeliver(tx: Tx, id: string): Promise<void> {
   await DeliveryRow.query(tx)
     .findById(id)
@@ -66,7 +66,7 @@ export async function redeliver(tx: Tx, id: string): Promise<void> {
     });
 }
 
-/** What one attempt needs. */
+/** The data of one attempt. */
 export interface ClaimedDelivery extends SubscriptionSecrets {
   id: string;
   study_id: string;
@@ -91,9 +91,9 @@ const claimedOf = ({ event_id, type, participant_id, occurred_at, data, ...rest 
 });
 
 /**
- * Takes what is due, a share of each subscription, so that none keeps the others waiting; of one in order only its
- * first. Whoever dies with a delivery in hand loses it when the lease ends.
- * @param busy how many of each subscription the caller has in hand
+ * Claims due deliveries, a share of each subscription, so that none blocks the others; of an ordered subscription only
+ * the first. A crashed process loses its claims when the lease ends.
+ * @param busy how many of each subscription the caller has in progress
  */
 export async function claimDeliveries(
   tx: Tx,
@@ -120,7 +120,7 @@ export async function claimDeliveries(
   return rows.map(claimedOf);
 }
 
-/** Whether anybody subscribes to anything. */
+/** Whether there is any subscription. */
 export async function anySubscription(database: Database): Promise<boolean> {
   const [row] = await readOneInScope<{ any: boolean }>(database, '*', {
     sql: `select exists (select from event_subscriptions where status = 'active') as any`,
@@ -130,8 +130,8 @@ export async function anySubscription(database: Database): Promise<boolean> {
 }
 
 /**
- * Takes one delivery whose next attempt is due.
- * @returns the delivery; how long it waits still; undefined when there is nothing more to do
+ * Claims one delivery whose next attempt is due.
+ * @returns the delivery; how long it still waits; undefined when nothing is left to do
  */
 export async function claimDelivery(
   tx: Tx,
@@ -148,7 +148,7 @@ export async function claimDelivery(
   if (!row) return undefined;
   const { wait_ms, ...claimed } = row;
   if (wait_ms > 0) return { wait_ms };
-  // Its next attempt is then, should this one be lost: nobody else takes it meanwhile.
+  // The time of its next attempt if this one is lost: nobody else claims it until then.
   await prepared(
     tx,
     `update event_deliveries set next_attempt_at = t.until, available_at = t.until from (select clock_timestamp() + $2 * interval '1 second' as until) t where id = $1`,
@@ -157,7 +157,7 @@ export async function claimDelivery(
   return claimedOf(claimed);
 }
 
-/** How long a delivery waits for its next attempt, in milliseconds; undefined when there will be none. */
+/** How long a delivery waits for its next attempt, in milliseconds; undefined: there will be none. */
 export async function waitOf(tx: Tx, id: string): Promise<number | undefined> {
   const row = await DeliveryRow.query(tx)
     .findById(id)
@@ -167,7 +167,7 @@ export async function waitOf(tx: Tx, id: string): Promise<number | undefined> {
   return row && Math.max(row.wait_ms, 1);
 }
 
-/** Why a delivery was given up; undefined: it was not. */
+/** Why a delivery failed permanently; undefined: it did not. */
 export async function failureOf(tx: Tx, id: string): Promise<string | undefined> {
   const failed = await DeliveryRow.query(tx).findById(id).where({ status: 'failed' }).select('last_error');
   return failed && (failed.last_error ?? 'no reason was noted');
@@ -191,7 +191,7 @@ export interface FailedAttempt {
 }
 
 /**
- * Notes an attempt that failed: the next one is due in `waitSeconds`, unless the time since the first is up.
+ * Stores a failed attempt: the next one is due in `waitSeconds`, unless the retry time since the first is over.
  * @returns whether there will be a next one
  */
 export async function recordFailedAttempt(tx: Tx, id: string, attempt: FailedAttempt): Promise<boolean> {

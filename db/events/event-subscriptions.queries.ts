@@ -4,7 +4,7 @@ import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import type { Tx } from '../client/database.js';
 
-/** A subscription as it is shown. */
+/** A subscription for display. */
 export interface EventSubscription {
   id: string;
   study_id: string;
@@ -19,7 +19,7 @@ export interface EventSubscription {
   created_at: string;
   updated_at: string;
 }
-/** What its deliveries are signed with, as stored. */
+/** The stored signing secrets of its deliveries. */
 export interface SubscriptionSecrets {
   secret_encrypted: string;
   previous_secret_encrypted: string | null;
@@ -29,7 +29,7 @@ export interface SubscriptionSecrets {
 const SHOWN =
   'id, study_id, url, description, events, ordered, status, disabled_reason, disabled_at, previous_secret_until, created_at, updated_at';
 
-/** Where a subscription's secret is stored, authenticated with its cipher text. */
+/** The storage place of a subscription's secret, authenticated with its ciphertext. */
 export const subscriptionSecretPlace = (subscriptionId: string): string =>
   `event_subscriptions.secret:${subscriptionId}`;
 
@@ -87,7 +87,7 @@ export async function enableSubscription(tx: Tx, id: string): Promise<void> {
 }
 
 /**
- * Sends nothing more to a subscription: what waits for it is given up, to be sent again by hand if it must.
+ * Stops a subscription: pending deliveries fail permanently, and can be sent again by hand.
  * @returns how many deliveries that were; undefined: it was disabled already
  */
 export async function disableSubscription(tx: Tx, id: string, reason: string): Promise<number | undefined> {
@@ -102,7 +102,7 @@ export async function disableSubscription(tx: Tx, id: string, reason: string): P
     .patch({ status: 'failed', next_attempt_at: null, last_error: 'the subscription was disabled' });
 }
 
-/** A new secret; the one so far signs beside it until then. */
+/** Sets a new secret; the previous one also signs until the overlap ends. */
 export async function replaceSecret(tx: Tx, id: string, sealed: string, overlapHours: number): Promise<void> {
   await EventSubscriptionRow.query(tx)
     .findById(id)
@@ -113,7 +113,7 @@ export async function replaceSecret(tx: Tx, id: string, sealed: string, overlapH
     });
 }
 
-/** A new secret at once: nothing more is signed by the one so far. */
+/** Sets a new secret at once: the previous one no longer signs. */
 export async function giveNewSecret(tx: Tx, id: string, sealed: string): Promise<void> {
   await EventSubscriptionRow.query(tx)
     .findById(id)
@@ -125,8 +125,8 @@ export async function deleteSubscription(tx: Tx, id: string): Promise<void> {
 }
 
 /**
- * Encrypts every stored secret anew, in the caller's transaction.
- * @param renew the secret under the new key; undefined: it is under it already
+ * Re-encrypts every stored secret, in the caller's transaction.
+ * @param renew the secret under the new key; undefined: it already is
  * @returns the studies whose subscriptions changed
  */
 export async function rotateSubscriptionSecrets(

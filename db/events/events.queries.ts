@@ -20,10 +20,10 @@ export interface EventFilter {
   to?: string | undefined;
 }
 
-/** What tells of a participant is seen by those who see the participant. */
+/** Events of a participant are visible to those who see the participant. */
 const IN_REACH = `((select app_all_sites()) or participant_id is null or participant_id in (select id from participants))`;
 
-/** A study's events in the order in which they were written. */
+/** A study's events in the order of writing. */
 export function listEvents(tx: Tx, studyId: string, filter: Page & EventFilter): Promise<Listed<EventRecord>> {
   const found = tx('domain_events')
     .where('study_id', studyId)
@@ -37,14 +37,14 @@ export function listEvents(tx: Tx, studyId: string, filter: Page & EventFilter):
   return page(tx, found, 'id, type, study_id, participant_id, occurred_at, data', filter, { occurred_at: 'seq' }, 'id');
 }
 
-/** A place in the order of commits. */
+/** A position in the order of commits. */
 export interface EventPosition {
   tx: string;
   seq: number;
 }
 export const BEFORE_ALL: EventPosition = { tx: '0', seq: 0 };
 
-/** Where an event stands; undefined: the study has no such event. */
+/** The position of an event; undefined: the study has no such event. */
 export async function eventPosition(tx: Tx, studyId: string, eventId: string): Promise<EventPosition | undefined> {
   return DomainEvent.query(tx)
     .findById(eventId)
@@ -54,8 +54,8 @@ export async function eventPosition(tx: Tx, studyId: string, eventId: string): P
 }
 
 /**
- * Events after a place, as far as no running transaction can write one before them: whoever goes on from the last one
- * misses none.
+ * Events after a position, up to the first that a running transaction could still precede: a reader that continues from
+ * the last one misses none.
  */
 export async function eventsAfter(
   tx: Tx,
@@ -86,8 +86,8 @@ export async function eventsAfter(
 }
 
 /**
- * The last event of each of these studies that has one. All streams of a process ask with one statement. As in
- * `eventsAfter`, no event can still come before it.
+ * The last event of each of these studies, if any. All streams of a process share one query. As in `eventsAfter`, no
+ * event can still come before it.
  */
 export async function lastEvents(
   tx: Tx,
@@ -106,8 +106,8 @@ export async function lastEvents(
 }
 
 /**
- * What the rights of these callers come from, in a text for each that is another one when any of it has changed: the
- * user, studies and sites, whether the login was ended, and the study itself.
+ * A text for each caller that changes with any of its rights: the user, studies and sites, whether the login was ended,
+ * and the study itself.
  */
 export async function rightsMarks(
   tx: Tx,

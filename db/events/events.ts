@@ -11,7 +11,7 @@ export interface DomainEvent {
 }
 
 /**
- * Events for subscribers, as rows to be written with the change that they tell of (interface, "Events"); streams are
+ * Events for subscribers, as rows to be written with the change that they describe (interface, "Events"); streams are
  * woken when `tx` has committed.
  */
 export function intoEvents(tx: Tx, events: readonly DomainEvent[]): Insert {

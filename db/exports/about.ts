@@ -8,7 +8,7 @@ export interface About {
   exported_at: string;
 }
 
-/** Quoted as well where a program of another language would take it for two cells. */
+/** Also quoted where a program of another locale would split it into two cells. */
 const quoted = (cell: string): string => (/[",;\t\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
 const WRITTEN: Record<string, string> = {
   text: 'text',
@@ -22,13 +22,13 @@ const WRITTEN: Record<string, string> = {
   json: 'JSON',
 };
 
-/** The first line of a CSV file. Names of metrics are what people wrote, too. */
+/** The first line of a CSV file. Names of metrics are user input, too. */
 export const csvHeader = (columns: readonly Column[]): string =>
   `${columns.map(({ name }) => quoted(csvText(name))).join(',')}\n`;
 
 /**
- * The columns of an export in their order: name, how it is written, what it means, and, where there is a closed list,
- * the values that it can have, with `|` between them.
+ * The columns of an export in order: name, format, meaning and, for a closed list, the possible values separated by
+ * `|`.
  */
 export const dictionaryCsv = (of: Dataset, { deidentify }: ExportRequest): string =>
   [
@@ -38,7 +38,7 @@ export const dictionaryCsv = (of: Dataset, { deidentify }: ExportRequest): strin
     ),
   ].join('\n') + '\n';
 
-/** What whoever finds the file a year later needs to know. */
+/** What a reader needs to know a year later. */
 export const readme = (
   { dataset, deidentify, ...filters }: ExportRequest,
   { study_code, exported_at }: About,

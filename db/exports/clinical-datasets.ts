@@ -14,14 +14,14 @@ import {
 import type { Column, Dataset } from './columns.js';
 import { CONSENT_STATUS, ELIGIBILITY_STATUS, FORM_ORIGINS, FORM_STATUS, PROVED_BY, SIGNATURES } from './words.js';
 
-/** What an electronic signature says. */
+/** The columns of an electronic signature. */
 export const signatureColumns = (sql: string): Column[] => [
   personalColumn(textColumn('signer_name', 'printed name of the signer', `(${sql} ->> 'name')`)),
   personalColumn(textColumn('signature_meaning', 'what the signature means', `(${sql} ->> 'meaning')`)),
   choiceColumn(PROVED_BY, 'signature_proved_by', 'how the signer proved identity', `(${sql} ->> 'proved_by')`),
 ];
 
-/** What was asked of a participant before it took part, and what was filled in about it. */
+/** Prerequisites of participants, and their forms. */
 export const clinicalDatasets = {
   consents: {
     from: ofParticipant('consents'),

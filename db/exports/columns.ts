@@ -1,9 +1,9 @@
 /**
- * What a column holds, which says how it is written and what becomes of it in a de-identified export:
- * - text: what people wrote; a spreadsheet must not run it. Left out de-identified where `personal`
+ * The content of a column, which decides its format and its de-identification:
+ * - text: free text; a spreadsheet must not run it. Removed by de-identification where `personal`
  * - word: one of the program's own words; kept
- * - code, id: of a person, place or record; pseudonyms de-identified
- * - date, instant: moved by the participant's days de-identified
+ * - code, id: of a person, place or record; replaced by pseudonyms
+ * - date, instant: shifted by the participant's number of days
  */
 export type ColumnType = 'text' | 'word' | 'code' | 'id' | 'number' | 'boolean' | 'date' | 'instant' | 'json';
 export interface Column {
@@ -11,28 +11,27 @@ export interface Column {
   type: ColumnType;
   sql: string;
   about: string;
-  /** The only values that there can be besides none. */
+  /** The only possible values besides null. */
   values?: readonly string[];
   personal?: true;
 }
 export interface Dataset {
   columns: readonly Column[];
   /**
-   * With the aliases that the columns use; `p` is the participant, `st` its site. Rows of what has no participant have
-   * null there.
+   * With the aliases that the columns use; `p` is the participant, `st` its site. Null for rows without a participant.
    */
   from: string;
   /**
-   * A row of `from` stands for many, those of this select: columns of `r` are theirs, and come last. They are left out
-   * of `from`.
+   * Each row of `from` stands for many rows, those of this select. Its columns are in `r` and come last, and are not in
+   * `from`.
    */
   each?: string;
   study: string;
-  /** What `from` and `to` are held against: an expression of type date, in UTC. */
+  /** The date that `from` and `to` filter: an expression of type date, in UTC. */
   date: string;
-  /** Empty: as `from` gives them, by ids that say nothing. */
+  /** Empty: the order of `from`, by random ids. */
   order: string;
-  /** It cannot be de-identified: why. */
+  /** Why it cannot be de-identified. */
   identified?: string;
 }
 
@@ -55,13 +54,13 @@ export const choiceColumn = (values: readonly string[], name: string, about: str
 });
 export const personalColumn = (one: Column): Column => ({ ...one, personal: true });
 
-/** Of rows that name persons: what a full import says of them. */
+/** For rows that name persons: what a full import claims of them. */
 export const claimedColumn = [
   boolean('imported', 'it came with a full import: nobody here has seen who did it'),
   id('imported_by', 'who imported it'),
   personalColumn(json('original_users', 'whom the imported document names, field by field')),
 ];
-/** Of every row about a participant, in front. */
+/** The first columns of every row about a participant. */
 export const participantFilter = [
   id('participant_id', 'the participant', 'p.id'),
   code('participant_code', 'its code', 'p.participant_code'),

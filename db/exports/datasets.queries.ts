@@ -10,8 +10,8 @@ import { execute, query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /**
- * What /api/v1 gives of a study. Every row comes with its participant, so that isolation by site holds; nothing says
- * who a person is: no email, telephone or date of birth.
+ * The data sets of /api/v1. Every row is joined with its participant, so that isolation by site holds; no row has
+ * identity fields: no email, telephone or date of birth.
  */
 interface Dataset {
   columns: string;
@@ -132,7 +132,7 @@ export interface Window {
 }
 
 /**
- * A page by creation, with the place of its last row where more follow; rows that are added meanwhile come at the end.
+ * A page in order of creation, with the cursor of its last row if more follow; rows added meanwhile come at the end.
  */
 export async function datasetPage(
   tx: Tx,
@@ -157,7 +157,7 @@ export async function datasetPage(
   return { items: shown.map(({ place_at: _at, place_id: _id, ...row }) => row), total: counted!.count, last };
 }
 
-/** All rows of a set in its order, some hundreds at a time, as the transaction sees them. */
+/** All rows of a set in order, some hundreds at a time, in the transaction's snapshot. */
 export async function* datasetRows(
   tx: Tx,
   name: PageDatasetName,
@@ -184,7 +184,7 @@ export interface AuditHead {
   hash: string;
 }
 
-/** The moment of the transaction, and the end of the study's audit chain at that moment. */
+/** The time of the transaction, and the head of the study's audit chain then. */
 export async function momentOf(tx: Tx, studyId: string): Promise<{ at: string; audit_head: AuditHead | null }> {
   const rows = await query<{ at: string; chain: string | null; seq: number; head: string }>(
     tx,

@@ -193,7 +193,7 @@ export const datasets = {
     ],
   },
   raw_trials: {
-    // A row is up to a thousand trials: too large to be sorted. Who it is of is looked up for each, which keeps the order.
+    // A row has up to a thousand trials: too large to sort. Each row looks up its session, which keeps the order.
     from: `(select ${shownSession('t0')} as of_session, t0.started_at, c.task, c.chunk, c.trial_index, c.rt, c.correct, c.at, c.data, c.practice, c.study_id, p0.id as of_participant, t0.visit_id
       from raw_trial_chunks c join assessment_sessions t0 on t0.id = c.session_id join participants p0 on p0.id = t0.participant_id where c.study_id = :study order by c.session_id, c.task, c.chunk) t
       cross join lateral (select * from participants where id = t.of_participant offset 0) p left join lateral (select * from sites where id = p.site_id offset 0) st on true`,

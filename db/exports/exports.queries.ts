@@ -43,7 +43,7 @@ export async function exportById(tx: Tx, id: string): Promise<ExportRecord | und
     .castTo<ExportRecord | undefined>();
 }
 
-/** Begins the writing, also again after a worker has died; undefined: it is over or gone. */
+/** Starts writing, also again after a worker crashed; undefined: it has ended or was deleted. */
 export async function beginExport(tx: Tx, id: string): Promise<ExportRecord | undefined> {
   const begun = await ExportJob.query(tx)
     .findById(id)
@@ -56,7 +56,7 @@ export async function noteExportProgress(tx: Tx, id: string, progress: number, r
   await ExportJob.query(tx).findById(id).where({ status: 'running' }).patch({ progress, rows });
 }
 
-/** @returns whether its file is to be had: it may have been ended while it was written */
+/** @returns whether its file is available: it may have been cancelled meanwhile */
 export async function completeExport(
   tx: Tx,
   id: string,

@@ -1,8 +1,8 @@
-/** Signs with which a formula begins, also in full width, which some programs read as the same. */
+/** Signs that begin a formula, also full-width ones, which some programs treat alike. */
 const SIGNS = String.raw`=+@\-\u2212\uFF1D\uFF0B\uFF0D\uFF20`;
-/** Blanks and quotes before a sign are passed over by programs that run it. */
+/** Blanks and quotes that programs skip before such a sign. */
 const PASSED_OVER = String.raw`[ "'\u00A0\u200B\u3000\uFEFF]*`;
-/** Where a program of another language, or one that does not know our quotes, begins the next cell. */
+/** Cell separators of programs with another locale or other quoting rules. */
 const SEPARATORS = String.raw`;\t\r\n`;
 
 const AT_BEGINNING = new RegExp(`^(?:[${SEPARATORS}]|${PASSED_OVER}[${SIGNS}])`);
@@ -10,8 +10,8 @@ const BEHIND_SEPARATOR = new RegExp(`([${SEPARATORS}])(${PASSED_OVER}[${SIGNS}])
 const NUMBER = /^-\d+(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
 
 /**
- * A text as a cell of CSV may hold it: what a spreadsheet would run as a formula has an apostrophe before it; a number
- * stays one. The database's `csv_text` does the same.
+ * A text safe for a CSV cell: an apostrophe precedes what a spreadsheet would run as a formula; a number stays one. The
+ * database's `csv_text` does the same.
  */
 export function csvText(text: string): string {
   if (NUMBER.test(text)) return text;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-/** Makes the study's key where it has none yet; in a transaction that may write. */
+/** Creates the study's key if it has none; in a transaction that may write. */
 export async function ensurePseudonymKey(tx: Tx, studyId: string): Promise<void> {
   await tx('study_pseudonym_keys')
     .insert({ study_id: studyId, key: randomBytes(32) })
@@ -16,7 +16,7 @@ export async function pseudonymKey(tx: Tx, studyId: string): Promise<string> {
   return row.key.toString('hex');
 }
 
-/** What stands for a text in the de-identified exports of a study, in a transaction that has been given its key. */
+/** The pseudonym of a text in a study's de-identified exports, in a transaction that has its key. */
 export async function pseudonymOf(tx: Tx, text: string): Promise<string> {
   return (await query<{ name: string }>(tx, 'select pseudonym($1) as name', [text]))[0]!.name;
 }

@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { Column } from './columns.js';
 
-/** What a sheet holds, less its header. */
+/** The most rows of a sheet, without its header. */
 export const MAX_SHEET_ROWS = 1_048_575;
 const MAX_CELL = 32_767;
 const HIGH_WATER = 4 * 1024 * 1024;
@@ -13,13 +13,13 @@ export class TooManyRows extends Error {}
 const FORMATS: Partial<Record<Column['type'], string>> = { date: 'yyyy-mm-dd', instant: 'yyyy-mm-dd hh:mm:ss' };
 const WIDTHS: Partial<Record<Column['type'], number>> = { id: 38, date: 12, instant: 20, number: 12, boolean: 10 };
 const WIDTH = 20;
-/** Spreadsheets count days from 1900, and take 1900 for a leap year: what lies before is no date of theirs. */
+/** Spreadsheets count days from 1900, and treat 1900 as a leap year: earlier dates can't be dates there. */
 const FIRST_DAY = '1900-03-01';
 const LAST = Date.UTC(9999, 11, 31);
 
 /**
- * Lines of JSON as the sheet of a workbook, written as they come. Dates and instants (in UTC) are the spreadsheet's own;
- * the header stays in view and can be filtered by. Texts stay texts in it: nothing of them is run.
+ * Writes lines of JSON as a workbook's sheet, streaming. Dates and instants (in UTC) become the spreadsheet's own; the
+ * header is frozen and filterable. Texts stay texts: no formula runs.
  * @throws TooManyRows
  */
 export async function writeSheet(
@@ -48,12 +48,12 @@ export async function writeSheet(
     lines.destroy();
   });
   const reader = createInterface({ input: lines, crlfDelay: Infinity });
-  // It waits for ever for lines of what was destroyed: the statement would stay open, and its place among the exports
-  // taken.
+  // It waits forever for lines of a destroyed source: the statement would stay open and keep its place among the
+  // exports.
   lines.once('close', () => {
     reader.close();
   });
-  // Told below, by what it leaves in `errored`: the connection that is given up says so once more.
+  // Handled below by `errored`: the abandoned connection emits the error once more.
   lines.on('error', () => {
     reader.close();
   });
@@ -62,7 +62,7 @@ export async function writeSheet(
     if (++rows > MAX_SHEET_ROWS) throw new TooManyRows(`a sheet holds ${MAX_SHEET_ROWS} rows`);
     const record = JSON.parse(line) as Record<string, unknown>;
     sheet.addRow(columns.map(({ name: field, type }) => cellOf(record[field], type))).commit();
-    // The library does not say when to wait.
+    // The library has no back-pressure.
     if (sink.writableLength > HIGH_WATER)
       await new Promise((resolve) => {
         sink.once('drain', resolve);
@@ -81,7 +81,7 @@ function cellOf(value: unknown, type: Column['type']): string | number | boolean
   if (typeof value === 'number' || typeof value === 'boolean') return value;
   if ((type === 'date' || type === 'instant') && typeof value === 'string' && value >= FIRST_DAY) {
     const at = new Date(value);
-    // A year of more than four digits is none for a spreadsheet either.
+    // Spreadsheets have no years of more than four digits either.
     if (at.getTime() <= LAST) return at;
   }
   return (type === 'json' ? JSON.stringify(value) : String(value)).slice(0, MAX_CELL);

@@ -11,8 +11,8 @@ import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /**
- * What a standard's document says of a participant: codes and facts, no name, address or birthday. Instants are ISO
- * 8601, UTC.
+ * The content of a standard's document about a participant: codes and facts, no name, address or birthday. Instants are
+ * ISO 8601, UTC.
  */
 export interface Subject {
   id: string;
@@ -79,8 +79,8 @@ const list = (rows: string, order: string): string =>
   `coalesce((select json_agg(row_to_json(x) order by ${order}) from (${rows}) x), '[]')`;
 
 /**
- * One row a participant, `subject`, in the order of their codes; `where` is a condition on `p`. Only what counts: no
- * superseded visit.
+ * One row for each participant, `subject`, in the order of codes; `where` is a condition on `p`. Superseded visits are
+ * left out.
  */
 export const subjectsSql = (where: string): string => `
 select json_build_object('id', p.id, 'code', p.participant_code, 'status', p.status, 'site_code', st.site_code, 'arm', p.arm, 'preferred_language', p.preferred_language,
@@ -106,7 +106,7 @@ select json_build_object('id', p.id, 'code', p.participant_code, 'status', p.sta
 from participants p join studies y on y.id = p.study_id left join sites st on st.id = p.site_id cross join lateral (select coalesce(st.timezone, y.timezone) as zone) z
 where ${where} order by p.participant_code, p.id`;
 
-/** A participant of the study; undefined: none in sight. */
+/** A participant of the study; undefined: none is visible. */
 export async function standardSubject(tx: Tx, studyId: string, participantId: string): Promise<Subject | undefined> {
   const [row] = await query<{ subject: Subject }>(tx, subjectsSql('p.study_id = $1 and p.id = $2'), [
     studyId,
@@ -131,22 +131,20 @@ export async function standardStudy(tx: Tx, studyId: string): Promise<StandardSt
     .select('id', 'study_code', 'study_name', 'description', 'status', 'start_date', 'end_date', 'created_at');
 }
 
-/**
- * What a study's data are described by: its events, sites, forms as they were filled in, tasks as they were measured.
- */
+/** The metadata of a study's data: events, sites, submitted forms, measured tasks. */
 export interface StudyShape {
   events: { kind: 'window' | 'event'; code: string; name: string }[];
   sites: { site_code: string; name: string | null }[];
-  /** `kinds`: what its values are; `length` of the longest. */
+  /** `kinds`: of its values; `length` of the longest. */
   items: { form_oid: string; item_oid: string; kinds: ValueKind[]; length: number }[];
   metrics: { task: string; metric: string; kinds: ValueKind[]; length: number }[];
 }
-/** `number`: not whole, or too large to be written out digit by digit. */
+/** `number`: not whole, or too large to be written digit by digit. */
 export type ValueKind = 'integer' | 'number' | 'boolean' | 'date' | 'datetime' | 'text';
 
-/** Below it a whole number is written in digits, and exactly. */
+/** Smaller whole numbers are written in digits, exactly. */
 const WRITTEN_OUT = '1e15';
-/** SQL for the kind of a JSON value; null of what is empty. */
+/** SQL for the kind of a JSON value; null if it is empty. */
 const kindOf = (value: string): string => `case jsonb_typeof(${value})
   when 'number' then case when (${value})::numeric = trunc((${value})::numeric) and abs((${value})::numeric) < ${WRITTEN_OUT} then 'integer' else 'number' end
   when 'boolean' then 'boolean' when 'string' then case

@@ -20,19 +20,19 @@ export interface ExportRequest extends ExportFilters {
   dataset: DatasetName;
 }
 
-/** Columns of an export, in their order, which stays: de-identified ones are without those that tell who it is. */
+/** Columns of an export, in their fixed order; de-identified exports omit those that identify a person. */
 export const columnsOf = (of: Dataset, deidentify = false): Column[] =>
   of.columns.filter((column) => !(deidentify && (column.personal || column.type === 'json')));
 
 /**
- * What a request is an export of. A wide one has a column for each metric that its rows have.
+ * The data set of a request. A wide one has a column for each metric of its rows.
  * @throws TooManyColumns
  */
 export async function shapeOf(tx: Tx, request: ExportRequest): Promise<Dataset> {
   return request.layout === 'wide' ? wideSummaries(await metricsOf(tx, request)) : datasetOf(request.dataset);
 }
 
-/** The metrics that a wide export has columns for. */
+/** The metrics that are columns of a wide export. */
 export async function metricsOf(tx: Tx, { dataset: _dataset, ...filters }: ExportRequest): Promise<WideMetric[]> {
   const long = datasetOf('task_summaries');
   return query<WideMetric>(
@@ -42,24 +42,24 @@ export async function metricsOf(tx: Tx, { dataset: _dataset, ...filters }: Expor
 }
 
 /**
- * COPY statements take no parameters: every value is escaped here. `csv` yields cells, `json` an object a line.
- * Runs under row-level security like every other query, and names the study besides.
+ * COPY statements take no parameters: every value is escaped here. `csv` yields cells, `json` an object a line. Runs
+ * under row-level security like every other query, and also filters by study.
  */
 export function copySql(of: Dataset, request: ExportRequest, as: 'csv' | 'json'): string {
   if (of.each) return `copy (${bundledSql(of, of.each, request, as)}) to stdout with (${VERBATIM})`;
   const select = selectSql(of, request, as);
-  // JSON has no control characters: a line is what to_json wrote, unescaped.
+  // JSON has no control characters: a line is the output of to_json, unescaped.
   return as === 'csv'
     ? `copy (${select}) to stdout with (format csv)`
     : `copy (select row_to_json(x)::text from (${select}) x) to stdout with (${VERBATIM})`;
 }
 
-/** Delimiter and quote that no text has; around a value of several lines the quotes do stand. */
+/** Delimiter and quote that no text contains; a multi-line value is quoted. */
 const VERBATIM = `format csv, delimiter e'\\x02', quote e'\\x01'`;
 
 /**
- * Many rows as one value of many lines: the database's work for each row it sends, and ours for each it takes, were
- * two thirds of an export. What the rows have in common is worked out once.
+ * Many rows as one multi-line value: the cost for each row sent and received was two thirds of an export. The common
+ * part of the rows is computed once.
  */
 function bundledSql(
   of: Dataset,
@@ -87,10 +87,10 @@ function bundledSql(
     where ${conditions(of, filters).join(' and ')} and l.lines is not null`;
 }
 
-/** Of each row that one row stands for. */
+/** Depends on each of the rows that one row stands for. */
 const OWN = /\br\./;
 
-/** How many rows there are, for the progress of a long export. */
+/** The number of rows, for the progress of a long export. */
 export async function countRows(
   tx: Tx,
   of: Dataset,
@@ -109,8 +109,8 @@ function selectSql(of: Dataset, { dataset: _dataset, ...filters }: ExportRequest
 }
 
 /**
- * By code, or by when something happened, the n-th of a list would be the n-th of the other: de-identified rows stand
- * by pseudonym first.
+ * Ordered by code or by time, the n-th row of a de-identified list would be the n-th of the identified one:
+ * de-identified rows are ordered by pseudonym first.
  */
 const orderSql = ({ order }: Dataset, deidentify = false): string =>
   order === '' ? '' : ` order by ${deidentify ? 'pseudonym(p.id::text), ' : ''}${order}`;
@@ -127,7 +127,7 @@ function conditions(
 ): string[] {
   return [
     `${of.study} = ${pg.escapeLiteral(study_id)}::uuid`,
-    // Who is narrowed to sites sees of what has no participant nothing, and nothing de-identified has none.
+    // A user restricted to sites sees no rows without a participant; a de-identified export has none.
     deidentify ? 'p.id is not null' : '(p.id is not null or app_all_sites())',
     ...(from ? [`${of.date} >= ${pg.escapeLiteral(from)}::date`] : []),
     ...(to ? [`${of.date} <= ${pg.escapeLiteral(to)}::date`] : []),
@@ -153,19 +153,19 @@ function valueSql({ type, sql }: Column, as: 'csv' | 'json', deidentify: boolean
     case 'boolean':
       return as === 'csv' ? `(${sql})::text` : sql;
     case 'json':
-      // Only texts in it have a semicolon, which another language's spreadsheet takes for the end of the cell.
+      // Only texts in it have a semicolon, which a spreadsheet of another locale takes for the end of the cell.
       return as === 'csv' ? `replace((${sql})::text, ';', '\\u003b')` : sql;
     default:
       return sql;
   }
 }
 
-/** A value as COPY would write it into a line of CSV; null becomes nothing where texts are put together. */
+/** A value as COPY would write it into a line of CSV; null becomes an empty string in concatenations. */
 function cellSql(column: Column, deidentify: boolean): string {
   const value = valueSql(column, 'csv', deidentify);
   if (deidentify && column.type !== 'text' && column.type !== 'word') return value;
   switch (column.type) {
-    // An object without a quote is an empty one.
+    // An object without a quote is empty.
     case 'json':
       return `'"' || replace(${value}, '"', '""') || '"'`;
     case 'text':

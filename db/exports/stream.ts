@@ -6,13 +6,12 @@ import type { Tx } from '../client/database.js';
 import { faultCode } from '../client/driver-faults.js';
 
 /**
- * Runs a COPY … TO STDOUT of this transaction: the rows never are in memory, and who reads slowly slows the database
- * down. When `through` fails, as it does when the reader goes away, the connection is given up, which ends the
- * statement.
+ * Runs a COPY … TO STDOUT of this transaction: rows are streamed, and a slow reader slows the database down. When
+ * `through` fails, as when the reader disconnects, the connection is closed, which ends the statement.
  * @returns the number of rows
  */
 export async function copyOut(tx: Tx, sql: string, through: (source: Readable) => Promise<void>): Promise<number> {
-  // The server looks for a client that has gone also while it has nothing to send yet.
+  // The server detects a disconnected client even while it has nothing to send.
   await tx.raw(`set local client_connection_check_interval = '2s'`);
   const connection = await acquire(tx);
   const { source, rowTotal } = connection.query(new CopyOut(sql, socketOf(connection)));
@@ -28,7 +27,7 @@ export async function copyOut(tx: Tx, sql: string, through: (source: Readable) =
 
 const PAGE_BYTES = 65_536;
 
-/** A query of the driver that answers COPY … TO STDOUT: a message for each row, which are gathered to pages. */
+/** A driver query that reads COPY … TO STDOUT: one message for each row, gathered into pages. */
 class CopyOut extends pg.Query {
   readonly source: Readable;
   /** The number of rows. */
@@ -46,7 +45,7 @@ class CopyOut extends pg.Query {
     });
     this.source = new Readable({
       read: () => socket.resume(),
-      // What is still to come has nobody to take it.
+      // Nobody reads the remaining rows.
       destroy: (fault, done) => {
         socket.resume();
         done(fault);
@@ -60,13 +59,15 @@ class CopyOut extends pg.Query {
           this.source.push(null);
           resolve(result?.rowCount ?? 0);
         }
-        // The source asks for nothing more; the connection goes on.
+        // The source is destroyed; the connection goes on.
         socket.resume();
       };
     });
   }
 
-  /** Called by the driver, whose buffer the bytes are of: they are copied. What comes in one read goes on as one. */
+  /**
+   * Called by the driver, which owns the buffer: the bytes are copied. What arrives in one read is passed on as one.
+   */
   handleCopyData({ chunk }: { chunk: Buffer }): void {
     if (this.page && this.filled + chunk.length > this.page.length) this.flush();
     if (!this.page) {
@@ -88,8 +89,8 @@ class CopyOut extends pg.Query {
 }
 
 /**
- * Lines as the elements of a JSON array: a comma for every line end but the last. A line has no line end within: JSON
- * escapes it.
+ * Turns lines into the elements of a JSON array: a comma for every line end but the last. A line contains no line end:
+ * JSON escapes it.
  */
 export function commas(): Transform {
   let open = false;
@@ -104,7 +105,7 @@ export function commas(): Transform {
   });
 }
 
-/** Lines of a COPY whose values are of several lines each, with \u0001 around them: the lines alone, counted. */
+/** Unwraps and counts the lines of a COPY whose values have several lines each, between \u0001. */
 export function unwrapped(count: (lines: number) => void): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {

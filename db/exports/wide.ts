@@ -4,22 +4,22 @@ import pg from 'pg';
 import { code, date, id, instant, textColumn, utcDate, participantFilter } from './columns.js';
 import type { Column, Dataset } from './columns.js';
 
-/** A metric of a task: in a wide export it has a column of its own. */
+/** A metric of a task: a column of a wide export. */
 export interface WideMetric {
   task: string;
   metric: string;
 }
 
-/** A statement has room for 1,664 columns. */
+/** A statement can have 1,664 columns. */
 export const MAX_METRICS = 1_500;
 export class TooManyColumns extends Error {}
 
-/** The database cuts longer names, and two could become one. */
+/** The database truncates longer names, and two could collide. */
 const NAME_BYTES = 63;
 
 /**
- * task_summaries turned round: a row for each session with the visit that it was of, a column for each metric of each
- * task in the order of their names.
+ * Pivots task_summaries: a row for each session with its visit, a column for each metric of each task in the order of
+ * names.
  * @throws TooManyColumns
  */
 export function wideSummaries(metrics: readonly WideMetric[]): Dataset {
@@ -59,7 +59,7 @@ export function wideSummaries(metrics: readonly WideMetric[]): Dataset {
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** `task.metric`; what is longer than a name may be, or there already, ends with a piece of its hash. */
+/** `task.metric`; a name that is too long or taken ends with a part of its hash. */
 function nameOf({ task, metric }: WideMetric, taken: Set<string>): string {
   const whole = `${task}.${metric}`;
   const unlike = Buffer.byteLength(whole) > NAME_BYTES || taken.has(whole);

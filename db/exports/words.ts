@@ -1,4 +1,4 @@
-/** The service's own words, as its tables hold them: what a column of an export can have for a value. */
+/** The service's own words, as stored: the possible values of export columns. */
 export const PARTICIPANT_STATUS = ['enrolled', 'withdrawn'];
 export const VISIT_STATUS = ['scheduled', 'open', 'completed', 'missed', 'superseded', 'cancelled'];
 export const ADHERENCE = ['early', 'in_window', 'late', 'missed', 'pending', 'cancelled'];

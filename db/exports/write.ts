@@ -24,7 +24,7 @@ export const contentTypes: Record<ExportFormat, string> = {
 };
 
 /**
- * Writes an export into `sink` and ends it. `tx`: a read-only transaction narrowed to who asked.
+ * Writes an export into `sink` and ends it. `tx`: a read-only transaction narrowed to the requester.
  * @returns the number of rows
  */
 export async function writeExport(
@@ -59,7 +59,7 @@ export async function writeExport(
   }
 }
 
-/** The rows as lines; where the database sends many of them at once they are unwrapped. */
+/** The rows as lines; bundled ones are unwrapped. */
 async function copyRows(
   tx: Tx,
   of: Dataset,
@@ -78,7 +78,7 @@ async function copyRows(
   return rows;
 }
 
-/** The header goes out before the first row is found. */
+/** The header is sent before the first row is found. */
 async function writeCsv(tx: Tx, of: Dataset, request: ExportRequest, sink: Writable): Promise<number> {
   sink.write(csvHeader(columnsOf(of, request.deidentify)));
   return copyRows(tx, of, request, 'csv', (source) => pipeline(source, sink));
@@ -93,7 +93,7 @@ async function writeJson(tx: Tx, of: Dataset, request: ExportRequest, about: Abo
   return rows;
 }
 
-/** The data with what is needed to read it: a data dictionary and a README. */
+/** The data with its data dictionary and a README. */
 async function writeZip(tx: Tx, of: Dataset, request: ExportRequest, about: About, sink: Writable): Promise<number> {
   const { default: yazl } = await import('yazl');
   const zip = new yazl.ZipFile();

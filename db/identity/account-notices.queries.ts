@@ -3,7 +3,7 @@ import { AccountNoticeRow } from '../models/identity.js';
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-/** What a user is told about the own account. */
+/** What a user is notified of about their own account. */
 export type NoticeKind =
   | 'password_changed'
   | 'mfa_enabled'
@@ -18,15 +18,15 @@ export type NoticeKind =
 export interface NoticeDetails {
   ip?: string | null;
   user_agent?: string | null;
-  /** Of a token: what it is called. Of a password: how many tokens of /api/v1 go on. */
+  /** The name of a token. After a password change: how many tokens of /api/v1 remain valid. */
   token_name?: string;
   tokens_left?: number;
 }
 
 /**
- * Keeps a notice that is to be sent.
+ * Stores a notice to be sent.
  * @param quietMinutes no second notice of the kind within that time
- * @returns its id; undefined where one of the kind was written already
+ * @returns its id; undefined: one of the kind was stored already
  */
 export async function insertNotice(
   tx: Tx,
@@ -47,11 +47,11 @@ export interface AccountNotice {
   kind: NoticeKind;
   details: NoticeDetails;
   email: string;
-  /** Minutes are enough. */
+  /** Accurate to the minute. */
   at: string;
 }
 
-/** A notice that was not sent yet, of an active user. */
+/** An unsent notice of an active user. */
 export async function noticeToSend(tx: Tx, id: string): Promise<AccountNotice | undefined> {
   return AccountNoticeRow.query(tx)
     .alias('n')
@@ -64,7 +64,7 @@ export async function noticeToSend(tx: Tx, id: string): Promise<AccountNotice | 
     .castTo<AccountNotice | undefined>();
 }
 
-/** Notes that a notice went; its details are not kept. */
+/** Marks a notice as sent and removes its details. */
 export async function noticeSent(tx: Tx, id: string): Promise<void> {
   await AccountNoticeRow.query(tx)
     .findById(id)

@@ -3,7 +3,7 @@ import { hashPassword } from './passwords.js';
 import { inScope } from '../client/transaction.js';
 import { execute } from '../client/query.js';
 
-/** Makes the first admin where the database has none; changes nobody that is there. */
+/** Creates the first admin if the database has none; changes no existing user. */
 export async function ensureFirstAdmin(
   databaseUrl: string,
   admin: { email: string; password: string },

@@ -1,19 +1,19 @@
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-/** Who has an address: a participant who takes part, or an active caregiver of one. */
+/** The owner of an address: an enrolled participant, or an active caregiver of one. */
 export interface AddressOwner {
   participant_id: string | null;
   caregiver_id: string | null;
   study_id: string;
 }
-/** So many links to one person in so many minutes: nobody's mailbox is filled by somebody else. */
+/** The most links to one person within some minutes: nobody can flood another person's mailbox. */
 const MAX_LINKS = 3;
 const MINUTES = 10;
-/** One address of very many records is nobody's. */
+/** An address of more records than this gets no link. */
 const MAX_OWNERS = 10;
 
-/** Those whose address this is and who were not sent a few links just now. */
+/** The owners of an address who were not sent the most links lately. */
 export async function ownersOf(tx: Tx, channel: 'email' | 'sms', address: string): Promise<AddressOwner[]> {
   const is = (table: string) =>
     channel === 'email'

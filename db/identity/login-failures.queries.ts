@@ -6,20 +6,20 @@ import { query } from '../client/query.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
-/** After so many failures an origin waits; after so many of unknown devices together all of these do. */
+/** After this many failures an origin is locked; after this many of all unknown devices, all of these are. */
 const MAX_FAILURES = 5,
   MAX_ACCOUNT_FAILURES = 25;
 const LOCK = `interval '15 minutes'`;
 const NOT_LOCKED = '(locked_until is null or locked_until <= clock_timestamp())';
-/** A device that has not logged in for so long is a new one. */
+/** A device without a login for this long counts as new. */
 const KNOWN_DAYS = 90;
 
-/** Where a login comes from, as the account knows it. */
+/** The origin of a login, as the account knows it. */
 export interface LoginOrigin {
-  /** What its failures are counted by: the device, where it logged in before, else the address. */
+  /** The key that failures are counted by: a device that has logged in before, else the address. */
   key: string;
   known: boolean;
-  /** The account has logged in somewhere before. */
+  /** The account has had a login before. */
   usedBefore: boolean;
   locked: boolean;
 }
@@ -27,8 +27,8 @@ export interface LoginOrigin {
 const digest = (...parts: string[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 
 /**
- * Whether the account knows this address and browser, and whether it may try. A device that logged in before is
- * counted by itself: nobody else's failures lock it.
+ * Whether the account knows this address and browser, and whether it may try. A device that logged in before has its
+ * own counter: failures elsewhere do not lock it.
  */
 export async function originOf(
   db: Database | Tx,
@@ -53,8 +53,8 @@ export async function originOf(
 }
 
 /**
- * Counts a failed login of an origin; the fifth locks it for 15 minutes. Many origins together lock the account for
- * all that it does not know.
+ * Counts a failed login of an origin; the fifth locks it for 15 minutes. Failures of many origins lock the account for
+ * all unknown ones.
  * @returns what was locked
  */
 export async function countFailedLogin(
@@ -96,8 +96,8 @@ async function countAtAccount(tx: Tx, userId: string): Promise<boolean> {
 }
 
 /**
- * What wrong proofs of identity within one login are counted by. They lock that login's proofs, and nothing else: who
- * has stolen an access token locks nobody out.
+ * The counter of wrong identity proofs within one login. It locks the proofs of that login only: the thief of an access
+ * token can't lock the user out.
  */
 export async function proofsOf(db: Database | Tx, userId: string, login: string): Promise<LoginOrigin> {
   const key = digest('proof', login);
@@ -108,12 +108,12 @@ export async function proofsOf(db: Database | Tx, userId: string, login: string)
   return { key, known: true, usedBefore: true, locked: lock !== undefined };
 }
 
-/** A right proof clears what was counted of its login. */
+/** A correct proof clears the counter of its login. */
 export async function clearProofs(tx: Tx, userId: string, { key }: LoginOrigin): Promise<void> {
   await LoginFailure.query(tx).deleteById([userId, key]);
 }
 
-/** A whole login clears what was counted of its origin, and of the account unless that is locked at the moment. */
+/** A complete login clears the counter of its origin, and the account's unless that is locked. */
 export async function clearOrigin(tx: Tx, userId: string, { key }: LoginOrigin): Promise<void> {
   await LoginFailure.query(tx).deleteById([userId, key]);
   await User.query(tx)
@@ -123,7 +123,7 @@ export async function clearOrigin(tx: Tx, userId: string, { key }: LoginOrigin):
     .patch({ failed_logins: 0 });
 }
 
-/** Clears every count and lock of an account: its owner chose a new password by a mailed link. */
+/** Clears all counters and locks of an account: its owner chose a new password by a mailed link. */
 export async function clearFailedLogins(tx: Tx, userId: string): Promise<void> {
   await LoginFailure.query(tx).where({ user_id: userId }).delete();
   await User.query(tx)

@@ -8,10 +8,10 @@ export interface SecondFactor {
   verified: boolean;
 }
 
-/** Where a user's secret stands: it decrypts for that user alone. */
+/** The storage place of a user's secret: it decrypts for that user only. */
 export const totpPlace = (userId: string): string => `user_mfa.secret ${userId}`;
 
-/** The user's second factor, locked: of two with one code at the same moment, the second finds it used. */
+/** The user's second factor, locked: of two concurrent uses of one code, the second finds it used. */
 export async function secondFactor(tx: Tx, userId: string): Promise<SecondFactor | undefined> {
   return tx('user_mfa')
     .where({ user_id: userId })
@@ -21,7 +21,7 @@ export async function secondFactor(tx: Tx, userId: string): Promise<SecondFactor
   >;
 }
 
-/** Keeps a secret that is still to be verified; one that was not is replaced. */
+/** Stores an unverified secret; it replaces an earlier unverified one. */
 export async function keepPendingFactor(
   tx: Tx,
   userId: string,
@@ -57,7 +57,7 @@ export async function replaceRecoveryCodes(tx: Tx, userId: string, hashes: reado
   await insertRecoveryCodes(tx, userId, hashes);
 }
 
-/** Uses a code up. False: it is none of the user's, or was used. */
+/** Uses up a code. False: it is not the user's, or was used. */
 export async function useRecoveryCode(tx: Tx, userId: string, hash: Buffer): Promise<boolean> {
   return (
     (await tx('mfa_recovery_codes')
@@ -75,11 +75,11 @@ export async function recoveryCodesLeft(tx: Tx, userId: string): Promise<number>
   return row.count;
 }
 
-// --- challenges: what an mfa token stands for
+// --- challenges behind mfa tokens
 
 export type ChallengePurpose = 'login' | 'setup';
 
-/** Also lets go of the user's challenges whose time is up. */
+/** Also deletes the user's expired challenges. */
 export async function insertChallenge(
   tx: Tx,
   challenge: { id: string; userId: string; purpose: ChallengePurpose; seconds: number },
@@ -96,7 +96,7 @@ export async function insertChallenge(
   });
 }
 
-/** Whether the challenge still stands; it is locked until the commit. */
+/** Whether the challenge is still valid; it is locked until the commit. */
 export async function isChallengeValid(
   tx: Tx,
   challenge: { id: string; userId: string; purpose: ChallengePurpose },
@@ -117,7 +117,7 @@ export async function endChallenge(tx: Tx, id: string): Promise<void> {
 }
 
 /**
- * Encrypts every secret under the new key (scripts/rotate-datacapture-key.ts). @returns how many were not under it yet
+ * Encrypts every secret under the new key (scripts/rotate-datacapture-key.ts). @returns how many were under another key
  */
 export async function rotateFactors(
   tx: Tx,

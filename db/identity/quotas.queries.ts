@@ -4,8 +4,8 @@ import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /**
- * How many exports of a study a user has that are unfinished or whose files are kept. Requests of the user at one
- * moment take turns until the commit.
+ * The number of a user's exports of a study that are unfinished or have files. Concurrent requests of the user run one
+ * after another until the commit.
  */
 export async function exportsHeldBy(tx: Tx, of: { userId: string; studyId: string }): Promise<number> {
   await lockByName(tx, `exports ${of.studyId} ${of.userId}`);
@@ -17,7 +17,7 @@ export async function exportsHeldBy(tx: Tx, of: { userId: string; studyId: strin
 
 export type LinkRecipient = { participant_id: string } | { caregiver_id: string } | { user_id: string };
 
-/** How many links a recipient was sent within the last hour; those who ask at one moment take turns. */
+/** The number of links sent to a recipient within the last hour; concurrent requests run one after another. */
 export async function linksSentTo(tx: Tx, to: LinkRecipient): Promise<number> {
   const [[column, id]] = Object.entries(to) as [[string, string]];
   await lockByName(tx, `links ${id}`);
@@ -31,7 +31,7 @@ export async function linksSentTo(tx: Tx, to: LinkRecipient): Promise<number> {
   return row.count;
 }
 
-/** Whether an address is one of a user, a participant or a caregiver. Numbers are compared without their spacing. */
+/** Whether an address belongs to a user, a participant or a caregiver. Phone numbers are compared without spaces. */
 export async function isKnownRecipient(tx: Tx, channel: 'email' | 'sms', address: string): Promise<boolean> {
   const bare = (column: string) =>
     `regexp_replace(${column}, '[^0-9+]', '', 'g') = regexp_replace($1, '[^0-9+]', '', 'g')`;

@@ -4,14 +4,14 @@ import type { Tx } from '../client/database.js';
 
 export type LinkPurpose = 'password_reset' | 'invitation';
 
-/** A link that is to be sent to a user. @returns its id */
+/** Inserts a link that is to be sent to a user. @returns its id */
 export async function insertUserLink(tx: Tx, userId: string, purpose: LinkPurpose): Promise<string> {
   return (await UserLink.query(tx).insert({ user_id: userId, purpose }).returning('id')).id;
 }
 
 /**
- * Keeps the hash of the token that a message is about to carry; written again, the last one counts. Undefined: nothing
- * is to be sent (any more).
+ * Stores the hash of the token in the message that is about to be sent; the last one counts. Undefined: nothing is to
+ * be sent (any more).
  */
 export async function keepUserLink(
   tx: Tx,
@@ -42,7 +42,7 @@ export async function userLinkSent(tx: Tx, id: string): Promise<void> {
     .patch({ sent_at: raw('clock_timestamp()') });
 }
 
-/** The active user whom a link was sent to, its row locked; the link is in time and was not used. */
+/** The active user of a link, locked; the link is unexpired and unused. */
 export async function userOfLink(
   tx: Tx,
   hash: Buffer,
@@ -59,7 +59,7 @@ export async function userOfLink(
     .castTo<{ link_id: string; user_id: string; email: string; purpose: LinkPurpose } | undefined>();
 }
 
-/** Uses up every link of the user: one password was chosen, the others are good for none. */
+/** Uses up every link of the user: a password was chosen, so the others become invalid. */
 export async function endUserLinks(tx: Tx, userId: string): Promise<void> {
   await UserLink.query(tx)
     .where({ user_id: userId })

@@ -1,6 +1,6 @@
 import type { Statement } from '../client/one-trip.js';
 
-/** Who a user is to a participant's study and site. */
+/** A user's role in a participant's study and site. */
 export interface UserPermissions {
   role: string;
   active: boolean;
@@ -11,8 +11,8 @@ export interface UserPermissions {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
- * Reads who this user is to the participant's study and site, as the database says now; no row: nobody. A user with
- * assigned sites is in the study for their participants alone.
+ * Reads the user's current role in the participant's study and site; no row: none. A user with assigned sites is a
+ * member for their participants only.
  */
 export const permissionsStatement = (userId: string | null | undefined, participantId: string): Statement => ({
   sql: `select u.role, u.status = 'active' as active,

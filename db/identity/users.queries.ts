@@ -39,13 +39,13 @@ export async function userById(db: Database | Tx, id: string): Promise<UserRow |
 }
 
 const SECRET = `id, email, name, role, status, password_hash, coalesce(locked_until > now(), false) as locked, session_epoch`;
-/** What a login is checked against; emails are compared without case. */
+/** The stored secret of a login; emails are compared without case. */
 export async function userSecretByEmail(db: Database | Tx, email: string): Promise<UserSecret | undefined> {
   return db('users').whereRaw('lower(email) = lower(?)', [email]).first(db.raw(SECRET)) as Promise<
     UserSecret | undefined
   >;
 }
-/** The same by id, locked until the commit: logins and their ends take turns. */
+/** The same by id, locked until the commit: logins and their ends run one after another. */
 export async function userSecretForUpdate(tx: Tx, id: string): Promise<UserSecret | undefined> {
   return tx('users').where({ id }).forUpdate().first(tx.raw(SECRET)) as Promise<UserSecret | undefined>;
 }
@@ -63,7 +63,7 @@ export interface UserFilter {
   sort: string;
 }
 
-/** Users with the number of all that fit; `search` is found anywhere in email or name, as it is written. */
+/** Users with the number of all matches; `search` matches anywhere in email or name, literally. */
 export async function listUsers(tx: Tx, filter: UserFilter): Promise<{ items: UserRow[]; total: number }> {
   const found = tx('users as u').modify((q) => {
     if (filter.role) q.where('u.role', filter.role);
@@ -95,7 +95,7 @@ export async function updateUser(tx: Tx, id: string, change: Record<string, unkn
   if (Object.keys(change).length > 0) await tx('users').where({ id }).update(change);
 }
 
-/** Replaces the studies that a user is assigned to; also touches the user, so that its ETag changes. */
+/** Replaces a user's assigned studies; also touches the user, so that its ETag changes. */
 export async function assignStudies(tx: Tx, userId: string, studyIds: readonly string[]): Promise<void> {
   await tx('user_studies').where({ user_id: userId }).delete();
   if (studyIds.length > 0)
@@ -110,7 +110,7 @@ export async function assignSites(tx: Tx, userId: string, siteIds: readonly stri
   await tx('users').where({ id: userId }).update({ updated_at: tx.fn.now() });
 }
 
-/** Of `ids`, those that are no row of `table` (in the transaction's scope). */
+/** The `ids` that are no row of `table` (in the transaction's scope). */
 export async function missingIds(tx: Tx, table: 'studies' | 'sites', ids: readonly string[]): Promise<string[]> {
   const found = new Set<string>(
     await tx(table)
@@ -120,7 +120,7 @@ export async function missingIds(tx: Tx, table: 'studies' | 'sites', ids: readon
   return ids.filter((id) => !found.has(id.toLowerCase()));
 }
 
-/** Of `siteIds`, those whose study is none of `studyIds` (in the transaction's scope). */
+/** The `siteIds` whose study is not in `studyIds` (in the transaction's scope). */
 export async function sitesOutside(tx: Tx, siteIds: readonly string[], studyIds: readonly string[]): Promise<string[]> {
   return tx('sites')
     .whereIn('id', [...siteIds])
@@ -128,7 +128,7 @@ export async function sitesOutside(tx: Tx, siteIds: readonly string[], studyIds:
     .pluck('id');
 }
 
-/** Locks the admins, so that two who deactivate each other take turns. */
+/** Locks the admins, so that two who deactivate each other run one after another. */
 export async function otherActiveAdmins(tx: Tx, id: string): Promise<number> {
   const rows = await tx('users').where({ role: 'admin', status: 'active' }).orderBy('id').forUpdate().select('id');
   return rows.filter((row) => row.id !== id).length;
@@ -148,7 +148,7 @@ export interface RefreshRow {
   mfa_enabled: boolean;
 }
 
-/** Where a login came from, for the list of one's own logins. */
+/** The origin of a login, for the user's list of logins. */
 export interface TokenOrigin {
   userAgent: string | null;
   ip: string | null;
@@ -172,7 +172,7 @@ export async function insertRefreshToken(
   return family_id;
 }
 
-/** The token behind a hash, locked: of two who refresh with it at once, the second sees it rotated. */
+/** The token of a hash, locked: of two concurrent refreshes, the second sees it rotated. */
 export async function refreshTokenForUpdate(tx: Tx, hash: Buffer): Promise<RefreshRow | undefined> {
   return tx('refresh_tokens as t')
     .join('users as u', 'u.id', 't.user_id')
@@ -217,13 +217,13 @@ const sessionsStatement = (userId: string): Statement => ({
   values: [userId],
 });
 
-/** A user's logins that can still be refreshed, the one that was used last first. */
+/** A user's logins that can still be refreshed, the last used first. */
 export async function sessionsOf(tx: Tx, userId: string): Promise<LoginSessionRow[]> {
   const { sql, values } = sessionsStatement(userId);
   return query<LoginSessionRow>(tx, sql, values);
 }
 
-/** A user with its open logins, in one round trip. */
+/** A user with open logins, in one round trip. */
 export async function userWithLogins(
   tx: Tx,
   id: string,
@@ -233,7 +233,7 @@ export async function userWithLogins(
   return { user: users![0] as UserRow | undefined, logins: logins as LoginSessionRow[] };
 }
 
-/** Whether the login is one of the user's that is still open. */
+/** Whether the login belongs to the user and is open. */
 export async function familyOf(tx: Tx, userId: string, familyId: string): Promise<boolean> {
   return (await sessionsOf(tx, userId)).some(({ id }) => id === familyId);
 }
@@ -248,7 +248,7 @@ export async function loginIsRecent(tx: Tx, familyId: string, minutes: number): 
   return login?.recent === true;
 }
 
-/** Ends every login of a user: refresh tokens and the access tokens that were given with them. */
+/** Ends every login of a user: refresh tokens and their access tokens. */
 export async function revokeAllOf(tx: Tx, userId: string): Promise<void> {
   await RefreshToken.query(tx)
     .where({ user_id: userId })

@@ -11,7 +11,7 @@ export interface ImportCounts {
   skipped_count: number;
   error_count: number;
 }
-/** A file of participants as it was sent, and what became of it. */
+/** An uploaded file of participants, and the result of its import. */
 export interface ImportRecord extends Partial<{ [K in keyof ImportCounts]: number | null }> {
   id: string;
   study_id: string;
@@ -31,12 +31,12 @@ export type NewImport = Pick<
   'id' | 'study_id' | 'requested_by_id' | 'format' | 'sha256' | 'dry_run' | 'mode'
 >;
 
-/** A running one that nobody has written to for so long: its process has gone. */
+/** A running import without an update for this long: its process is gone. */
 const LOST = `interval '10 minutes'`;
 const COLUMNS = `id, study_id, requested_by_id, format, sha256, dry_run, mode, case when status = 'running' and updated_at < clock_timestamp() - ${LOST} then 'failed' else status end as status,
   phase, progress, total_rows, imported_count, updated_count, skipped_count, error_count, created_at, completed_at`;
 
-/** Says how far one is, in a transaction of its own; one that is over stays as it is. */
+/** Stores the progress in a transaction of its own; a finished import stays unchanged. */
 export async function noteImport(
   tx: Tx,
   { id, study_id, requested_by_id, format, sha256, dry_run, mode }: NewImport,

@@ -4,7 +4,7 @@ import { execute, query } from '../client/query.js';
 import type { MarkedTransaction } from '../client/marked-transaction.js';
 import type { Tx } from '../client/database.js';
 
-/** A participant as a file brings it; absent fields are null. */
+/** A participant in an imported file; absent fields are null. */
 export interface ImportedParticipant {
   participant_code: string;
   external_id: string | null;
@@ -54,9 +54,9 @@ messages as (
 select id, participant_code from made`;
 
 /**
- * Enrolls participants as `enroll` does: record, anchor (`unset`, version 1), start of the workflow. One whose code or
- * external id is taken is left out.
- * @param participants some thousand at the most: they are one statement
+ * Enrolls participants as `enroll` does: record, anchor (`unset`, version 1), start of the workflow. Skips those whose
+ * code or external id is taken.
+ * @param participants at most some thousand: they are one statement
  * @returns the new ids by participant_code
  */
 export async function insertImported(
@@ -89,9 +89,9 @@ const KNOWN = ['participant_code = any($3::text[])', 'external_id = any($4::text
   .join(' union ');
 
 /**
- * Of the study's participants those that have one of the codes or external ids, without those made since a moment: an
- * import asks again and again while it fills the study, of which no statistics know yet, and its own rows would be read
- * each time. For the same reason it is planned each time.
+ * The study's participants with one of the codes or external ids, except those created since a given time: an import
+ * repeats this query while it fills the study, and would read its own rows each time. The study has no statistics yet,
+ * so the query is planned each time.
  */
 export async function knownParticipants(
   tx: Tx,
@@ -103,7 +103,7 @@ export async function knownParticipants(
   return query<KnownParticipant>(tx, KNOWN, [studyId, since, [...codes], [...externalIds]]);
 }
 
-/** Who of the study has one of the external ids, whenever it was made. */
+/** The study's participants with one of the external ids, whenever created. */
 export async function externalIdsHeld(
   tx: Tx,
   studyId: string,
@@ -119,7 +119,7 @@ export async function externalIdsHeld(
 
 const CHANGED = FIELDS.filter((field) => field !== 'participant_code');
 
-/** Writes participants that are there already; every field of theirs is given. Planned each time as well. */
+/** Updates existing participants with all their fields. Planned each time as well. */
 export async function updateImported(
   tx: Tx,
   participants: readonly (ImportedParticipant & { id: string })[],
@@ -140,8 +140,8 @@ export interface ImportSite {
 }
 
 /**
- * The study's sites, and whether the transaction's narrowing lets it write participants of them; the entry without a
- * code stands for no site. `at`: the moment of this.
+ * The study's sites, and whether the transaction may write their participants; the entry without a code means no site.
+ * `at`: the time of the query.
  */
 export async function importSites(
   tx: Tx,
@@ -162,7 +162,7 @@ export async function importSites(
   };
 }
 
-/** Adds sites by code; one that somebody else has just added is taken as it is. */
+/** Adds sites by code; uses one that was created concurrently. */
 export async function addSites(
   tx: Tx,
   studyId: string,
@@ -177,7 +177,7 @@ export async function addSites(
   return rows;
 }
 
-/** Undoes what came after it, within the transaction: a rehearsal leaves nothing and answers as the real thing. */
+/** Runs work and undoes it within the transaction: a dry run with the same answer. */
 export async function rehearse<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
   await execute(tx, 'savepoint rehearsal');
   const result = await work();

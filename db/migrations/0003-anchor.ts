@@ -1,4 +1,7 @@
-/** The anchor date, its history, versioned schedules and visits. The invariants stand here, not in the code alone. */
+/**
+ * The anchor date, its history, versioned schedules and visits. The database enforces the invariants, not only the
+ * code.
+ */
 export const name = '0003-anchor';
 export const up = `
 create table batteries (

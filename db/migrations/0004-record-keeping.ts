@@ -1,4 +1,4 @@
-/** The audit chain, events that go out, what waits for Temporal, notifications. */
+/** The audit chain, outgoing events, the outbox to Temporal, notifications. */
 export const name = '0004-record-keeping';
 export const up = `
 create table audit_log (

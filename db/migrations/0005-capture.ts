@@ -1,4 +1,4 @@
-/** The capture system: its configuration, the triggers it sends, what was last read of each record. */
+/** The capture system: its configuration, the triggers it sends, the last reading of each record. */
 export const name = '0005-capture';
 export const up = `
 create table datacapture_configs (

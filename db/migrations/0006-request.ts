@@ -1,4 +1,4 @@
-/** Who asks, in one round trip; and isolation by site beside that by study. */
+/** The caller, loaded in one round trip; and isolation by site besides isolation by study. */
 export const name = '0006-request';
 export const up = `
 -- Sites that this transaction is narrowed to, and the studies that the narrowing concerns: in those studies only

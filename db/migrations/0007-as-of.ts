@@ -1,4 +1,6 @@
-/** What the service believed at any moment: one moment a transaction, the states of visits over time, reviews. */
+/**
+ * The state of the records at any past instant: one time for each transaction, the states of visits over time, reviews.
+ */
 export const name = '0007-as-of';
 export const up = `
 -- The moment that a change counts from. Who decides about an anchor sets it once the anchor's row is locked, so that

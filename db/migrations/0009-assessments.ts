@@ -1,7 +1,4 @@
-/**
- * Batteries in versions, assessment sessions with what was submitted, raw trials, offline conflicts, adherence of
- * visits.
- */
+/** Versioned batteries, assessment sessions with submissions, raw trials, offline conflicts, adherence of visits. */
 export const name = '0009-assessments';
 export const up = `
 -- The newest version that was published; what clients are given. Null: nothing was published yet.

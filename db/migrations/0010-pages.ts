@@ -1,4 +1,4 @@
-/** A page of a list in one round trip: who asks, what they may see, and the rows as the text that is answered. */
+/** A page of a list in one round trip: the caller, their rights, and the rows as the answer's text. */
 export const name = '0010-pages';
 export const up = `
 -- A timestamp as the service writes it: UTC with Z, three to six decimals.

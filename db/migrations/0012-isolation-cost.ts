@@ -1,4 +1,4 @@
-/** The same isolation for less: what a scope of one study, not narrowed to sites, costs each row. */
+/** Cheaper isolation: the cost for each row in a scope of one study that is not restricted to sites. */
 export const name = '0012-isolation-cost';
 export const up = `
 -- Comparing with an array takes it apart for every row. The usual scope is one study and no sites: one comparison and

@@ -1,4 +1,4 @@
-/** The participants' portal: links that are opened once, and who calls with a portal token. */
+/** The participants' portal: one-time links, and the callers of portal tokens. */
 export const name = '0014-portal';
 export const up = `
 -- One link of a notification that was written; of its token there is the keyed hash alone.

@@ -1,4 +1,4 @@
-/** Making schedules of visits anew for less: what each row of scheduled_visits costs beside itself. */
+/** Cheaper regeneration of schedules: the additional cost of each row of scheduled_visits. */
 export const name = '0015-regeneration-cost';
 export const up = `
 -- A visit is of its participant's study, and goes with the participant: a second reference to the study says nothing

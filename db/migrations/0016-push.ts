@@ -1,7 +1,4 @@
-/**
- * Results on their way to the capture system: what is to be pushed, every attempt, the breaker, who writes a record
- * now.
- */
+/** Pushes of results to the capture system: pending pushes, every attempt, the circuit breaker, locks of records. */
 export const name = '0016-push';
 export const up = `
 -- One row for each session whose results are to stand in the capture system.

@@ -1,4 +1,4 @@
-/** Reading a whole capture system: syncs and polls, what they found, and starts of workflows that give way. */
+/** Reading a whole capture system: syncs and polls, their findings, and low-priority starts of workflows. */
 export const name = '0017-poll';
 export const up = `
 alter table datacapture_configs

@@ -1,4 +1,4 @@
-/** Data out: files that are written in the background, the key of a study's pseudonyms; and a whole study's way in. */
+/** Exports: files written in the background, the key of a study's pseudonyms, and the import of a whole study. */
 export const name = '0018-exports';
 export const up = `
 create table exports (

@@ -1,4 +1,4 @@
-/** Exports spend their time in these two: both are asked for every cell. */
+/** Exports spend their time in these two functions: both are called for every cell. */
 export const name = '0018b-export-cost';
 export const up = `
 -- A pattern only for what begins like a formula: six times faster for all else.

@@ -1,4 +1,4 @@
-/** Study designs that were saved as templates; those that come with the service are files (api/templates). */
+/** Study designs saved as templates; the built-in ones are files (api/templates). */
 export const name = '0019-templates';
 export const up = `
 create table study_templates (

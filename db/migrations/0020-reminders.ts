@@ -1,7 +1,4 @@
-/**
- * Reminders: planned by the database itself with every change of a visit, so that no way of writing one can forget
- * them.
- */
+/** Reminders: the database itself plans them with every change of a visit, so that no writer can forget them. */
 export const name = '0020-reminders';
 export const up = `
 alter table notifications

@@ -1,4 +1,4 @@
-/** Second factors, logins that can be listed and ended, links to users, and tokens of the programmatic surface. */
+/** Second factors, logins that can be listed and ended, links to users, and tokens of /api/v1. */
 export const name = '0021-identity';
 export const up = `
 -- A user's second factor. It counts from verified_at on; last_step is the time step of the last code that was taken at

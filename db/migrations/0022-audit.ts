@@ -1,4 +1,4 @@
-/** Checkpoints: signed statements of how long a chain was and what it ended with, each bound to the one before. */
+/** Checkpoints: signed statements of the length and head of a chain, each linked to the one before. */
 export const name = '0022-audit';
 export const up = `
 -- No release wrote a checkpoint before this one.

@@ -1,4 +1,4 @@
-/** Subscriptions to a study's events, what was delivered of them, and an order in which events can be followed. */
+/** Subscriptions to a study's events, their deliveries, and an order in which events can be followed. */
 export const name = '0023-events';
 export const up = `
 -- Numbers are given when a row is written, commits come in another order. Who follows the events reads those of

@@ -1,6 +1,4 @@
-/**
- * Erasure: what identifies a participant is removed, and stays removed; what was decided about it and its audit stay.
- */
+/** Erasure: identity fields of a participant are removed for good; decisions and the audit trail stay. */
 export const name = '0024-erasure';
 export const up = `
 alter table participants

@@ -1,4 +1,4 @@
-/** Links to users are sent by themselves: notifications belong to studies, these to none. */
+/** Links to users have a table of their own: notifications belong to a study, these do not. */
 export const name = '0025-user-links';
 export const up = `
 -- The token is made when the message is written: until then a link has neither hash nor end.

@@ -1,4 +1,4 @@
-/** What a reopened anchor rests on; polls of less than a minute; a request that nobody decided is denied. */
+/** The basis of a reopened anchor; polls of less than a minute; a request without a decision is denied. */
 export const name = '0030-resting-anchors';
 export const up = `
 -- Sources and prerequisites as they stood at an override-back: while they are the same the anchor rests.

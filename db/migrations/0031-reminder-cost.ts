@@ -1,4 +1,4 @@
-/** Moving a reminder writes an entry to every index of its row: two of them served nothing. */
+/** Moving a reminder writes to every index of its row: two of them were unused. */
 export const name = '0031-reminder-cost';
 export const up = `
 drop index notifications_due;

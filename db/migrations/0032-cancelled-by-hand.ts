@@ -1,6 +1,6 @@
 /**
- * Whether somebody cancelled a visit: it stays so through later schedules. What goes with a cancelled proposal comes
- * back with the next.
+ * Whether a user cancelled a visit: it stays cancelled in later schedules. Visits cancelled with a proposal return with
+ * the next one.
  */
 export const name = '0032-cancelled-by-hand';
 export const up = `

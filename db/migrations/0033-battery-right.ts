@@ -1,6 +1,6 @@
 /**
- * A caller as `request_actor` or `request_participant` has it, beside the version of a battery that it would be given;
- * null: it sees no such battery, or no such version. For one statement that answers for many callers.
+ * The row of `request_actor` or `request_participant`, with the battery version that this caller would get; null: no
+ * visible battery or version. One statement serves many callers.
  */
 export const name = '0033-battery-right';
 const SOURCE = `select jsonb_build_object('id', b.id, 'study_id', b.study_id, 'version', w.version, 'published', v.version is not null) into source

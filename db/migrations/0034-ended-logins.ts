@@ -1,4 +1,4 @@
-/** A login that was ended takes its access tokens with it. */
+/** Ending a login also ends its access tokens. */
 export const name = '0034-ended-logins';
 export const up = `
 -- Whether a login (a family of refresh tokens) was ended: by its user, by a logout, or since a used token came again.

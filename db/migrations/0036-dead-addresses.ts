@@ -1,4 +1,4 @@
-/** Addresses that messages came back from, and the pace that providers of messages ask for. */
+/** Addresses whose messages bounced, and the sending pace that message providers request. */
 export const name = '0036-dead-addresses';
 export const up = `
 -- The address itself stands with the participant alone: a change of it ends the row.

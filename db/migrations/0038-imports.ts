@@ -1,4 +1,4 @@
-/** Files of participants that were imported: by their hash the same file is known again; how far a long one is. */
+/** Imported files of participants: the hash detects a repeated file; the progress of a long import. */
 export const name = '0038-imports';
 export const up = `
 create table participant_imports (

@@ -1,6 +1,4 @@
-/**
- * Changes of studies that have reached Temporal and are not through yet: what a lost workflow is started again from.
- */
+/** Changes of studies that Temporal has received and not completed: a lost workflow is restarted from them. */
 export const name = '0040-open-changes';
 export const up = `
 create table open_study_changes (

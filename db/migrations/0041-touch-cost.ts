@@ -1,4 +1,4 @@
-/** Moving many visits at once: a call of a function for each row only to note the time. */
+/** Moving many visits at once: avoids a function call for each row that only sets the time. */
 export const name = '0041-touch-cost';
 export const up = `
 -- Who changes rows in sets says himself when; for everybody else the trigger does.

@@ -1,4 +1,4 @@
-/** Caregivers: who opens the portal for one or several participants of a study, and whom they care for. */
+/** Caregivers: persons who open the portal for participants of a study, and their assignments. */
 export const name = '0042-caregivers';
 export const up = `
 create table caregivers (

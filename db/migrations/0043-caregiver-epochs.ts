@@ -1,7 +1,4 @@
-/**
- * A caregiver’s portal tokens end for good when it is let in no more, as a user’s do: letting it in again brings none
- * back.
- */
+/** Deactivating a caregiver ends its portal tokens permanently, as a user’s: reactivation does not restore them. */
 export const name = '0043-caregiver-epochs';
 export const up = `
 alter table caregivers add column session_epoch integer not null default 0;

@@ -1,4 +1,4 @@
-/** How much a study holds, told at once to who sees all of it. */
+/** The size of a study in one query, for callers who see all of it. */
 export const name = '0045-study-size';
 export const up = `
 -- Whether a row is of a study in sight is asked of each row, a quarter of the time of counting two hundred thousand. Of a

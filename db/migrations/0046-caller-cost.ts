@@ -1,4 +1,4 @@
-/** The caller of a request, and the end of its login, in one function whose plan a connection keeps. */
+/** The caller of a request, and whether its login ended, in one function whose plan is cached on the connection. */
 export const name = '0046-caller-cost';
 export const up = `
 -- As request_actor was, with the end of the login read beside the user. What is asked of every request costs as much as it

@@ -1,4 +1,4 @@
-/** Records whose metadata are long are sealed in half of the time. */
+/** Sealing records with long metadata takes half the time. */
 export const name = '0047-audit-texts';
 export const up = `
 -- Compressing 190 KB of ids and hashes, which become little smaller by it, took a third of what sealing them takes.

@@ -1,4 +1,4 @@
-/** Runs whose workflow task fails again and again, as the worker's look at Temporal found them. */
+/** Runs whose workflow task fails repeatedly, as the worker's check of Temporal found them. */
 export const name = '0048-failing-workflows';
 export const up = `
 -- Of the whole service, as Temporal is: ids and kinds of faults, nothing of a study.

@@ -1,4 +1,4 @@
-/** A session's local id belongs to its participant: two devices count alike. */
+/** A session's local id belongs to its participant: two devices may use the same numbers. */
 export const name = '0049-local-ids';
 export const up = `
 -- What was unique in a study is unique for its participants. The new index before the old one goes: at no instant may a

@@ -1,4 +1,7 @@
-/** What a push was sent in spite of, as values outside of a field's suggested range: `[{code, field, message}]`. */
+/**
+ * Warnings that did not prevent a push, such as values outside of a field's suggested range: `[{code, field,
+ * message}]`.
+ */
 export const name = '0052-push-warnings';
 export const up = `
 alter table push_attempts add column warnings jsonb not null default '[]';

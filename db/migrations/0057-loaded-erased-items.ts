@@ -1,6 +1,6 @@
 /**
- * A full export that is imported brings the items that an erasure has kept. Everything else that arrives for an erased
- * participant is still dropped.
+ * The import of a full export includes the items that an erasure kept. All other data for an erased participant is
+ * still dropped.
  */
 export const name = '0057-loaded-erased-items';
 export const up = `

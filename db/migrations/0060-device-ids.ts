@@ -1,4 +1,6 @@
-/** A session's local id belongs to its participant's device: two devices, or an app installed anew, count alike. */
+/**
+ * A session's local id belongs to its participant's device: two devices, or a reinstalled app, use the same numbers.
+ */
 export const name = '0060-device-ids';
 export const up = `
 alter table assessment_sessions

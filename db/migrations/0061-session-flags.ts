@@ -1,4 +1,4 @@
-/** What is not plausible in the times of a session: it is kept, and flagged. */
+/** Implausible times of a session: the session is kept, and flagged. */
 export const name = '0061-session-flags';
 export const up = `
 alter table assessment_sessions

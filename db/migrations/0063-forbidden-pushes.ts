@@ -1,4 +1,4 @@
-/** Of a push that failed: the capture system did not let the service in (its token), which a new token may mend. */
+/** Marks a failed push that the capture system refused access (its token): a new token may fix it. */
 export const name = '0063-forbidden-pushes';
 export const up = `
 alter table result_pushes add column forbidden boolean not null default false;

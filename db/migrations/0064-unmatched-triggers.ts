@@ -1,4 +1,4 @@
-/** Triggers of projects that no study takes them of: how many came, and nothing of what they said. */
+/** Triggers of projects without a matching study: their number, and nothing of their content. */
 export const name = '0064-unmatched-triggers';
 export const up = `
 -- Of the whole service: they are no study's.

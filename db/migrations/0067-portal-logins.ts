@@ -1,4 +1,4 @@
-/** Logins of the portal that last: refresh tokens of participants and caregivers, rotated at every use. */
+/** Persistent portal logins: refresh tokens of participants and caregivers, rotated at every use. */
 export const name = '0067-portal-logins';
 export const up = `
 create table portal_refresh_tokens (

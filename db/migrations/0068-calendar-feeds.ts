@@ -1,4 +1,4 @@
-/** Feeds of a participant's visits for calendar programs, by a secret address that can be revoked. */
+/** Calendar feeds of a participant's visits, at a secret address that can be revoked. */
 export const name = '0068-calendar-feeds';
 export const up = `
 -- The address bears the id and its signature: nothing that is stored here opens a feed.

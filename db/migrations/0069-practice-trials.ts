@@ -1,4 +1,4 @@
-/** Trials that were for practice; and of which module of a battery a task's results are. */
+/** Practice trials; and the module of a battery that a task's results belong to. */
 export const name = '0069-practice-trials';
 export const up = `
 -- as many values as trials, or null: none of them says anything of practice

@@ -1,4 +1,4 @@
-/** A withdrawal that was a mistake is taken back: when, for calendars and the record. */
+/** Reinstatement after a mistaken withdrawal: its time, for calendars and the record. */
 export const name = '0072-reinstatement';
 export const up = `
 alter table participants add column reinstated_at timestamptz;

@@ -1,4 +1,4 @@
-/** When each worker process last showed a sign of life: a frozen one shows none, although it is there. */
+/** The last heartbeat of each worker process: a frozen one sends none, although it exists. */
 export const name = '0073-worker-signs';
 export const up = `
 create table worker_signs (

@@ -1,4 +1,4 @@
-/** Who wrote a waiver: its approver is another person. */
+/** The author of a waiver: its approver must be another person. */
 export const name = '0074-waiver-approval';
 export const up = `
 -- Null: written before there was the column, by whoever approved it.

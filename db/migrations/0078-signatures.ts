@@ -1,4 +1,7 @@
-/** What an electronic signature says: its meaning, the printed name of the signer, when, and how identity was proved. */
+/**
+ * The content of an electronic signature: its meaning, the signer's printed name, the time, and how identity was
+ * proved.
+ */
 export const name = '0078-signatures';
 export const up = `
 -- {meaning, name, signed_at, proved_by (password, totp, session, claimed)}; who it is stands in signed_by_id, decided_by_id

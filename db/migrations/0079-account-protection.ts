@@ -1,4 +1,4 @@
-/** Failed logins by where they come from, and what users are told about their accounts. */
+/** Failed logins by origin, and notices to users about their accounts. */
 export const name = '0079-account-protection';
 export const up = `
 create table login_failures (

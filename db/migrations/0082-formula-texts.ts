@@ -1,6 +1,6 @@
 /**
- * Texts of CSV that a spreadsheet would run: also behind a separator that is not ours, behind blanks and quotes, and in
- * full width (db/exports/formula-text.ts does the same). Two patterns, which most texts do not fit, before any other.
+ * CSV texts that a spreadsheet would run: also after another separator, after blanks and quotes, and in full width
+ * (db/exports/formula-text.ts does the same). Two patterns, which most texts do not match, come first.
  */
 export const name = '0082-formula-texts';
 const signs = String.raw`=+@\-\u2212\uFF1D\uFF0B\uFF0D\uFF20`;

@@ -1,4 +1,4 @@
-/** The name of a session that is not its credential: derived from the id, from which the id cannot be found out. */
+/** A session name that is not its credential: derived from the id, which can't be computed from it. */
 export const name = '0083-session-names';
 export const up = `
 create function session_public_id(session uuid) returns uuid language sql immutable strict parallel safe as

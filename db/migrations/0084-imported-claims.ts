@@ -1,6 +1,6 @@
 /**
- * What a full import claims of persons: that it was imported, by whom, and whom the document names, as text. A signed
- * form says whether its document was this service's own.
+ * A full import's claims about persons: that rows were imported, by whom, and the document's persons, as text. A signed
+ * form states whether this service signed its document.
  */
 export const name = '0084-imported-claims';
 export const up = ['form_instances', 'eligibility_assessments', 'anchor_date_history', 'override_requests']

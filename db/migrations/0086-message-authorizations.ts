@@ -1,4 +1,7 @@
-/** Who signs authorizations of messages to workflows, and which authorization a command was carried out under. */
+/**
+ * The signing keys of authorizations of messages to workflows, and the authorization under which a command was
+ * executed.
+ */
 export const name = '0086-message-authorizations';
 export const up = `
 create table message_keys (

@@ -1,7 +1,6 @@
 /**
- * Who opened the portal at an address that is no longer the person's is let in no more: not only is nothing refreshed,
- * the tokens that were given end as well. A withdrawal ends what lasts alone: a device may deliver what it recorded
- * before.
+ * A login from an address that is no longer the person's ends: it can't be refreshed, and its tokens become invalid. A
+ * withdrawal ends persistent logins only: a device may still deliver earlier recordings.
  */
 export const name = '0087-portal-tokens-end';
 export const up = `

@@ -1,6 +1,6 @@
 /**
- * What a message to a participant's workflow says beside what is to be done: free text, and from where it was sent. The
- * message names the row, so that nothing of it lies in Temporal, and an erasure finds it here.
+ * Details of a message to a participant's workflow: free text, and the sender's origin. The message references this
+ * row, so that Temporal stores none of it, and an erasure finds it here.
  */
 export const name = '0088-message-details';
 export const up = `

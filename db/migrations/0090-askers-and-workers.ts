@@ -1,6 +1,6 @@
 /**
- * Who asked a study's capture system, as the API authenticated it: the question itself names this row alone. Where each
- * worker process runs and since when: one that shows no sign of life is named, until another takes its place.
+ * The user who queried a study's capture system, as the API authenticated it: the question only references this row.
+ * The host and start of each worker process: a silent one is reported until another takes its place.
  */
 export const name = '0090-askers-and-workers';
 export const up = `

@@ -1,6 +1,6 @@
 /**
- * Consents, randomizations and dates entered by hand that a full import brings: that it did, and who imported them, as
- * with the records of 0084-imported-claims.
+ * Import claims of consents, randomizations and manual dates: that they were imported, and by whom, as for the records
+ * of 0084-imported-claims.
  */
 export const name = '0091-more-imported-claims';
 export const up = ['consents', 'randomizations', 'manual_anchor_entries']

@@ -1,6 +1,6 @@
 /**
- * What waits for a person is found without reading what does not: failed triggers, dates that need an override, open
- * conflicts, visits to review and missed visits.
+ * Indexes of open work: failed triggers, dates that need an override, open conflicts, visits to review and missed
+ * visits.
  */
 export const name = '0092-work-to-do';
 export const up = `

@@ -1,4 +1,4 @@
-/** Signatures of forms that came with a document which this service did not sign say that they are claimed. */
+/** Signatures of forms from a document that this service did not sign are marked as claimed. */
 export const name = '0093-claimed-signatures';
 export const up = `
 update form_instances set signature = jsonb_set(signature, '{proved_by}', '"claimed"')

@@ -1,7 +1,7 @@
 /**
- * Further records that name persons and that a full import brings: that it did, and who imported them, as with those of
- * 0084-imported-claims. What is known of an anchor is in its history: of the anchor itself it is said that it came with
- * an import, where nobody is named as who overrode it.
+ * Import claims of further records that name persons: that they were imported, and by whom, as for those of
+ * 0084-imported-claims. An anchor's history has its own claims; the anchor only states that it was imported, where it
+ * names nobody who overrode it.
  */
 const COLUMNS = `
   add column imported_by uuid,
@@ -15,7 +15,7 @@ const TABLES = [
   'enrollment_policies',
   'battery_versions',
 ];
-/** What no row of before breaks is not looked at again. */
+/** Existing rows are valid and are not checked again. */
 const check = (table: string, name: string, rule: string): string => `
 alter table ${table} drop constraint ${name};
 alter table ${table} add constraint ${name} check (${rule}) not valid;`;

@@ -1,6 +1,6 @@
 /**
- * Documents that users asked for in the console: each is printed by whichever API process has taken it, and its file is
- * kept for a while for the user who asked.
+ * Documents that users requested in the console: the API process that claims one prints it, and its file is kept for a
+ * while for the requester.
  */
 export const name = '0095-report-documents';
 export const up = `

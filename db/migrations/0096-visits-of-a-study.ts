@@ -1,6 +1,6 @@
 /**
- * Visits of a study are counted without looking each one's participant up, and a page of them is read where it lies: in
- * a study of two million both went through all of them and all of their participants.
+ * Counts a study's visits without looking up participants, and reads a page of them from an index: in a study of two
+ * million visits both scanned all visits and participants.
  */
 export const name = '0096-visits-of-a-study';
 export const up = `

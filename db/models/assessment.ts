@@ -36,7 +36,7 @@ export class AssessmentSession extends Row {
   });
 }
 
-/** A conflict between what a device sent and what the service has. */
+/** A conflict between a device's data and the service's. */
 export class SyncConflict extends Row {
   static override tableName = 'sync_conflicts';
   static override jsonAttributes = ['local_content', 'server_content', 'original_users'];
@@ -59,7 +59,7 @@ export class SyncConflict extends Row {
   });
 }
 
-/** A battery of tasks, as it is edited. */
+/** A battery of tasks, as edited. */
 export class Battery extends Model {
   static override tableName = 'batteries';
   declare id: number;

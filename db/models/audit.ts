@@ -1,6 +1,6 @@
 import { Model } from 'objection';
 
-/** A signed statement of how far a chain goes, and of all its hashes. */
+/** A signed statement of the length of a chain and of all its hashes. */
 export class AuditCheckpoint extends Model {
   static override tableName = 'audit_checkpoints';
   declare id: string;
@@ -14,7 +14,7 @@ export class AuditCheckpoint extends Model {
   declare signature: string;
 }
 
-/** Where a chain of audit records ends. */
+/** The head of an audit chain. */
 export class AuditChain extends Model {
   static override tableName = 'audit_chains';
   static override idColumn = 'chain';

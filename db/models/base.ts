@@ -2,7 +2,7 @@ import { Model } from 'objection';
 
 /**
  * A table's row. Fields are only declared: a plain class field would become a real key with the value undefined.
- * Objection's own validation stays off: a model has no JSON schema, since the API checks what comes in.
+ * Objection's own validation is off: models have no JSON schema, since the API validates input.
  */
 export abstract class Row extends Model {
   declare id: string;

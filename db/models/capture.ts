@@ -3,7 +3,7 @@ import { Row } from './base.js';
 import { Participant, Study } from './records.js';
 import { AssessmentSession } from './assessment.js';
 
-/** How a study is connected to its capture system. */
+/** The connection of a study to its capture system. */
 export class CaptureConfig extends Row {
   static override tableName = 'datacapture_configs';
   static override jsonAttributes = [
@@ -27,7 +27,7 @@ export class CaptureConfig extends Row {
   });
 }
 
-/** One reading of a study's records. */
+/** One sync of a study's records. */
 export class CaptureSync extends Row {
   static override tableName = 'datacapture_syncs';
   static override jsonAttributes = ['counts'];
@@ -51,7 +51,7 @@ export class CaptureSync extends Row {
   });
 }
 
-/** A record of a reading, and what came of it. */
+/** A record of a sync, and its outcome. */
 export class CaptureSyncRecord extends Model {
   static override tableName = 'datacapture_sync_records';
   static override idColumn = ['sync_id', 'record'];
@@ -65,7 +65,7 @@ export class CaptureSyncRecord extends Model {
   declare issues: { code: string; message: string }[];
 }
 
-/** The results of one session on their way to the capture system. */
+/** The push of one session's results to the capture system. */
 export class ResultPush extends Model {
   static override tableName = 'result_pushes';
   static override idColumn = 'session_id';
@@ -92,7 +92,7 @@ export class ResultPush extends Model {
   });
 }
 
-/** Who asked the capture system something. */
+/** A question to the capture system, and its requester. */
 export class CaptureQuestion extends Row {
   static override tableName = 'capture_questions';
   declare study_id: string;

@@ -38,7 +38,7 @@ export class ApiTokenRow extends Row {
   declare revoked_at: string | null;
 }
 
-/** One step of a login: the newest of its family is good. */
+/** One refresh of a login: the newest of its family is valid. */
 export class RefreshToken extends Row {
   static override tableName = 'refresh_tokens';
   declare family_id: string;
@@ -58,7 +58,7 @@ export class RefreshToken extends Row {
   });
 }
 
-/** What an mfa token stands for. */
+/** The challenge behind an mfa token. */
 export class MfaChallenge extends Row {
   static override tableName = 'mfa_challenges';
   declare user_id: string;
@@ -67,7 +67,7 @@ export class MfaChallenge extends Row {
   declare used_at: string | null;
 }
 
-/** A link that a user chooses a password by. */
+/** A link by which a user chooses a password. */
 export class UserLink extends Row {
   static override tableName = 'user_links';
   declare user_id: string;
@@ -102,7 +102,7 @@ export class AccountNoticeRow extends Row {
   });
 }
 
-/** Failed logins of one origin (a device, or an address) at one account. */
+/** Failed logins of one origin (a device, or an address) to one account. */
 export class LoginFailure extends Model {
   static override tableName = 'login_failures';
   static override idColumn = ['user_id', 'origin'];

@@ -2,7 +2,7 @@ import { Model } from 'objection';
 import { Row } from './base.js';
 import { Study } from './records.js';
 
-/** Work in the background that leaves a record: a file to fetch, a result to read, a table that was taken in. */
+/** Background work with a record: an export, a simulation, an import. */
 export class ExportJob extends Row {
   static override tableName = 'exports';
   static override jsonAttributes = ['filters'];
@@ -37,7 +37,7 @@ export class Simulation extends Row {
   declare status: 'pending' | 'running' | 'completed' | 'failed';
   declare progress: number;
   declare inputs: object;
-  /** As text: its digits and the order of its members are what `result_sha256` is of. */
+  /** As text: `result_sha256` depends on its digits and the order of its members. */
   declare result: string | null;
   declare result_sha256: string | null;
   declare error: string | null;
@@ -54,7 +54,7 @@ export class ParticipantImport extends Row {
   declare completed_at: string | null;
 }
 
-/** A PDF that a user asked for in the console, with its file while that is kept. */
+/** A PDF that a user requested in the console, with its file while that is kept. */
 export class ReportDocument extends Row {
   static override tableName = 'report_documents';
   static override jsonAttributes = ['question'];

@@ -21,7 +21,7 @@ export class Notification extends Row {
   declare draft: object | null;
 }
 
-/** Where the events of a study are sent. */
+/** An endpoint that receives a study's events. */
 export class EventSubscriptionRow extends Row {
   static override tableName = 'event_subscriptions';
   declare study_id: string;
@@ -45,7 +45,7 @@ export class EventSubscriptionRow extends Row {
   });
 }
 
-/** Something that happened in a study, as subscribers are told of it. */
+/** An event of a study, as subscribers receive it. */
 export class DomainEvent extends Model {
   static override tableName = 'domain_events';
   static override jsonAttributes = ['data'];
@@ -58,7 +58,7 @@ export class DomainEvent extends Model {
   declare seq: number;
 }
 
-/** One event for one subscriber. */
+/** The delivery of one event to one subscriber. */
 export class EventDelivery extends Row {
   static override tableName = 'event_deliveries';
   static override relationMappings = () => ({
@@ -81,7 +81,7 @@ export class EventDelivery extends Row {
   declare give_up_at: string | null;
 }
 
-/** A request to move a finalized enrollment date, which an approver decides. */
+/** A request to change a finalized enrollment date, which an approver decides. */
 export class OverrideRequest extends Row {
   static override tableName = 'override_requests';
   declare study_id: string;

@@ -2,7 +2,7 @@ import { Model } from 'objection';
 import { Row } from './base.js';
 import { Participant, Study } from './records.js';
 
-/** Somebody who acts for participants in the portal. */
+/** A person who acts for participants in the portal. */
 export class Caregiver extends Row {
   static override tableName = 'caregivers';
   declare study_id: string;
@@ -29,7 +29,7 @@ export class Caregiver extends Row {
   });
 }
 
-/** Which caregiver acts for which participant. */
+/** The assignment of a caregiver to a participant. */
 export class CaregiverParticipant extends Model {
   static override tableName = 'caregiver_participants';
   static override idColumn = ['caregiver_id', 'participant_id'];
@@ -48,7 +48,7 @@ export class CaregiverParticipant extends Model {
   });
 }
 
-/** A link of a message that opens the portal once. */
+/** The one-time link of a message that opens the portal. */
 export class PortalLink extends Model {
   static override tableName = 'portal_links';
   static override idColumn = 'notification_id';
@@ -74,7 +74,7 @@ export class PortalLink extends Model {
   });
 }
 
-/** One step of a portal login: the newest of its family is good. */
+/** One refresh of a portal login: the newest of its family is valid. */
 export class PortalRefreshToken extends Row {
   static override tableName = 'portal_refresh_tokens';
   declare family_id: string;
@@ -102,7 +102,7 @@ export class PortalRefreshToken extends Row {
   });
 }
 
-/** The address of a participant's calendar. */
+/** The address of a participant's calendar feed. */
 export class CalendarFeedRow extends Row {
   static override tableName = 'calendar_feeds';
   declare study_id: string;

@@ -180,7 +180,7 @@ export class Randomization extends Model {
   declare created_at: string;
 }
 
-/** What an electronic signature says beside who gave it. `claimed`: a message said so, without this service. */
+/** The content of an electronic signature besides the signer. `claimed`: a message stated it, without this service. */
 export interface Signature {
   meaning: string;
   /** The signer's printed name. */
@@ -222,13 +222,13 @@ export class VisitWindow extends Row {
   declare sort_order: number;
 }
 
-/** Days of a visit, as dates. */
+/** The dates of a visit. */
 export interface VisitDays {
   target_date: string;
   window_open: string;
   window_close: string;
 }
-/** What a visit is, of that what somebody may change. */
+/** The parts of a visit that a user may change. */
 export type VisitContent = Partial<Pick<ScheduledVisit, 'name' | 'battery_id' | 'datacapture_event'>>;
 
 export class ScheduledVisit extends Row {
@@ -263,9 +263,9 @@ export class ScheduledVisit extends Row {
   declare imported: boolean;
   declare imported_by: string | null;
   declare original_users: Record<string, string> | null;
-  /** The days that its schedule had for it when somebody moved it by hand. */
+  /** The dates of its schedule before a user moved it. */
   declare moved_from: VisitDays | null;
-  /** What its schedule had of what somebody changed by hand. */
+  /** The content of its schedule before a user changed it. */
   declare changed_from: VisitContent | null;
   static override relationMappings = () => ({
     participant: {

@@ -5,7 +5,7 @@ import type { ReminderRow, ReminderVisit } from './reminders.queries.js';
 
 type Channel = ReminderRow['channel'];
 
-/** A visit whose participant is to be reminded by hand, for every channel, and what became of reminders before. */
+/** A visit for a reminder by hand, for every channel, with earlier reminders. */
 export interface ByHandRow extends Omit<
   ReminderRow,
   | 'id'
@@ -25,21 +25,21 @@ export interface ByHandRow extends Omit<
 > {
   visit_id: string;
   visit: Omit<ReminderVisit, 'id' | 'sequence'>;
-  /** Channels that the participant does not want, and whose address is dead. */
+  /** Channels that the participant opted out of, or whose address bounces. */
   opted_out_of: Channel[];
   dead: Channel[];
-  /** The last one that was sent. */
+  /** The last sent reminder. */
   last: { sent_at: string; channel: string } | null;
-  /** The next one that is planned. */
+  /** The next planned reminder. */
   next: { due_at: string; channel: string } | null;
-  /** One by hand that is on its way, or was made so lately that the same click made it. */
+  /** A reminder by hand that is in progress, or so recent that the same click created it. */
   just_now: string | null;
 }
 
 const SECONDS_OF_A_CLICK = 60;
 const OF_VISIT = `n.participant_id = p.id and (n.visit_id = v.id or n.visit_key = v.visit_key or n.of_visit_key = v.visit_key) and n.kind in ('visit_reminder', 'visit_missed')`;
 
-/** What a reminder by hand depends on, as a statement. */
+/** Statement for the facts of a reminder by hand. */
 export const byHandStatement = (visitId: string): Statement => ({
   sql: `select v.study_id, v.participant_id, v.id as visit_id, clock_timestamp() as due_at, null as days_before,
       jsonb_build_object('name', v.name, 'status', v.status, 'target_date', v.target_date, 'window_open', v.window_open, 'window_close', v.window_close) as visit,
@@ -57,14 +57,14 @@ export const byHandStatement = (visitId: string): Statement => ({
   values: [visitId],
 });
 
-/** What a reminder by hand depends on. The visit's row is held until the commit: two clicks are one after the other. */
+/** Reads the facts of a reminder by hand. Locks the visit's row until the commit: two clicks run one after another. */
 export async function lockByHand(tx: Tx, visitId: string): Promise<ByHandRow | undefined> {
   await tx('scheduled_visits').where({ id: visitId }).forNoKeyUpdate().select('id');
   const { sql, values } = byHandStatement(visitId);
   return (await query<ByHandRow>(tx, sql, values))[0];
 }
 
-/** A reminder that is to be sent at once. @returns its id */
+/** Inserts a reminder that is to be sent at once. @returns its id */
 export async function insertByHand(
   tx: Tx,
   { study_id, participant_id, visit_id }: Pick<ByHandRow, 'study_id' | 'participant_id' | 'visit_id'>,

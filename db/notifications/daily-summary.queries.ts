@@ -3,9 +3,9 @@ import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /**
- * Queues today's summary (UTC) for each active user who is assigned to an active study: one for each user, study and
- * day, however often this runs.
- * @returns the notifications that were made
+ * Queues today's summary (UTC) for each active user of an active study: one for each user, study and day, however often
+ * this runs.
+ * @returns the new notifications
  */
 export async function queueDailySummaries(tx: Tx): Promise<{ id: string; study_id: string }[]> {
   const rows = await query<{ id: string; study_id: string }>(
@@ -31,8 +31,8 @@ export interface SummaryVisit {
   window_close: string;
 }
 /**
- * Groups of visits that are not done: the target is today; the window opens today, or closes soon; the target is past
- * and the window still open; the window closed lately. A visit may be in several.
+ * Groups of open visits: the target is today; the window opens today, or closes soon; the target is past and the window
+ * still open; the window closed lately. A visit may be in several.
  */
 export const SUMMARY_GROUPS = ['due_today', 'opening', 'closing', 'past_target', 'closed'] as const;
 export type SummaryGroup = (typeof SUMMARY_GROUPS)[number];
@@ -50,18 +50,18 @@ export interface DailySummary {
   };
   failed_syncs: number;
   pending_approvals: number;
-  /** Visits that are not done, by what their dates mean today. */
+  /** Open visits, grouped by their dates relative to today. */
   visits: Record<SummaryGroup, { total: number; first: SummaryVisit[] }>;
   /** Completed visits on each of the last fourteen days, oldest first. */
   completed_by_day: { day: string; completed: number }[];
 }
 
 const MAX_LISTED = 20;
-/** A window that closes within so many days is told of; so is one that closed within so many. */
+/** Windows that close, or closed, within this many days are listed. */
 export const SOON_DAYS = 3;
 export const LATELY_DAYS = 14;
 
-/** Each by the dates of a visit `v`, today `s.today`, and in which order its visits are listed. */
+/** For each group the condition on a visit `v`, with today as `s.today`, and the order of its visits. */
 const GROUPS: Record<SummaryGroup, [is: string, order: string]> = {
   due_today: ['v.target_date = s.today', 'v.participant_code, v.name'],
   opening: ['v.window_open = s.today', 'v.participant_code, v.name'],
@@ -83,8 +83,8 @@ const groupSql = (group: SummaryGroup): string => {
 };
 
 /**
- * What a study's staff are told in the morning, by the study's calendar. The transaction says whose participants count:
- * it is narrowed to the user who is told.
+ * The content of a study's morning summary, by the study's calendar. The transaction is narrowed to the recipient: it
+ * decides which participants count.
  */
 export async function readDailySummary(tx: Tx, studyId: string): Promise<DailySummary | undefined> {
   const rows = await query<DailySummary>(

@@ -2,7 +2,7 @@ import { raw } from 'objection';
 import { Participant, Study } from '../models/records.js';
 import type { Tx } from '../client/database.js';
 
-/** What messages say of a study, and what it has set for them. */
+/** The study's facts for messages, and its settings for them. */
 export interface StudyFacts<Settings> {
   study_code: string;
   study_name: string;
@@ -25,7 +25,7 @@ export const studyFacts = <Settings>(tx: Tx, studyId: string): Promise<StudyFact
     .castTo<StudyFacts<Settings>>()
     .execute();
 
-/** The time zone in which a participant is reminded: its own, its site's, or the study's. */
+/** The time zone of a participant's reminders: its own, its site's, or the study's. */
 export async function zoneOf(tx: Tx, participantId: string): Promise<string> {
   const { zone } = await Participant.query(tx)
     .alias('p')

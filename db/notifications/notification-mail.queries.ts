@@ -13,7 +13,7 @@ export interface OverrideDetails {
   moving: { name: string; from: string; to: string }[];
 }
 
-/** A notification with what its text is made from. */
+/** A notification with the facts for its text. */
 export interface NotificationToSend {
   id: string;
   kind: string;
@@ -29,7 +29,7 @@ export interface NotificationToSend {
   public_name: unknown;
   contact: unknown;
   words: unknown;
-  /** Of whom it tells: the participant, or all who take part of those whom its caregiver cares for; null: nobody. */
+  /** The participant, or all enrolled participants of its caregiver; null: none. */
   participant_code: string | null;
   participant_status: string | null;
   caregiver_status: string | null;
@@ -60,7 +60,7 @@ export async function notificationToSend(tx: Tx, id: string): Promise<Notificati
   return rows[0];
 }
 
-/** Notes what came of a notification that was to be sent; its draft is not kept. */
+/** Stores the result of a notification; its draft is deleted. */
 export async function noteOutcome(
   tx: Tx,
   id: string,

@@ -38,13 +38,13 @@ export interface NotificationFilter extends Page {
   channel?: string | undefined;
   status?: string | undefined;
 }
-/** Who reads: messages of no participant are seen by whom they are for, and by admins. */
+/** The reader: messages without a participant are visible to their recipient and to admins. */
 export interface NotificationReader {
   id: string;
   isAdmin: boolean;
 }
 
-/** Notifications of the participants and caregivers that the caller may see (isolation by site holds through them). */
+/** Notifications of visible participants and caregivers (isolation by site holds through them). */
 const visible = (tx: Tx, reader: NotificationReader) =>
   tx('notifications as n')
     .leftJoin('participants as p', 'p.id', 'n.participant_id')
@@ -86,7 +86,7 @@ export async function notificationById(
   return visible(tx, reader).where('n.id', id).first(tx.raw(COLUMNS)) as Promise<NotificationRecord | undefined>;
 }
 
-/** Whether a worker is sending it at this moment. */
+/** Whether a worker is sending it now. */
 export async function isBeingSent(tx: Tx, id: string): Promise<boolean> {
   return (
     (await tx('notifications').where({ id }).where('claimed_until', '>', tx.raw('clock_timestamp()')).first('id')) !==
@@ -98,7 +98,7 @@ export async function cancelNotification(tx: Tx, id: string): Promise<void> {
   await Notification.query(tx).findById(id).patch({ status: 'cancelled', reason: 'cancelled_by_staff', draft: null });
 }
 
-/** The same message once more, to be sent at once. @returns the new one's id */
+/** Copies a message to be sent again at once. @returns the new one's id */
 export async function insertResend(tx: Tx, id: string): Promise<string> {
   const rows = await query<{ id: string }>(
     tx,
@@ -109,7 +109,7 @@ export async function insertResend(tx: Tx, id: string): Promise<string> {
   return rows[0]!.id;
 }
 
-/** A message with words of its own, to an address of its own. @returns its id */
+/** Inserts a message with custom text, to a given address. @returns its id */
 export async function insertDraft(
   tx: Tx,
   draft: { userId: string; kind: string; channel: 'email' | 'sms'; to: string; subject: string; body: string },
@@ -131,7 +131,7 @@ interface KeptToken {
   created_at: string;
 }
 /**
- * Keeps a device's token; one that participant and caregiver share stays the participant's. @returns whether it is new
+ * Stores a device's token; one that participant and caregiver share stays the participant's. @returns whether it is new
  */
 export async function keepPushToken(
   tx: Tx,
@@ -154,18 +154,18 @@ export async function keepPushToken(
   if (inserted) return { ...inserted, isNew: true };
   const [row] = (await tx('push_tokens')
     .where({ [owner]: device[owner], token: device.token })
-    // A caregiver who keeps it again leaves it whose it was; a participant takes it.
+    // If a caregiver stores it again its owner stays; a participant becomes its owner.
     .update({ platform: device.platform, ...(caregiver_id === null && { caregiver_id }) })
     .returning(['id', 'platform', 'created_at'])) as KeptToken[];
   return { ...row!, isNew: false };
 }
 
-/** Channels that a participant does not want messages on. */
+/** Channels that a participant opted out of. */
 export async function optOutsOf(tx: Tx, participantId: string): Promise<string[]> {
   return tx('notification_opt_outs').where({ participant_id: participantId }).pluck('channel');
 }
 
-/** @returns whether it was not said before; undefined: there is no such participant */
+/** @returns whether it is a new opt-out; undefined: no such participant */
 export async function optOut(
   tx: Tx,
   participantId: string,
@@ -195,8 +195,8 @@ export interface ReportedMessage {
 }
 
 /**
- * What is said to have become of a message that was sent. @returns the message, and what was said `before`; undefined:
- * no such message was sent
+ * Stores the delivery report of a sent message. @returns the message, and the report `before`; undefined: no such
+ * message was sent
  */
 export async function keepDeliveryReport(
   tx: Tx,

@@ -1,8 +1,7 @@
 import type { Tx } from '../client/database.js';
 
 /**
- * Locks a channel's pace. @returns in how many milliseconds its provider may be given the next message; below zero: it
- * waits for one
+ * Locks a channel's pace. @returns in how many milliseconds the next message may be sent; negative: the time has passed
  */
 export async function lockPace(tx: Tx, channel: string): Promise<number> {
   await tx('provider_paces').insert({ channel }).onConflict().ignore();
@@ -13,7 +12,7 @@ export async function lockPace(tx: Tx, channel: string): Promise<number> {
   return wait_ms;
 }
 
-/** Says when a channel's next message may go: in so many milliseconds. */
+/** Sets when a channel's next message may be sent: in so many milliseconds. */
 export async function movePace(tx: Tx, channel: string, inMs: number): Promise<void> {
   await tx('provider_paces')
     .where({ channel })

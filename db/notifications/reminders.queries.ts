@@ -12,10 +12,10 @@ export interface ReminderVisit {
   target_date: string;
   window_open: string;
   window_close: string;
-  /** Its SEQUENCE in calendars; null where none is sent. */
+  /** Its SEQUENCE in calendars; null: no calendar entry is sent. */
   sequence: number | null;
 }
-/** A reminder with all that it is judged by and written from. */
+/** A reminder with the facts for its decision and its text. */
 export interface ReminderRow {
   id: string;
   study_id: string;
@@ -25,7 +25,7 @@ export interface ReminderRow {
   due_at: string;
   days_before: number | null;
   visit_key: string;
-  /** The target date of the visit that the message is for. */
+  /** The visit's target date that the message names. */
   target_date: string | null;
   resend_of: string | null;
   /** The first reminder of this visit and rule. */
@@ -66,7 +66,7 @@ const FACTS = `n.id, n.study_id, n.participant_id, n.kind, n.channel, n.due_at, 
   from notifications n join participants p on p.id = n.participant_id join studies s on s.id = n.study_id left join sites t on t.id = p.site_id
   left join scheduled_visits o on n.visit_key is null and o.id = n.visit_id`;
 
-/** Whether anything is to be looked at: one statement that an index alone answers. */
+/** Whether any reminder is due: one statement on an index alone. */
 export async function anyReminderDue(database: Database): Promise<boolean> {
   const rows = await readOneInScope(database, '*', {
     sql: `select attempt_at from notifications where status = 'pending' and visit_key is not null and attempt_at <= now() limit $1`,
@@ -76,8 +76,8 @@ export async function anyReminderDue(database: Database): Promise<boolean> {
 }
 
 /**
- * Claims reminders that are due: no other worker claims them until the lease ends or they are settled. The target date
- * that each message is for is known from here on, also of rows that were planned before the column existed.
+ * Claims due reminders: no other worker claims them until the lease ends or they are settled. The target date of each
+ * message is fixed from here on, also of rows planned before the column existed.
  */
 export async function claimReminders(
   tx: Tx,
@@ -97,7 +97,7 @@ export async function claimReminders(
   );
 }
 
-/** One reminder as it is now; with `by` only while that claim holds. */
+/** The current state of one reminder; with `by` only while that claim holds. */
 export async function reminderById(tx: Tx, id: string, by: string | null = null): Promise<ReminderRow | undefined> {
   return (
     await prepared<ReminderRow>(
@@ -108,7 +108,7 @@ export async function reminderById(tx: Tx, id: string, by: string | null = null)
   )[0];
 }
 
-/** What came of a claimed reminder. `pending`: to be looked at again at `attempt_at`. */
+/** The result of a claimed reminder. `pending`: to be checked again at `attempt_at`. */
 export interface ReminderResult {
   id: string;
   status: 'sent' | 'failed' | 'cancelled' | 'suppressed' | 'pending';
@@ -116,25 +116,25 @@ export interface ReminderResult {
   last_error: string | null;
   attempt_at: string | null;
   attempted: boolean;
-  /** What it was judged by: moved since, it is only let go, and judged again. */
+  /** The due time it was decided by: if moved since, it is only released, and decided again. */
   due_at: string;
-  /** The target date that the message was for. */
+  /** The target date that the message named. */
   target_date: string | null;
   /** A channel to try instead. */
   fallback: string | null;
-  /** The address is not there. */
+  /** The address does not exist. */
   gone: boolean;
 }
 
 const DEAD =
   'insert into dead_addresses (participant_id, channel, study_id, notification_id) select participant_id, channel, study_id, id';
 
-/** A reminder that is said not to have arrived is sent on this channel instead. */
+/** Plans another channel for a reminder that was reported as undelivered. */
 export async function insertInstead(tx: Tx, id: string, channel: string): Promise<void> {
   await prepared(tx, 'select remind_instead($1, $2)', [id, channel]);
 }
 
-/** The participant's address that a message went to is not there: no reminder goes to it until it is changed. */
+/** Marks a message's address as dead: no reminder is sent to it until it changes. */
 export async function markAddressDead(tx: Tx, notificationId: string): Promise<void> {
   await prepared(
     tx,
@@ -144,11 +144,11 @@ export async function markAddressDead(tx: Tx, notificationId: string): Promise<v
 }
 
 /**
- * Writes the results of claimed reminders and releases the claims. What was sent is sent, whatever has happened to its
- * visit meanwhile. Where the visit has moved to another target date during the sending, the sent row keeps the date that
- * its message named, and what was planned for the new date becomes a row of its own. Rows that somebody else has locked
- * are left out, so that two sets never wait for each other in a circle.
- * @returns those that were written
+ * Stores the results of claimed reminders and releases the claims. A sent reminder stays sent, whatever happened to its
+ * visit meanwhile. If the visit moved to another target date during sending, the sent row keeps the date that its
+ * message named, and the plan for the new date becomes a new row. Rows locked by others are skipped, so that two sets
+ * never deadlock.
+ * @returns the stored ones
  */
 export async function storeReminderResults(
   tx: Tx,
@@ -191,28 +191,28 @@ export async function storeReminderResults(
   return rows;
 }
 
-/** Of these reminders those that a worker still has in hand. */
+/** Those of these reminders that a worker still has claimed. */
 export const claimedOf = (tx: Tx, ids: readonly string[], by: string): Promise<string[]> =>
   tx('notifications')
     .whereRaw('id = any(?)', [[...ids]])
     .where({ claimed_by: by })
     .pluck('id');
 
-/** Lets planning judge lateness as this process does. */
+/** Sets the lateness limit for the database's planning to that of this process. */
 export async function keepLatenessLimit(database: Database, hours: number): Promise<void> {
   await database('reminder_limits')
     .where('max_lateness', '<>', database.raw(`? * interval '1 hour'`, [hours]))
     .update({ max_lateness: database.raw(`? * interval '1 hour'`, [hours]) });
 }
 
-/** Stops reminders of visits that were superseded and that no visit of a newer version has taken over. */
+/** Stops reminders of superseded visits without a successor in a newer version. */
 export const stopSupersededStatement = (participantIds: readonly string[]): Statement => ({
   sql: `update notifications n set status = 'cancelled', reason = v.status
      from scheduled_visits v where n.participant_id = any($1::uuid[]) and n.visit_key is not null and n.status = 'pending' and v.id = n.visit_id and v.status = 'superseded'`,
   values: [participantIds],
 });
 
-/** A device that its gateway does not know any more. */
+/** Deletes a device token that its gateway no longer knows. */
 export async function forgetPushToken(tx: Tx, participantId: string, token: string): Promise<void> {
   await tx('push_tokens').where({ participant_id: participantId, token }).delete();
 }
@@ -226,7 +226,7 @@ export interface ExplainedReminder extends ReminderRow {
   delivery_status: string | null;
 }
 
-/** The visit reminders of a participant with what explains them, newest first. */
+/** A participant's visit reminders with the facts that explain them, newest first. */
 export async function remindersOfParticipant(
   tx: Tx,
   participantId: string,
@@ -240,7 +240,7 @@ export async function remindersOfParticipant(
   );
 }
 
-/** Every reminder that ever concerned a visit, whichever schedule version it stood in. */
+/** All reminders of a visit, in any schedule version. */
 export async function remindersOfVisit(tx: Tx, visitId: string): Promise<ExplainedReminder[]> {
   return prepared<ExplainedReminder>(
     tx,

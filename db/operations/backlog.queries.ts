@@ -2,7 +2,7 @@ import { readInScope } from '../client/transaction.js';
 import { query } from '../client/query.js';
 import type { Database } from '../client/database.js';
 
-/** What waits, and what waits for a person. The names are those of the worker's metrics. */
+/** Pending work, and work that needs a person. The names are those of the worker's metrics. */
 export interface Backlog {
   outbox_messages: number;
   outbox_oldest_seconds: number;
@@ -17,12 +17,10 @@ export interface Backlog {
   log_archive_failing: number;
 }
 
-/**
- * Messages that give way wait for minutes behind a large import, which is no fault; to have been tried so often is one.
- */
+/** Low-priority messages wait for minutes behind a large import, which is normal; this many attempts are not. */
 const TRIED = 3;
 
-/** Reads the backlog of all studies; each count goes by an index that holds what waits and nothing else. */
+/** Reads the backlog of all studies; each count uses an index of pending rows only. */
 export const backlog = (database: Database): Promise<Backlog> =>
   readInScope(database, '*', async (tx) => {
     const rows = await query<Backlog>(

@@ -3,7 +3,7 @@ import { query } from '../client/query.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
-/** A run whose workflow task fails again and again. `problem`: the kind of fault, of Temporal's own words. */
+/** A run whose workflow task fails repeatedly. `problem`: the kind of fault, in Temporal's words. */
 export interface FailingWorkflow {
   run_id: string;
   workflow_id: string;
@@ -11,15 +11,15 @@ export interface FailingWorkflow {
   problem: string;
 }
 
-/** Those that were seen to fail, the longest ago first. */
+/** The known failing runs, the oldest first. */
 export async function knownFailing(tx: Tx, most: number): Promise<Omit<FailingWorkflow, 'problem'>[]> {
   return tx('failing_workflows').orderBy('seen_at').limit(most).select('run_id', 'workflow_id', 'workflow_type');
 }
 
 /**
- * Keeps what a look found.
- * @param looked at which runs: one that is not among `failing` is well again, or has ended. `all`: at every run
- * @returns those that were not known to fail before, and those that fail no more
+ * Stores the findings of a check.
+ * @param looked the checked runs: one that is not in `failing` has recovered or ended. `all`: every run
+ * @returns the newly failing runs, and those that no longer fail
  */
 export async function noteFailing(
   tx: Tx,
@@ -42,7 +42,7 @@ export async function noteFailing(
   return { found, well: well as FailingWorkflow[] };
 }
 
-/** How many fail, by type; a type of which none does is not among them. */
+/** The number of failing runs by type, without types that have none. */
 export async function countFailing(database: Database): Promise<Map<string, number>> {
   const rows = await readOneInScope<{ workflow_type: string; failing: number }>(database, [], {
     sql: 'select workflow_type, count(*)::int as failing from failing_workflows group by workflow_type',

@@ -19,7 +19,8 @@ export interface StoredAnswer {
 const TTL = `interval '24 hours'`;
 
 /**
- * Claims a key; one older than a day is new again. False: somebody has it (waits while that one's transaction runs).
+ * Claims a key; one older than a day can be claimed again. False: it is taken (waits while its owner's transaction
+ * runs).
  */
 export async function claimKey(db: Database | Tx, name: KeyName, bodyHash: Buffer): Promise<boolean> {
   const rowCount = await execute(
@@ -41,7 +42,7 @@ export async function claimOf(db: Database | Tx, name: KeyName): Promise<StoredA
   >;
 }
 
-/** Takes an unfinished claim whose owner has not been heard of for `seconds`. */
+/** Takes over an unfinished claim whose owner has been silent for `seconds`. */
 export async function takeOverKey(db: Database, name: KeyName, seconds: number): Promise<boolean> {
   const taken = await db('idempotency_keys')
     .where({ ...name, finished_at: null })
@@ -65,7 +66,7 @@ export async function answerOf(
     });
 }
 
-/** Ends a claim without an answer to repeat. */
+/** Ends a claim without a stored answer. */
 export async function holdKey(db: Database | Tx, name: KeyName): Promise<void> {
   await db('idempotency_keys')
     .where({ ...name })
@@ -79,6 +80,6 @@ export async function dropKey(db: Database, name: KeyName): Promise<void> {
     .delete();
 }
 
-/** Keys that nobody can repeat any more. */
+/** Deletes keys that can no longer be repeated. */
 export const sweepKeys = (db: Database): Promise<number> =>
   db('idempotency_keys').whereRaw(`created_at < now() - ${TTL}`).delete();

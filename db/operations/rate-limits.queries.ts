@@ -4,15 +4,14 @@ import type { Database } from '../client/database.js';
 
 const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 /**
- * A minute that is over begins anew. So does one whose end is farther away than any minute's may be: that was written
- * when the clock was another, and nobody is to wait for it. (Twice as far, since of two who come at once either may be
- * first.)
+ * A window that is over starts anew. So does one that ends later than any window can: it was written when the clock was
+ * wrong, and must not block anyone. (Twice as far, since of two concurrent requests either may be first.)
  */
 const OVER = '(r.expire <= excluded.expire - $3 or r.expire > excluded.expire + $3)';
 
 /**
- * Takes points of a key's window, whose time is the database's. @returns how many were taken in it, and when it ends,
- * in ms
+ * Takes points of a key's window; the time is the database's. @returns how many points were taken in it, and when it
+ * ends, in ms
  */
 export async function takePoints(
   database: Database,
@@ -30,12 +29,12 @@ export async function takePoints(
   return { taken: row!.points, endsInMs: Math.max(0, row!.left) };
 }
 
-/** Whoever waits longer than that waits for what was written when the clock was another. */
+/** A longer wait comes from a row that was written when the clock was wrong. */
 const MAX_WINDOW_MS = 60_000;
 
 /**
- * A place in a key's queue, which lets one through each `apartMs`, and after a pause up to `burst` at once. @returns
- * how long to wait for it, ms
+ * Takes a place in a key's queue, which lets one through each `apartMs`, and after a pause up to `burst` at once.
+ * @returns how long to wait for it, ms
  */
 export async function takePlace(database: Database, key: string, apartMs: number, burst: number): Promise<number> {
   const [row] = await prepared<{ left: number }>(
@@ -48,7 +47,7 @@ export async function takePlace(database: Database, key: string, apartMs: number
   return Math.max(0, row!.left - apartMs * burst);
 }
 
-/** Windows that are long over are let go. */
+/** Deletes windows that ended long ago. */
 export async function sweepPoints(database: Database): Promise<void> {
   await execute(database, `delete from rate_limits where expire < ${NOW} - 3600000`);
 }

@@ -21,7 +21,7 @@ export interface Tracing {
 }
 
 const EVERY_MS = 1_000;
-/** Ids, names of routes and statuses. Whatever else a library puts into a span stays here. */
+/** Ids, names of routes and statuses. All other span attributes are dropped. */
 const TOLD = new Set([
   'http.request.method',
   'http.route',
@@ -33,7 +33,7 @@ const TOLD = new Set([
   'temporalUpdateId',
 ]);
 
-/** Hands spans on without what might hold a person's data: messages of errors, attributes that are not listed. */
+/** Exports spans without possible personal data: error messages, unlisted attributes. */
 class Discreet implements SpanExporter {
   constructor(private readonly to: SpanExporter) {}
   export(spans: ReadableSpan[], done: (result: ExportResult) => void): void {
@@ -57,7 +57,7 @@ class Discreet implements SpanExporter {
   }
 }
 
-/** Begins to send traces. @param part of the service that this process is */
+/** Starts sending traces. @param part the service's part that this process runs */
 export function startTracing({
   endpoint,
   service,

@@ -1,7 +1,7 @@
 import { execute, query } from '../client/query.js';
 import type { Database } from '../client/database.js';
 
-/** Signs of workers that ended long ago and could not say so. */
+/** Heartbeats of workers that ended long ago without deregistering. */
 const FORGOTTEN = `interval '1 hour'`;
 
 /** A worker process. */
@@ -12,7 +12,7 @@ export interface WorkerPlace {
   pid: number;
 }
 
-/** Notes that this worker is alive, and forgets those that ended long ago. */
+/** Stores this worker's heartbeat, and deletes those of workers that ended long ago. */
 export async function recordHeartbeat(database: Database, { id, taskQueue, host, pid }: WorkerPlace): Promise<void> {
   await execute(
     database,
@@ -24,8 +24,8 @@ export async function recordHeartbeat(database: Database, { id, taskQueue, host,
 }
 
 /**
- * A worker that ends says so: nobody waits for its next sign. Those of its host that were silent before it began go with
- * it: it had taken their place.
+ * Deregisters a worker that ends: it is not missed. Also deletes workers of its host that were silent before it
+ * started: it had replaced them.
  */
 export async function removeHeartbeat(database: Database, workerId: string): Promise<void> {
   await execute(
@@ -43,11 +43,11 @@ export interface SilentWorker {
   seconds: number;
 }
 export interface KnownWorkers {
-  /** Those that show signs of life, and those that should. */
+  /** Live workers, and those that should be. */
   known: number;
-  /** The longest silent first. */
+  /** Longest silent first. */
   silent: SilentWorker[];
-  /** Since the last sign of any of them; null: none is known to have worked on the task queue. */
+  /** Since the last heartbeat of any; null: no worker of the task queue is known. */
   secondsSinceSign: number | null;
 }
 
@@ -56,7 +56,7 @@ interface Sign extends SilentWorker {
   seen: number;
 }
 
-/** The workers of a task queue. One that has shown no sign for so long is silent: frozen, cut off, or gone. */
+/** The workers of a task queue. One without a heartbeat for this long is silent: frozen, cut off, or gone. */
 export async function knownWorkers(
   database: Database,
   taskQueue: string,
@@ -79,9 +79,9 @@ export async function knownWorkers(
 }
 
 /**
- * Silent workers whose place no other has taken. On a host each worker takes the place of one that fell silent before it
- * began: so a program that starts again is one worker, however often it died without a word.
- * @param signs the latest first: whoever can replace a later one can replace the earlier ones as well
+ * Silent workers that no other replaced. On a host each worker replaces one that fell silent before it started: a
+ * restarted program counts as one worker, however often it crashed.
+ * @param signs the latest first: a worker that can replace a later one can replace earlier ones as well
  */
 function notReplaced(signs: readonly Sign[], silentAfterSeconds: number): Sign[] {
   const free = new Set(signs);

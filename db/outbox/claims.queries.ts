@@ -13,20 +13,20 @@ export interface OutboxRow {
 }
 
 /**
- * A message that is taken belongs to its relay for so long, and longer as long as that renews it (`lane.ts`). What a
- * relay held that died, or an answer that a dying database did not give any more, is due again after that.
+ * The lease of a claimed message; its relay renews it during delivery. Messages of a crashed relay, or of an answer
+ * that a failing database did not deliver, are due again after that.
  */
 export const LEASE_SECONDS = 10;
 
-/** Topics that are messages to persons (the condition of the index outbox_messages, too). */
+/** Topics of messages to persons (also the condition of the index outbox_messages). */
 const NOTIFICATION_TOPICS = `('notification', 'user-link')`;
 
 /**
- * A queue is counted when it is empty and long when it matters, and the planner goes by the count: what may be planned
- * as a loop over all of it for each of its rows one day is planned so, and one look takes half a minute. So nothing
- * here is joined: the rows come in their order, each is looked up by its subject (within, for which there is one index
- * alone) until there are enough, and what was found is written by its key. Of one subject only the oldest is taken: its
- * messages keep their order.
+ * A queue is analyzed when it is empty and matters when it is long. The planner trusts the statistics: a plan that can
+ * loop over all of it for each of its rows does so one day, and one query takes half a minute. So nothing here is
+ * joined: rows come in order, each is looked up by its subject (in a subquery that only one index serves) until there
+ * are enough, and the result is written by key. Only the oldest message of a subject is claimed: its messages keep
+ * their order.
  */
 const LEASE_DUE = `update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1 where o.id = any (array(select id from due))
          returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`;
@@ -34,7 +34,7 @@ const CLAIM_NOTIFICATIONS = `
 with due as materialized (
   select d.id from outbox d where d.available_at <= clock_timestamp() and d.topic in ${NOTIFICATION_TOPICS} order by d.available_at, d.id limit $2 for update skip locked)
 ${LEASE_DUE}`;
-/** Each row bears how many triggers have come just now; where nothing is due there is one row, without an id. */
+/** Each row has the number of very recent triggers; if nothing is due there is one row, without an id. */
 const CLAIM_WORKFLOW_MESSAGES = `
 with fresh as materialized (
   select count(*)::integer as fresh from (select from outbox where topic = 'trigger' and attempts = 0 and available_at > statement_timestamp() - interval '1 second' limit $3) f
@@ -65,7 +65,7 @@ ${LEASE_DUE}`;
 
 type Found = (OutboxRow | { id: null }) & { fresh: number };
 
-/** Leases at most so many messages to persons that are due. */
+/** Leases due messages to persons, up to a limit. */
 export async function claimNotifications(database: Database, most: number): Promise<OutboxRow[]> {
   const claim = { sql: CLAIM_NOTIFICATIONS, values: [LEASE_SECONDS, most] };
   const [rows] = await writeInScope(database, '*', [claim], 'queue');
@@ -73,10 +73,10 @@ export async function claimNotifications(database: Database, most: number): Prom
 }
 
 /**
- * Leases messages to workflows that are due, in one round trip.
- * @param of `lowPriority`: so many of those that give way, too; `burst`, `maxDelaySeconds`: from so many fresh triggers
- * on they are left alone, for so long at the most
- * @returns `fresh`: how many triggers have come just now
+ * Leases due messages to workflows, in one round trip.
+ * @param of `lowPriority`: how many low-priority ones to add; `burst`, `maxDelaySeconds`: from this many fresh triggers
+ * on, triggers are skipped, for at most this long
+ * @returns `fresh`: the number of very recent triggers
  */
 export async function claimWorkflowMessages(
   database: Database,
@@ -97,7 +97,9 @@ export async function claimWorkflowMessages(
   };
 }
 
-/** Deletes changes of studies that a newer one of the same kind waits behind. @returns the ids of those deleted */
+/**
+ * Deletes changes of studies if a newer one of the same kind is queued behind them. @returns the ids of those deleted
+ */
 export async function dropSuperseded(tx: Tx, subjects: readonly string[]): Promise<number[]> {
   const dropped = await prepared<{ id: number }>(
     tx,
@@ -109,7 +111,9 @@ export async function dropSuperseded(tx: Tx, subjects: readonly string[]): Promi
   return dropped.map(({ id }) => id);
 }
 
-/** Gives leased messages back; they are due again in so many milliseconds. The claim does not count as an attempt. */
+/**
+ * Returns leased messages to the queue; they are due in so many milliseconds. The claim does not count as an attempt.
+ */
 export async function postponeMessages(db: Database | Tx, ids: readonly number[], ms: number): Promise<void> {
   await prepared(
     db,
@@ -118,7 +122,7 @@ export async function postponeMessages(db: Database | Tx, ids: readonly number[]
   );
 }
 
-/** Renews the lease of messages that are still being delivered. */
+/** Renews the lease of messages in delivery. */
 export async function renewLeases(database: Database, ids: readonly number[]): Promise<void> {
   await execute(
     database,
@@ -131,7 +135,7 @@ export async function deleteDelivered(database: Database, id: number): Promise<v
   await prepared(database, 'delete from outbox where id = $1', [id]);
 }
 
-/** Notes that a message was not delivered; it is due again in so many seconds. */
+/** Records a failed delivery; the message is due again in so many seconds. */
 export async function noteUndelivered(database: Database, id: number, seconds: number, error: string): Promise<void> {
   await database('outbox')
     .where({ id })

@@ -5,22 +5,22 @@ import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
 /**
- * What must reach Temporal because of a committed change. `subject` is the participant or event that it concerns.
- * - participant-start: the participant's workflow is to run
+ * Messages that must reach Temporal because of a committed change. `subject` is the participant or event concerned.
+ * - participant-start: start the participant's workflow
  * - sources-changed: a fact that an anchor may depend on changed
- * - participant-withdrawn: nothing moves from here on
- * - participant-reinstated: a withdrawal was taken back, and everything moves again
- * - participant-erased: what Temporal has of the participant's past is to be deleted
- * - trigger: a capture-system trigger waits to be worked off
+ * - participant-withdrawn: the participant's schedule is frozen from here on
+ * - participant-reinstated: a withdrawal was revoked, and the schedule continues
+ * - participant-erased: delete Temporal's history of the participant
+ * - trigger: process a data-entry trigger
  * - study-changed: a study's policy, windows or calendar changed
- * - notification: a message to a person waits to be sent
- * - simulation: a study is to be simulated
- * - user-link: a user is to be sent a link to choose a password by, or (`notice`) told what happened to the account
- * - export: a file is to be written in the background, or (`ended`) to be removed before its time
- * - push: a session's results are to be pushed to the capture system, or tried again now
- * - datacapture-sync: every record of a study's capture system is to be read
- * - datacapture-poll: how often a study's capture system is polled may have changed
- * - audit-verification: audit chains are to be verified in the background
+ * - notification: send a message to a person
+ * - simulation: simulate a study
+ * - user-link: send a user a link to choose a password, or (`notice`) a notice about the account
+ * - export: write a file in the background, or (`ended`) remove it early
+ * - push: push a session's results to the capture system, or retry it now
+ * - datacapture-sync: read every record of a study's capture system
+ * - datacapture-poll: a study's polling interval may have changed
+ * - audit-verification: verify audit chains in the background
  * - event-delivery: the first attempt at a delivery to a subscriber failed
  */
 export type OutboxTopic =
@@ -46,11 +46,11 @@ export interface OutboxMessage {
   studyId: string | null;
   subject: string;
   payload?: Record<string, unknown>;
-  /** It gives way to everything that somebody waits for. */
+  /** Claimed after all messages that a user waits for. */
   lowPriority?: boolean;
 }
 
-/** Commits messages for Temporal with the caller's change. Never call Temporal inside a transaction: the relay does. */
+/** Commits messages to Temporal with the caller's change. Never call Temporal inside a transaction: the relay does. */
 export async function putOutbox(tx: Tx, messages: readonly OutboxMessage[]): Promise<void> {
   if (messages.length === 0) return;
   const trace = carriedTrace();
@@ -67,25 +67,23 @@ export async function putOutbox(tx: Tx, messages: readonly OutboxMessage[]): Pro
 }
 
 export const OUTBOX_CHANNEL = 'outbox';
-/** On which the streams of events are woken. */
+/** The notification channel that wakes event streams. */
 export const EVENTS_CHANNEL = 'events';
 type Channel = typeof OUTBOX_CHANNEL | typeof EVENTS_CHANNEL;
-/**
- * A nudge waits for the commits of the same moment; while many come they are told of so often a second, not of each.
- */
+/** A nudge waits a moment for further commits; a burst is notified only so often a second, not for each commit. */
 const GATHER_MS = 5,
   BETWEEN_MS = 50;
 const nudges = new WeakMap<Database, Map<Channel, { pending: boolean; at: number }>>();
 
-/** Wakes whoever waits for what a committed transaction wrote. */
+/** Wakes the readers of what a committed transaction wrote. */
 export function nudgeFor(database: Database, { wroteOutbox, wroteEvents }: MarkedTransaction): void {
   if (wroteOutbox) nudgeRelay(database);
   if (wroteEvents) nudge(database, EVENTS_CHANNEL);
 }
 
 /**
- * Wakes the relay after a commit; many commits within a moment wake it once. It polls as well, so a lost nudge costs a
- * second.
+ * Wakes the relay after a commit; many commits within a moment wake it once. The relay also polls, so a lost nudge
+ * costs a second.
  */
 export function nudgeRelay(database: Database): void {
   nudge(database, OUTBOX_CHANNEL);
@@ -104,7 +102,7 @@ function nudge(database: Database, channel: Channel): void {
     (own: { pending: boolean; at: number }) => {
       own.pending = false;
       own.at = performance.now();
-      // A nudge that fails is made good by the listener's own poll; what it is about is committed.
+      // The listener's own poll makes up for a failed nudge; the change is committed.
       execute(database, `select pg_notify('${channel}', '')`).then(undefined, () => undefined);
     },
     Math.max(GATHER_MS, at + BETWEEN_MS - now),

@@ -3,7 +3,7 @@ import type { OutboxTopic } from './outbox.js';
 import { execute, query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-/** A study's change on its way through the participants. */
+/** A study's change that is being applied to the participants. */
 export interface OpenChange {
   study_id: string;
   change_id: string;
@@ -11,10 +11,7 @@ export interface OpenChange {
   actor_user_id: string | null;
 }
 
-/**
- * Notes a change before Temporal has it, so that it is not Temporal's alone. Of a study that is gone there is nothing
- * to note.
- */
+/** Stores a change before Temporal has it, so that it can't be lost with Temporal. Does nothing for a deleted study. */
 export async function noteChange(tx: Tx, { study_id, change_id, kind, actor_user_id }: OpenChange): Promise<void> {
   await execute(
     tx,
@@ -24,12 +21,12 @@ export async function noteChange(tx: Tx, { study_id, change_id, kind, actor_user
   );
 }
 
-/** Who made a change that is on its way and when (ISO 8601, six digits), as it was noted before Temporal had it. */
+/** The author and time (ISO 8601, six digits) of a change in progress, as stored before Temporal had it. */
 export interface NotedChange {
   actor_user_id: string | null;
   begun_at: string;
 }
-/** Undefined: no such change is on its way. */
+/** Undefined: no such change is in progress. */
 export const notedChange = async (tx: Tx, studyId: string, changeId: string): Promise<NotedChange | undefined> =>
   tx('open_study_changes')
     .where({ study_id: studyId, change_id: changeId })
@@ -38,14 +35,13 @@ export const notedChange = async (tx: Tx, studyId: string, changeId: string): Pr
       tx.raw(`to_char(begun_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as begun_at`),
     );
 
-/** The change has gone through all participants. */
+/** The change was applied to all participants. */
 export async function closeChange(tx: Tx, studyId: string, changeId: string): Promise<void> {
   await tx('open_study_changes').where({ study_id: studyId, change_id: changeId }).delete();
 }
 
 /**
- * Work that a workflow is to be carrying out: of a topic, with what its message says. `key` tells it from others of its
- * topic.
+ * Work that a workflow should be doing: its topic and the content of its message. `key` identifies it within its topic.
  */
 export interface OpenWork {
   topic: OutboxTopic;
@@ -58,9 +54,9 @@ export interface OpenWork {
 const BATCH_SIZE = 5_000;
 
 /**
- * Work that has been open for so long that its workflow must be running: triggers, exports (until their files are
- * removed), simulations, readings of a capture system and changes of studies, the oldest first. What waits in the
- * outbox is not on its way yet. (Polls are not among them: the next run goes on where one stopped.)
+ * Work that has been open so long that its workflow should be running: triggers, exports (until their files are
+ * removed), simulations, syncs and changes of studies, the oldest first. Work still in the outbox is not included. (Nor
+ * are polls: the next run continues where one stopped.)
  */
 export async function pendingWork(tx: Tx, olderSeconds: number): Promise<OpenWork[]> {
   const rows = await query<OpenWork>(
@@ -80,21 +76,21 @@ export async function pendingWork(tx: Tx, olderSeconds: number): Promise<OpenWor
   return rows;
 }
 
-/** Has the workflows of this work started again. */
+/** Queues a restart of this work's workflows. */
 export const requeue = (tx: Tx, work: readonly OpenWork[]): Promise<void> =>
   putOutbox(
     tx,
     work.map(({ topic, study_id, subject, payload }) => ({ topic, studyId: study_id, subject, payload })),
   );
 
-/** Of these participants those whose start waits in the outbox. */
+/** The participants of these whose start is in the outbox. */
 export const waitingStarts = (tx: Tx, participantIds: readonly string[]): Promise<string[]> =>
   tx('outbox')
     .where({ topic: 'participant-start' })
     .whereRaw('subject = any(?)', [[...participantIds]])
     .pluck('subject');
 
-/** Whether a study's change waits in the outbox, under its own id or its message's. */
+/** Whether a study's change is in the outbox, under its own id or its message's. */
 export async function isChangeWaiting(tx: Tx, studyId: string, changeId: string): Promise<boolean> {
   const waiting = (await tx('outbox')
     .where({ topic: 'study-changed', study_id: studyId })

@@ -10,7 +10,7 @@ export async function eligibilityOf(tx: Tx, participantId: string, lock = false)
   return lock ? query.forUpdate() : query;
 }
 
-/** Puts the participant's one assessment in place of what was there. */
+/** Replaces the participant's eligibility assessment. */
 export async function putEligibility(
   tx: Tx,
   assessment: Partial<Eligibility> & { study_id: string; participant_id: string },

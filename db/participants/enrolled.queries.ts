@@ -2,7 +2,7 @@ import { raw } from 'objection';
 import { Participant, Study } from '../models/records.js';
 import type { Tx } from '../client/database.js';
 
-/** The ids of a study's enrolled participants that come after `after`, in their order. */
+/** The ids of a study's enrolled participants after `after`, in order. */
 export async function enrolledAfter(tx: Tx, studyId: string, after: string, limit: number): Promise<string[]> {
   const rows = await enrolledOf(tx, studyId).where('id', '>', after).orderBy('id').limit(limit).select('id');
   return rows.map(({ id }) => id);
@@ -13,7 +13,7 @@ export const countEnrolled = (tx: Tx, studyId: string): Promise<number> => enrol
 const enrolledOf = (tx: Tx, studyId: string) =>
   Study.relatedQuery<Participant>('participants', tx).for(studyId).where({ status: 'enrolled' });
 
-/** Enrolled participants of every study that have been here for so long, after `after`, in the order of their ids. */
+/** Enrolled participants of every study that were created at least this long ago, after `after`, in order of ids. */
 export async function settledAfter(
   tx: Tx,
   after: string,

@@ -4,7 +4,7 @@ import { forgetDetails } from './message-details.queries.js';
 import { execute, query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-/** Fields of a participant that say who it is. */
+/** Identity fields of a participant. */
 export const IDENTITY = ['email', 'phone', 'date_of_birth'] as const;
 
 export interface Erased {
@@ -16,23 +16,20 @@ export interface Erased {
   exports: number;
 }
 
-/** Names of form items that hold an identity field of the participant, by the mapping of the study's capture system. */
+/** Names of form items with an identity field of the participant, by the study's capture-system mapping. */
 export async function mappedIdentityItems(tx: Tx, studyId: string): Promise<string[]> {
   const row = (await tx('datacapture_configs').where({ study_id: studyId }).first('participant_field_mapping')) as
     { participant_field_mapping: Record<string, string> } | undefined;
   return IDENTITY.flatMap((field) => row?.participant_field_mapping[field] ?? []);
 }
 
-/** Whether the participant's identity was erased before. */
+/** When the participant was erased; null: never. */
 export async function erasedAt(tx: Tx, id: string): Promise<string | null> {
   const row = (await tx('participants').where({ id }).first('erased_at')) as { erased_at: string | null } | undefined;
   return row?.erased_at ?? null;
 }
 
-/**
- * @param code what the participant is called from now on; null: as before. The participant must be locked, withdrawn
- * and in reach.
- */
+/** @param code the participant's new code; null: unchanged. The participant must be locked, withdrawn and visible. */
 export async function eraseIdentity(
   tx: Tx,
   input: { id: string; study_id: string; by: string; reason: string; code: string | null; items: readonly string[] },
@@ -51,9 +48,9 @@ export async function eraseIdentity(
 }
 
 /**
- * Ends the study's exports in the background that name the participant: a file expires at once, and one that is being
- * written, or about to be, fails, for it may have read what is removed. None begins before this is committed: the table
- * is locked against writers. @returns how many
+ * Ends the study's background exports that include the participant: a file expires at once, and an export that is being
+ * written or queued fails, since it may have read the removed data. None can begin before the commit: the table is
+ * locked against writers. @returns how many
  */
 async function endExports(tx: Tx, studyId: string, participantId: string): Promise<number> {
   await execute(tx, 'lock table exports in share row exclusive mode');
@@ -74,17 +71,17 @@ async function endExports(tx: Tx, studyId: string, participantId: string): Promi
   return rows.length;
 }
 
-/** What is kept of a participant in a table; `session`: by the participant's sessions. */
+/** A table with a participant's data; `session`: by the participant's sessions. */
 interface Kept {
   table: string;
   of?: 'id' | 'session';
   order: string;
   without?: string;
 }
-/** Everything that is kept of a participant, by the names that the document has for it. */
+/** All stored data of a participant, by its names in the document. */
 const KEPT: Record<string, Kept> = {
   participant: { table: 'participants', of: 'id', order: 't.id', without: 'erased_by_id' },
-  // Who cares for it, by id and relationship: the addresses are another person's.
+  // Caregivers by id and relationship only: their addresses are another person's data.
   caregivers: { table: 'caregiver_participants', order: 't.created_at, t.caregiver_id', without: 'created_by' },
   anchor_date: { table: 'anchor_dates', order: 't.id' },
   anchor_date_history: { table: 'anchor_date_history', order: 't.seq' },
@@ -107,7 +104,7 @@ const KEPT: Record<string, Kept> = {
   result_pushes: { table: 'result_pushes', order: 't.requested_at, t.session_id' },
   opt_outs: { table: 'notification_opt_outs', order: 't.channel' },
   dead_addresses: { table: 'dead_addresses', order: 't.channel' },
-  // What opens the portal or reaches a device is a key, also for whoever reads the document.
+  // Tokens that open the portal or reach a device are credentials, also for the reader of the document.
   devices: { table: 'push_tokens', order: 't.created_at, t.id', without: 'token' },
   portal_links: { table: 'portal_links', order: 't.made_at, t.notification_id', without: 'token_hash' },
   calendar_feeds: { table: 'calendar_feeds', order: 't.created_at, t.id', without: 'created_by_id' },
@@ -125,7 +122,7 @@ const WHOSE = {
   session: 't.session_id in (select id from assessment_sessions where participant_id = $1)',
 };
 
-/** Everything that is kept of a participant, part by part. */
+/** All stored data of a participant, part by part. */
 export async function keptOf(tx: Tx, participantId: string): Promise<Record<string, Record<string, unknown>[]>> {
   const columns = await columnsForJson(
     tx,
@@ -140,7 +137,7 @@ export async function keptOf(tx: Tx, participantId: string): Promise<Record<stri
     return `(select '${part}' as part, to_jsonb(x) as row from (select ${list} from ${table} t where ${WHOSE[of ?? 'participant']} order by ${order}) x)`;
   });
   const kept = Object.fromEntries(exportedParts.map((part): [string, Record<string, unknown>[]] => [part, []]));
-  // One statement, so that all of it is of one moment. Parts in parallel would come in any order.
+  // One statement, so that it has one snapshot. Parallel parts would come in any order.
   await execute(tx, 'set local max_parallel_workers_per_gather = 0');
   const rows = await query<{ part: string; row: Record<string, unknown> }>(tx, parts.join(' union all '), [
     participantId,

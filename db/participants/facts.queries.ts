@@ -3,14 +3,14 @@ import { prepared } from '../client/prepared.js';
 import type { Tx } from '../client/database.js';
 
 /**
- * What the database knows of a participant's anchor; becomes `Facts` in workflows/domain/anchor/facts.ts. Timestamps are ISO
- * 8601.
+ * The stored facts about a participant's anchor; `Facts` in workflows/domain/anchor/facts.ts are built from it.
+ * Timestamps are ISO 8601.
  */
 export interface FactRow {
   participant_id: string;
   study_id: string;
   site_id: string | null;
-  /** For operators; never a part of the facts. */
+  /** For operators; not a fact. */
   participant_code: string;
   study_code: string;
   now: string;
@@ -82,10 +82,10 @@ export interface FactRow {
   } | null;
 }
 
-/** An instant as text that sorts and parses everywhere; JSON of the server would write an offset. */
+/** An instant as text that sorts and parses everywhere; the server's JSON would have an offset. */
 const iso = (expression: string) => `to_char(${expression} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** Eligible by a waiver that nobody has approved yet. */
+/** Eligible by an unapproved waiver. */
 const UNAPPROVED = `(e.status = 'eligible' and e.has_waiver and e.waiver_approved_by_id is null)`;
 
 const facts = (whose: string) => `
@@ -128,23 +128,23 @@ left join sites site on site.id = p.site_id
 left join randomizations r on r.participant_id = p.id
 where p.id ${whose}`;
 
-// With an array the planner takes each number of ids for another question and plans anew every time, which costs more
-// than the answer; one participant is asked for as one.
+// With an array the planner treats each number of ids as a new query and plans every time, which costs more than
+// running it; one participant is queried by a single value.
 const OF_ONE = facts('= $1'),
   OF_MANY = facts('= any($1)'),
   OF_REQUEST = facts('= (select o.participant_id from override_requests o where o.id = $1)');
 
-/** `readFacts` as a statement. */
+/** Statement of `readFacts`. */
 export const factsStatement = (...participantIds: readonly string[]): Statement =>
   participantIds.length === 1
     ? { sql: OF_ONE, values: participantIds }
     : { sql: OF_MANY, values: [[...participantIds]] };
 
-/** `readFacts` of the participant whom an override request is about. */
+/** `readFacts` of an override request's participant. */
 export const factsOfRequest = (requestId: string): Statement => ({ sql: OF_REQUEST, values: [requestId] });
 
 /**
- * Everything that a decision may depend on, for each participant in one statement. Unknown participants are left out.
+ * All facts that a decision may depend on, for each participant in one statement. Unknown participants are left out.
  */
 export async function readFacts(tx: Tx, participantIds: readonly string[]): Promise<FactRow[]> {
   return participantIds.length === 1

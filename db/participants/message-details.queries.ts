@@ -2,7 +2,7 @@ import { writeInScope } from '../client/transaction.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
-/** What a message to a workflow says that does not travel: free text, and from where it was sent. */
+/** Details of a message to a workflow that stay in the database: free text, and the sender's origin. */
 export interface MessageDetails {
   reason: string | null;
   ip_address: string | null;
@@ -13,19 +13,19 @@ export interface AddressedParticipant {
   study_id: string;
   site_id: string | null;
   status: string;
-  /** Whether the details were kept: the message names them, and does not carry them. */
+  /** Whether the details were stored: the message references them, and does not carry them. */
   kept: boolean;
 }
-/** A worker that has not been seen for so long works no more. */
+/** A worker without a heartbeat for this long is gone. */
 const GONE = `interval '1 minute'`;
 
 /**
- * The participant that a message is for, and in the same round trip its details, kept under `id` for the worker that
- * carries it out. Nothing is kept for one who is not there, or has withdrawn and is sent nothing, nor while a worker of
- * an earlier release may get the message.
+ * Reads a message's participant and, in the same round trip, stores its details under `id` for the worker that executes
+ * it. Nothing is stored for a missing participant, or a withdrawn one that gets no message, nor while a worker of an
+ * earlier release may receive it.
  *
  * The commit does not wait for the disk (two of the thirty milliseconds of a decision): the decision's own commit
- * carries it there. If the database dies before, the message is refused, since what it names is gone.
+ * flushes it. If the database crashes before, the message is refused, since its details are gone.
  */
 export async function addressWithDetails(
   database: Database,

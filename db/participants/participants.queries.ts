@@ -43,16 +43,16 @@ export interface ParticipantFilter extends Page {
   studyId?: string | undefined;
   status?: string | undefined;
   search?: string | undefined;
-  /** Found anywhere in code or external id alone. */
+  /** Matches anywhere in code or external id. */
   code?: string | undefined;
-  /** Found anywhere in the email address alone. */
+  /** Matches anywhere in the email address. */
   email?: string | undefined;
   siteCode?: string | undefined;
 }
 
 /**
- * A page of participants with the number of all that fit, in one statement. `search` is found anywhere in code,
- * external id or email, as it is written.
+ * A page of participants with the number of all matches, in one statement. `search` matches anywhere in code, external
+ * id or email, literally.
  */
 export function participantsPage(filter: ParticipantFilter): PageStatement {
   const values: (string | number)[] = [];
@@ -83,20 +83,20 @@ export function participantsPage(filter: ParticipantFilter): PageStatement {
 
 export type PageRow = ParticipantRecord & { total: number };
 
-/** The page that the rows of `participantsPage` are. */
+/** The page from the rows of `participantsPage`. */
 export const participantsIn = (rows: readonly PageRow[]): { items: ParticipantRecord[]; total: number } => ({
   items: rows.filter(({ id }) => id !== null),
   total: Number(rows[0]!.total),
 });
 
-/** Of a participant: the next visit that is still to come or open, and when the last session began. */
+/** A participant's next visit that is upcoming or open, and the start of the last session. */
 export interface NextRow {
   id: string;
   visit: string | null;
   target_date: string | null;
   last_session: string | null;
 }
-/** What is next for these participants, a `NextRow` each. */
+/** The next visits of these participants, a `NextRow` each. */
 export const nextStatement = (ids: readonly string[]): Statement => ({
   sql: `select p.id, v.name as visit, v.target_date, (select max(a.started_at) from assessment_sessions a where a.participant_id = p.id) as last_session
      from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
@@ -106,7 +106,7 @@ export const nextStatement = (ids: readonly string[]): Statement => ({
   values: [[...ids]],
 });
 
-/** A participant as a statement, which answers a `ParticipantRecord`. */
+/** Statement for a participant; returns a `ParticipantRecord`. */
 export const participantStatement = (id: string): Statement => ({
   sql: `select ${COLUMNS} from participants p left join sites s on s.id = p.site_id where p.id = $1`,
   values: [id],
@@ -124,17 +124,17 @@ export async function participantByCode(tx: Tx, studyId: string, code: string): 
   >;
 }
 
-/** The participant, its row locked until the commit. */
+/** A participant, its row locked until the commit. */
 export async function participantForUpdate(tx: Tx, id: string): Promise<ParticipantRecord | undefined> {
   return withSite(tx).where('p.id', id).forUpdate('p').first(tx.raw(COLUMNS)) as Promise<ParticipantRecord | undefined>;
 }
 
-/** The participant as it stands until the commit: whoever withdraws it waits. Others may hold it so as well. */
+/** A participant with a shared lock until the commit: a withdrawal waits, other readers do not. */
 export async function participantForShare(tx: Tx, id: string): Promise<ParticipantRecord | undefined> {
   return withSite(tx).where('p.id', id).forShare('p').first(tx.raw(COLUMNS)) as Promise<ParticipantRecord | undefined>;
 }
 
-/** A participant with its anchor, which is there from the start: `unset`, version 1 (decisions, section 5). */
+/** Inserts a participant with its initial anchor: `unset`, version 1 (decisions, section 5). */
 export async function insertParticipant(
   tx: Tx,
   participant: Partial<Participant> & { study_id: string; participant_code: string },
@@ -148,7 +148,7 @@ export async function updateParticipant(tx: Tx, id: string, change: Partial<Part
   if (Object.keys(change).length > 0) await Participant.query(tx).findById(id).patch(change);
 }
 
-/** Whether anything was ever recorded for the participant: what is then kept, and never deleted. */
+/** Whether the participant has any recorded data: then it is never deleted. */
 export async function participantHasData(tx: Tx, id: string): Promise<boolean> {
   const tables = [
     'consents',

@@ -1,4 +1,4 @@
-/** The participant of a portal token as the database knows it at this moment. */
+/** The current state of a portal token's participant. */
 export interface PortalCallerRow {
   id: string;
   study_id: string;

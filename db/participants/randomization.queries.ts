@@ -9,7 +9,7 @@ export async function randomizationOf(tx: Tx, participantId: string): Promise<Ra
   return Randomization.query(tx).findOne({ participant_id: participantId });
 }
 
-/** Records the one randomization of a participant, and its arm with the participant. */
+/** Records a participant's only randomization, and its arm with the participant. */
 export async function insertRandomization(
   tx: Tx,
   row: Partial<Randomization> & { study_id: string; participant_id: string; arm: string },

@@ -2,7 +2,7 @@ import type { Signature } from '../models/records.js';
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-/** A signature with what was signed: a form by its name, or the decision on an override by its date. */
+/** A signature with the signed record: a form by its name, or an override decision by its date. */
 export interface SignedRecord extends Signature {
   kind: 'form' | 'override';
   what: string;

@@ -12,7 +12,7 @@ export interface CaregiverFields {
   preferred_language: string | null;
   status: 'active' | 'inactive';
 }
-/** Whom a caregiver cares for, as far as the transaction sees participants. */
+/** A caregiver's participants, as far as the transaction sees them. */
 export interface Care {
   participant_id: string;
   relationship: string;
@@ -24,20 +24,20 @@ export interface CaregiverRecord extends CaregiverFields {
   created_at: string;
   updated_at: string;
 }
-/** A caregiver as one participant's. */
+/** A caregiver of one participant. */
 export interface CaregiverOf extends Omit<CaregiverRecord, 'participants'> {
   relationship: string;
   since: string;
 }
 
 const OWN = 'c.id, c.study_id, c.name, c.email, c.phone, c.preferred_language, c.status';
-// Through the participants, so that isolation by site holds for whom it names.
+// Joined through the participants, so that isolation by site holds.
 const COLUMNS = `${OWN}, (select coalesce(jsonb_agg(jsonb_build_object('participant_id', k.participant_id, 'relationship', k.relationship) order by k.created_at, k.participant_id), '[]')
   from caregiver_participants k join participants p on p.id = k.participant_id where k.caregiver_id = c.id) as participants, c.created_at, c.updated_at`;
 const SORTS = { created_at: 'c.created_at', name: 'c.name', status: 'c.status', updated_at: 'c.updated_at' };
 export const caregiverSorts = ['created_at', 'name', 'status', 'updated_at'] as const;
 
-/** Holds whom a caregiver cares for, and one who is named: an erasure takes the participant before who cares for it. */
+/** Locks a caregiver's participants, and a named one: an erasure locks the participant before its caregivers. */
 export async function lockCared(tx: Tx, caregiverId: string, participantId?: string): Promise<void> {
   await execute(
     tx,
@@ -47,7 +47,7 @@ export async function lockCared(tx: Tx, caregiverId: string, participantId?: str
   );
 }
 
-/** Caregivers of a study; `search` is found anywhere in name or email, as it is written. */
+/** Caregivers of a study; `search` matches anywhere in name or email, literally. */
 export function listCaregivers(
   tx: Tx,
   studyId: string,
@@ -63,7 +63,7 @@ export function listCaregivers(
   return page(tx, found, COLUMNS, filter, SORTS, 'c.id');
 }
 
-/** Who cares for a participant, whom the transaction must see. */
+/** The caregivers of a participant, whom the transaction must see. */
 export async function caregiversOf(
   tx: Tx,
   participantId: string,
@@ -91,7 +91,7 @@ export async function caregiverInStudy(
   return found.select(raw(COLUMNS)).first().castTo<CaregiverRecord | undefined>();
 }
 
-/** One that a request names without its study: any that the transaction sees. */
+/** A caregiver that a request names without its study: any that the transaction sees. */
 export async function caregiverById(tx: Tx, id: string): Promise<CaregiverRecord | undefined> {
   return Caregiver.query(tx).alias('c').findById(id).select(raw(COLUMNS)).castTo<CaregiverRecord | undefined>();
 }
@@ -113,9 +113,7 @@ export async function updateCaregiver(
   await Caregiver.query(tx).findById(id).where({ study_id: studyId }).patch(change);
 }
 
-/**
- * What a caregiver that is not active any more must not open or receive: links, messages that bear one, its devices.
- */
+/** Revokes what an inactive caregiver must not open or receive: links, messages that contain one, its devices. */
 export async function revokeCaregiverAccess(tx: Tx, studyId: string, id: string): Promise<void> {
   await tx('portal_links').where({ study_id: studyId, caregiver_id: id }).delete();
   await tx('push_tokens').where({ study_id: studyId, caregiver_id: id }).delete();
@@ -128,7 +126,7 @@ export async function deleteCaregiver(tx: Tx, studyId: string, id: string): Prom
   await Caregiver.query(tx).deleteById(id).where({ study_id: studyId });
 }
 
-/** Whether it cares for somebody whom the transaction does not see: who is at another site. */
+/** Whether it has a participant whom the transaction does not see, at another site. */
 export async function hasParticipantsElsewhere(tx: Tx, id: string): Promise<boolean> {
   const hidden = await CaregiverParticipant.query(tx)
     .where({ caregiver_id: id })
@@ -158,7 +156,7 @@ export async function upsertCare(
   return written.length === 1;
 }
 
-/** Ends it, and with it the messages to the caregiver's devices. @returns whether it was there */
+/** Ends the assignment, and messages to the caregiver's devices for it. @returns whether it existed */
 export async function endCare(tx: Tx, caregiverId: string, participantId: string): Promise<boolean> {
   return (await CaregiverParticipant.query(tx).deleteById([caregiverId, participantId])) > 0;
 }

@@ -3,10 +3,10 @@ import { raw } from 'objection';
 import { PortalRefreshToken } from '../models/portal.js';
 import type { Tx } from '../client/database.js';
 
-/** Whose logins: a participant's, or a caregiver's. */
+/** The owner of logins: a participant or a caregiver. */
 export type Whose = { participant_id: string } | { caregiver_id: string };
 
-/** A refresh token with what decides whether it may be used. */
+/** A refresh token with the facts that decide whether it is valid. */
 export interface PortalTokenRow {
   id: string;
   family_id: string;
@@ -15,9 +15,9 @@ export interface PortalTokenRow {
   caregiver_id: string | null;
   usable: boolean;
   rotated: boolean;
-  /** Its holder takes part; a caregiver's: is active, and cares for somebody who does. */
+  /** Its holder is enrolled; a caregiver: is active, and has an enrolled participant. */
   let_in: boolean;
-  /** Of a caregiver. */
+  /** Of a caregiver only. */
   session_epoch: number | null;
 }
 export interface PortalLogin {
@@ -55,7 +55,7 @@ export async function insertPortalToken(
   return family_id;
 }
 
-/** The token behind a hash, locked: of two who refresh with it at once, the second sees it rotated. */
+/** The token of a hash, locked: of two concurrent refreshes, the second sees it rotated. */
 export async function portalTokenForUpdate(tx: Tx, hash: Buffer): Promise<PortalTokenRow | undefined> {
   return tx('portal_refresh_tokens as t')
     .leftJoin('participants as p', 'p.id', 't.participant_id')
@@ -83,7 +83,10 @@ export const markPortalTokenRotated = async (tx: Tx, id: string): Promise<void> 
     .patch({ rotated_at: raw('clock_timestamp()') });
 };
 
-/** Ends a login: its refresh token and its portal tokens. @returns its holder; undefined: it had ended, or is not there */
+/**
+ * Ends a login: its refresh token and its portal tokens. @returns its holder; undefined: it had ended, or does not
+ * exist
+ */
 export async function endPortalLogin(
   tx: Tx,
   familyId: string,
@@ -96,7 +99,7 @@ export async function endPortalLogin(
   return ended;
 }
 
-/** The logins that can still be refreshed, the one that was used last first. */
+/** The logins that can still be refreshed, the last used first. */
 export async function portalLoginsOf(tx: Tx, whose: Whose): Promise<PortalLogin[]> {
   return PortalRefreshToken.query(tx)
     .alias('t')

@@ -11,18 +11,17 @@ export interface PortalResult {
   visit_code: string | null;
   completed_at: string;
   tasks: { task: string; metrics: Record<string, number>; summary_source: 'client' | 'computed' }[];
-  /** Of the session's battery as it was then, what its modules say of their results. */
+  /** The modules of the session's battery version, with the settings that describe their results. */
   modules: { task: string; name: string; title: unknown; properties: unknown }[] | null;
 }
 
-/** What a study shows its participants of their results: `none`, unless it says otherwise. */
+/** Which results a study shows its participants; default `none`. */
 export async function resultsShared(tx: Tx, studyId: string): Promise<'none' | 'summary'> {
   return (await configValue(tx, studyId, 'portal_results')) === 'summary' ? 'summary' : 'none';
 }
 
 /**
- * What the tasks of a participant's completed sessions gave, newest first; one that was set aside or gave nothing is
- * not among them.
+ * The results of a participant's completed sessions, newest first; without sessions that were set aside or have none.
  */
 export async function portalResults(
   tx: Tx,

@@ -17,12 +17,12 @@ import type { PortalCallerRow } from '../participants/portal-caller.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
-/** What a participant is told of itself. */
+/** A participant's own data, as the portal shows it. */
 export type PortalParticipant = Omit<PortalCallerRow, 'site_id' | 'login_ended'>;
 
 /**
- * The caregiver of a portal token, and the participant that it acts for; `id` null: it named none of several, or one
- * that it does not care for.
+ * The caregiver of a portal token, and the participant it acts for; `id` null: several and none named, or one that it
+ * is not assigned to.
  */
 export type CaregiverCallerRow = { [K in keyof PortalCallerRow]: PortalCallerRow[K] | null } & {
   caregiver_id: string;
@@ -30,15 +30,15 @@ export type CaregiverCallerRow = { [K in keyof PortalCallerRow]: PortalCallerRow
   caregiver_language: string | null;
   caregiver_status: 'active' | 'inactive';
   caregiver_study: string;
-  /** How many who take part. */
+  /** The number of enrolled participants. */
   cares_for: number;
-  /** What its tokens must bear. */
+  /** The epoch that its tokens must have. */
   session_epoch: number;
 };
-/** Whom a caregiver is told that it cares for. */
+/** A participant, as a caregiver sees it. */
 export type CaredFor = PortalParticipant & { relationship: string };
 
-/** Who calls with a portal token: a participant, or a caregiver for the one of its participants that it names. */
+/** The caller of a portal token: a participant, or a caregiver for the named participant. */
 export type PortalAsker = (
   { kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; participantId: string | undefined }
 ) & { login: string | undefined };
@@ -46,13 +46,13 @@ export type PortalAsker = (
 const callerFrom = (call: string) => `select c.*, portal_login_ended($1) as login_ended from ${call} c`;
 const PARTICIPANT = callerFrom('request_participant($2)');
 const CAREGIVER = callerFrom('request_caregiver($2, $3)');
-/** Whether the login was ended is asked once the look for the caller has narrowed the transaction. */
+/** Whether the login was ended is queried after the caller's look-up has narrowed the transaction. */
 const callerOf = (asker: PortalAsker): Statement =>
   asker.kind === 'participant'
     ? { sql: PARTICIPANT, values: [asker.login ?? null, asker.id] }
     : { sql: CAREGIVER, values: [asker.login ?? null, asker.id, asker.participantId ?? null] };
 
-/** Loads the caller, without a transaction: for routes that open none. Undefined: there is none (any more). */
+/** Loads the caller without a transaction: for routes that open none. Undefined: none (any more). */
 export async function loadPortalCaller<Row>(database: Database, asker: PortalAsker): Promise<Row | undefined> {
   const { sql, values } = callerOf(asker);
   return (await prepared<Row>(database, sql, values))[0];
@@ -73,8 +73,8 @@ export async function readAsPortal<Row, A, T>(
 }
 
 /**
- * A transaction narrowed to the caller's study, with audit and outbox as `inScope` has them. It sees nothing before its
- * first statement has said who calls; each of its records says which caregiver it was.
+ * A transaction narrowed to the caller's study, with audit and outbox as in `inScope`. It sees nothing before its first
+ * statement has loaded the caller; each record names the caregiver.
  */
 export async function changeAsPortal<Row, A, T>(
   database: Database,
@@ -90,7 +90,7 @@ export async function changeAsPortal<Row, A, T>(
   });
 }
 
-/** Narrows the transaction, which sees nothing, to a study. */
+/** Narrows a transaction that sees nothing to a study. */
 export async function enterStudy(tx: Tx, studyId: string): Promise<void> {
   await execute(tx, `select set_config('app.studies', $1, true)`, [studyId]);
 }
@@ -104,13 +104,13 @@ export async function withdrawalOf(tx: Tx, participantId: string): Promise<numbe
   return participant?.at ?? null;
 }
 
-/** What an audit record says of the caregiver who did it for a participant. */
+/** The caregiver's fields in an audit record for a participant. */
 export const asCaregiver = (id: string) => ({ actor_type: 'caregiver', caregiver_id: id }) as const;
 
-/** What is stored of a link's token. Keyed: who can write to the database alone cannot make a link that opens. */
+/** The stored hash of a link's token. Keyed: write access to the database alone can't create a valid link. */
 export const linkHash = (secret: string, token: string): Buffer => createHmac('sha256', secret).update(token).digest();
 
-/** A message to a participant or caregiver that bears a link, to be sent. @returns its id */
+/** Inserts a message to a participant or caregiver with a link. @returns its id */
 export async function insertLinkNotification(
   tx: Tx,
   link: { studyId: string; to: { participant_id: string } | { caregiver_id: string }; channel: 'email' | 'sms' },
@@ -122,8 +122,8 @@ export async function insertLinkNotification(
 }
 
 /**
- * Keeps the hash of the token that a notification is about to carry; written again, the last one counts.
- * @param minutes how long it opens
+ * Stores the hash of the token in a notification that is about to be sent; the last one counts.
+ * @param minutes lifetime of the link
  * @returns false when the link was opened already: the message arrived and need not be sent again
  */
 export async function keepLink(
@@ -141,7 +141,7 @@ export async function keepLink(
   return rowCount === 1;
 }
 
-/** Opens a link: once, in time, for who still takes part. Of two at the same moment one finds nothing. */
+/** Opens a link: once, before it expires, for an enrolled participant. Of two concurrent requests one finds nothing. */
 export async function openLink(tx: Tx, hash: Buffer): Promise<PortalParticipant | undefined> {
   const opened = await useLink(tx, hash, PortalLink.relatedQuery('participant').where({ status: 'enrolled' }));
   if (!opened) return undefined;
@@ -150,7 +150,7 @@ export async function openLink(tx: Tx, hash: Buffer): Promise<PortalParticipant 
     .select('id', 'study_id', 'participant_code', 'preferred_language', 'status');
 }
 
-/** Marks a link as used that is in time and whose holder is let in. */
+/** Marks an unexpired link as used if its holder has access. */
 async function useLink(tx: Tx, hash: Buffer, holder: QueryBuilder<Model, Model[]>): Promise<PortalLink | undefined> {
   const [used] = await PortalLink.query(tx)
     .where({ token_hash: hash })
@@ -168,10 +168,10 @@ export interface PortalCaregiver {
   name: string | null;
   preferred_language: string | null;
 }
-/** The same with what its token is to bear. */
+/** The same with the epoch for its token. */
 export type OpenedCaregiver = PortalCaregiver & { session_epoch: number };
 
-/** The same of a caregiver: once, in time, for one that is active and cares for somebody who takes part. */
+/** The same for a caregiver: once, before it expires, if it is active and has an enrolled participant. */
 export async function openCaregiverLink(tx: Tx, hash: Buffer): Promise<OpenedCaregiver | undefined> {
   const opened = await useLink(
     tx,
@@ -186,7 +186,7 @@ export async function openCaregiverLink(tx: Tx, hash: Buffer): Promise<OpenedCar
     .select('id', 'study_id', 'name', 'preferred_language', 'session_epoch');
 }
 
-/** Those whom a caregiver cares for and who take part, by code. */
+/** A caregiver's enrolled participants, by code. */
 export async function caredFor(
   tx: Tx,
   caregiverId: string,
@@ -207,7 +207,7 @@ export interface ClosedLink {
   reason: 'used' | 'expired' | 'withdrawn' | 'inactive';
 }
 
-/** Why a link that is known does not open, for the record; undefined: it is not known. */
+/** Why a known link does not open, for the record; undefined: it is unknown. */
 export async function closedLink(tx: Tx, hash: Buffer): Promise<ClosedLink | undefined> {
   return PortalLink.query(tx)
     .alias('l')
@@ -230,11 +230,11 @@ export interface PortalVisit {
   window_close: string;
   status: 'scheduled' | 'open' | 'completed' | 'missed';
   battery_id: number | null;
-  /** Where the participant lives; null: it is not done. */
+  /** In the participant's time zone; null: it is not completed. */
   completed_on: string | null;
 }
 
-/** A participant's visits that count (neither superseded nor cancelled), by target date. */
+/** A participant's visits, without superseded and cancelled ones, by target date. */
 export function portalVisits(
   tx: Tx,
   participantId: string,
@@ -254,7 +254,7 @@ export function portalVisits(
   );
 }
 
-/** Whether results of any of the participant's visits did not reach the capture system (interface, "Errors" 9). */
+/** Whether pushing the results of any of the participant's visits failed (interface, "Errors" 9). */
 export async function hasFailedSync(tx: Tx, participantId: string): Promise<boolean> {
   const failed = await Participant.relatedQuery('visits', tx)
     .for(participantId)
@@ -264,7 +264,7 @@ export async function hasFailedSync(tx: Tx, participantId: string): Promise<bool
   return failed !== undefined;
 }
 
-/** On which channels a participant, or the caregiver who asks for it, can be reached. */
+/** The channels on which a participant, or the requesting caregiver, can be reached. */
 export async function reachable(
   tx: Tx,
   participantId: string,
@@ -280,7 +280,7 @@ export async function reachable(
     .castTo<{ email: boolean; sms: boolean; push: boolean }>();
 }
 
-/** Where a participant's results are on their way to the capture system: the worst that is true of any visit. */
+/** The status of pushing a participant's results: the worst of all visits. */
 export async function resultsPassedOn(tx: Tx, participantId: string): Promise<'none' | 'waiting' | 'failed' | 'sent'> {
   const visits = await Participant.relatedQuery<ScheduledVisit>('visits', tx)
     .for(participantId)

@@ -5,8 +5,8 @@ import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /**
- * What narrows a report. Dates are inclusive: of participants their enrollment date, of sessions the start (UTC), of
- * visits the target.
+ * The filters of a report. Dates are inclusive: the enrollment date of participants, the start of sessions (UTC), the
+ * target date of visits.
  */
 export interface ReportFilter {
   from?: string | undefined;
@@ -15,18 +15,15 @@ export interface ReportFilter {
   arm?: string | undefined;
 }
 
-/**
- * A report's question: about one study, or (null) about every study that the transaction sees; or about one
- * participant.
- */
-/** `paged`: only about the visits of `page`. */
+/** The scope of a report: one study, or (null) every study that the transaction sees; or one participant. */
+/** `paged`: only the visits of `page`. */
 export interface ReportScope extends ReportFilter {
   study: string | null;
   participant?: string | undefined;
   paged?: boolean;
 }
 
-/** Of participants `p` and their sites `s`, those whom a filter takes. */
+/** The participants `p` with sites `s` that match a filter. */
 export const narrowed = ({ site_code, arm }: ReportScope): string =>
   `${site_code === undefined ? '' : 'and s.site_code = :site_code'} ${arm === undefined ? '' : 'and p.arm = :arm'}`;
 
@@ -34,23 +31,23 @@ const inStudy = (asked: ReportScope, date: string): string =>
   `${asked.study ? 't.study_id = :study' : 'true'} ${between(date, asked)}`;
 const ofPeople = (asked: ReportScope): string =>
   `t.participant_id in (select p.id from participants p left join sites s on s.id = p.site_id where true ${asked.study ? 'and p.study_id = :study' : ''} ${narrowed(asked)})`;
-/** No filter is of people. */
+/** No filter on participants. */
 export const isOfEverybody = ({ site_code, arm }: ReportScope): boolean => site_code === undefined && arm === undefined;
 
-/** Nothing narrows it but what the caller may see. */
+/** No filter besides the caller's rights. */
 export const isUnfiltered = (asked: ReportScope): boolean =>
   isOfEverybody(asked) && asked.from === undefined && asked.to === undefined;
 
 /**
- * Rows of a table under the alias `t` that are to be counted and no more: without a filter, and for who is narrowed to
- * no site, nobody has to be looked up for them.
+ * Rows of a table with alias `t` that are only counted: without a filter, and for a caller without site restriction, no
+ * participant needs to be looked up.
  */
 export const countNumber = (asked: ReportScope, date: string): string =>
   `${inStudy(asked, date)} and (${isOfEverybody(asked) ? '(select app_all_sites()) or' : ''} ${ofPeople(asked)})`;
 
 /**
- * How many of them there are, `which` fit as well; asking of each row whether everybody may be counted would take as
- * long as counting it.
+ * Their number, with condition `which`; checking for each row whether all may be counted would take as long as
+ * counting.
  */
 export function numberOf(table: string, asked: ReportScope, date: string, which = ''): string {
   const count = (more: string) => `(select count(*) from ${table} t where ${inStudy(asked, date)} ${which} ${more})`;
@@ -58,20 +55,17 @@ export function numberOf(table: string, asked: ReportScope, date: string, which 
   return isOfEverybody(asked) ? `case when app_all_sites() then ${count('')} else ${reached} end` : reached;
 }
 
-/**
- * Visits that a report lists, the row of each as it stands: superseded ones are not among them, another row stands for
- * each.
- */
+/** A report's visits by their rows; superseded ones are left out, since another row replaces each. */
 export const listed = (asked: ReportScope): string =>
   `scheduled_visits t where ${countNumber(asked, 't.target_date')} and t.status <> 'superseded'`;
 
-/** A page of them: nothing is worked out for the others. */
+/** A page of them: nothing is computed for others. */
 const page = (asked: ReportScope): string =>
   `page as materialized (select t.id, t.participant_id from ${listed(asked)} order by t.target_date, t.id offset :skip limit :limit)`;
 
 /**
- * The people of a report, with the day that it is where they live; every other row is found through them, so that
- * isolation by site holds for it. Materialized: the local date is worked out once a person, not once a visit.
+ * The participants of a report, with their local date; every other row is joined through them, so that isolation by
+ * site holds. Materialized: the local date is computed once for each person, not for each visit.
  */
 const people = (asked: ReportScope): string => `people as materialized (
   select p.id, p.study_id, p.participant_code, p.site_id, s.site_code, p.status, p.arm, p.enrollment_date, z.zone, (now() at time zone z.zone)::date as today
@@ -79,19 +73,19 @@ const people = (asked: ReportScope): string => `people as materialized (
   cross join lateral (select coalesce(s.timezone, y.timezone) as zone) z
   where true ${asked.study ? 'and p.study_id = :study' : ''} ${asked.participant ? 'and p.id = :participant' : ''} ${asked.paged ? 'and p.id in (select participant_id from page)' : ''} ${narrowed(asked)})`;
 
-/** Days from and to which a filter takes. */
+/** The date range of a filter. */
 export const between = (value: string, { from, to }: ReportFilter): string =>
   `${from === undefined ? '' : `and ${value} >= :from::date`} ${to === undefined ? '' : `and ${value} < :to::date + 1`}`;
 
-/** Those whose enrollment date the filter takes; without dates everybody. Counting them asks nobody's calendar. */
+/** Participants whose enrollment date matches the filter; without dates, all. Counting them needs no time zone. */
 const enrolled = (asked: ReportScope): string => `enrolled as (
   select p.id, p.study_id, p.site_id, s.site_code, p.status, p.enrollment_date from participants p left join sites s on s.id = p.site_id
   where true ${asked.study ? 'and p.study_id = :study' : ''} ${narrowed(asked)} ${between('p.enrollment_date', asked)})`;
 
 /**
- * Visits as a report judges them, status included, so that every count of them is of the same (see effective.ts).
- * `due`: completed, or the window has closed where the participant lives (decisions, section 4). A completed visit
- * whose reporting target was moved is judged against that one.
+ * Visits as a report classifies them, status included, so that all counts agree (see effective-status.ts). `due`:
+ * completed, or the window has closed in the participant's time zone (decisions, section 4). A completed visit whose
+ * reporting target was moved is compared with that target.
  */
 const judged = (asked: ReportScope): string => `judged as (
   select v.id, v.participant_id, v.visit_window_id, v.event_definition_id, v.name, v.target_date, v.window_open, v.window_close, o.status, v.completed_at, p.participant_code, p.site_code, p.arm,
@@ -129,7 +123,7 @@ function textOf(
   };
 }
 
-/** Runs one statement over the named parts: whatever a report counts is of one moment. */
+/** Runs one statement over the named parts: all counts of a report have one snapshot. */
 export async function ask<Row>(
   tx: Tx,
   asked: ReportScope,
@@ -141,7 +135,7 @@ export async function ask<Row>(
   return query<Row>(tx, sql, values);
 }
 
-/** `ask` of what goes through all visits of a study: one helper counts with it. */
+/** `ask` for all visits of a study, with one parallel worker. */
 export async function askOfAll<Row extends object>(
   tx: Tx,
   asked: ReportScope,
@@ -154,8 +148,8 @@ export async function askOfAll<Row extends object>(
 }
 
 /**
- * What `ask` runs as a statement to be planned once a connection (query.ts): for one participant's rows and for
- * counts without a filter. What runs through a whole study is better planned for the very dates that are asked for.
+ * `ask` as a statement that each connection plans once (query.ts): for one participant's rows and for counts without a
+ * filter. A query over a whole study is better planned for its actual dates.
  */
 export function question(asked: ReportScope, names: readonly Part[], select: string, more: Values = {}): Statement {
   const { text, given } = textOf(asked, names, select, more);

@@ -13,7 +13,7 @@ export interface AdherenceCell {
   in_window: number;
 }
 
-/** Adherence of each site in each window of the plan, for a map of both. */
+/** Adherence of each site in each window of the plan, for a heat map. */
 export function adherenceMap(tx: Tx, asked: ReportScope): Promise<AdherenceCell[]> {
   return askOfAll<AdherenceCell>(
     tx,
@@ -29,7 +29,7 @@ export function adherenceMap(tx: Tx, asked: ReportScope): Promise<AdherenceCell[
   );
 }
 
-/** Where a study's audit chain ends at this moment: a report names it, so that it can be held against the log later. */
+/** The current head of a study's audit chain: a report names it, so that it can be compared with the log later. */
 export async function auditHead(tx: Tx, studyId: string): Promise<{ seq: number; head: string }> {
   const chain = (await tx('audit_chains').where({ study_id: studyId }).first('seq', 'head')) as
     { seq: number; head: string } | undefined;
@@ -64,7 +64,7 @@ export interface SessionTask {
   trial_count: number;
 }
 
-/** What a session's tasks say, and what their trials say, task by task. */
+/** The results and trials of a session's tasks, task by task. */
 export const sessionTasks = (tx: Tx, sessionId: string): Promise<SessionTask[]> =>
   tx('session_tasks as t')
     .where({ session_id: sessionId })
@@ -78,7 +78,7 @@ export const sessionTasks = (tx: Tx, sessionId: string): Promise<SessionTask[]> 
       'trial_count',
     );
 
-/** The participant of a session of the study; undefined: none in sight. */
+/** The participant of a session of the study; undefined: none is visible. */
 export async function participantOfSession(tx: Tx, studyId: string, sessionId: string): Promise<string | undefined> {
   const rows = await query<{ participant_id: string }>(
     tx,

@@ -5,7 +5,7 @@ import type { Tx } from '../client/database.js';
 import { ReportDocument } from '../models/jobs.js';
 import type { ReportFilter } from './base.queries.js';
 
-/** What a document is asked to show, and how. */
+/** The content and format of a requested document. */
 export interface DocumentQuestion extends ReportFilter {
   page_size: 'letter' | 'a4';
   language: 'en' | 'de';
@@ -18,13 +18,13 @@ export interface DocumentRecord {
   question: DocumentQuestion;
   status: 'pending' | 'running' | 'completed' | 'failed' | 'expired';
   progress: number;
-  /** The code of the problem for which it failed. */
+  /** The problem code of its failure. */
   error: string | null;
   created_at: string;
   completed_at: string | null;
   expires_at: string | null;
 }
-/** One that a process has taken to print it. */
+/** A document that a process has claimed for printing. */
 export interface TakenDocument {
   id: string;
   study_id: string;
@@ -41,15 +41,15 @@ export interface DocumentFile {
 }
 type Attempt = Pick<TakenDocument, 'id' | 'attempt'>;
 
-/** The process that prints one says so more often than that. */
+/** The printing process renews its claim more often than that. */
 const TAKEN_UNTIL = () => raw(`clock_timestamp() + interval '1 minute'`);
 const NOW = () => raw('clock_timestamp()');
 const MAX_ATTEMPTS = 3;
 const KEPT_UNTIL = () => raw(`clock_timestamp() + interval '24 hours'`);
-/** So long the list says what there was. */
+/** Finished documents stay in the list for this long. */
 const FORGOTTEN_BEFORE = () => raw(`clock_timestamp() - interval '7 days'`);
 
-/** A user's own documents, as they are shown. */
+/** A user's own documents for display. */
 const shown = (tx: Tx, userId: string): QueryBuilder<ReportDocument, DocumentRecord[]> =>
   ReportDocument.query(tx)
     .alias('d')
@@ -72,7 +72,7 @@ const shown = (tx: Tx, userId: string): QueryBuilder<ReportDocument, DocumentRec
     )
     .castTo<DocumentRecord[]>();
 
-/** A user's documents that are not done yet. Requests of the user at one moment take turns until the commit. */
+/** A user's unfinished documents. Concurrent requests of the user run one after another until the commit. */
 export async function documentsUnderWay(tx: Tx, userId: string): Promise<DocumentRecord[]> {
   await lockByName(tx, `documents ${userId}`);
   return shown(tx, userId).whereIn('d.status', ['pending', 'running']);
@@ -82,11 +82,11 @@ export async function insertDocument(tx: Tx, document: Omit<TakenDocument, 'id' 
   return (await ReportDocument.query(tx).insert(document).returning('id')).id;
 }
 
-/** The last documents that a user has asked for, newest first. */
+/** The last documents that a user requested, newest first. */
 export const documentsOf = async (tx: Tx, userId: string, limit: number): Promise<DocumentRecord[]> =>
   shown(tx, userId).orderBy('d.created_at', 'desc').orderBy('d.id').limit(limit);
 
-/** A user's own document; undefined: there is none, or no longer. */
+/** A user's own document; undefined: it does not exist, or no longer. */
 export async function documentById(tx: Tx, userId: string, id: string): Promise<DocumentRecord | undefined> {
   return (await shown(tx, userId).where('d.id', id))[0];
 }
@@ -101,7 +101,7 @@ export async function documentFile(tx: Tx, userId: string, id: string): Promise<
   return file;
 }
 
-/** Takes one to print it, also after a process that has gone; undefined: it is taken, over or gone. */
+/** Claims one for printing, also from a crashed process; undefined: it is claimed, finished or deleted. */
 export async function takeDocument(tx: Tx, id: string): Promise<TakenDocument | undefined> {
   const [taken] = await ReportDocument.query(tx)
     .patch({ status: 'running', attempt: raw('attempt + 1'), taken_until: TAKEN_UNTIL() })
@@ -117,11 +117,11 @@ export async function takeDocument(tx: Tx, id: string): Promise<TakenDocument | 
   return taken;
 }
 
-/** The one that a process prints, unless another has taken it since. */
+/** The document of a process, unless another has claimed it since. */
 const printed = (tx: Tx, { id, attempt }: Attempt) =>
   ReportDocument.query(tx).where({ id, attempt, status: 'running' });
 
-/** Says how far it is, and that somebody prints it. */
+/** Stores the progress and renews the claim. */
 export async function noteDocument(tx: Tx, of: Attempt, progress: number): Promise<void> {
   await printed(tx, of).patch({ progress: raw('greatest(progress, ?)', [progress]), taken_until: TAKEN_UNTIL() });
 }
@@ -140,12 +140,12 @@ export async function failDocument(tx: Tx, of: Attempt, error: string): Promise<
   await printed(tx, of).patch({ status: 'failed', error, completed_at: NOW() });
 }
 
-/** Gives back one that was not printed, for another process. */
+/** Releases an unprinted document for another process. */
 export async function releaseDocument(tx: Tx, of: Attempt): Promise<void> {
   await printed(tx, of).patch({ status: 'pending', progress: 0, attempt: raw('attempt - 1'), taken_until: null });
 }
 
-/** Those that nobody prints, the oldest first. Their processes have gone, or were not there to take them. */
+/** Unclaimed documents, the oldest first. Their processes have crashed, or were not available. */
 export const forsakenDocuments = async (
   tx: Tx,
   limit: number,
@@ -158,7 +158,7 @@ export const forsakenDocuments = async (
     .select('id', 'study_id', 'attempt', raw('attempt >= ?', [MAX_ATTEMPTS]).as('isLost'))
     .castTo<{ id: string; study_id: string; attempt: number; isLost: boolean }[]>();
 
-/** Removes files whose time is over, and what is long past. */
+/** Removes expired files and old documents. */
 export async function sweepDocuments(tx: Tx): Promise<void> {
   await ReportDocument.query(tx).delete().where('created_at', '<', FORGOTTEN_BEFORE());
   await ReportDocument.query(tx)

@@ -9,7 +9,7 @@ import { visitsOfOne } from './visits.queries.js';
 import type { ReportedVisit } from './visits.queries.js';
 import type { Tx } from '../client/database.js';
 
-/** Who a report is about: codes alone, nothing that names the person. */
+/** The subject of a report: codes only, nothing that names the person. */
 export interface ReportedPerson {
   id: string;
   study_id: string;
@@ -45,7 +45,7 @@ export interface ReportedSession {
   trial_count: number;
 }
 
-/** A participant's sessions with what their tasks say, oldest first; or one of them. */
+/** A participant's sessions with their tasks' results, oldest first; or one of them. */
 function sessionsOf(asked: ReportScope, sessionId?: string): Statement {
   return question(
     asked,
@@ -66,7 +66,7 @@ export interface MetricCourse {
   points: { session_id: string; at: string; value: number }[];
 }
 
-/** Each metric over time, in the order of the sessions: what the sessions say, turned round. */
+/** Each metric over time, in the order of the sessions: the pivoted results. */
 export function coursesOf(sessions: readonly ReportedSession[]): MetricCourse[] {
   const courses = new Map<string, MetricCourse>();
   for (const { id, started_at, task_summaries } of sessions) {
@@ -106,7 +106,7 @@ type PartsOfReport = [
   ReportedSession[],
 ];
 
-/** All that is reported of a participant. */
+/** The statements of a participant's report. */
 export function participantStatements(
   id: string,
   { from, to }: Pick<ReportFilter, 'from' | 'to'>,
@@ -115,20 +115,20 @@ export function participantStatements(
   return [personOf(id), anchorStatement(id), scheduleOf(id), visitsOfOne(asked), sessionsOf(asked)];
 }
 
-/** Their rows, in a transaction that is open. */
+/** Their rows, in an open transaction. */
 export const participantRows = async (
   tx: Tx,
   id: string,
   filter: Pick<ReportFilter, 'from' | 'to'>,
 ): Promise<unknown[][]> => queryAll<unknown[]>(tx, [...participantStatements(id, filter)]);
 
-/** What the rows of `participantStatements` say. Undefined: there is no such participant in sight. */
+/** The report from the rows of `participantStatements`. Undefined: no such participant is visible. */
 export function reportedParticipant(rows: readonly unknown[][]): ReportedParticipant | undefined {
   const [[identity], [anchor], [schedule], visits, sessions] = rows as unknown as PartsOfReport;
   return identity && { identity, anchor: anchor!, schedule: schedule ?? null, visits, sessions };
 }
 
-/** One session and whose it is. Undefined: there is none in sight. */
+/** One session and its participant. Undefined: none is visible. */
 export async function reportedSession(
   tx: Tx,
   participantId: string,

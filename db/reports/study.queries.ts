@@ -13,20 +13,20 @@ export interface Totals {
   visits: number;
 }
 
-/** Of all studies that the transaction sees, or of the one asked for: one row. */
+/** Totals of all studies that the transaction sees, or of one: one row. */
 export function totals(asked: ReportScope): Statement {
   const sessions = numberOf('assessment_sessions', asked, 't.started_at'),
     visits = numberOf('scheduled_visits', asked, 't.target_date');
   const counts = (participants: string, sessions: string, visits: string) =>
     `select (select count(*) from studies ${asked.study ? 'where id = :study' : ''}) as studies, ${participants} as participants, ${sessions} as sessions, ${visits} as visits`;
-  // With dates in it, it is planned for those.
+  // With dates it is planned for their values.
   if (!isUnfiltered(asked))
     return {
       ...question(asked, ['enrolled'], counts('(select count(*) from enrolled)', sessions, visits)),
       customPlan: true,
     };
-  // Planning it takes a tenth of its time. Nobody's site is looked up: whom the caller may not see is not among them
-  // anyway.
+  // Planning takes a tenth of its time. No sites are looked up: row-level security already hides participants of other
+  // sites.
   const people = `(select count(*) from participants ${asked.study ? 'where study_id = :study' : ''})`;
   if (!asked.study) return question(asked, [], counts(people, sessions, visits));
   return question(
@@ -58,8 +58,8 @@ const sumOf = (condition?: string) =>
 const VISITS = ['scheduled', 'open', 'completed', 'missed', 'superseded', 'cancelled'];
 
 /**
- * Statuses and adherence are both of this moment's calendar (see base.queries.ts). Without dates, anchors are counted
- * as sessions are: whose they are is asked for who sees a part of the study.
+ * Statuses and adherence both use the current date (see base.queries.ts). Without dates, anchors are counted like
+ * sessions: participants are looked up only if the caller sees a part of the study.
  */
 export async function studySummary(tx: Tx, asked: ReportScope): Promise<StudySummary> {
   const anchors =
@@ -92,9 +92,8 @@ export interface EnrollmentCurve {
 }
 
 /**
- * `total` is of all participants; those who have no date yet stand in `without_date` and in no month. Months without
- * anybody are left in. The people are gone through once: what is told of them is told of the days and sites that they
- * share.
+ * `total` counts all participants; those without a date are in `without_date` and in no month. Months without anyone
+ * are included. The participants are scanned once, grouped by day and site.
  */
 export async function enrollment(tx: Tx, asked: ReportScope): Promise<EnrollmentCurve> {
   const names = ['enrolled'] as const;
@@ -111,7 +110,7 @@ export async function enrollment(tx: Tx, asked: ReportScope): Promise<Enrollment
       coalesce((select jsonb_agg(jsonb_build_object('site_code', site_code, 'enrolled', enrolled) order by site_code nulls last)
         from (select s.site_code, sum(d.enrolled)::integer as enrolled from days d left join sites s on s.id = d.site_id group by s.site_code) s), '[]') as by_site
     from days`;
-  // A quarter of its time is planning it; with a filter in it, it is planned for that.
+  // A quarter of its time is planning; with a filter it is planned for its values.
   const [row] = isUnfiltered(asked)
     ? (await queryAll<[EnrollmentCurve]>(tx, [question(asked, names, select)]))[0]
     : await ask<EnrollmentCurve>(tx, asked, names, select);
@@ -130,8 +129,8 @@ export interface WindowCompletion {
 }
 
 /**
- * Each window of the plan, in its order, also one of which nothing is due yet; events of the mode `edc` likewise.
- * Visits that belong to none (unscheduled ones, or of a window taken away since) come last, with code null.
+ * Each window of the plan, in order, also one without due visits; events of the mode `edc` likewise. Visits without one
+ * (unscheduled, or of a deleted window) come last, with code null.
  */
 export function completion(tx: Tx, asked: ReportScope): Promise<WindowCompletion[]> {
   return askOfAll<WindowCompletion>(
@@ -159,7 +158,7 @@ export function completion(tx: Tx, asked: ReportScope): Promise<WindowCompletion
 
 export interface Distribution {
   n: number;
-  /** Values that are left out of all other figures. */
+  /** Values that are excluded from all other figures. */
   excluded: number;
   mean: number | null;
   sd: number | null;
@@ -176,8 +175,8 @@ export interface TaskReport {
 }
 
 /**
- * Tasks of the sessions that are counted; where those are all of the study, no session is looked up. Two branches, of
- * which one is run: with `or` between them the sessions would be looked through task by task in a study of very many.
+ * Tasks of the counted sessions; if those are all of the study, no session is looked up. Two branches, of which one
+ * runs: with `or` between them a study of very many sessions would look them up task by task.
  */
 function tasksOf(asked: ReportScope): string {
   const tasks = `select k.task, ${taskSummary('k')} as summary from session_tasks k where k.study_id = :study`;
@@ -188,16 +187,15 @@ function tasksOf(asked: ReportScope): string {
 }
 
 /**
- * 0 for what is far smaller than the values that it is made of: what is left of sums of floating-point numbers. Compared
- * as decimals, which have no smallest number.
+ * 0 for results far smaller than their inputs: rounding residue of floating-point sums. Compared as decimals, which
+ * have no smallest number.
  */
 const exact = (sum: string): string =>
   `case when abs(${sum})::numeric < 1e-12 * max(abs(value))::numeric then 0 else ${sum} end`;
 
 /**
- * Of each task what the sessions' summaries say, by metric; `sd` is the sample's, null where there is one value alone.
- * The tasks are not materialized: keeping 4 MB of summaries aside takes longer than reading their names again by an
- * index.
+ * The summary values of each task by metric; `sd` is the sample's, null for a single value. The tasks are not
+ * materialized: storing 4 MB of summaries takes longer than reading their names again by an index.
  */
 export function modules(tx: Tx, asked: ReportScope): Promise<TaskReport[]> {
   return ask<TaskReport>(
@@ -228,8 +226,8 @@ export interface SiteReport {
 }
 
 /**
- * Every site of the study that is in reach, also an empty one; participants without a site under null. Sessions and
- * visits count for the participant's site.
+ * Every visible site of the study, also an empty one; participants without a site under null. Sessions and visits count
+ * for the participant's site.
  */
 export function sites(tx: Tx, asked: ReportScope): Promise<SiteReport[]> {
   return askOfAll<SiteReport>(

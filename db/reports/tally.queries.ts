@@ -3,23 +3,23 @@ import { between, isOfEverybody, narrowed } from './base.queries.js';
 import type { ReportScope } from './base.queries.js';
 
 /*
- * How many visits a report judges alike, without judging each of them. What a visit has come to is mostly the same on
- * every calendar: no participant lives more than a day off UTC, and a study's zones lie closer together. So the visits
- * are gone through once, by themselves, and put together by a word; those near the edge of a day stand one by one, with
- * what decides them, and only their participants are looked up. Of a hundred visits that leaves a few. What comes out
- * is what `judged` of base.queries.ts says of the same visits.
+ * Counts visits by status and adherence without classifying each of them. A visit's class is mostly the same in every
+ * time zone: no participant is more than a day off UTC, and a study's zones are closer together. So the visits are
+ * scanned once and grouped by a key; those near the edge of a day are separate groups with their deciding facts, and
+ * only their participants are looked up. Of a hundred visits that leaves a few. The result equals `judged` of
+ * base.queries.ts for the same visits.
  */
 
-/** The day of UTC; the participant's own is that one, the one before or the one after. */
+/** The date in UTC; the participant's own is that one, the one before or the one after. */
 const UTC = `(select (now() at time zone 'UTC')::date)`;
 const SHIFT = 'coalesce(v.reporting_target_date - v.target_date, 0)';
-/** Days since 1970, broken ones of an instant: they compare without anybody's calendar. */
+/** Days since 1970, fractional for an instant: they compare without a time zone. */
 const day = (date: string): string => `(${date} - date '1970-01-01' + ${SHIFT})`;
 const COMPLETED = `date_part('epoch', v.completed_at) / 86400`;
 
 /**
- * Between which days, broken ones, the study's zones are off UTC since the year 2000: looked up week by week, since no
- * clock is changed twice in one, with a minute to spare for what fractions leave.
+ * The range of UTC offsets, in fractional days, of the study's zones since the year 2000: sampled week by week, since
+ * no clock changes twice in one, with a margin of a minute for fractions.
  */
 const SINCE = `timestamptz '2000-01-01 00:00:00+00'`;
 const OFFSETS = `offsets as materialized (
@@ -33,15 +33,15 @@ const WEST = '(select west from offsets)',
 const IN_DOUBT = `row(v.participant_id, v.status, v.window_open, v.window_close, v.completed_at, ${SHIFT})::visit_in_doubt::text`;
 
 /**
- * What a visit has come to: of a completed one its adherence, of another its status. Where the participant's calendar
- * has to be asked, what decides it, as text in brackets: to group by texts takes two thirds of the time of rows.
+ * A visit's class: adherence if completed, else its status. Where the participant's time zone matters, the deciding
+ * facts as text in brackets: grouping by text takes two thirds of the time of grouping by rows.
  */
 const fate = (completed: string): string => `case v.status
     when 'scheduled' then case when v.window_open > ${UTC} + 1 then 'scheduled' when v.window_close < ${UTC} - 1 then 'missed' else ${IN_DOUBT} end
     when 'open' then case when v.window_close > ${UTC} then 'open' when v.window_close < ${UTC} - 1 then 'missed' else ${IN_DOUBT} end
     when 'completed' then ${completed}
     else v.status end`;
-/** What a completed one has come to. */
+/** The class of a completed visit. */
 const ADHERENCE = `case
       when v.completed_at < ${SINCE} then ${IN_DOUBT}
       when ${COMPLETED} + ${WEST} >= ${day('v.window_open')} and ${COMPLETED} + ${EAST} < ${day('v.window_close')} + 1 then 'in_window'
@@ -50,16 +50,16 @@ const IS_IN_DOUBT = `f.fate like '(%'`;
 const IS_COMPLETED = `f.fate in ('early', 'in_window', 'late')`;
 
 interface Tally {
-  /** What the visits are told apart by, besides status and adherence. */
+  /** Further grouping, besides status and adherence. */
   by?: readonly ('window' | 'site')[];
-  /** Only those that may have been completed or missed, by status alone: adherence is not asked for. */
+  /** Only visits that may be completed or missed, by status alone, without adherence. */
   ended?: boolean;
 }
 
 /**
  * The part `tallied` of a report's statement: `n` visits of a `status` and `adherence`; by window with
- * `visit_window_id` and `event_definition_id`, by site with `site_code`. Where who asks may see everybody, nobody is
- * looked up who is not in doubt: two branches, of which one is run.
+ * `visit_window_id` and `event_definition_id`, by site with `site_code`. If the caller may see everyone, participants
+ * are looked up for uncertain visits only: two branches, of which one runs.
  */
 export function tallied(asked: ReportScope, { by = [], ended = false }: Tally = {}): string {
   const window = by.includes('window') ? 'visit_window_id, event_definition_id, ' : '',

@@ -1,8 +1,6 @@
 import type { Statement } from '../client/one-trip.js';
 
-/**
- * Records of reading, which change nothing that a report says. A new action counts as a change until it stands here.
- */
+/** Audit actions of reads, which change no report. A new action counts as a change until it is listed here. */
 const READINGS = [
   'report_read',
   'report_printed',
@@ -16,15 +14,15 @@ const READINGS = [
 ];
 
 export interface ReportVersion {
-  /** The last audit record of a change of the study. */
+  /** The last audit record of a change to the study. */
   version: number;
-  /** The sites that the transaction is narrowed to. */
+  /** The sites that the transaction is restricted to. */
   reach: string;
-  /** When the next session in sight runs out by itself. */
+  /** When the next visible session expires. */
   next_expiry: string | null;
 }
 
-/** What a study's reports depend on, besides the question and the calendar: one row. */
+/** What a study's reports depend on, besides the question and the date: one row. */
 export const versionOf = (studyId: string): Statement => ({
   sql: `select coalesce((select seq from audit_log where chain = $1::uuid::text and action not in (${READINGS.map((action) => `'${action}'`).join(', ')}) order by seq desc limit 1), 0) as version,
       case when app_all_sites() then '*' else app_site_studies()::text || app_sites()::text end as reach,

@@ -27,7 +27,7 @@ const COLUMNS = `j.id, j.participant_id, j.participant_code, j.site_code, j.arm,
 const NAMED =
   'left join visit_windows w on w.id = j.visit_window_id left join event_definitions e on e.id = j.event_definition_id';
 
-/** Visits with their adherence, by target date. Superseded rows are not among them: another row stands for each. */
+/** Visits with their adherence, by target date. Superseded rows are left out: another row replaces each. */
 export async function reportedVisits(
   tx: Tx,
   asked: ReportScope,
@@ -57,7 +57,7 @@ export async function reportedVisits(
   return { items, total: row!.total };
 }
 
-/** All visits of the participant who is asked about. */
+/** All visits of the scope's participant. */
 export const visitsOfOne = (asked: ReportScope): Statement =>
   question(
     asked,

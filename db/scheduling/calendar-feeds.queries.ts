@@ -8,7 +8,7 @@ export interface CalendarFeed {
   caregiver_id: string | null;
   created_at: string;
 }
-/** Whose feed: a participant's own, or that of one who cares for it. */
+/** The owner of a feed: a participant, or one of its caregivers. */
 export interface FeedOf {
   study_id: string;
   participant_id: string;
@@ -29,7 +29,7 @@ export const feedOf = async (
 ): Promise<CalendarFeed | undefined> =>
   (await feedsOf(tx, participant_id)).find((feed) => feed.caregiver_id === caregiver_id);
 
-/** Makes a feed where there is none yet. */
+/** Creates a feed if there is none yet. */
 export async function keepFeed(tx: Tx, of: FeedOf, by: string | null): Promise<{ feed: CalendarFeed; isNew: boolean }> {
   const [made] = (await tx('calendar_feeds')
     .insert({
@@ -48,7 +48,7 @@ export const dropFeed = async (tx: Tx, id: string): Promise<void> => {
   await CalendarFeedRow.query(tx).deleteById(id);
 };
 
-/** A feed as it is read by its address, with the language of its reader. */
+/** A feed as read at its address, with its reader's language. */
 export interface ReadFeed {
   participant_id: string;
   study_name: string;
@@ -57,7 +57,7 @@ export interface ReadFeed {
   default_language: string | null;
 }
 
-/** Undefined: it was revoked, or is that of a caregiver who is let in no more. */
+/** Undefined: it was revoked, or its caregiver has no access any more. */
 export async function feedToRead(tx: Tx, id: string): Promise<ReadFeed | undefined> {
   return CalendarFeedRow.query(tx)
     .alias('f')

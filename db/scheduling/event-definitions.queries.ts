@@ -79,7 +79,7 @@ function columnsOf({ repeating, ...fields }: EventDefinitionFields): Record<stri
   return { ...fields, repeat_count: repeating?.count ?? null, repeat_every_days: repeating?.every_days ?? null };
 }
 
-/** A study event instance: a scheduled visit seen as what the protocol calls it. */
+/** A study event instance: a scheduled visit by its name in the protocol. */
 export interface EventInstanceRecord {
   id: string;
   visit_key: string;
@@ -100,10 +100,7 @@ export interface EventInstanceRecord {
 const INSTANCE = `v.id, v.visit_key, v.participant_id, v.event_definition_id, coalesce(e.event_oid, v.event_oid) as event_oid, v.event_occurrence as occurrence, v.name,
   v.target_date, v.window_open, v.window_close, z.status, v.completed_at, v.schedule_version_id, v.anchor_reconciled, v.anchor_reconciled_at`;
 
-/**
- * The instances of a participant over all schedule versions; one whose definition was deleted bears the name that it
- * had.
- */
+/** A participant's instances over all schedule versions; one whose definition was deleted keeps its name. */
 export function listEventInstances(
   tx: Tx,
   participantId: string,

@@ -1,6 +1,6 @@
 import type { Tx } from '../client/database.js';
 
-/** Of a visit window, what an event of the capture system says. */
+/** The fields of a visit window that come from a capture-system event. */
 export interface EventWindow {
   datacapture_event: string;
   name: string;
@@ -15,7 +15,7 @@ export interface StoredEventWindow extends EventWindow {
   battery_id: number | null;
 }
 
-/** The study's windows that belong to events, locked; and all codes in use. */
+/** The study's windows of events, locked; and all used codes. */
 export async function lockEventWindows(
   tx: Tx,
   studyId: string,

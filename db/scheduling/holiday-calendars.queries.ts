@@ -40,10 +40,7 @@ export async function studyHasCalendar(tx: Tx, studyId: string): Promise<boolean
   return (await tx('holiday_calendars').where({ study_id: studyId, site_id: null }).first('id')) !== undefined;
 }
 
-/**
- * Takes the mark of the default from the calendar that bears it; answers which that was. Another one is about to take
- * it.
- */
+/** Removes the default mark from its calendar, before another one gets it; returns which that was. */
 export async function clearDefault(tx: Tx, studyId: string): Promise<string | undefined> {
   const [row] = await tx('holiday_calendars')
     .where({ study_id: studyId, is_default: true })
@@ -67,7 +64,7 @@ export async function deleteCalendar(tx: Tx, id: string): Promise<void> {
   await tx('holiday_calendars').where({ id }).delete();
 }
 
-/** Whether the site is one of the study. */
+/** Whether the site belongs to the study. */
 export async function siteIsOf(tx: Tx, siteId: string, studyId: string): Promise<boolean> {
   return (await tx('sites').where({ id: siteId, study_id: studyId }).first('id')) !== undefined;
 }

@@ -9,8 +9,8 @@ interface ArmSources<Window extends OfEvent, Entry, Event extends OfEvent> {
 }
 
 /**
- * What the schedule of a participant in an arm of the capture system is made of: of what belongs to events there that of
- * its own arm alone. Who is in no arm has all of it.
+ * The sources of a schedule for a participant in a capture-system arm: entries of events belong to an arm, and only
+ * those of its own are kept. A participant without an arm has all.
  */
 export function sourcesByArm<Window extends OfEvent, Entry, Event extends OfEvent>({
   windows,

@@ -37,12 +37,12 @@ export interface VersionInFull {
   scheduling_settings: { carried_visit_ids?: string[] };
 }
 
-/** The same with what their visits are found by. */
+/** The same with the keys for looking up their visits. */
 export async function versionsInFull(tx: Tx, participantId: string): Promise<VersionInFull[]> {
   return tx('schedule_versions').where({ participant_id: participantId }).orderBy('version_number').select('*');
 }
 
-/** One version in full; undefined where the participant has no such version. */
+/** One version in full; undefined: the participant has no such version. */
 export async function readVersion(
   tx: Tx,
   participantId: string,
@@ -51,7 +51,7 @@ export async function readVersion(
   return tx('schedule_versions').where({ participant_id: participantId, id: versionId }).first();
 }
 
-/** The status of a visit by the present date of its participant's site or study. */
+/** The status of a visit by the present date in its participant's time zone. */
 const PRESENT_STATUS = `(select ${visitStatus('scheduled_visits', '(now() at time zone coalesce(t.timezone, s.timezone))::date', 'p.status')}
   from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id where p.id = scheduled_visits.participant_id) as status`;
 
@@ -72,11 +72,11 @@ const visitsOf = (tx: Tx, version: WithVisits) =>
 export const versionVisits = async (tx: Tx, version: WithVisits): Promise<Record<string, unknown>[]> =>
   visitsOf(tx, version);
 
-/** The visits of each of two versions. */
+/** The visits of both versions. */
 export const visitsOfBoth = (tx: Tx, one: WithVisits, other: WithVisits) =>
   runTogether<[Record<string, unknown>, Record<string, unknown>]>(tx, [visitsOf(tx, one), visitsOf(tx, other)]);
 
-/** The visits of a participant's version, if there is one, then those that belong to none. */
+/** The visits of a participant's version, if there is one, then those without a version. */
 export async function plannedAndOther(
   tx: Tx,
   participantId: string,

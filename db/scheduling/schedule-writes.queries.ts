@@ -39,8 +39,8 @@ export interface VisitWrite {
 }
 
 /**
- * Ends the current versions of these participants; their visits that are not done give way as `visitStatus`. Those of
- * `reconciled` had a final date that moved: every visit of theirs that came of the version is marked so.
+ * Ends the current versions of these participants; their open visits get `visitStatus`. For `reconciled` participants,
+ * whose final date moved, every visit of the version is marked so.
  */
 export function supersedeVersionsStatements(
   participantIds: readonly string[],
@@ -85,7 +85,7 @@ const VERSION_COLUMNS = [
   'generation_warnings',
   'generated_by_id',
 ];
-/** What differs between visits, with its type: the rest comes of their version, or is the column's default. */
+/** The differing fields of visits, with their types: the others come from the version, or are defaults. */
 const VISIT_FIELDS = {
   id: 'uuid',
   visit_key: 'uuid',
@@ -120,8 +120,8 @@ const INSERT_VERSIONS = `with v as (${insertSql({ table: 'schedule_versions', co
 
 /**
  * Inserts the next versions with their visits and makes them current, in one round trip. A visit whose window is open
- * today, where its participant lives, is open at once; one whose window has closed is left to the hourly job, which
- * records and tells that it was missed. A completion that came between is refused by the one-live index.
+ * today, in the participant's time zone, is opened at once; one whose window has closed is left to the hourly job,
+ * which records and reports that it was missed. The one-live index refuses a concurrent completion.
  */
 export const insertVersionsStatement = (
   versions: readonly VersionWrite[],
@@ -135,7 +135,7 @@ export const insertVersionsStatement = (
   ],
 });
 
-/** Anchors that have no current version any more. */
+/** Anchors that no longer have a current version. */
 export const unpointAnchorsStatement = (participantIds: readonly string[]): Statement => ({
   sql: 'update anchor_dates set current_schedule_version_id = null where participant_id = any($1)',
   values: [participantIds],
@@ -147,14 +147,14 @@ export interface CompletedWrite {
   reporting_target_date: string | null;
 }
 
-/** Marks completed visits reconciled: they stay the one row that they are, target unchanged. */
+/** Marks completed visits reconciled: each stays one row, with its target unchanged. */
 export const reconcileCompletedStatement = (visits: readonly CompletedWrite[]): Statement => ({
   sql: `update scheduled_visits v set anchor_reconciled = true, anchor_reconciled_at = clock_timestamp(), needs_review = n.needs_review, reporting_target_date = n.reporting_target_date
      from jsonb_to_recordset($1::jsonb) as n(id uuid, needs_review boolean, reporting_target_date date) where v.id = any($2::uuid[]) and v.id = n.id`,
   values: [JSON.stringify(visits), visits.map((v) => v.id)],
 });
 
-/** Brings the baseline mark of these participants' visits that count to what their windows and events say now. */
+/** Updates the baseline mark of these participants' live visits to their windows' and events' current state. */
 export async function followBaseline(tx: Tx, participantIds: readonly string[]): Promise<void> {
   await prepared(
     tx,

@@ -36,7 +36,7 @@ export interface CalendarRow {
   weekend_days: number[];
   holidays: { date: string; name: string | null }[];
 }
-/** What a study's schedules are made from; `edc` is set in that scheduling mode. */
+/** The sources of a study's schedules; `edc` is set in that scheduling mode. */
 export interface ScheduleSources {
   windows: WindowRow[];
   mapping: Record<
@@ -57,7 +57,7 @@ const EDC = `jsonb_build_object(
   'calendars', coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'site_id', c.site_id, 'is_default', c.is_default, 'weekend_days', c.weekend_days,
        'holidays', c.holidays) order by c.id) from holiday_calendars c where c.study_id = s.id), '[]'))`;
 
-/** The event mapping; an entry whose event is known by another name than its present one bears that name. */
+/** The event mapping; an entry under a former name of its event also has the present one. */
 const MAPPING = `select jsonb_object_agg(m.key, m.value || coalesce((select jsonb_build_object('identity', k.value->'identity')
          from jsonb_each(d.known_events) k where k.value->>'name' = m.key and k.value->>'identity' <> m.key limit 1), '{}'))
        from datacapture_configs d, jsonb_each(d.event_battery_mapping) m where d.study_id = s.id`;
@@ -103,10 +103,10 @@ export interface CurrentVersionRow {
 interface ScheduleRow {
   visits: StandingRow[];
   versions: CurrentVersionRow[];
-  /** Of each participant who is in one of several arms of the capture system. */
+  /** For each participant in one of several capture-system arms. */
   arms: Record<string, number>;
 }
-/** The visits that count and the current version, for each participant. */
+/** The live visits and the current version of each participant. */
 const standing = (whose: string) => `coalesce((select json_agg(row_to_json(v)) from (
          select participant_id, id, visit_key, status, name, target_date, window_open, window_close, battery_id, datacapture_event, schedule_version_id, needs_review, reporting_target_date, reviewed_target_date, moved_from, changed_from
          from scheduled_visits where participant_id ${whose} and (status not in ('superseded', 'cancelled') or cancelled_by_hand)) v), '[]') as visits,
@@ -115,7 +115,9 @@ const standing = (whose: string) => `coalesce((select json_agg(row_to_json(v)) f
            (array_agg(anchor_date_used order by version_number desc))[1] as latest_date
          from schedule_versions where participant_id ${whose} group by participant_id) c), '[]') as versions,
        coalesce((select json_object_agg(id, datacapture_arm) from participants where id ${whose} and datacapture_arm is not null), '{}') as arms`;
-/** One participant is asked for as one: an array is planned anew every time (as in facts.ts), 4 ms of a preview's 6. */
+/**
+ * One participant is queried by a single value: an array is planned every time (as in facts.ts), 4 ms of a preview's 6.
+ */
 const OF_ONE = {
   alone: `select ${standing('= $2')} from studies s where s.id = $1`,
   withSources: `select ${SOURCES}, ${standing('= $2')} from studies s where s.id = $1`,
@@ -125,7 +127,7 @@ const OF_MANY = {
   withSources: `select ${SOURCES}, ${standing('= any($2)')} from studies s where s.id = $1`,
 };
 
-/** What a participant's next schedule would be made from. */
+/** The sources of a participant's next schedule. */
 export interface ScheduleInputRows extends Omit<ScheduleSources, 'edc' | 'event_arms'> {
   edc: { events: EventRow[]; calendar: CalendarRow | null } | null;
   standing: StandingRow[];
@@ -134,7 +136,7 @@ export interface ScheduleInputRows extends Omit<ScheduleSources, 'edc' | 'event_
   current_date: string | null;
 }
 
-/** Reads what `scheduleInputsOf` makes one participant's inputs of. */
+/** Reads the row for `scheduleInputsOf`, for one participant. */
 export const scheduleInputsStatement = (studyId: string, participantId: string): Statement => ({
   sql: OF_ONE.withSources,
   values: [studyId, participantId],
@@ -146,7 +148,7 @@ export async function scheduleInputsOf(tx: Tx, participantId: string, row: unkno
   return (await inputsFrom(tx, [participantId], read, read)).get(participantId)!;
 }
 
-/** The inputs of each participant's next schedule; all belong to one study. */
+/** The inputs of each participant's next schedule; all must be in one study. */
 export async function readScheduleInputs(
   tx: Tx,
   studyId: string,
@@ -216,8 +218,8 @@ async function calendarsOf(
 }
 
 /**
- * Of these participants, those whose current schedule was made after the last change of `kind` and before one of
- * another: with the kind that changed last. Only kinds whose every change has a time of its own are compared.
+ * The participants of these whose current schedule is newer than the last change of `kind` but older than a change of
+ * another kind: with the kind that changed last. Only kinds that record a time for every change are compared.
  */
 export async function newerChanges(
   tx: Tx,
@@ -243,8 +245,8 @@ export async function newerChanges(
 }
 
 /**
- * Participants whose schedule follows another date than their anchor has: an override left it as it was. With the next
- * change of what schedules are made from, all of their visits move.
+ * The number of participants whose schedule follows another date than their anchor, because an override left it
+ * unchanged. The next change to a schedule's sources moves all their visits.
  */
 export async function countOffAnchor(tx: Tx, studyId: string): Promise<number> {
   const [row] = (await tx('schedule_versions as v')

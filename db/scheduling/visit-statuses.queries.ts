@@ -10,8 +10,8 @@ export interface MovedVisit {
 }
 
 /**
- * Who the visit `v` is of, and what day it is there. Looked up for each: the planner, who may not have counted a new
- * study yet, went through all of its visits for every batch.
+ * The participant of visit `v`, and the local date. A lateral join: without statistics of a new study, the planner
+ * scanned all of its visits for every batch.
  */
 const THERE = `cross join lateral (
        select p.status as participant_status, (now() at time zone coalesce(t.timezone, s.timezone))::date as today
@@ -19,10 +19,10 @@ const THERE = `cross join lateral (
 const IS_DUE = `z.participant_status = 'enrolled' and ((v.status = 'scheduled' and v.window_open <= z.today) or (v.status = 'open' and v.window_close < z.today))`;
 
 /**
- * Up to so many visits that are not where the calendar has them, by the date of the participant's site or study;
- * withdrawn participants' schedules are frozen. Nowhere is it more than a day later than in UTC: that bound lets the
- * indexes find the few that may be due, the local date decides. They are found once for many batches: a batch that
- * looked for its own would pass all those by again that were moved before it.
+ * Visits whose stored status is outdated, up to a limit, by the participant's local date; withdrawn participants'
+ * schedules are frozen. No local date is more than a day after UTC's: that bound lets the indexes find the few that may
+ * be due, the local date decides. They are found once for many batches: a batch with its own search would pass over all
+ * those moved before it.
  */
 export async function dueVisits(tx: Tx, limit: number): Promise<string[]> {
   const rows = await query<{ id: string }>(
@@ -36,8 +36,8 @@ export async function dueVisits(tx: Tx, limit: number): Promise<string[]> {
 }
 
 /**
- * Moves visits to where the calendar has them: open once their window is, missed once it has closed. One statement,
- * which judges them anew; a visit that somebody works on is left to the next run.
+ * Updates visits by date: open once their window is, missed once it has closed. One statement, which checks them again;
+ * a locked visit is left to the next run.
  */
 export async function moveVisits(tx: Tx, ids: readonly string[]): Promise<MovedVisit[]> {
   const rows = await query<MovedVisit>(
@@ -52,7 +52,7 @@ export async function moveVisits(tx: Tx, ids: readonly string[]): Promise<MovedV
   return rows;
 }
 
-/** Where the calendar has a visit that is still to be done, on the date of the participant's site or study. */
+/** The status by date of a pending visit, in its participant's time zone. */
 export async function statusToday(
   tx: Tx,
   visit: { participant_id: string; window_open: string; window_close: string },
@@ -68,8 +68,8 @@ export async function statusToday(
 }
 
 /**
- * Whether a closed visit could be done again: its schedule version is current (or it has none), or the current one
- * refers to it, and no other row stands for it.
+ * Whether a closed visit can be reopened: its schedule version is current (or it has none), or the current one refers
+ * to it, and no other row replaces it.
  */
 export async function mayReopen(tx: Tx, id: string): Promise<boolean> {
   const rows = await query<{ may: boolean }>(

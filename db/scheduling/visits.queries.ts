@@ -13,9 +13,9 @@ const COLUMNS = `v.id, v.visit_key, v.study_id, v.participant_id, p.participant_
   v.anchor_reconciled, v.anchor_reconciled_at, v.needs_review, v.reporting_target_date, v.reviewed_at, v.reviewed_by_id, v.review_resolution, v.imported, v.imported_by, v.original_users, v.moved_from, v.changed_from,
   visit_adherence(z.status, v.completed_at, v.window_open + z.shift, v.window_close + z.shift, z.zone) as adherence,
   (v.completed_at at time zone z.zone)::date - v.target_date - z.shift as days_off_target, v.created_at, v.updated_at`;
-// Visits are seen with their participant: isolation by site holds for them through it.
+// Visits are joined with their participant: isolation by site holds through it.
 const FROM = 'scheduled_visits as v';
-// The calendar that status and adherence are judged on, and by how many days a re-anchoring moved what is reported.
+// The time zone for status and adherence, and by how many days a re-anchoring moved the reporting target.
 const CALENDAR = `join studies y on y.id = v.study_id left join sites w on w.id = p.site_id
   cross join lateral (select coalesce(w.timezone, y.timezone) as zone, ${reportingShift('v')} as shift) c
   cross join lateral (select c.zone, c.shift, ${visitStatus('v', '(now() at time zone c.zone)::date', 'p.status')} as status) z`;
@@ -26,7 +26,7 @@ export type VisitRecord = ScheduledVisit & {
   adherence: string | null;
   days_off_target: number | null;
 };
-/** Days between which a date of a visit lies, both inclusive. */
+/** A date range of visits, both ends inclusive. */
 export interface DayRange {
   from?: string | undefined;
   to?: string | undefined;
@@ -65,8 +65,8 @@ export const visitSorts = [
 ] as const satisfies (keyof typeof SORTS)[];
 
 /**
- * What a visit's stored row must be like for it to be of a status by the participant's calendar, which is nowhere more
- * than a day off UTC: nobody's calendar is asked about the others.
+ * What a visit's stored row must have to get a status by the participant's local date, which is at most a day off UTC:
+ * the time zone of other rows is not looked up.
  */
 const UTC = `(select (now() at time zone 'UTC')::date)`;
 const STORED: Record<string, string> = {
@@ -76,8 +76,8 @@ const STORED: Record<string, string> = {
 };
 
 /**
- * Visits by target date. They are counted without their participants where no filter asks for these and who asks may see
- * everybody.
+ * Visits by target date. They are counted without their participants if no filter needs these and the caller may see
+ * everyone.
  */
 export function listVisits(tx: Tx, filter: VisitFilter): Promise<Listed<VisitRecord>> {
   const { status } = filter;
@@ -120,7 +120,9 @@ export function listVisits(tx: Tx, filter: VisitFilter): Promise<Listed<VisitRec
   return page(tx, found, COLUMNS, filter, SORTS, 'v.id', { counted, filled: ['target_date'] });
 }
 
-/** The SEQUENCE in calendars of each of a participant's visits, by visit key; and whether the participant has withdrawn. */
+/**
+ * The SEQUENCE in calendars of each of a participant's visits, by visit key; and whether the participant has withdrawn.
+ */
 export async function calendarFacts(
   tx: Tx,
   participantId: string,
@@ -145,8 +147,7 @@ export async function visitById(tx: Tx, id: string, lock = false): Promise<Visit
 }
 
 /**
- * Inserts a visit that somebody schedules by hand, as the participant's own calendar has it today: a window in the past
- * is missed.
+ * Inserts a visit scheduled by hand, with the status of today in the participant's time zone: a past window is missed.
  */
 export async function insertVisit(
   tx: Tx,
@@ -163,7 +164,7 @@ export async function insertVisit(
   return row.id;
 }
 
-/** Whether a visit of this key counts: one that is neither superseded nor cancelled. */
+/** Whether this key has a visit that is neither superseded nor cancelled. */
 export async function hasLiveVisit(tx: Tx, participantId: string, visitKey: string): Promise<boolean> {
   return (
     (await tx(FROM)
@@ -177,7 +178,7 @@ export async function updateVisit(tx: Tx, id: string, change: Partial<ScheduledV
   if (Object.keys(change).length > 0) await ScheduledVisit.query(tx).findById(id).patch(change);
 }
 
-/** Settles a review: the mark goes, and the target that it was held against is kept beside who settled it. */
+/** Settles a review: removes the mark, and stores the compared target beside who settled it. */
 export async function settleReview(
   tx: Tx,
   id: string,

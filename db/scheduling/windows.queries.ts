@@ -52,7 +52,7 @@ export async function deleteWindow(tx: Tx, id: string): Promise<void> {
   await VisitWindow.query(tx).deleteById(id);
 }
 
-/** Whether the battery is one of the study. */
+/** Whether the battery belongs to the study. */
 export async function batteryIsOf(tx: Tx, batteryId: number, studyId: string): Promise<boolean> {
   return (await tx('batteries').where({ id: batteryId, study_id: studyId }).first('id')) !== undefined;
 }

@@ -36,7 +36,7 @@ export function listSimulations(tx: Tx, studyId: string, paging: Page): Promise<
   );
 }
 
-/** A simulation with its result, which is null until it is completed. */
+/** A simulation with its result, which is null until it completes. */
 export async function simulationById(
   tx: Tx,
   studyId: string,
@@ -48,8 +48,8 @@ export async function simulationById(
 }
 
 /**
- * How many of the study's simulations wait or run, those of the last day: one whose workflow was ended by hand is not
- * waited for. Askers of one study take turns.
+ * The number of the study's queued or running simulations of the last day: a workflow may have been terminated by hand.
+ * Requests for one study run one after another.
  */
 export async function lockUnfinished(tx: Tx, studyId: string): Promise<number> {
   await execute(tx, `select pg_advisory_xact_lock(hashtext('simulations'), hashtext($1))`, [studyId]);
@@ -76,7 +76,7 @@ export async function insertSimulation(
   await Simulation.query(tx).insert(simulation);
 }
 
-/** Begins a run and answers what it is made from; undefined where it is over already or gone. */
+/** Begins a run and returns its input; undefined: it has ended or was deleted. */
 export async function beginSimulation(tx: Tx, id: string): Promise<unknown> {
   const [begun] = (await tx('simulations')
     .where({ id })
@@ -110,7 +110,7 @@ export async function failSimulation(tx: Tx, id: string, error: string): Promise
     .patch({ status: 'failed', error: error.slice(0, 500), completed_at: raw('clock_timestamp()') });
 }
 
-/** A study as a simulation needs it. */
+/** A study's data for a simulation. */
 export interface SimulatedStudyRow {
   policy: unknown;
   scheduling_mode: string | null;

@@ -10,7 +10,7 @@ export interface PolicyVersion extends Record<string, unknown> {
   original_users: Record<string, string> | null;
   created_at: string;
 }
-/** What a study has as its policy; null: none yet. */
+/** A study's policy; null: none yet. */
 export interface PolicyInForce {
   policy_version: number;
   policy: unknown;
@@ -18,14 +18,14 @@ export interface PolicyInForce {
 
 const IN_FORCE = raw(`policy_version, config->'enrollment_date_policy' as policy`);
 
-/** @param lock nobody else changes the study until the commit */
+/** @param lock prevents changes to the study until the commit */
 export async function policyInForce(tx: Tx, studyId: string, lock = false): Promise<PolicyInForce | undefined> {
   const found = Study.query(tx).findById(studyId).select(IN_FORCE);
   if (lock) void found.forNoKeyUpdate();
   return found.castTo<PolicyInForce | undefined>();
 }
 
-/** Puts a version in force, and keeps it. */
+/** Stores a version and puts it in force. */
 export async function insertPolicy(
   tx: Tx,
   version: { study_id: string; policy_version: number; policy: object; author_id: string },

@@ -41,14 +41,13 @@ export async function updateSite(tx: Tx, id: string, change: Partial<Site>): Pro
 }
 
 /**
- * What is of participants, where the transaction is narrowed to sites in the rows' study: of those that it sees alone.
- * What is nobody's (yet) is not among it then.
+ * For a transaction restricted to sites in the rows' study: only rows of visible participants. Rows without a
+ * participant are then left out.
  */
 export const OF_SITES = `(study_id <> all ((select app_site_studies())::uuid[]) or participant_id in (select id from participants))`;
 
 /**
- * Whether the transaction's narrowing to sites lets it write a participant of this site (as the policy on the table
- * says).
+ * Whether the transaction's site restriction allows writing a participant of this site (as the table's policy does).
  */
 export async function siteInReach(tx: Tx, studyId: string, siteId: string | null): Promise<boolean> {
   const rows = await query<{ ok: boolean }>(

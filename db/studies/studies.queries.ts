@@ -7,7 +7,7 @@ import { execute } from '../client/query.js';
 import type { Statement } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-/** What is shown of a study. */
+/** The displayed columns of a study. */
 export const STUDY_COLUMNS = `id, study_code, study_name, description, status, start_date, end_date, timezone, integration_mode,
   datacapture_enabled, consent_mode, config, created_at, updated_at`;
 export type StudyRecord = Pick<
@@ -28,7 +28,7 @@ export type StudyRecord = Pick<
   | 'updated_at'
 >;
 
-/** Studies in the transaction's scope; `search` is found anywhere in code or name, as it is written. */
+/** Studies in the transaction's scope; `search` matches anywhere in code or name, literally. */
 export function listStudies(
   tx: Tx,
   filter: Page & { status?: string | undefined; search?: string | undefined; studyId?: string | undefined },
@@ -49,13 +49,13 @@ export function listStudies(
 }
 
 /**
- * How a study's row is held until the transaction ends. `change`: nobody else changes it, and its rows are written as
- * ever. `contents`: nobody adds anything to the study either.
+ * How a study's row is locked until the transaction ends. `change`: prevents changes to the row; its contents can be
+ * written. `contents`: also prevents additions to the study.
  */
 export type StudyLock = 'change' | 'contents';
 
 export type StudyToChoose = Pick<StudyRecord, 'id' | 'study_code' | 'study_name' | 'status'>;
-/** Codes and names of the studies in the transaction's scope, for a choice among them: a `StudyToChoose` each. */
+/** Codes and names of the studies in the transaction's scope, as choices: a `StudyToChoose` each. */
 export const studiesToChoose: Statement = {
   sql: 'select id, study_code, study_name, status from studies order by study_code limit 1000',
   values: [],
@@ -68,12 +68,12 @@ export async function studyById(tx: Tx, id: string, lock?: StudyLock): Promise<S
   return found;
 }
 
-/** Inserts a study under an id of the caller's making, which the transaction is put in scope of. */
+/** Inserts a study under the caller's id, and adds it to the transaction's scope. */
 export async function insertStudy(
   tx: Tx,
   study: Partial<Study> & { id: string; study_code: string; study_name: string },
 ): Promise<void> {
-  // Somebody who is not an admin sees assigned studies only, and this one is not there yet.
+  // A user who is not an admin sees assigned studies only, and this one is not assigned yet.
   await execute(tx, `select set_config('app.studies', $1, true) where current_setting('app.studies', true) <> '*'`, [
     study.id,
   ]);
@@ -88,7 +88,7 @@ export async function assignStudy(tx: Tx, userId: string, studyId: string): Prom
   await tx('user_studies').insert({ user_id: userId, study_id: studyId }).onConflict().ignore();
 }
 
-/** Whether something stands in the study that deleting it would take away, or that tells of what once stood there. */
+/** Whether the study has data that deleting it would remove, or records of former data. */
 export async function studyHasData(tx: Tx, id: string): Promise<boolean> {
   const study = await Study.query(tx)
     .findById(id)
@@ -105,7 +105,7 @@ export async function deleteStudy(tx: Tx, id: string): Promise<void> {
   await Study.query(tx).deleteById(id);
 }
 
-/** Whether signatures of a study prove identity again; `usual` where the study does not say. */
+/** Whether a study's signatures require proof of identity; `usual` if the study does not say. */
 export async function signaturesAskAgain(tx: Tx, studyId: string, usual: boolean): Promise<boolean> {
   const signatures = (await configValue(tx, studyId, 'signatures')) as { reauthenticate?: unknown } | null;
   return typeof signatures?.reauthenticate === 'boolean' ? signatures.reauthenticate : usual;

@@ -2,7 +2,7 @@ import { raw } from 'objection';
 import { Study } from '../models/records.js';
 import type { Tx } from '../client/database.js';
 
-/** What a study's `config` has under a name; null: nothing. */
+/** The value of a name in a study's `config`; null: none. */
 export async function configValue(tx: Tx, studyId: string, name: string): Promise<unknown> {
   const study = await Study.query(tx)
     .findById(studyId)

@@ -2,7 +2,7 @@ import { raw } from 'objection';
 import { Participant } from '../models/records.js';
 import type { Tx } from '../client/database.js';
 
-/** What a study shows of itself to one of its participants, and the languages that decide how. */
+/** A study's public texts for one of its participants, and the languages to choose from. */
 export interface ShownStudy {
   study_name: string;
   public_name: unknown;
@@ -11,7 +11,7 @@ export interface ShownStudy {
   preferred_language: string | null;
 }
 
-/** The study as it is shown to a participant; undefined: there is no such participant in reach. */
+/** The study as shown to a participant; undefined: no such visible participant. */
 export async function studyShownTo(tx: Tx, participantId: string): Promise<ShownStudy | undefined> {
   return Participant.query(tx)
     .alias('p')

@@ -1,7 +1,7 @@
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-/** A study's design as it was saved: without ids, batteries named by their codes. */
+/** A saved study design: without ids, batteries named by their codes. */
 export interface SavedTemplate {
   id: string;
   study_id: string;
@@ -77,8 +77,8 @@ export interface StudyDesign {
 }
 
 /**
- * What of a study makes its design, as of one moment: the capture system's mappings, or those that wait for one;
- * batteries that are not retired, in what clients are given of them now.
+ * A study's design, in one snapshot: the capture system's mappings, or pending ones; batteries that are not retired, in
+ * the version that clients get now.
  */
 export async function studyDesign(tx: Tx, studyId: string): Promise<StudyDesign> {
   const plan = `'battery', b.code, 'target_day', x.target_day, 'window_before', x.window_before, 'window_after', x.window_after`;

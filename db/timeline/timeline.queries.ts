@@ -4,7 +4,7 @@ import { prepared } from '../client/prepared.js';
 import type { Statement } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-/** What stands on a participant's timeline, by where it comes from. */
+/** The sources of a participant's timeline entries. */
 export const timelineKinds = [
   'participant',
   'consent',
@@ -22,11 +22,11 @@ export const timelineKinds = [
 ] as const;
 export type TimelineKind = (typeof timelineKinds)[number];
 
-/** Of what a full import brought: that it did, by whom, and whom its document names. */
+/** The import claims of an imported row: importer and the document's persons. */
 const claimed = (row: string): string =>
   `case when ${row}.imported then jsonb_build_object('imported', true, 'imported_by', ${row}.imported_by, 'original_users', ${row}.original_users) else '{}' end`;
 
-/** One thing that happened, or is planned; `what` says which of its kind's things. */
+/** One past or planned event; `what` is its type within its kind. */
 export interface TimelineRow {
   at: string;
   kind: TimelineKind;
@@ -35,7 +35,7 @@ export interface TimelineRow {
   data: Record<string, unknown>;
   planned: boolean;
 }
-/** `settledOnly`: of messages those alone that were sent. */
+/** `settledOnly`: of messages only sent ones. */
 export interface TimelineFilter {
   kinds?: readonly TimelineKind[] | undefined;
   from?: string | undefined;
@@ -68,15 +68,15 @@ export const subjectStatement = (participantId: string): Statement => ({
   values: [participantId],
 });
 
-/** Whose timeline it is; days are those of the participant's site, else of the study. */
+/** The participant of a timeline; days are those of the participant's site, else of the study. */
 export async function timelineSubject(tx: Tx, participantId: string): Promise<TimelineSubject | undefined> {
   const { sql, values } = subjectStatement(participantId);
   return (await prepared<TimelineSubject>(tx, sql, values))[0];
 }
 
 /*
- * Every source gives (at, rank, seq, kind, what, id, data, planned). Rank and seq order what bears one instant: a cause
- * stands before its effect. Nothing of a person is in it but what the participant's records say of dates and states.
+ * Every source gives (at, rank, seq, kind, what, id, data, planned). Rank and seq order entries of one instant: a cause
+ * comes before its effect. Of the participant's records it has only dates and states.
  */
 const SOURCES = `
   select p.created_at as at, 0 as rank, 0::bigint as seq, 'participant' as kind, 'enrolled' as what, p.id, jsonb_build_object('participant_code', p.participant_code) as data, false as planned
@@ -160,7 +160,7 @@ export async function listTimeline(
   };
 }
 
-/** Instants inside of JSON come from the server with an offset. */
+/** The server writes instants inside of JSON with an offset. */
 const withZ = (data: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(data).map(([name, value]) => [

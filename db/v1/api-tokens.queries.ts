@@ -5,7 +5,7 @@ import type { Listed, Page } from '../client/paging.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
-/** A token of /api/v1 as it is shown: never the token itself. */
+/** A token of /api/v1 for display: never the token itself. */
 export interface ApiToken {
   id: string;
   user_id: string;
@@ -44,7 +44,7 @@ export async function insertApiToken(
   return orderClause(inserted, COLUMNS);
 }
 
-/** A user's tokens that were not revoked, the expired ones among them. */
+/** A user's tokens that were not revoked, including expired ones. */
 export function listApiTokens(tx: Tx, userId: string, paging: Page): Promise<Listed<ApiToken>> {
   return page(
     tx,
@@ -78,7 +78,7 @@ export async function revokeApiToken(tx: Tx, id: string): Promise<void> {
     .patch({ revoked_at: raw('clock_timestamp()') });
 }
 
-/** Ends all tokens of a user. @returns the ids of those that were not revoked before */
+/** Revokes all tokens of a user. @returns the ids of those that were not revoked before */
 export async function revokeApiTokensOf(tx: Tx, userId: string): Promise<string[]> {
   const rows = await User.relatedQuery<ApiTokenRow>('tokens', tx)
     .for(userId)

@@ -13,7 +13,7 @@ export interface CopiedFile {
 }
 
 /**
- * Folders that a server fills anew: they are kept, their content is not (PostgreSQL, "Making a Base Backup Using the
+ * Folders that a server fills anew: they are kept without their content (PostgreSQL, "Making a Base Backup Using the
  * Low Level API").
  */
 const EMPTIED = new Set([
@@ -36,10 +36,10 @@ const LEFT_OUT = new Set([
   'recovery.signal',
   'standby.signal',
 ]);
-/** Written by every checkpoint: copied last, it is of the end of the copy. */
+/** Written by every checkpoint: it is copied last, in the state of the end of the copy. */
 const CONTROL = 'global/pg_control';
 
-/** Folders and files of a cluster as a base backup holds them, files in the order in which they are copied. */
+/** The folders and files of a cluster in a base backup, files in copying order. */
 export async function clusterContent(data: string): Promise<{ folders: string[]; files: string[] }> {
   const folders: string[] = [],
     files: string[] = [];
@@ -59,7 +59,7 @@ export async function clusterContent(data: string): Promise<{ folders: string[];
   return { folders, files: [...files, CONTROL] };
 }
 
-/** Copies a file and answers what was copied; undefined: it is gone, as a dropped table's file may be. */
+/** Copies a file and returns its facts; undefined: it was deleted, as a dropped table's file may be. */
 export async function copyHashed(from: string, to: string, path: string): Promise<CopiedFile | undefined> {
   await mkdir(dirname(join(to, path)), { recursive: true, mode: 0o700 });
   const hash = createHash('sha256');

@@ -5,14 +5,14 @@ import { passable } from '../runtime/postgres-place.js';
 import { StartError } from '../runtime/start-error.js';
 import type { CopiedFile } from './base-copy.js';
 
-/** What a base backup says of itself; it is written last, so a folder without it is none. */
+/** The manifest of a base backup; it is written last, so a folder without it is incomplete. */
 export interface Manifest {
   started_at: string;
   /** A restore may stop at this moment or any later one. */
   consistent_at: string;
   postgres_version: string;
   schema_revision: string;
-  /** The first file of the log that a restore from here needs. */
+  /** The first log file that a restore from here needs. */
   first_log: string;
   files: CopiedFile[];
   folders: string[];
@@ -23,18 +23,16 @@ export interface BaseBackup {
   manifest: Manifest;
 }
 
-/** BACKUP_DIR: base backups, and the log that leads from each of them to any later moment. */
+/** BACKUP_DIR: base backups, and the log for restoring from each of them to any later moment. */
 export const backupFolder = (setting: string) => {
   const path = resolve(setting);
   return { path, log: join(path, 'log'), base: join(path, 'base') };
 };
 
-/**
- * Makes the folder of the log, writable by who runs PostgreSQL. @throws StartError where that user does not get there
- */
+/** Creates the folder of the log, writable for PostgreSQL's user. @throws StartError if that user has no access */
 export function prepareLog(setting: string, user: { uid: number; gid: number } | undefined): string {
   const { path, log } = backupFolder(setting);
-  // As root PostgreSQL runs as another user, who must be able to pass through.
+  // If started as root, PostgreSQL runs as another user, who must be able to pass through.
   mkdirSync(path, { recursive: true, mode: user ? 0o711 : 0o700 });
   mkdirSync(log, { recursive: true, mode: 0o700 });
   if (user) {
@@ -62,10 +60,10 @@ export function baseBackups(setting: string): BaseBackup[] {
     });
 }
 
-/** A log file's place whatever its timeline: those before the first one needed serve nobody. */
+/** A log file's position in any timeline: files before the first required one are obsolete. */
 const place = (name: string): string => name.slice(8, 24);
 
-/** Removes all but the newest `keep` base backups, and the log that none of those needs. */
+/** Removes all but the newest `keep` base backups, and the log files that none of those needs. */
 export function removeOlder(setting: string, keep: number): { backups: string[]; logFiles: number } {
   const all = baseBackups(setting);
   const kept = all.slice(-keep);

@@ -11,9 +11,9 @@ import { postgresUrl } from '../runtime/postgres.js';
 const HOST = '127.0.0.1';
 
 /**
- * Lets PostgreSQL replay its log upon a copied cluster, up to a moment or to the log's end, runs `work` on what came of
- * it, and stops the server again. The cluster is an ordinary one from then on.
- * @throws Error with the server's own words where the moment is not reached
+ * Lets PostgreSQL replay its log on a copied cluster, up to a moment or to the log's end, runs `work` on the result,
+ * and stops the server again. The cluster is an ordinary one from then on.
+ * @throws Error with the server's message if the moment is not reached
  */
 export async function recover<T>(
   place: PostgresPlace,
@@ -30,7 +30,7 @@ export async function recover<T>(
     listen_addresses: HOST,
     port: String(of.port),
     unix_socket_directories: '',
-    // What is restored writes nothing into the log that it is restored from; nobody reads before it is through.
+    // The restored server writes nothing into the log that it is restored from; nobody can read before the end.
     archive_mode: 'off',
     hot_standby: 'off',
     restore_command: `cp "${quoted}/%f" "%p"`,
@@ -38,7 +38,7 @@ export async function recover<T>(
     max_connections: '200',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // A server that only begins knows no names of zones, Z included.
+    // A starting server knows no time zone names, including Z.
     ...(of.to && { recovery_target_time: of.to.toISOString().replace('T', ' ').replace('Z', '+00') }),
   };
   const server = spawn(
@@ -59,13 +59,13 @@ export async function recover<T>(
   }
 }
 
-/** Waits, for as long as the server replays: a long log takes long. */
+/** Waits as long as the server replays: a long log takes long. */
 async function promoted(server: ChildProcess, url: string, said: string): Promise<void> {
   for (;;) {
     if (server.exitCode !== null)
       throw new Error(`PostgreSQL did not come up from this back-up:\n${lastWords(readFileSync(said, 'utf8'))}`);
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
-    // A session that breaks while it is tried tells it twice; the query below throws.
+    // A failing connection attempt reports its error twice; the query below throws.
     client.on('error', () => undefined);
     try {
       await client.connect();
@@ -86,7 +86,7 @@ async function promoted(server: ChildProcess, url: string, said: string): Promis
   }
 }
 
-/** What a person needs of the server's log: the reason, not the lines before. */
+/** The useful part of the server's log: the reason, not the lines before. */
 function lastWords(text: string): string {
   const lines = text.trimEnd().split('\n');
   const faults = lines.filter((line) => /FATAL|PANIC|ERROR/.test(line));

@@ -8,7 +8,7 @@ import type { RunJson } from '../../test/support/service.js';
 const DAY_MS = 86_400_000;
 const day = (fromToday: number): string => new Date(Date.now() + fromToday * DAY_MS).toISOString().slice(0, 10);
 
-/** The visits of the study: when, and what they are called. */
+/** The visits of the study: days and names. */
 const WINDOWS: [number, string, string, number][] = [
   [0, 'BL', 'Baseline', 3],
   [30, 'M1', 'Month 1', 7],
@@ -29,7 +29,7 @@ const STAFF: [string, string, string][] = [
 /** The days of enrollment, from today: some long ago, some of this week. */
 const ENROLLED = [-400, -370, -215, -183, -150, -95, -90, -61, -33, -30, -29, -14, -5, -1, 0];
 
-/** What a study is made of beside its visits: batteries, words of messages, a connection with its mapping. */
+/** Creates the study's other parts: batteries, message texts, a connection with its mapping. */
 async function furnish(admin: Http, study_id: string): Promise<string> {
   const main = await admin.expect(201, 'POST', '/api/batteries', {
     study_id,
@@ -72,7 +72,7 @@ async function furnish(admin: Http, study_id: string): Promise<string> {
   return String(main.id);
 }
 
-/** A study in the middle of its work: sites, staff, participants with visits behind and before them, an open request. */
+/** A study in progress: sites, staff, participants with past and future visits, an open request. */
 export async function busyStudy(run: RunJson): Promise<Subjects> {
   const stage = await Stage.open(run);
   const { admin } = stage;

@@ -1,6 +1,6 @@
 import type { Break, Rule } from './fits.js';
 
-/** A break that was decided on, with its reason; `at` matches its place. The list is empty again with the next release. */
+/** An accepted break with its reason; `at` matches its place. The list is emptied with the next release. */
 export interface Allowed {
   rule: Rule;
   at: RegExp;
@@ -40,7 +40,7 @@ export const allowed: readonly Allowed[] = [
   },
 ];
 
-/** The breaks that nobody has decided on, and the decisions that no break needs. */
+/** Breaks without a decision, and obsolete decisions. */
 export function undecided(
   breaks: readonly Break[],
   list: readonly Allowed[] = allowed,

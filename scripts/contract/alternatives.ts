@@ -1,6 +1,6 @@
 /** A value of JSON that may be a schema; a document is read as it is. */
 export type Json = Record<string, unknown>;
-/** What a schema may be of one kind, with the rules of that kind. `any`: whatever there is. */
+/** One kind of value that a schema allows, with its rules. `any`: everything. */
 export type Alternative = Json & { type: string };
 /** Follows a reference within its document. */
 export type Resolve = (schema: unknown) => unknown;
@@ -8,9 +8,9 @@ export type Resolve = (schema: unknown) => unknown;
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A resolver of the local references of a document. Two documents are compared by what they mean, not how they say it. */
+/** A resolver of a document's local references. Documents are compared by meaning, not by notation. */
 export function resolver(document: Json): Resolve {
-  // The same answer for the same schema: what refers to itself is known again.
+  // The same object for the same schema, so that recursion is detected.
   const known = new WeakMap<object, unknown>();
   return (schema) => {
     if (!isObject(schema) || !('$ref' in schema)) return schema;
@@ -30,7 +30,7 @@ function follow(document: Json, schema: Json): unknown {
       .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
       .reduce<unknown>((value, part) => (value as Json | undefined)?.[part], document);
     if (at === undefined) throw new Error(`${$ref as string} is not there`);
-    // Words beside a reference are no rules.
+    // Descriptions beside a reference are no rules.
     const { description: _d, title: _t, summary: _s, examples: _e, default: _v, ...rules } = beside;
     if (Object.keys(rules).length > 0 && isObject(at)) at = { allOf: [at, rules] };
   }
@@ -38,8 +38,8 @@ function follow(document: Json, schema: Json): unknown {
 }
 
 /**
- * A schema as its alternatives, each of one kind: lists of types, anyOf and oneOf are the same thing said otherwise, as
- * are const and enum, nullable and null.
+ * A schema as alternatives of one kind each: type lists, anyOf and oneOf are equivalent, and so are const and enum,
+ * nullable and null.
  */
 export function alternatives(given: unknown, resolve: Resolve): Alternative[] {
   const schema = resolve(given);
@@ -59,7 +59,7 @@ export function alternatives(given: unknown, resolve: Resolve): Alternative[] {
   return nullable === true ? [...kinds, { type: 'null' }] : kinds;
 }
 
-/** An integer above 0 is one of at least 1; a map says its values in several ways. */
+/** Normalizes: an integer above 0 is one of at least 1; maps have several notations. */
 function ofOneKind(part: Json): Alternative[] {
   const types = part.type === undefined ? [] : [part.type].flat().map(String);
   const values = 'const' in part ? [part.const] : (part.enum as unknown[] | undefined);
@@ -98,7 +98,7 @@ function withBounds(part: Json, type: string): Json {
   return result;
 }
 
-/** Keys of every kind under one rule are additional ones. */
+/** Patterns with the same rule become additional properties. */
 function asMap({ patternProperties, additionalProperties, properties }: Json): Json {
   if (!isObject(patternProperties)) return {};
   const values = Object.values(patternProperties);
@@ -108,7 +108,7 @@ function asMap({ patternProperties, additionalProperties, properties }: Json): J
   };
 }
 
-/** What fits both: nothing where the kinds differ. */
+/** The intersection of both: empty if the kinds differ. */
 function both(one: Json, other: Json): Json[] {
   const types = (part: Json): string[] => (part.type === undefined ? ['any'] : [part.type].flat().map(String));
   const shared = types(one).includes('any')

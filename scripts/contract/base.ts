@@ -5,9 +5,9 @@ import { isObject } from './alternatives.js';
 import type { Json } from './alternatives.js';
 
 const FILE = join('docs', 'contract', 'base.json.gz');
-/** What says nothing of what is taken and answered. */
+/** Keywords without effect on requests and answers. */
 const WORDS = new Set(['description', 'summary', 'example', 'examples', 'tags', 'externalDocs', 'servers', 'title']);
-/** Whose keys are names and no keywords. */
+/** Keywords whose keys are names. */
 const NAMED = new Set([
   'properties',
   'patternProperties',
@@ -19,11 +19,11 @@ const NAMED = new Set([
   'schemas',
 ]);
 
-/** The contract of the last release, as it was kept. */
+/** The stored contract of the last release. */
 export const readBase = (root: string): Json =>
   JSON.parse(gunzipSync(readFileSync(join(root, FILE))).toString('utf8')) as Json;
 
-/** Keeps a contract as that of the last release, without its words. */
+/** Stores a contract as that of the last release, without descriptions. */
 export function writeBase(root: string, document: Json): void {
   writeFileSync(join(root, FILE), gzipSync(JSON.stringify(withoutWords(document, false)), { level: 9 }));
 }

@@ -15,8 +15,8 @@ interface Operation {
 }
 
 /**
- * What of a contract breaks callers of an earlier one: both are OpenAPI documents, with or without references. Additions
- * break nobody: operations, optional parameters and fields, fields of answers, words of an answer's enum.
+ * Changes of a contract that break callers of an earlier one: both are OpenAPI documents, with or without references.
+ * Additions break nobody: operations, optional parameters and fields, fields of answers, values of an answer's enum.
  */
 export function breakingChanges(before: Json, now: Json): Break[] {
   return new ContractComparison(before, now).all();
@@ -43,7 +43,7 @@ class ContractComparison {
       this.body({ before, now, at }, this.requests);
       this.responses({ before, now, at });
     }
-    // What the service sends itself is to its receivers what an answer is.
+    // Requests sent by the service are like answers for their receivers.
     for (const operation of this.operations('webhooks', 'webhook-removed')) this.body(operation, this.answers);
     return this.breaks;
   }
@@ -52,7 +52,7 @@ class ContractComparison {
     this.breaks.push({ rule, at, message });
   }
 
-  /** Those that are in both; what is gone is noted. Names of parameters in a path may change. */
+  /** The operations in both; removed ones are recorded. Names of path parameters may change. */
   private operations(of: 'paths' | 'webhooks', gone: Rule): Operation[] {
     const found: Operation[] = [];
     const unnamed = (path: string) => path.replaceAll(/\{[^}]+\}/g, '{}');
@@ -68,7 +68,7 @@ class ContractComparison {
     return found;
   }
 
-  /** Each way in that there was is still one. */
+  /** Each former security scheme must still be accepted. */
   private security(before: Json, now: Json, at: string): void {
     const ways = (of: Json): string[] | undefined =>
       (of.security as Json[] | undefined)?.map((way) => Object.keys(way).sort().join('+'));
@@ -84,7 +84,7 @@ class ContractComparison {
         ((operation.parameters as unknown[] | undefined) ?? []).map((one) => {
           const parameter = record(resolve(one));
           const name = String(parameter.name);
-          // The names of a path's parameters are nobody's but the document's; headers are read in any case.
+          // Names of path parameters only matter in the document; headers are case-insensitive.
           const key = parameter.in === 'header' ? name.toLowerCase() : name;
           return [`${String(parameter.in)} ${key}`, parameter] as const;
         }),
@@ -116,7 +116,7 @@ class ContractComparison {
   private responses({ before, now, at }: Operation): void {
     const present = record(now.responses);
     for (const [status, given] of Object.entries(record(before.responses))) {
-      // An error that is not named is the one that any operation may answer.
+      // An unlisted error is covered by the default answer of any operation.
       const answer = present[status] ?? (Number(status) >= 400 ? present.default : undefined);
       if (answer === undefined) {
         this.broken('status-removed', `${at} ${status}`, 'is not answered any more');

@@ -27,7 +27,7 @@ export type Rule =
   | 'answer-type-changed'
   | 'webhook-removed';
 
-/** `request`: all that was taken is still taken. `answer`: all that comes is what was promised. */
+/** `request`: everything accepted before is still accepted. `answer`: everything returned was promised. */
 export type Direction = 'request' | 'answer';
 export interface Side {
   schema: unknown;
@@ -35,15 +35,15 @@ export interface Side {
 }
 
 /**
- * Compares schemas of two documents, each read through its own references. What refers to itself is looked at once: a
- * pair that is being compared already is taken as fitting.
+ * Compares schemas of two documents, each with its own references. Recursive schemas are compared once: a pair in
+ * progress counts as matching.
  */
 export class Comparison {
   private readonly known = new Map<object, Map<object, readonly Break[]>>();
 
   constructor(private readonly direction: Direction) {}
 
-  /** @param before what the last release says, `now` what the present document says; places begin at `at` */
+  /** @param before the last release's schema, `now` the present one; places begin at `at` */
   compare(before: Side, now: Side, at: string): Break[] {
     const [base, next] = [before.resolve(before.schema), now.resolve(now.schema)];
     if (!isObject(base) || !isObject(next)) return this.fresh(before, now).map((one) => placed(one, at));
@@ -65,7 +65,7 @@ export class Comparison {
     return alternatives(inner.schema, inner.resolve).flatMap((one) => this.covered(one, taken, inner, outer));
   }
 
-  /** Whether something of the outer side has room for this alternative; else what is wrong with the nearest one. */
+  /** Whether one of the outer side's alternatives includes this one; else the fault of the nearest one. */
   private covered(one: Alternative, taken: readonly Alternative[], inner: Side, outer: Side): Break[] {
     const alike = taken.filter((other) => isKind(one.type, other.type, this.direction));
     let nearest: Break[] | undefined;
@@ -116,7 +116,7 @@ export class Comparison {
     return [...breaks, ...this.others(one, other, inner, outer)];
   }
 
-  /** Values of maps, and fields that are not named. */
+  /** Values of maps, and unnamed fields. */
   private others(one: Alternative, other: Alternative, inner: Side, outer: Side): Break[] {
     const [mine, theirs] = [one.additionalProperties ?? true, other.additionalProperties ?? true];
     if (isObject(mine) && isObject(theirs)) return this.parts(mine, theirs, inner, outer, '.*');
@@ -144,21 +144,21 @@ export class Comparison {
 const placed = (one: Break, at: string): Break => ({ ...one, at: `${at}${one.at}` });
 const propertiesOf = ({ properties }: Json): Json => (isObject(properties) ? properties : {});
 
-/** Whether values of one kind are of the other: a whole number is a number. */
+/** Whether values of one kind are also of the other: an integer is a number. */
 const isKind = (inner: string, outer: string, direction: Direction): boolean =>
   outer === 'any' ||
   inner === outer ||
   (inner === 'integer' && outer === 'number') ||
   (inner === 'any' && direction === 'answer');
 
-/** A format is what an answer's text means. */
+/** A changed format changes the meaning of an answer's text. */
 function changedFormat(one: Alternative, other: Alternative): Break[] {
   return other.format !== undefined && other.format !== one.format && !Array.isArray(one.enum)
     ? [{ rule: 'answer-type-changed', at: '', message: `format ${String(other.format)} is ${String(one.format)} now` }]
     : [];
 }
 
-/** Bounds: 1 leaves less room the higher it is, -1 the lower; the last is what is meant without it. */
+/** Bounds: 1 is narrower the higher it is, -1 the lower; the last is the default. */
 const BOUNDS = [
   ['minLength', 1, 0],
   ['minItems', 1, 0],
@@ -172,7 +172,7 @@ const BOUNDS = [
   ['exclusiveMaximum', -1, -Infinity],
 ] as const;
 
-/** A bound as it was; one that excludes itself keeps out what the plain one does, and not the other way round. */
+/** A bound as it was; an exclusive one excludes everything that the plain one does, but not vice versa. */
 function boundOf(one: Alternative, rule: string): number | undefined {
   const [own, stricter] = [one[rule], one[rule.replace(/^m/, 'exclusiveM')]];
   return typeof own === 'number' ? own : typeof stricter === 'number' ? stricter : undefined;
@@ -187,7 +187,7 @@ function narrowedRules(one: Alternative, other: Alternative): Break[] {
     if (!gone) return [narrowed(`is one of ${JSON.stringify(other.enum)} now, was any ${one.type}`)];
     return gone.length > 0 ? [narrowed(`${JSON.stringify(gone)} is not taken any more`)] : [];
   }
-  // Each of the words is short and known: a bound beside them means nothing.
+  // All enum values are known: further bounds mean nothing.
   if (values) return [];
   const breaks: Break[] = [];
   for (const [rule, direction, floor] of BOUNDS) {

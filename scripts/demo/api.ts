@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DemoFault } from './telling.js';
 
-/** Longer than the window that requests are counted in. */
+/** Longer than the rate limit's window. */
 const MAX_WAIT_SECONDS = 90;
 
 /** A caller of the REST API. */
@@ -16,7 +16,7 @@ export class Api {
     return this.expect<T>(200, 'GET', path);
   }
 
-  /** The body of an answer that must have this status. @throws DemoFault with what was answered instead */
+  /** The body of an answer with the expected status. @throws DemoFault with the actual answer */
   async expect<T>(status: number, method: string, path: string, body?: unknown): Promise<T> {
     const answer = await this.send(method, path, body);
     if (answer.status !== status)
@@ -33,7 +33,7 @@ export class Api {
     for (let waited = 0; ;) {
       const response = await this.fetch(method, path, body);
       const text = await response.text();
-      // A demo shortly after another one may meet the rate limits: it does what every client should.
+      // A demo shortly after another one may hit the rate limits: it waits, as every client should.
       const again = Number(response.headers.get('retry-after') ?? '1');
       if (response.status !== 429 || waited + again > MAX_WAIT_SECONDS) return { status: response.status, text };
       process.stderr.write(`        (too many requests a minute: going on in ${again} s)\n`);
@@ -63,7 +63,7 @@ export class Api {
   }
 }
 
-/** The sentence of an error answer; the text itself where it is none. */
+/** The sentence of an error answer; otherwise its text. */
 function detailOf(text: string): string {
   try {
     const body = JSON.parse(text) as { detail?: string; errors?: { message: string }[] };
@@ -84,7 +84,7 @@ export async function logIn(base: string, email: string, password: string): Prom
   return new Api(base, tokens.access_token, user.id);
 }
 
-/** Asks again until there is an answer. @param what completes "… did not happen within 30 s" */
+/** Repeats a request until there is an answer. @param what completes "… did not happen within 30 s" */
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined>,

@@ -3,10 +3,10 @@ import { readProjectFolder } from '../../test/capture-simulator/project.js';
 import { shippedProject, startSimulator } from '../../test/capture-simulator/server.js';
 import type { Simulator } from '../../test/capture-simulator/server.js';
 
-/** The instrument that enrolls a participant, and the event at which it is filled in. */
+/** The instrument that enrolls a participant, and its event. */
 export const ENROLLMENT = { instrument: 'enrollment', event: 'baseline_arm_1' };
 
-/** Which metric of a task goes to which field. */
+/** The target field of each task's metric. */
 export const RESULTS = {
   reaction_time: {
     datacapture_instrument: 'cognitive_results',
@@ -18,7 +18,7 @@ export const RESULTS = {
   },
 };
 
-/** A simulated capture system with one project, whose forms are saved as a person at a site would save them. */
+/** A simulated capture system with one project, whose forms are saved as a site's staff would. */
 export class CaptureSystem {
   readonly secret = randomBytes(24).toString('base64url');
 
@@ -28,9 +28,7 @@ export class CaptureSystem {
     readonly token: string,
   ) {}
 
-  /**
-   * Starts it on a free port. Its project is new each time, so that no study of an earlier demo hears of its triggers.
-   */
+  /** Starts it on a free port. Its project is new each time, so that no study of an earlier demo gets its triggers. */
   static async start(): Promise<CaptureSystem> {
     const projectId = randomInt(100_000, 2_000_000_000);
     const token = randomBytes(16).toString('hex').toUpperCase();
@@ -53,19 +51,19 @@ export class CaptureSystem {
     this.simulator.control.setTrigger(this.projectId, { url, secret: this.secret, signing: 'header' });
   }
 
-  /** Saves the enrollment form of a record; answers the HTTP status that its trigger was answered with. */
+  /** Saves the enrollment form of a record; returns the HTTP status of its trigger. */
   async saveEnrollment(record: string, values: Record<string, string> = {}): Promise<number | null> {
     const { trigger } = await this.simulator.control.saveForm(this.projectId, { record, ...ENROLLMENT, values });
     return trigger?.status ?? null;
   }
 
-  /** What the enrollment form of a record says of the enrollment date, as it stands. */
+  /** The enrollment date in a record's enrollment form. */
   enrollmentDate(record: string): string {
     const rows = this.simulator.control.record(this.projectId, record)?.rows ?? [];
     return rows.find(({ event }) => event === ENROLLMENT.event)?.values['enrollment_date'] ?? '';
   }
 
-  /** What stands in a record at an event of what the service pushes. */
+  /** The pushed values in a record's event. */
   results(record: string, event: string): Record<string, string> {
     const values =
       this.simulator.control.record(this.projectId, record)?.rows.find((row) => row.event === event)?.values ?? {};

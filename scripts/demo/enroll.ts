@@ -14,8 +14,8 @@ import { demand } from './telling.js';
 import type { Tell, Telling } from './telling.js';
 
 /**
- * Ids as people give them: a slash and a Greek letter; a number with zeros before it; the same number without; one
- * whose date is missing.
+ * Realistic ids: with a slash and a Greek letter; a number with leading zeros; the same number without; one without a
+ * date.
  */
 export const RECORDS = { main: 'A-01/β', leadingZeros: '0007', sameNumber: '7', withoutDate: '1002' } as const;
 
@@ -175,7 +175,7 @@ async function arriveOthers(tell: Tell, stage: Stage, capture: CaptureSystem): P
   tell('see', `${stage.place.run.api}/api/studies/${stage.study.id}/participants`);
 }
 
-/** What a tablet sends when it is back on line: a finished session of the visit, with what its tasks gave. */
+/** A tablet's sync when it is online again: a finished session of the visit, with its tasks' results. */
 async function syncAssessment(stage: Stage, participantId: string, visitId: string, date: string): Promise<string> {
   const local = randomUUID();
   const response = (task: string, summary: Record<string, number>) => ({
@@ -217,7 +217,7 @@ async function save(capture: CaptureSystem, record: string, values: Record<strin
   demand(status === 200, `The trigger of "${record}" was answered with ${status ?? 'nothing'}, not with 200.`);
 }
 
-/** The triggers of a record once so many are there and none is under way, newest first. */
+/** The triggers of a record, newest first, once there are enough and none is in progress. */
 function processed(stage: Stage, record: string, count: number): Promise<WebhookEvent[]> {
   return eventually(`Processing ${count === 1 ? 'the trigger' : `${count} triggers`} of "${record}"`, async () => {
     const { items } = await stage.coordinator.get<List<WebhookEvent>>(

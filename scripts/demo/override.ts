@@ -12,7 +12,7 @@ import type { Tell, Telling } from './telling.js';
 
 const SHIFT_DAYS = 3;
 
-/** What both parts of the chapter work with. */
+/** Shared by both parts of the chapter. */
 function chapter(stage: Stage, enrolled: Enrolled) {
   const at = addressesOf(stage, enrolled.participantId);
   const handle = enrolled.client.workflow.getHandle(at.workflowId);
@@ -23,7 +23,7 @@ function chapter(stage: Stage, enrolled: Enrolled) {
   };
 }
 
-/** The third chapter: the date was wrong; another one is asked for and waits for its approval. @returns the request */
+/** The third chapter: the date was wrong; an override is requested and pending. @returns the request */
 export async function ask(telling: Telling, stage: Stage, enrolled: Enrolled): Promise<string> {
   const {
     coordinator,

@@ -6,7 +6,7 @@ import type { RunJson } from '../runtime/run-json.js';
 import type { Api } from './api.js';
 import { DemoFault } from './telling.js';
 
-/** The running service, and where what happens in it can be seen. */
+/** The running service, and the addresses for observing it. */
 export interface Place {
   run: RunJson;
   admin: { email: string; password: string };
@@ -34,7 +34,7 @@ export function findService(settings: Settings): Place {
   };
 }
 
-/** What everybody in the story works with: the people, the study, and the addresses of one participant. */
+/** The shared data of the story: people, study, and addresses. */
 export interface Stage {
   place: Place;
   admin: Api;

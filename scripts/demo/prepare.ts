@@ -9,7 +9,7 @@ const ZONE = 'Europe/Vienna';
 /** The record id of a data access group is its site's code as a slug: `Site Graz` is `site_graz`. */
 const SITE = 'Site Graz';
 
-/** The four visits: which event of the capture system is due when, in days from the enrollment date. */
+/** The four visits: event of the capture system, and days from the enrollment date. */
 const VISITS = [
   {
     code: 'BL',
@@ -42,7 +42,7 @@ const VISITS = [
   },
 ];
 
-/** What counts as the enrollment date, what it needs to become final, and who may change it. */
+/** The source of the enrollment date, its prerequisites, and who may change it. */
 const POLICY = {
   anchor_type: 'enrollment',
   sources: [
@@ -218,7 +218,7 @@ async function connect(tell: Tell, admin: Api, studyId: string, base: string, ca
     data_field_mapping: RESULTS,
     webhook_enabled: true,
     webhook_secret: capture.secret,
-    // The simulated system ends with the demo: nothing should go on asking it for news.
+    // The simulated system ends with the demo: it must not be polled afterwards.
     poll_interval_minutes: 0,
   });
   const unknown = saved.warnings ?? [];

@@ -6,7 +6,7 @@ import type { Anchor, HistoryEntry, List, Participant, Schedule } from './record
 import { demand, table } from './telling.js';
 import type { Telling } from './telling.js';
 
-/** In this order, whatever else the participant's events are. */
+/** The required order; other events of the participant may come between. */
 const STORY = [
   'ENROLLMENT_DATE_PROPOSED',
   'ENROLLMENT_DATE_FINALIZED',
@@ -14,9 +14,7 @@ const STORY = [
   'ENROLLMENT_DATE_OVERRIDE_GRANTED',
 ];
 
-/**
- * The last chapter: everything that happened can be read again and cannot have been altered. Answers the closing table.
- */
+/** The last chapter: everything can be read again and cannot have been altered. Returns the closing table. */
 export async function prove(
   telling: Telling,
   stage: Stage,

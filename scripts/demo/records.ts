@@ -1,4 +1,4 @@
-/** What the demo reads of the service's answers; the whole of them is in the OpenAPI document. */
+/** The parts of the service's answers that the demo reads; the OpenAPI document has all of them. */
 export interface WebhookEvent {
   id: string;
   record: string;

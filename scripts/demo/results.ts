@@ -20,7 +20,7 @@ const WANTED = {
   nback_results_complete: '2',
 };
 
-/** The fourth chapter: what the assessment gave has gone back to the capture system, once. */
+/** The fourth chapter: the assessment's results are in the capture system, exactly once. */
 export async function results(
   telling: Telling,
   stage: Stage,

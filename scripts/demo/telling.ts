@@ -1,4 +1,4 @@
-/** What the demo says when something is not as it must be: one sentence for the person at the terminal. */
+/** A failed check of the demo: one sentence for the person at the terminal. */
 export class DemoFault extends Error {}
 
 /** @throws DemoFault with this sentence when the condition does not hold */
@@ -6,7 +6,7 @@ export function demand(condition: unknown, sentence: string): asserts condition 
   if (!condition) throw new DemoFault(sentence);
 }
 
-/** Takes lines to show under the step that is under way: a short name, and a text or an address. */
+/** Adds lines below the current step: a short name, and a text or an address. */
 export type Tell = (name: string, text: string) => void;
 
 const INDENT = ' '.repeat(8);
@@ -18,7 +18,7 @@ export class Telling {
 
   constructor(private readonly print: (line: string) => void) {}
 
-  /** Runs one step. Its lines appear when it is over, under its title. @throws DemoFault naming the step */
+  /** Runs one step. Its lines appear below its title when it ends. @throws DemoFault naming the step */
   async step<T>(title: string, work: (tell: Tell) => Promise<T>): Promise<T> {
     this.count += 1;
     const began = performance.now();

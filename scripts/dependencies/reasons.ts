@@ -1,6 +1,6 @@
 /**
- * Why each package is here, in one line: what would have to be written or missed without it. `by` names the file that
- * uses a package which no import shows.
+ * Why each package is needed, in one line: what would have to be written or missing without it. `by` names the file
+ * that uses a package without an import.
  */
 export interface Reason {
   why: string;

@@ -21,10 +21,10 @@ interface Lock {
 
 const FOLDERS = ['api', 'activities', 'db', 'workflows', 'scripts', 'test'];
 const FILES = ['settings.ts', 'eslint.config.mjs'];
-/** What is copied into the production image. */
+/** Files copied into the production image. */
 const SHIPPED = /^(api|activities|db|workflows)\/|^settings\.ts$|^scripts\/(runtime|migrate|audit-verify)/;
 
-/** Licences that ask for no more than to be named; anything else needs a look by a person. */
+/** Licences that only require attribution; others need a person's review. */
 const ACCEPTED = new Set([
   'MIT',
   'MIT-0',
@@ -45,17 +45,17 @@ const ACCEPTED = new Set([
   'Zlib',
   'MIT/X11',
 ]);
-/** Licences that ask for the source of what one changes in them: such a package is used as it is, and is named here. */
+/** Licences that require publishing the source of changes: such a package is used unchanged, and listed here. */
 const UNCHANGED: Record<string, string> = { 'web-push': 'MPL-2.0', 'axe-core': 'MPL-2.0' };
-/** Packages that name no licence in their package.json: what they say elsewhere. */
+/** Packages without a licence in their package.json, with the one stated elsewhere. */
 const STATED: Record<string, string> = {
   decko: 'MIT',
   stickyfill: 'MIT',
   unionfs: 'Unlicense',
-  // By exceljs. It says nothing itself; the author's packages beside it (binary, chainsaw) are MIT/X11.
+  // From exceljs. It states no licence; its author's related packages (binary, chainsaw) are MIT/X11.
   buffers: 'MIT/X11',
 };
-/** One of the licences that may be chosen is accepted, or all that apply together are. */
+/** Whether one of the licences to choose from is accepted, or all that apply together are. */
 export const accepted = (expression: string): boolean =>
   expression
     .replaceAll(/[()]/g, '')
@@ -104,7 +104,7 @@ export function packages(root: string): Package[] {
   );
 }
 
-/** Everything that is not as it is to be, in words; empty: all is well. */
+/** All faults, as sentences; empty: none. */
 export function faults(root: string): string[] {
   const declared = packages(root),
     imports = importsOf(root);

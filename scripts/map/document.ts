@@ -10,7 +10,7 @@ const UNKNOWN = '**not described yet: scripts/map/folders.ts**';
 
 const areaOf = (path: string): string | undefined => AREAS.find((area) => path === area || path.startsWith(`${area}/`));
 
-/** Every folder of sources, as it stands on the disk. */
+/** Every folder of sources on the disk. */
 function foldersOf(root: string): string[] {
   const found: string[] = [];
   const visit = (folder: string): void => {
@@ -23,7 +23,7 @@ function foldersOf(root: string): string[] {
   return found;
 }
 
-/** Which areas the files of a folder import; types alone are told apart, since nothing of them runs. */
+/** The areas that a folder's files import; type imports are separate, since they have no effect at run time. */
 function importsOf(root: string, folder: string): { values: Set<string>; types: Set<string> } {
   const values = new Set<string>(),
     types = new Set<string>();
@@ -51,7 +51,7 @@ function importsOf(root: string, folder: string): { values: Set<string>; types: 
   return { values, types };
 }
 
-/** The feature whose folder of a layer this is; parts of it inside are described by themselves. */
+/** The feature of a layer's folder; its subfolders have descriptions of their own. */
 function featureOf(folder: string): string | undefined {
   const at = folder.lastIndexOf('/');
   const name = folder.slice(at + 1);
@@ -60,13 +60,13 @@ function featureOf(folder: string): string | undefined {
     : undefined;
 }
 
-/** Folders that nobody has described, and descriptions of folders that are gone. */
+/** Folders without a description, and descriptions of missing folders. */
 export function mapFaults(root: string): string[] {
   const there = foldersOf(root);
   return [
     ...there
       .filter((folder) => !(folder in folders) && featureOf(folder) === undefined)
-      // A folder that only holds described ones needs no words of its own.
+      // A folder that only contains described ones needs no description.
       .filter((folder) => filesIn(root, folder) > 0)
       .map((folder) => `${folder} is not described in scripts/map/folders.ts`),
     ...Object.keys(folders)
@@ -81,7 +81,7 @@ export function mapFaults(root: string): string[] {
 const filesIn = (root: string, folder: string): number =>
   readdirSync(join(root, folder), { withFileTypes: true }).filter((entry) => entry.isFile()).length;
 
-/** Features by layer; a cell says how many files there are. */
+/** Features by layer; a cell has the number of files. */
 function featureTable(root: string, there: readonly string[]): string[] {
   const filesBelow = (folder: string): number =>
     there
@@ -100,7 +100,7 @@ function featureTable(root: string, there: readonly string[]): string[] {
   ];
 }
 
-/** docs/MAP.md, of the code as it is. */
+/** docs/MAP.md for the present code. */
 export function mapText(root: string): string {
   const there = foldersOf(root);
   const rows = there.map((folder) => ({ folder, ...importsOf(root, folder) }));

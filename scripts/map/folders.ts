@@ -1,4 +1,4 @@
-/** The features, in the order of the map. Each has a folder of its name in every layer that it needs. */
+/** The features, in the map's order. Each has a folder with its name in every layer that it needs. */
 export const features: Record<string, string> = {
   studies: 'studies, their sites and enrollment policy',
   participants: 'participants, consents, eligibility, forms, randomization, erasure',
@@ -160,6 +160,6 @@ export const folders: Record<string, string> = {
   'test/timeline': 'timelines',
 };
 
-/** Folders of data: they are on the map by what lies above them. */
+/** Folders of data: the map lists them by their parents. */
 export const leftOut =
   /(^|\/)(node_modules|histories|projects|python|__pycache__)(\/|$)|^test\/capture\/pycap\/|^test\/capture-simulator\/./;

@@ -25,13 +25,14 @@ export const dataDirAt = (dataDir: string): DataDir => {
 };
 
 /**
- * Makes the data folder ready.
- * @throws StartError when it cannot be made, read or written
+ * Prepares the data folder.
+ * @throws StartError when it cannot be created, read or written
  */
 export function openDataDir(setting: string): DataDir {
   const dir = dataDirAt(setting);
   try {
-    // As root PostgreSQL runs as another user, who must be able to pass through; what is secret lies one level deeper.
+    // If started as root, PostgreSQL runs as another user, who must be able to pass through; secrets are one level
+    // deeper.
     mkdirSync(dir.path, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
     if (!statSync(dir.path).isDirectory()) throw new Error('it is not a folder');
     accessSync(dir.path, constants.R_OK | constants.W_OK | constants.X_OK);

@@ -1,6 +1,6 @@
 /**
- * The job that runs once before the API and the worker of a deployment: the schema, the first admin, the Temporal
- * namespace and its search attributes. What is there already is left as it is.
+ * The job that runs once before API and worker of a deployment: the schema, the first admin, the Temporal namespace and
+ * its search attributes. Existing ones stay.
  */
 import { SchemaError } from '../../db/migrate.js';
 import { SettingsError, type Settings } from '../../settings.js';
@@ -14,7 +14,7 @@ async function deploy(settings: Settings): Promise<void> {
   const { DATABASE_URL, TEMPORAL_ADDRESS, ADMIN_PASSWORD } = settings;
   if (DATABASE_URL === undefined || TEMPORAL_ADDRESS === undefined || ADMIN_PASSWORD === undefined)
     throw new SettingsError(missing(settings));
-  // Whether both are there, before the first is changed.
+  // Checks both before the first is changed.
   const { faults } = await lookAtOwnServers(worksOn(settings));
   if (faults.length > 0) throw new StartError(faults.join('\n'));
   const { applied, adminCreated } = await prepareDatabase(DATABASE_URL, {
@@ -32,10 +32,7 @@ async function deploy(settings: Settings): Promise<void> {
   console.log(`Temporal namespace ${settings.TEMPORAL_NAMESPACE} is ready`);
 }
 
-/**
- * Where a job runs by itself, nothing is embedded and nothing generated. Production has its own sentence for the
- * password.
- */
+/** A separate job embeds and generates nothing. Production has its own sentence for the password. */
 function missing(settings: Settings): string[] {
   const needed = [
     'DATABASE_URL',

@@ -1,9 +1,7 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { errorCode } from './processes.js';
 
-/**
- * Writes a file that only its owner may read, as a whole: a reader sees the old one or the new one, also after a crash.
- */
+/** Writes a file atomically that only its owner may read, also with regard to crashes. */
 export function writePrivate(path: string, text: string): void {
   const draft = `${path}.${process.pid}.new`;
   const file = openSync(draft, 'w', 0o600);
@@ -16,7 +14,7 @@ export function writePrivate(path: string, text: string): void {
   renameSync(draft, path);
 }
 
-/** The text of a file, or undefined when there is none. */
+/** The text of a file, or undefined if it does not exist. */
 export function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');

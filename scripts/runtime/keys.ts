@@ -5,7 +5,7 @@ import { payloadKeys } from '../../settings.js';
 import type { Settings } from '../../settings.js';
 import { readIfThere, writePrivate } from './files.js';
 
-/** The secrets that every process of the service is given. */
+/** The secrets of every process of the service. */
 export interface Secrets {
   JWT_SECRET: string;
   SESSION_SECRET: string;
@@ -14,12 +14,12 @@ export interface Secrets {
   TEMPORAL_PAYLOAD_KEY: string;
   VAPID_PRIVATE_KEY: string;
   ADMIN_PASSWORD: string;
-  /** Only for the embedded database: a server of your own has roles of its own. */
+  /** Only for the embedded database: an external server has its own roles. */
   DATABASE_APP_PASSWORD?: string;
 }
 
 const hex = () => randomBytes(32).toString('hex');
-/** Easy to read off a terminal and to type: no 0/O, 1/l/I. 20 of 56 signs are 116 bits. */
+/** Easy to read and type: no 0/O, 1/l/I. 20 of 56 characters are 116 bits. */
 const password = () => {
   const signs = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
   let text = '';
@@ -32,8 +32,8 @@ const password = () => {
 };
 
 /**
- * A value that is made once and kept in DATA_DIR/keys (mode 600).
- * @param given what the user has set: it wins and is not kept
+ * A value that is created once and stored in DATA_DIR/keys (mode 600).
+ * @param given a configured value: it has priority and is not stored
  */
 export function keep(keysDir: string, name: string, make: () => string = hex, given?: string): string {
   if (given !== undefined) return given;
@@ -48,7 +48,7 @@ export function keep(keysDir: string, name: string, make: () => string = hex, gi
   return value;
 }
 
-/** Development: whatever is not set is generated once. In production readSettings has refused already. */
+/** Development: missing secrets are generated once. In production readSettings has refused already. */
 export function secretsFor(settings: Settings, keysDir: string): Secrets {
   const secret = (name: keyof Secrets & keyof Settings, make = hex) => keep(keysDir, name, make, settings[name]);
   const appPassword =
@@ -59,24 +59,24 @@ export function secretsFor(settings: Settings, keysDir: string): Secrets {
     DATACAPTURE_ENCRYPTION_KEY: secret('DATACAPTURE_ENCRYPTION_KEY'),
     AUDIT_SIGNING_KEY: secret('AUDIT_SIGNING_KEY'),
     TEMPORAL_PAYLOAD_KEY: secret('TEMPORAL_PAYLOAD_KEY'),
-    // Subscriptions of browsers are bound to it.
+    // Browsers' subscriptions are bound to it.
     VAPID_PRIVATE_KEY: secret('VAPID_PRIVATE_KEY', () => randomBytes(32).toString('base64url')),
     ADMIN_PASSWORD: secret('ADMIN_PASSWORD', password),
     ...(appPassword === undefined ? {} : { DATABASE_APP_PASSWORD: appPassword }),
   };
 }
 
-/** The passwords that the first admin may have been made with: the one of now, and the one kept. */
+/** The possible passwords of the first admin: the present one, and the stored one. */
 export function adminPasswords(keysDir: string, now: string): string[] {
   const kept = readIfThere(join(keysDir, 'ADMIN_PASSWORD'))?.trim();
   return kept ? [now, kept] : [now];
 }
 
-/** Kept also when it was given: a later start without the setting still tells the one that works. */
+/** Also stores a configured one: a later start without the setting still shows the valid password. */
 export const keepAdminPassword = (keysDir: string, password: string): void =>
   writePrivate(join(keysDir, 'ADMIN_PASSWORD'), `${password}\n`);
 
-/** The keys of what Temporal stores, as the service has them that runs on this data folder. */
+/** The payload keys of the service that runs on this data folder. */
 export const payloadKeysOf = (settings: Settings): ReturnType<typeof payloadKeys> =>
   payloadKeys({
     ...settings,

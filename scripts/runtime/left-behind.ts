@@ -5,8 +5,8 @@ import { StartError } from './start-error.js';
 const ORDER: PartName[][] = [['api', 'worker'], ['temporal', 'mail'], ['postgres']];
 
 /**
- * Ends the processes that a killed supervisor left behind, in the order of an ordinary stop. They are known by pid and
- * start time: a stranger that has got such a number since is not touched.
+ * Ends the processes that a killed supervisor left behind, in the order of an ordinary stop. They are identified by pid
+ * and start time: an unrelated process with a reused pid is not touched.
  * @throws StartError when one of them cannot be ended
  */
 export async function endLeftBehind(parts: Record<string, Identity>): Promise<void> {
@@ -15,7 +15,7 @@ export async function endLeftBehind(parts: Record<string, Identity>): Promise<vo
       names.map(async (name) => {
         const process = parts[name];
         if (!process || !lives(process)) return;
-        // PostgreSQL's SIGTERM would wait for every session to leave by itself.
+        // SIGTERM would make PostgreSQL wait until every session has ended.
         const ended = await end(process, [
           [name === 'postgres' ? 'SIGINT' : 'SIGTERM', 10],
           ['SIGKILL', 5],

@@ -4,24 +4,24 @@ import { readIfThere, writePrivate } from './files.js';
 import { errorCode, identify, lives, type Identity } from './processes.js';
 import { StartError } from './start-error.js';
 
-/** What DATA_DIR/supervisor.json holds: who supervises this folder and which processes it has started. */
+/** The content of DATA_DIR/supervisor.json: this folder's supervisor and the processes it has started. */
 export interface SupervisorRecord {
   supervisor: Identity;
   parts: Record<string, Identity>;
 }
 
-/** The right to run on a data folder. */
+/** The exclusive right to run on a data folder. */
 export interface Lock {
-  /** Processes that an earlier supervisor of this folder left behind, as it recorded them; they may be gone. */
+  /** Processes that an earlier supervisor of this folder recorded; they may have ended. */
   leftBehind: Record<string, Identity>;
-  /** Records the processes of now, so that a later start finds them if this one is killed. */
+  /** Records the present processes, so that a later start finds them if this one is killed. */
   record(parts: Record<string, Identity>): void;
   release(): void;
 }
 
 /**
- * Takes the folder for this process; a record whose supervisor is gone is taken over.
- * @throws StartError when another supervisor runs on it
+ * Locks the folder for this process; takes over the record of a dead supervisor.
+ * @throws StartError when another supervisor is running on it
  */
 export function takeLock(path: string, dataDir: string): Lock {
   const supervisor = identify(process.pid);
@@ -50,7 +50,7 @@ export function takeLock(path: string, dataDir: string): Lock {
   };
 }
 
-/** A hard link comes into being with its content or not at all: of two starts at once exactly one wins. */
+/** A hard link appears atomically with its content: of two concurrent starts exactly one wins. */
 function create(path: string, record: SupervisorRecord): boolean {
   const draft = `${path}.${randomUUID()}`;
   writePrivate(draft, JSON.stringify(record));
@@ -65,7 +65,7 @@ function create(path: string, record: SupervisorRecord): boolean {
   }
 }
 
-/** Removes a stale record. What was moved is compared: another start may have put its own there in between. */
+/** Removes a stale record. The moved file is compared: another start may have replaced it in between. */
 function setAside(path: string, stale: string): void {
   const aside = `${path}.${randomUUID()}`;
   try {
@@ -84,7 +84,7 @@ function parse(text: string): SupervisorRecord | undefined {
     if (typeof record !== 'object' || record === null || !('supervisor' in record)) return undefined;
     return record as SupervisorRecord;
   } catch (fault) {
-    // Cut short by a crash of the machine: as good as none.
+    // Truncated by a crash of the machine: treated as missing.
     if (fault instanceof SyntaxError) return undefined;
     throw fault;
   }

@@ -1,6 +1,6 @@
 /**
- * The mail catcher, a part of its own: takes every mail over SMTP and keeps it instead of sending it on, so that
- * development and tests see what participants would get. Text and push messages are caught the same way over HTTP.
+ * The mail catcher, a separate part: accepts every mail over SMTP and stores it instead of sending it, so that
+ * development and tests see what participants would get. Text and push messages are caught over HTTP.
  */
 import { once } from 'node:events';
 import { SMTPServer } from 'smtp-server';
@@ -16,7 +16,7 @@ const http = mailHttp(store);
 const smtp = new SMTPServer({
   disabledCommands: ['STARTTLS'],
   authOptional: true,
-  // Any name and password will do: settings made for a real server work here too.
+  // Accepts any name and password: settings for a real server work here, too.
   allowInsecureAuth: true,
   onAuth: (auth, _session, done) => done(null, { user: auth.username ?? 'anybody' }),
   onData: (stream, session, done) => {

@@ -16,8 +16,8 @@ const notFound = json({ error: 'not found' }, 404);
 const LARGEST_MESSAGE = 1024 * 1024;
 
 /**
- * The catcher over HTTP: `/` a page; `/email`, `/email/{id}`, `/email/{id}/html|source` and `DELETE /email/{id}|all` as
- * maildev has them; `POST /sms` and `POST /push` take what a gateway would be sent, `GET` lists it, `DELETE` clears it.
+ * The catcher over HTTP: `/` is a page; `/email`, `/email/{id}`, `/email/{id}/html|source` and `DELETE /email/{id}|all`
+ * as in maildev; `POST /sms` and `POST /push` accept a gateway's requests, `GET` lists them, `DELETE` clears them.
  */
 export function mailHttp(store: MailStore): Server {
   return createServer((request, response) => {
@@ -81,7 +81,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 
 function send(response: ServerResponse, { status, type, body }: Answer): void {
-  // A mail is somebody else's text: it runs no scripts and loads nothing from outside.
+  // A mail is untrusted text: it runs no scripts and loads nothing.
   const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox allow-popups";
   response.writeHead(status, {
     'content-type': type,

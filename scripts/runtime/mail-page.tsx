@@ -15,7 +15,7 @@ pre { white-space: pre-wrap; background: var(--ground); padding: .8rem }
 const people = (addresses: StoredMail['to']): string =>
   addresses.map(({ name, address }) => (name ? `${name} <${address}>` : address)).join(', ');
 
-/** A first empty line of a text is none of its element's. */
+/** HTML ignores the first line break of the element. */
 const Text = ({ children }: { children: string }) => <pre dir="auto">{`\n${children}`}</pre>;
 
 function Mail({ mail }: { mail: StoredMail }) {

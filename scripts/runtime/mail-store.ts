@@ -9,7 +9,7 @@ export interface MailAddress {
   name: string;
 }
 
-/** One mail in the shape that maildev's API gives it, which test tools know. */
+/** One mail in the format of maildev's API, which test tools support. */
 export interface StoredMail {
   id: string;
   subject: string;
@@ -18,7 +18,7 @@ export interface StoredMail {
   cc: MailAddress[];
   replyTo: MailAddress[];
   messageId: string | null;
-  /** The Date header; `time` is when it came in. Both ISO 8601 UTC. */
+  /** The Date header; `time` is the time of arrival. Both ISO 8601 UTC. */
   date: string | null;
   time: string;
   text: string;
@@ -27,11 +27,11 @@ export interface StoredMail {
   attachments: { fileName: string | null; contentType: string; length: number }[];
   envelope: { from: string; to: string[] };
   size: number;
-  /** How often it came again: a mailbox collapses what bears the same Message-ID. */
+  /** How often it was repeated: a mailbox merges mails with the same Message-ID. */
   repeated?: number;
 }
 
-/** What a gateway for text or push messages was given. */
+/** A request to a gateway for text or push messages. */
 export interface StoredMessage {
   id: string;
   time: string;
@@ -41,10 +41,10 @@ export interface StoredMessage {
 export const CHANNELS = ['sms', 'push'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
-/** Sorts by arrival, also as a file name. */
+/** Sortable by arrival, and valid as a file name. */
 const newId = () => `${new Date().toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(4).toString('hex')}`;
 
-/** Mails (an .eml as it came, and what it says as .json) and messages, kept in a folder: they survive a restart. */
+/** Mails (the raw .eml and its content as .json) and messages in a folder, which survives a restart. */
 export class MailStore {
   readonly #mails: StoredMail[];
   readonly #messages: Record<Channel, StoredMessage[]>;
@@ -69,7 +69,7 @@ export class MailStore {
         if (key !== undefined) this.#known.set(`${channel} ${key}`, id);
   }
 
-  /** Kept on disk when this resolves: only then may the sender be told that it was taken. */
+  /** Resolves when it is on the disk: only then may the sender get a confirmation. */
   async add(raw: Buffer, envelope: StoredMail['envelope']): Promise<StoredMail> {
     const mail = await PostalMime.parse(raw);
     const known = this.#known.get(keyOf(mail.messageId ?? '', envelope.to));
@@ -117,7 +117,7 @@ export class MailStore {
     if (mail.messageId !== null) this.#known.set(keyOf(mail.messageId, mail.envelope.to), mail.id);
   }
 
-  /** As gateways do, takes what comes again under the same key for what it has already. */
+  /** Like gateways, treats a repeat under the same key as a duplicate. */
   addMessage(channel: Channel, body: unknown, key?: string): StoredMessage {
     const known = this.#known.get(`${channel} ${key ?? ''}`);
     const twin = known === undefined ? undefined : this.#messages[channel].find(({ id }) => id === known);
@@ -145,7 +145,7 @@ export class MailStore {
     return this.#messages[channel];
   }
 
-  /** The mail as it came. */
+  /** The raw mail. */
   source(mail: StoredMail): string {
     return readFileSync(this.#file(mail.id, 'eml'), 'utf8');
   }

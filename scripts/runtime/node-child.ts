@@ -1,6 +1,6 @@
 /**
- * For a part that is a Node program: drains and ends on SIGTERM, or when the channel to the supervisor breaks because
- * that was killed; a part that outlived its supervisor would hold ports and connections nobody knows of.
+ * For a part that is a Node program: drains and ends on SIGTERM, or when the channel to a killed supervisor breaks; a
+ * part that outlived its supervisor would hold unknown ports and connections.
  */
 export function endsWithSupervisor(drain: () => Promise<void>): void {
   let ending = false;

@@ -3,15 +3,15 @@ import { on } from 'node:events';
 import type { PartName, PartPlan } from './part.js';
 
 /**
- * A request leaves much behind that is dropped when it is answered. In a young generation of 32 MiB (16 by default) most
- * of that is gone before it is copied: a page of participants takes a tenth less of the processor, a trigger more.
+ * A request creates much garbage. With a young generation of 32 MiB (16 by default) most of it is collected before it
+ * is copied: a page of participants takes a tenth less processor time, a trigger more.
  */
 const NODE_OPTIONS = ['--enable-source-maps', '--max-semi-space-size=32'];
 
 /**
- * A part that is a Node program of ours. It says `{ready: true}` over its channel when it serves; the channel's end
- * tells it that the supervisor is gone, so that it drains and goes as well.
- * @param inspect the port of its inspector; none without
+ * A part that is one of our Node programs. It sends `{ready: true}` over its channel when it serves; when the channel
+ * closes, the supervisor is gone, and it drains and ends as well.
+ * @param inspect the port of its inspector; none by default
  */
 export function nodePart(
   name: PartName,
@@ -24,7 +24,7 @@ export function nodePart(
   return {
     name,
     log,
-    // Detached: Ctrl-C at the terminal reaches the supervisor alone, which orders the stop.
+    // Detached: Ctrl-C at the terminal only reaches the supervisor, which orders the stop.
     spawn: (output) =>
       spawn(process.execPath, [...NODE_OPTIONS, ...debugged, program], {
         env,

@@ -8,18 +8,18 @@ import { StartError } from './start-error.js';
 
 const PATIENCE = 5000;
 
-/** What is wrong with servers of your own: `faults` keep the service from starting, of `warnings` it only speaks. */
+/** The faults of external servers: `faults` prevent the start, `warnings` are only printed. */
 export interface Found {
   faults: string[];
   warnings: string[];
 }
 
 /**
- * Servers of your own are looked at before anything is started. Without mail the service starts all the same, and in
- * development without Redis too: each process counts for itself meanwhile, and health says that it is away.
- * @returns warnings about those that it starts without
- * @throws StartError naming every one that does not answer, with its setting, and a schema that this program cannot
- * bring up to date
+ * External servers are checked before anything is started. The service also starts without mail, and in development
+ * without Redis: each process then counts alone, and health reports it as unavailable.
+ * @returns warnings about missing optional servers
+ * @throws StartError naming every server that does not answer, with its setting, and a schema that this program cannot
+ * migrate
  */
 export async function checkOwnServers(settings: Settings): Promise<string[]> {
   const { faults, warnings } = await lookAtOwnServers(settings, (address) =>
@@ -33,9 +33,7 @@ export async function checkOwnServers(settings: Settings): Promise<string[]> {
   return warnings;
 }
 
-/**
- * As above, every fault as it is found. @param temporal asks its server: unless told otherwise nothing is made there
- */
+/** As above, every fault as it is found. @param temporal checks its server; by default nothing is created there */
 export async function lookAtOwnServers(
   settings: Settings,
   temporal: (address: string) => Promise<void> = askTemporal,
@@ -74,7 +72,7 @@ async function faultOf(
   }
 }
 
-/** A refused connection to a name with several addresses comes as an AggregateError whose own message is empty. */
+/** A refused connection to a name with several addresses is an AggregateError with an empty message. */
 function reasonOf(fault: unknown): string {
   if (fault instanceof AggregateError && fault.errors.length > 0) return reasonOf(fault.errors[0]);
   return fault instanceof Error ? (fault.message || fault.name).replace(/\.$/, '') : String(fault);
@@ -87,7 +85,7 @@ async function askDatabase(url: string): Promise<void> {
     const {
       rows: [found],
     } = await client.query<{ there: boolean }>(`select to_regclass('knex_migrations') is not null as there`);
-    // A service that starts brings an older schema up to date; one of a newer release it must leave alone.
+    // A starting service migrates an older schema; that of a newer release must not be changed.
     if (found?.there)
       refuseUnknown(
         (await client.query<{ name: string }>('select name from knex_migrations order by id')).rows.map(
@@ -107,7 +105,7 @@ async function askRedis(url: string): Promise<void> {
     retryStrategy: () => null,
   });
   let reason: Error | undefined;
-  // Why it failed comes as an event; the rejected call itself only says that the connection is closed.
+  // The event has the reason; the rejected call only says that the connection is closed.
   redis.on('error', (fault) => {
     reason = fault;
   });
@@ -135,7 +133,7 @@ async function askMail(url: string): Promise<void> {
   }
 }
 
-/** Where a URL leads, without its login. */
+/** The address of a URL, without its login. */
 function place(text: string): string {
   const url = new URL(text);
   return url.host + url.pathname.replace(/\/$/, '');

@@ -10,12 +10,12 @@ export type PartName = 'postgres' | 'temporal' | 'mail' | 'worker' | 'api';
 /** How one part of the service is started, recognised as ready, and stopped. */
 export interface PartPlan {
   name: PartName;
-  /** Its standard output and error go there. */
+  /** The file for its standard output and error. */
   log: string;
-  /** What must be done before each start, e.g. clearing away what a crash left. */
+  /** Work before each start, such as removing the remains of a crash. */
   before?: () => Promise<void>;
   spawn: (log: number) => ChildProcess;
-  /** Resolves when the part serves; it is cancelled when the part dies meanwhile. */
+  /** Resolves when the part serves; cancelled when the part dies meanwhile. */
   ready: (child: ChildProcess, cancelled: AbortSignal) => Promise<void>;
   readyWithinSeconds: number;
   stopSignal: NodeJS.Signals;
@@ -23,14 +23,14 @@ export interface PartPlan {
 }
 
 export interface PartEvents {
-  /** A process came or went: pids are to be written down. */
+  /** Called when a process starts or ends, to store the pids. */
   changed: () => void;
   say: (line: string) => void;
 }
 
 const FIRST_PAUSE = 200;
 const MAX_PAUSE = 10_000;
-/** A part that lived this long has earned a quick restart again. */
+/** A part that ran for this long is restarted quickly again. */
 const SETTLED = 60_000;
 const LARGEST_LOG = 20 * 1024 * 1024;
 
@@ -42,7 +42,7 @@ export class Part {
   #keepingUp: Promise<void> | undefined;
   /** Ends the pause before the next attempt. */
   #wake = new AbortController();
-  /** Who has asked for a restart and waits for its outcome. */
+  /** Callers of a restart that wait for its result. */
   #asked: ((fault?: Error) => void)[] = [];
 
   constructor(
@@ -58,8 +58,7 @@ export class Part {
   }
 
   /**
-   * @throws StartError with the part's last words when it does not come up; it is restarted only after it once was
-   * ready.
+   * @throws StartError with the part's last output if it does not start; it is only restarted after it was ready once.
    */
   async start(): Promise<void> {
     const child = await this.#attempt();
@@ -68,7 +67,7 @@ export class Part {
 
   /**
    * Ends the process and starts the program again, without a pause.
-   * @throws StartError with the part's last words when it does not come up; it is tried again with back-off
+   * @throws StartError with the part's last output if it does not start; it is retried with back-off
    */
   async restart(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
@@ -80,7 +79,7 @@ export class Part {
     await Promise.all([outcome, child && this.#end(child)]);
   }
 
-  /** Drains and ends the part; after its grace it is killed with everything it started. */
+  /** Drains and ends the part; after its grace period it is killed with all its children. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#wake.abort();
@@ -89,7 +88,7 @@ export class Part {
     await this.#keepingUp;
   }
 
-  /** At once, without a word to the part: for the impatient second Ctrl-C. */
+  /** Kills the part at once: for a second Ctrl-C. */
   kill(): void {
     this.#stopping.abort();
     this.#wake.abort();
@@ -156,7 +155,7 @@ export class Part {
         child = await this.#attempt();
         this.#answer(asked);
         if (asked.length === 0) this.events.say(`${name} is back (process ${child.pid})`);
-        // Asked for before this process was there to be ended.
+        // Requested before this process existed.
         if (this.#asked.length > 0) await this.#end(child);
       } catch (fault) {
         child = undefined;
@@ -172,7 +171,7 @@ export class Part {
     for (const answer of asked) answer(fault);
   }
 
-  /** Lets time pass, until the part is to be restarted or stopped. */
+  /** Waits, until the part is to be restarted or stopped. */
   async #pause(ms: number): Promise<void> {
     this.#wake = new AbortController();
     const { signal: woken } = this.#wake;
@@ -196,7 +195,7 @@ export class Part {
   }
 
   #forget(child: ChildProcess): void {
-    // What the part itself had started (a browser that prints, for one) is of its process group.
+    // Its children (a printing browser, for example) belong to its process group.
     if (child.pid !== undefined) signal(-child.pid, 'SIGKILL');
     if (this.#child !== child) return;
     this.#child = undefined;
@@ -205,7 +204,7 @@ export class Part {
   }
 }
 
-/** The outcome of a race that another contender has decided already. */
+/** The result of a race that was decided already. */
 function ignoreLoser(fault: unknown): void {
   if (!(fault instanceof Error)) throw fault;
 }
@@ -246,7 +245,7 @@ function sizeOf(path: string): number {
   }
 }
 
-/** What the part wrote in this life, so that the reason stands in the terminal and not only in a file. */
+/** The part's output since its start, so that the terminal shows the reason. */
 function lastWords(path: string, from: number): string {
   const text = readFileSync(path).subarray(from).toString('utf8').trim();
   const lines = text.split('\n').slice(-12).join('\n');

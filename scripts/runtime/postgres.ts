@@ -31,7 +31,7 @@ const environment = (): NodeJS.ProcessEnv => ({ ...plainEnvironment(), LC_ALL: '
 export const postgresUrl = (host: string, port: number, password: string, database = DATABASE): string =>
   `postgres://${SUPERUSER}:${encodeURIComponent(password)}@${reach(host)}:${port}/${database}`;
 
-/** The URL of the application role, for those who change no schema. */
+/** The URL of the application role, for programs that change no schema. */
 export function applicationUrl(ownerUrl: string, appPassword: string | undefined): string {
   if (appPassword === undefined) return ownerUrl;
   const url = new URL(ownerUrl);
@@ -41,8 +41,8 @@ export function applicationUrl(ownerUrl: string, appPassword: string | undefined
 }
 
 /**
- * Makes the database cluster where there is none. It comes into being under another name: one cut short is not taken
- * for a whole one.
+ * Creates the database cluster if there is none. It is created under another name: an incomplete one is not mistaken
+ * for a complete one.
  * @throws StartError when the cluster is of another major version, or initdb fails
  */
 export async function prepareCluster(place: PostgresPlace, password: string, cancelled: AbortSignal): Promise<void> {
@@ -56,7 +56,7 @@ export async function prepareCluster(place: PostgresPlace, password: string, can
       );
     return;
   }
-  // The name may be a link to a folder that the database's user can reach.
+  // The name may be a link to a folder that the database's user can access.
   const data = realTarget(place.data);
   const draft = `${data}.new`;
   rmSync(draft, { recursive: true, force: true });
@@ -88,7 +88,7 @@ export async function prepareCluster(place: PostgresPlace, password: string, can
   renameSync(draft, data);
 }
 
-/** Where a link points to whose target is not there yet. */
+/** The target of a link that need not exist. */
 export function realTarget(path: string): string {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : path;
 }
@@ -123,33 +123,33 @@ export function postgresPart(
           ...set({
             listen_addresses: at.host,
             port: at.port,
-            // Only TCP: a socket's path is limited to about 100 signs, which a deep checkout exceeds.
+            // Only TCP: a socket's path is limited to about 100 characters, which a deep checkout exceeds.
             unix_socket_directories: '',
             max_connections: 200,
-            // A study's change writes some hundred MB within a minute: it is to stay in memory, and out of the log as
-            // whole pages.
+            // A study's change writes some hundred MB within a minute: they should stay in memory, without full page
+            // writes in the log.
             shared_buffers: '768MB',
             effective_cache_size: '1GB',
             max_wal_size: '2GB',
             checkpoint_timeout: '15min',
-            // Cleaning up gives way to who is waited for, on a machine of two processors.
+            // Vacuum has lower priority than requests, on a machine of two processors.
             autovacuum_vacuum_cost_delay: '10ms',
             wal_compression: 'on',
-            // What is acknowledged has to survive a power cut: these two stay on.
+            // Acknowledged writes must survive a power cut: these two stay on.
             fsync: 'on',
             synchronous_commit: 'on',
-            // Short statements on a small machine: compiling them costs more than it gains.
+            // Short statements on a small machine: JIT compilation costs more than it gains.
             jit: 'off',
             random_page_cost: 1.1,
             timezone: 'UTC',
             log_timezone: 'UTC',
             log_line_prefix: '%m [%p] ',
-            // A fault that a statement runs into quotes its values, persons' addresses among them: the program that
-            // sent it logs its code.
+            // A statement's error message may quote its values, including personal data: the program that sent it logs
+            // its code.
             log_min_messages: 'log',
             log_min_error_statement: 'panic',
             log_error_verbosity: 'terse',
-            // Each file of the log as soon as it is full, and at least once a minute: so much a restore may lose.
+            // Each log file as soon as it is full, and at least once a minute: the most that a restore may lose.
             ...(at.archive !== undefined && {
               archive_mode: 'on',
               archive_library: 'basic_archive',
@@ -169,13 +169,13 @@ export function postgresPart(
     ready: (_child: ChildProcess, cancelled) =>
       accepts(postgresUrl(at.host, at.port, at.password, 'postgres'), place.data, cancelled),
     readyWithinSeconds: 60,
-    // Fast shutdown: sessions are ended, what is committed is written, nothing is left to recover.
+    // Fast shutdown: sessions are ended, committed data are written, no recovery is needed.
     stopSignal: 'SIGINT',
     graceSeconds: 15,
   };
 }
 
-/** Polls until a session is accepted, and makes our database in it when it is new. */
+/** Polls until a session is accepted, and creates our database in a new cluster. */
 async function accepts(url: string, data: string, cancelled: AbortSignal): Promise<void> {
   for (;;) {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
@@ -200,7 +200,7 @@ async function accepts(url: string, data: string, cancelled: AbortSignal): Promi
   }
 }
 
-/** A session that breaks while it is tried reports it twice: here, and to whoever awaits the query. */
+/** A failing connection attempt reports its error twice: here, and to the awaiting query. */
 function ignoreBroken(fault: Error): void {
   if (!(fault instanceof Error)) throw fault;
 }

@@ -8,8 +8,8 @@ import { encryptionKeyBytes } from '../../settings.js';
 import { StartError } from './start-error.js';
 
 /**
- * Brings a database to where the service can run on it: the latest schema, an encryption key that fits, a first admin.
- * @throws SchemaError when it is newer than this program; StartError when the key is not the one its secrets need
+ * Prepares a database for the service: latest schema, matching encryption key, first admin.
+ * @throws SchemaError when it is newer than this program; StartError when the key does not match its secrets
  */
 export async function prepareDatabase(
   databaseUrl: string,
@@ -25,7 +25,7 @@ export async function prepareDatabase(
   return { applied, adminCreated: created };
 }
 
-/** A wrong key found now is one sentence; found later it is a capture system that nobody can reach any more. */
+/** A wrong key is one sentence now; later it would be an unreachable capture system. */
 async function demandFittingKey(databaseUrl: string, key: string | undefined): Promise<void> {
   const owner = openDatabase({ url: databaseUrl, name: 'key-check', asOwner: true, poolMax: 1 });
   try {
@@ -49,8 +49,8 @@ async function demandFittingKey(databaseUrl: string, key: string | undefined): P
 }
 
 /**
- * Which of the passwords the account really has: another start may have made it, or its owner has changed it since.
- * @returns undefined when none of them
+ * The account's actual password of these: another start may have created it, or its owner has changed it since.
+ * @returns undefined when none matches
  */
 export async function workingPassword(
   databaseUrl: string,

@@ -3,24 +3,24 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * A process that a later run can recognise. The pid alone is not enough: after a crash or a reboot the number may
- * belong to somebody else's program, which must never be signalled.
+ * A process that a later run can identify. The pid alone is not enough: after a crash or a reboot it may belong to an
+ * unrelated program, which must never be signalled.
  */
 export interface Identity {
   pid: number;
   birth: string;
 }
 
-/** The process behind a pid, or undefined when there is none (a zombie is none: it only waits to be collected). */
+/** The process with a pid, or undefined (also for a zombie, which only waits to be reaped). */
 export function identify(pid: number): Identity | undefined {
   const birth = process.platform === 'linux' ? birthFromProc(pid) : birthFromPs(pid);
   return birth === undefined ? undefined : { pid, birth };
 }
 
-/** Whether this very process still runs. */
+/** Whether this very process is still running. */
 export const lives = (identity: Identity): boolean => identify(identity.pid)?.birth === identity.birth;
 
-/** Sends a signal; false when the process is gone already. A negative pid means its whole process group. */
+/** Sends a signal; false when the process has ended. A negative pid means its whole process group. */
 export function signal(pid: number, name: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, name);
@@ -30,7 +30,10 @@ export function signal(pid: number, name: NodeJS.Signals): boolean {
   }
 }
 
-/** Sends the signals in turn, each with its grace in seconds, until the process is gone; false when it outlived all. */
+/**
+ * Sends the signals in turn, each with its grace period in seconds, until the process has ended; false: it is still
+ * running.
+ */
 export async function end(identity: Identity, steps: [name: NodeJS.Signals, graceSeconds: number][]): Promise<boolean> {
   for (const [name, graceSeconds] of steps) {
     if (!lives(identity)) return true;
@@ -40,7 +43,7 @@ export async function end(identity: Identity, steps: [name: NodeJS.Signals, grac
   return !lives(identity);
 }
 
-/** Waits until the process is gone, at most so many seconds. */
+/** Waits until the process has ended, at most so many seconds. */
 export async function gone(identity: Identity, seconds: number): Promise<boolean> {
   const deadline = performance.now() + seconds * 1000;
   while (lives(identity)) {
@@ -57,7 +60,7 @@ let bootId: string | undefined;
 
 function birthFromProc(pid: number): string | undefined {
   try {
-    // The command's name, in brackets, may hold spaces and brackets: the fields are counted from the last one.
+    // The command's name, in brackets, may contain spaces and brackets: the fields are counted from the last bracket.
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const [state, start] = [fields[0], fields[19]];
@@ -79,7 +82,7 @@ function birthFromPs(pid: number): string | undefined {
     const [state, ...start] = line.split(/\s+/);
     return !state || state.startsWith('Z') ? undefined : start.join(' ');
   } catch (fault) {
-    // ps exits with 1 when no such process is there.
+    // ps exits with 1 if there is no such process.
     if (fault instanceof Error && 'status' in fault && fault.status === 1) return undefined;
     throw fault;
   }

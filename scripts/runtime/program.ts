@@ -1,6 +1,4 @@
-/**
- * Runs a program of the command line: what it throws is one message for the person at the terminal, and exit code 1.
- */
+/** Runs a command-line program: an error becomes one message for the person at the terminal, and exit code 1. */
 export async function asProgram(main: () => void | Promise<void>): Promise<void> {
   try {
     await main();

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { writePrivate } from './files.js';
 
-/** DATA_DIR/run.json: where everything of the running service is (decisions, section 1). */
+/** DATA_DIR/run.json: the addresses of the running service (decisions, section 1). */
 export interface RunJson {
   api: string;
   docs: string;
@@ -12,16 +12,16 @@ export interface RunJson {
   temporal: string;
   temporal_namespace: string;
   temporal_task_queue: string;
-  /** The Web UI; null for a server of your own without TEMPORAL_UI_URL. */
+  /** The Web UI; null for an external server without TEMPORAL_UI_URL. */
   temporal_ui: string | null;
-  /** The command that the embedded server was started with. */
+  /** The command that started the embedded server. */
   temporal_cli: string | null;
-  /** Opens sealed payloads for the Web UI and the CLI (`--codec-endpoint`). */
+  /** Decrypts payloads for the Web UI and the CLI (`--codec-endpoint`). */
   temporal_codec: string;
   mail_ui: string | null;
   smtp: string | null;
   admin_email: string;
-  /** null when the account has another one than was given or kept. */
+  /** null if the account has another one than the configured or stored one. */
   admin_password: string | null;
   data_dir: string;
   pids: { supervisor: number } & Partial<Record<'postgres' | 'temporal' | 'mail' | 'worker' | 'api', number>>;

@@ -17,7 +17,7 @@ import { temporalPart } from './temporal-server.js';
 
 export type PortName = 'PORT' | 'POSTGRES_PORT' | 'TEMPORAL_PORT' | 'TEMPORAL_UI_PORT' | 'MAIL_PORT' | 'MAIL_UI_PORT';
 
-/** Where a debugger reaches the Node programs. */
+/** Debugger ports of the Node programs. */
 export type NodeInspector = Partial<Record<'api' | 'worker', number>>;
 
 export interface ServiceContext {
@@ -25,13 +25,13 @@ export interface ServiceContext {
   dir: DataDir;
   secrets: Secrets;
   ports: Partial<Record<PortName, Reservation>>;
-  /** Aborted when the service is to stop, also in the middle of its start. */
+  /** Aborted when the service is to stop, also during its start. */
   cancelled: AbortSignal;
-  /** Makes a part known to the supervisor, which stops it in the end, and starts it. */
+  /** Registers a part with the supervisor, which stops it in the end, and starts it. */
   start: (plan: PartPlan) => Promise<Part>;
   inspect: NodeInspector | undefined;
   say: (line: string) => void;
-  /** Runs a step and says what it is and how long it took. */
+  /** Runs a step and prints its name and duration. */
   step: <T>(what: string, work: () => Promise<T>) => Promise<T>;
 }
 
@@ -39,7 +39,7 @@ const dist = join(fileURLToPath(import.meta.url), '..', '..', '..');
 const cache = join(dist, '..', '.cache', 'temporal');
 const program = (path: string) => join(dist, path);
 
-/** Which ports are needed: those of servers of your own are not. */
+/** The required ports: without those of external servers. */
 export function neededPorts(settings: Settings): Partial<Record<PortName, number | 'auto'>> {
   const { PORT, POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, MAIL_PORT, MAIL_UI_PORT } = settings;
   return {
@@ -50,7 +50,7 @@ export function neededPorts(settings: Settings): Partial<Record<PortName, number
   };
 }
 
-/** The address that whatever has this port listens on. */
+/** The listening address of a port. */
 export function hostOf(name: PortName, settings: Settings): string {
   switch (name) {
     case 'PORT':
@@ -66,11 +66,11 @@ export function hostOf(name: PortName, settings: Settings): string {
   }
 }
 
-/** In production a mail that nobody sends on would be lost without a word: there the catcher is never started. */
+/** In production an unsent mail would be lost silently: the catcher is never started there. */
 const catchesMail = (settings: Settings): boolean => settings.SMTP_URL === undefined && !settings.production;
 
 /**
- * Starts everything, what does not depend on each other at once, and answers where it is.
+ * Starts everything, independent parts in parallel, and returns the addresses.
  * @throws StartError, SchemaError with one sentence for the person at the terminal
  */
 export async function startService(context: ServiceContext): Promise<Omit<RunJson, 'pids'>> {
@@ -107,7 +107,7 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
       }),
     );
     if (applied.length > 0) say(`applied ${applied.join(', ')}`);
-    // In production it is not kept beyond this run: whoever starts it gives it.
+    // In production it is not stored: the operator provides it.
     if (adminCreated && !settings.production) keepAdminPassword(dir.keys, secrets.ADMIN_PASSWORD);
     const candidates = settings.production
       ? [secrets.ADMIN_PASSWORD]
@@ -183,7 +183,7 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
     TEMPORAL_ADDRESS: temporalAt.address,
     ...(temporalAt.ui === null ? {} : { TEMPORAL_UI_URL: temporalAt.ui }),
     ...(mailAt.smtp === null ? {} : { SMTP_URL: mailAt.smtp }),
-    // Development without gateways: what would be sent can be looked at beside the mails.
+    // Development without gateways: messages can be viewed beside the mails.
     ...(mailAt.ui === null
       ? {}
       : {

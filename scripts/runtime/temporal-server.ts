@@ -7,7 +7,7 @@ import { reach } from '../../settings.js';
 
 const run = promisify(execFile);
 
-/** By what operators can search workflows. They are not encrypted: nothing that identifies a person. */
+/** The search attributes of workflows. They are not encrypted: nothing that identifies a person. */
 export const SEARCH_ATTRIBUTES = {
   StudyId: 'Keyword',
   SiteId: 'Keyword',
@@ -29,9 +29,9 @@ export interface TemporalServer {
   retentionDays: number;
   log: string;
   release: () => Promise<void>;
-  /** Where its Web UI has sealed payloads opened. */
+  /** The codec endpoint of its Web UI. */
   codec?: string;
-  /** Of its dynamic configuration, beside what is always set: `name=value`. */
+  /** Dynamic configuration, besides what is always set: `name=value`. */
   configured?: readonly string[];
 }
 
@@ -56,8 +56,8 @@ export function temporalPart(server: TemporalServer): PartPlan {
     '--log-level',
     'warn',
     // WAL: without it a burst stalls for seconds. NORMAL keeps every acknowledged step through a crash of any process;
-    // only a power cut may lose the last ones, and what they were about is in PostgreSQL, from where the processes of
-    // participants are started again. FULL would make each step wait for the disk twice.
+    // only a power cut may lose the last ones, and their facts are in PostgreSQL, from which participants' workflows
+    // are restarted. FULL would make each step wait for the disk twice.
     '--sqlite-pragma',
     'journal_mode=WAL',
     '--sqlite-pragma',
@@ -82,8 +82,7 @@ export function temporalPart(server: TemporalServer): PartPlan {
 }
 
 /**
- * The development server forgets closed workflows after a day unless told otherwise; taking the order proves that it
- * serves.
+ * By default the development server deletes closed workflows after a day; a successful change proves that it serves.
  */
 async function servesWithRetention(server: TemporalServer, cancelled: AbortSignal): Promise<void> {
   const args = [

@@ -7,12 +7,12 @@ const GRPC_NOT_FOUND = 5;
 /** INDEXED_VALUE_TYPE_KEYWORD, _DATETIME and _KEYWORD_LIST of the server's API. */
 const KINDS = { Keyword: 2, Datetime: 6, KeywordList: 7 } as const;
 
-/** @throws Error when no Temporal server answers there; nothing is made in it. */
+/** @throws Error when no Temporal server answers there; nothing is created. */
 export async function askTemporal(address: string): Promise<void> {
   await (await Connection.connect({ address, connectTimeout: 5000 })).close();
 }
 
-/** Prepares a Temporal server of your own: the namespace is there, and so are the search attributes. */
+/** Prepares an external Temporal server: creates the namespace and the search attributes. */
 export async function ensureNamespace({
   address,
   namespace,
@@ -45,7 +45,7 @@ export async function ensureNamespace({
   }
 }
 
-/** A namespace that was just registered is known to every part of the server only after some seconds. */
+/** A new namespace is known to every part of the server only after some seconds. */
 async function searchAttributes(connection: Connection, namespace: string): Promise<Record<string, unknown>> {
   for (let attempt = 0; ; attempt += 1) {
     try {

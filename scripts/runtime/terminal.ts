@@ -9,7 +9,7 @@ export const say = (line: string): void => {
   process.stdout.write(`[${seconds(performance.now()).padStart(6)} s] ${line}\n`);
 };
 
-/** Runs a step and says how long it took; a slow one says that it still goes on. */
+/** Runs a step and prints its duration; a slow one prints that it is still running. */
 export async function step<T>(what: string, work: () => Promise<T>): Promise<T> {
   const start = performance.now();
   const reminder = setInterval(() => say(`${what}: ${seconds(performance.now() - start)} s so far`), 3000);
@@ -22,7 +22,7 @@ export async function step<T>(what: string, work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** What a newcomer needs next. */
+/** The next information for a newcomer. */
 export function readyText(run: RunJson | Omit<RunJson, 'pids'>, dir: DataDir): string {
   const folder = relative(process.cwd(), dir.path) || '.';
   const shown = folder.startsWith('..') ? dir.path : folder;

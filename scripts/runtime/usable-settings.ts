@@ -1,16 +1,16 @@
 import { SettingsError, readSettings, type Settings } from '../../settings.js';
 
-/** What a program asks of its settings. */
+/** A program's requirements for its settings. */
 export interface Demands {
-  /** What is wrong with them beside, a sentence each. */
+  /** Further faults, one sentence each. */
   further?: (settings: Settings) => string[];
-  /** Only these servers are asked; default: all. */
+  /** Only these servers are checked; default: all. */
   servers?: (settings: Settings) => Settings;
 }
 
 /**
- * The settings of a start. In production one start tells everything that is to be mended.
- * @throws SettingsError naming every fault; in production with servers of your own that do not answer, and a schema
+ * The settings of a start. In production one start reports every fault.
+ * @throws SettingsError naming every fault; in production including external servers that do not answer, and a schema
  * that is too new
  */
 export async function usableSettings({
@@ -21,13 +21,13 @@ export async function usableSettings({
   if (settings !== undefined) faults.push(...further(settings));
   if (settings !== undefined && faults.length === 0) return settings;
   if (!settings?.production) throw new SettingsError(faults);
-  // Only then: the clients of four servers are some memory that a supervisor otherwise does not need.
+  // Imported late: the clients of four servers take memory that a supervisor otherwise does not need.
   const { lookAtOwnServers } = await import('./own-servers.js');
   const found = await lookAtOwnServers(servers(settings));
   throw new SettingsError([...faults, ...found.faults, ...found.warnings]);
 }
 
-/** What could be read, and what is wrong with it. */
+/** The readable settings, and their faults. */
 function read(): { settings: Settings | undefined; faults: string[] } {
   try {
     return { settings: readSettings(), faults: [] };

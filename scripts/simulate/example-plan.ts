@@ -1,4 +1,4 @@
-/** A protocol of two years for a policy that comes without one. */
+/** A two-year protocol for a policy without one. */
 export const examplePlan = {
   scheduling_mode: 'edc' as const,
   windows: [],

@@ -17,7 +17,7 @@ const Site = body({
   timezone: Type.Optional(Type.String({ format: 'time-zone', maxLength: 50 })),
 });
 
-/** A study in a file: its policy, and as much of the rest as there is. A file may also be the policy alone. */
+/** A study in a file: its policy, and optionally other parts. A file may also be the policy alone. */
 const StudyFile = body({
   policy: Type.Optional(Type.Unknown()),
   study: Type.Optional(
@@ -43,7 +43,7 @@ export interface ReadStudy {
 }
 
 /**
- * Reads a study or a policy from a JSON file and holds it against the schemas of the API.
+ * Reads a study or a policy from a JSON file and validates it by the API's schemas.
  * @throws Error, or the API's problem, in one sentence that names the fault
  */
 export function readStudyFile(path: string): ReadStudy {

@@ -3,7 +3,7 @@ export interface ServerPlace {
   ports: Record<ServerPort, number>;
   store: { host: string; port: number; user: string; password: string };
 }
-/** Each of the server's four services listens twice: for calls, and for the others. */
+/** Each of the server's four services listens on two ports: for calls, and for the other services. */
 export const SERVER_PORTS = [
   'frontend',
   'frontendMembership',
@@ -17,11 +17,11 @@ export const SERVER_PORTS = [
 export type ServerPort = (typeof SERVER_PORTS)[number];
 
 export const DATABASES = { default: 'temporal', visibility: 'temporal_visibility' } as const;
-/** As the image of docker-compose.yml has it: it cannot be changed once there are data. */
+/** As in the image of docker-compose.yml: it cannot be changed once there are data. */
 const HISTORY_SHARDS = 4;
 
 /**
- * The server's configuration (JSON, which is YAML too), as the image of docker-compose.yml makes it of its environment:
+ * The server's configuration (JSON is valid YAML), as the image of docker-compose.yml creates it from its environment:
  * all four services in one process.
  */
 export function serverConfig({ host, ports, store }: ServerPlace): string {

@@ -10,7 +10,7 @@ import type { ServerPort } from './config.js';
 import type { ServerPrograms } from './programs.js';
 import { temporalOnPostgres } from './server.js';
 
-/** `dir`: data, configuration and logs; what was there before goes on. `port`: of the frontend */
+/** `dir`: data, configuration and logs; existing ones are continued. `port`: of the frontend */
 export interface TemporalPlace {
   programs: ServerPrograms;
   dir: string;
@@ -21,7 +21,7 @@ export interface TemporalPlace {
   cancelled: AbortSignal;
 }
 
-/** `port`: of the frontend. `release`: of every port that no part has taken yet. */
+/** `port`: of the frontend. `release`: releases every port that no part has taken yet. */
 export interface TemporalPlans extends Reservation {
   server: PartPlan;
   /** It is started first, and stopped last. */
@@ -30,8 +30,8 @@ export interface TemporalPlans extends Reservation {
 }
 
 /**
- * Temporal as in production, ready to be started: a server, and a PostgreSQL of its own that nothing else is in.
- * @throws StartError where a port is taken, or the database cannot be made
+ * Plans Temporal as in production: a server, and its own PostgreSQL.
+ * @throws StartError if a port is taken, or the database cannot be created
  */
 export async function planTemporal({
   programs,

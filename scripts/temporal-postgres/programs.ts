@@ -7,12 +7,12 @@ import { StartError } from '../runtime/start-error.js';
 
 const run = promisify(execFile);
 
-/** The release that docker-compose.yml names. */
+/** The release in docker-compose.yml. */
 export const SERVER_VERSION = '1.29.7';
 const MODULE = 'go.temporal.io/server';
-/** What `go install` makes of each command, and what it is called here. */
+/** The Go package of each command. */
 const COMMANDS = { server: `${MODULE}/cmd/server`, sql: `${MODULE}/cmd/tools/sql` };
-/** A first build fetches some 400 modules and compiles for minutes. */
+/** A first build downloads some 400 modules and compiles for minutes. */
 const BUILD_MS = 30 * 60_000;
 
 /** The server, and the tool that makes and updates its schema. */
@@ -21,16 +21,16 @@ export interface ServerPrograms {
   sql: string;
 }
 
-/** @returns the programs where they were built before; undefined where not */
+/** @returns the programs if they were built before; else undefined */
 export function builtServer(cacheDir: string): ServerPrograms | undefined {
   const folder = folderOf(cacheDir);
   return existsSync(folder) ? { server: join(folder, 'server'), sql: join(folder, 'sql') } : undefined;
 }
 
 /**
- * The Temporal server of docker-compose.yml, built from its Go modules where that was not done before: what `go`
- * fetches it compares with the public checksum database.
- * @throws StartError where there is no Go, or the modules cannot be had
+ * Builds the Temporal server of docker-compose.yml from its Go modules, unless it was built before: `go` verifies
+ * downloads with the public checksum database.
+ * @throws StartError without Go, or if the modules are unavailable
  */
 export async function buildServer(cacheDir: string, cancelled: AbortSignal): Promise<ServerPrograms> {
   const built = builtServer(cacheDir);
@@ -47,7 +47,7 @@ export async function buildServer(cacheDir: string, cancelled: AbortSignal): Pro
         signal: cancelled,
       });
     }
-    // Only what is whole gets the name that the next start looks for.
+    // Only a complete build gets the name that the next start looks for.
     await rename(draft, folderOf(cacheDir));
   } catch (fault) {
     cancelled.throwIfAborted();
@@ -64,6 +64,6 @@ const folderOf = (cacheDir: string) =>
 function reasonOf(fault: unknown): string {
   const { code, stderr, message } = fault as { code?: unknown; stderr?: string; message: string };
   if (code === 'ENOENT') return 'Go is not installed (https://go.dev/doc/install).';
-  // `go` tells first what it downloads; why it failed stands last.
+  // `go` prints its downloads first; the reason of a failure comes last.
   return stderr?.trim().split('\n').slice(-5).join('\n') || message;
 }

@@ -5,9 +5,9 @@ import type { TemporalPlace } from './plan.js';
 
 export interface Served {
   address: string;
-  /** Its PostgreSQL, as the one who owns it. */
+  /** Its PostgreSQL, with the owner's rights. */
   storeUrl: string;
-  /** The server and the PostgreSQL behind it: each comes back when it dies. */
+  /** The server and its PostgreSQL: each is restarted when it dies. */
   server: Part;
   store: Part;
   stop: () => Promise<void>;
@@ -15,7 +15,7 @@ export interface Served {
 
 /**
  * Starts Temporal as in production.
- * @throws StartError with the last words of what does not come up
+ * @throws StartError with the last output of a part that does not start
  */
 export async function serveTemporal({
   events,

@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const SCHEMAS = { default: 'postgresql/v12/temporal', visibility: 'postgresql/v12/visibility' } as const;
 const TOOL_MS = 120_000;
 
-/** @param server `dir`: where its configuration is written, which bears the database's password */
+/** @param server `dir`: the folder of its configuration, which contains the database's password */
 export interface TemporalOnPostgres extends ServerPlace {
   programs: ServerPrograms;
   dir: string;
@@ -24,8 +24,7 @@ export interface TemporalOnPostgres extends ServerPlace {
 }
 
 /**
- * A Temporal server that keeps everything in PostgreSQL, as in production. Before each start its schema is brought up
- * to date.
+ * A Temporal server that stores everything in PostgreSQL, as in production. Before each start its schema is migrated.
  */
 export function temporalOnPostgres(server: TemporalOnPostgres): PartPlan {
   const { host, ports, dir } = server;
@@ -51,7 +50,7 @@ export function temporalOnPostgres(server: TemporalOnPostgres): PartPlan {
   };
 }
 
-/** Both databases with their schema; done again it changes nothing. */
+/** Creates both databases with their schema; idempotent. */
 async function prepareStore({ store, programs }: TemporalOnPostgres): Promise<void> {
   for (const [name, database] of Object.entries(DATABASES) as [keyof typeof DATABASES, string][]) {
     const isNew = await makeDatabase(store, database);
@@ -73,7 +72,7 @@ async function prepareStore({ store, programs }: TemporalOnPostgres): Promise<vo
   }
 }
 
-/** @returns whether its schema is still to be made: one that was cut short before that counts as new */
+/** @returns whether its schema must be created: an interrupted creation counts as new */
 async function makeDatabase({ host, port, password }: ServerPlace['store'], database: string): Promise<boolean> {
   const on = async <T>(name: string, work: (client: pg.Client) => Promise<T>): Promise<T> => {
     const client = new pg.Client({ connectionString: postgresUrl(host, port, password, name) });
@@ -102,7 +101,7 @@ async function answers(address: string, cancelled: AbortSignal): Promise<void> {
     try {
       return await askTemporal(address);
     } catch {
-      // It is not there yet; that it never comes is told by the part, with the server's last words.
+      // Not there yet; if it never comes, the part reports it with the server's last output.
       await sleep(200, undefined, { signal: cancelled });
     }
   }

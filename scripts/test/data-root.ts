@@ -12,12 +12,12 @@ const OWNER = 'owner.json';
 export function createDataRoot(): string {
   const folder = mkdtempSync(join(tmpdir(), PREFIX));
   writeFileSync(join(folder, OWNER), JSON.stringify(identify(process.pid)));
-  // As root, PostgreSQL runs as another user and must be able to pass through.
+  // If started as root, PostgreSQL runs as another user and must be able to pass through.
   chmodSync(folder, 0o711);
   return folder;
 }
 
-/** Removes the folders of runs that were killed with SIGKILL, which could not remove them themselves. */
+/** Removes the folders of runs that were killed with SIGKILL. */
 export async function removeAbandonedRoots(): Promise<void> {
   for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(PREFIX))) {
     const owner = join(tmpdir(), name, OWNER);

@@ -3,9 +3,9 @@ import { join, relative, sep } from 'node:path';
 import type { Duration } from './report.js';
 
 const SUFFIX = '.test.ts';
-/** How long each file took when they were measured last (`npm test -- --durations test/durations.json`). */
+/** The last measured duration of each file (`npm test -- --durations test/durations.json`). */
 const MEASURED = 'test/durations.json';
-/** What a file without a measurement is taken to need. */
+/** The assumed duration of a file without a measurement. */
 const UNMEASURED_SECONDS = 3;
 
 /**

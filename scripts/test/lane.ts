@@ -8,9 +8,9 @@ import type { Service } from '../../test/support/service.js';
 import type { FileResult, RunFile, TestFailed } from './messages.js';
 import { processorMs } from './processor.js';
 
-/** After the last file, how long something that a test has left open may keep the runner alive. */
+/** After the last file, how long open handles of a test may keep the runner alive. */
 const OPEN_HANDLES_PATIENCE_MS = 15_000;
-/** Of each log of the lane's service, shown with each test that fails. */
+/** Lines of each log of the lane's service, shown with each failed test. */
 const LOG_LINES = 15;
 
 /** A service and the process that runs test files against it, one after another. */
@@ -29,7 +29,7 @@ export class Lane {
     return new Lane(name, await startService(), dataRoot, say);
   }
 
-  /** Runs one file. A runner that dies with it is one failed test of that file; the next file gets a new runner. */
+  /** Runs one file. A crashed runner is one failed test of that file; the next file gets a new runner. */
   async run(order: RunFile): Promise<FileResult> {
     const began = performance.now();
     const runner = (this.runner ??= this.startRunner());
@@ -42,7 +42,7 @@ export class Lane {
         runner.off('exit', died);
         this.busy = false;
         const used = processorMs(counted);
-        // A runner that has ended took its time along.
+        // A runner that has ended no longer reports its time.
         const usedMs = used === undefined || usedBefore === undefined ? undefined : Math.max(0, used - usedBefore);
         resolve(usedMs === undefined ? result : { ...result, processorMs: usedMs });
       };
@@ -57,14 +57,14 @@ export class Lane {
       };
       runner.on('message', heard);
       runner.once('exit', died);
-      // A runner that can't be reached ends, which is heard above.
+      // An unreachable runner ends, which is handled above.
       runner.send(order, () => undefined);
     });
   }
 
   /**
-   * Lets the runner go.
-   * @returns what is wrong with how runners of this lane ended
+   * Ends the runner after its last file.
+   * @returns faults at the end of this lane's runners
    */
   async end(): Promise<string[]> {
     const { runner } = this;
@@ -79,7 +79,7 @@ export class Lane {
     return this.faults;
   }
 
-  /** Ends the runner without its leave. */
+  /** Kills the runner. */
   kill(): void {
     this.runner?.kill('SIGKILL');
   }
@@ -101,14 +101,14 @@ export class Lane {
     );
     runner.once('exit', (code, signal) => {
       this.runner = undefined;
-      // In the middle of a file it is that file's failure; killed by us for its open handles, `end` says so.
+      // In the middle of a file it is that file's failure; if killed for its open handles, `end` reports it.
       if (this.busy || signal === 'SIGKILL' || code === 0) return;
       this.faults.push(`Work that a test left behind ended a runner (${signal ?? `exit code ${code}`}).`);
     });
     return runner;
   }
 
-  /** The last warnings and errors of the service, which hold neither personal data nor secrets. */
+  /** Prints the last warnings and errors of the service, which contain neither personal data nor secrets. */
   private sayLogs(test: string): void {
     const lines = ['worker', 'api'].flatMap((part) =>
       readFileSync(join(this.service.dataDir, 'logs', `${part}.log`), 'utf8')

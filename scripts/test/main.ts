@@ -17,14 +17,14 @@ export interface Counts {
   skipped: number;
 }
 
-/** With so few files each test is named. */
+/** With up to this many files each test is named. */
 const VERBOSE_UP_TO_FILES = 3;
 
 /**
- * Runs the tests that the arguments name: as many lanes side by side as asked for, each with a service of its own on
- * free ports and a folder of its own; everything is removed again.
+ * Runs the tests named in the arguments: the requested number of lanes in parallel, each with its own service on free
+ * ports and its own folder; everything is removed afterwards.
  * @param stopped ends it early, with everything that was started
- * @throws Error for arguments that can't be used, or when a service does not start
+ * @throws Error for invalid arguments, or when a service does not start
  */
 export async function runTests(args: readonly string[], stopped: AbortSignal): Promise<Counts> {
   const options = readOptions(args);
@@ -76,7 +76,8 @@ class Run {
     const lanes = Math.min(runners, this.total);
     const order = seed === undefined ? 'the slowest and the quickest first' : `in random order (--seed ${seed})`;
     print(`${this.total} test files, ${order}, ${lanes} side by side`);
-    // The slow files start services of their own. One runner begins at the quick end, so that not all do so at once.
+    // The slow files start services of their own. One runner begins with the quick files, so that not all do so at
+    // once.
     const quick = lanes > 2 ? lanes - 1 : undefined;
     await Promise.all(
       Array.from({ length: lanes }, (_, index) =>
@@ -101,7 +102,7 @@ class Run {
       this.results.push(result);
       if (results !== undefined) appendFileSync(results, resultLines(result));
       const position = `[${String(this.results.length).padStart(String(this.total).length)}/${this.total}]`;
-      // A pattern leaves most files without a test: these are not worth a line.
+      // A pattern leaves most files without a test: these are not printed.
       if (result.tests.length > 0) print(describeFile(result, position, verbose || this.total <= VERBOSE_UP_TO_FILES));
     }
     this.leftOpen.push(...(await lane.end()).map((sentence) => `${name}: ${sentence}`));

@@ -1,6 +1,6 @@
 /** What `npm test` and its runners say to each other, over the channel between the processes. */
 
-/** To a runner: run this file. Its channel's end means: there are no more. */
+/** To a runner: run this file. The end of the channel means that there are no more. */
 export interface RunFile {
   /** Of the checkout, as `test/api/account.test.ts`. */
   file: string;
@@ -17,24 +17,24 @@ export interface TestResult {
   fault?: string;
 }
 
-/** From a runner: what became of the file. */
+/** From a runner: the result of the file. */
 export interface FileResult {
   file: string;
   tests: TestResult[];
-  /** Milliseconds from the order to run it until everything that it started has ended. */
+  /** Milliseconds from the order until everything that it started has ended. */
   ms: number;
   /** Of these, loading and hooks. */
   setUpMs: number;
-  /** Of these, polling for something that the service does (`until`). */
+  /** Of these, polling the service (`until`). */
   waitingMs: number;
   /**
-   * Processor time of the runner, of its service, and of all that they started, milliseconds. Undefined where the
-   * system does not tell.
+   * Processor time of the runner, of its service, and of all their children, milliseconds. Undefined if the system does
+   * not report it.
    */
   processorMs?: number;
 }
 
-/** From a runner: a test failed just now; the service's logs are read while they are fresh. */
+/** From a runner: a test has just failed; the service's logs are read at once. */
 export interface TestFailed {
   failed: string;
 }

@@ -6,7 +6,7 @@ export interface TestOptions {
   paths: string[];
   /** A regular expression that a test's full title must match. */
   grep: string | undefined;
-  /** How many runners work side by side, each with a service of its own. */
+  /** The number of parallel runners, each with its own service. */
   runners: number;
   /** Shuffles the files; undefined: the slowest first. */
   seed: number | undefined;
@@ -26,7 +26,7 @@ const USAGE = `Usage: npm test [-- options] [files or folders of test/]
   --results FILE       write the result of every test (JSON lines)
   --verbose            name every test`;
 
-/** More runners than this wait for processors, not for services. */
+/** More runners would wait for processors, not for services. */
 const MAX_RUNNERS = 8;
 /** A test waits for its service half of the time: a third runner uses what two leave of two processors. */
 const RUNNERS_PER_PROCESSOR = 1.5;

@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 
-/** Of the times in /proc, on every Linux that Node.js runs on. */
+/** The unit of times in /proc, on every Linux that Node.js supports. */
 const TICKS_PER_SECOND = 100;
 
 interface Process {
@@ -9,14 +9,14 @@ interface Process {
 }
 
 /**
- * Processor time that processes and all below them have used so far, with those below that have ended, milliseconds.
- * Undefined where the system does not list processes as Linux does.
+ * Processor time of processes and their descendants so far, including ended descendants, milliseconds. Undefined if the
+ * system has no /proc.
  */
 export function processorMs(pids: readonly number[]): number | undefined {
   if (process.platform !== 'linux') return undefined;
   const all = processes();
   const counted = new Set(pids);
-  // A parent may have a higher number than its child: until no more are found.
+  // A parent may have a higher pid than its child: repeat until no more are found.
   for (let before = -1; before !== counted.size;) {
     before = counted.size;
     for (const [pid, { parent }] of all) if (counted.has(parent)) counted.add(pid);

@@ -1,6 +1,6 @@
 /**
- * `npm run test:quick`: the answer within two minutes. Types of everything, lint and layout of what changed, the tests
- * of the domain, and one journey over HTTP through the real servers (the demo). `npm test` has the last word.
+ * `npm run test:quick`: a result within two minutes. Types of everything, lint and format of changed files, the tests
+ * of the domain, and one journey over HTTP through the real servers (the demo). `npm test` is decisive.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ const bin = (path: string): string => join(root, 'node_modules', path);
 const began = performance.now();
 const seconds = (): string => ((performance.now() - began) / 1000).toFixed(1);
 
-/** Files that differ from the last commit; of a checkout without changes, those of the last commit. */
+/** Files that differ from the last commit; in a clean checkout, those of the last commit. */
 async function changedFiles(): Promise<string[]> {
   const git = async (...args: string[]): Promise<string[]> =>
     (await promisify(execFile)('git', args, { cwd: root })).stdout.split('\n').filter(Boolean);
@@ -33,7 +33,7 @@ async function changedFiles(): Promise<string[]> {
     : git('diff-tree', '--root', '--no-commit-id', '--name-only', '--diff-filter=d', '-r', 'HEAD');
 }
 
-/** Runs a check to its end; what it printed is shown when it fails. */
+/** Runs a check to its end; its output is shown when it fails. */
 async function passes({ what, command }: Check): Promise<boolean> {
   const child = spawn(process.execPath, command, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
@@ -72,7 +72,7 @@ if (linted.length > 0)
   );
 
 const outcomes = Promise.all(checks.map(passes));
-// The tests print for themselves; their count ends the output.
+// The tests print their own output; their count ends it.
 const tests = spawn(
   process.execPath,
   [join(root, 'scripts', 'test.mjs'), '--runners', '2', ...process.argv.slice(2), ...TESTS],

@@ -2,7 +2,7 @@ import type { FileResult, TestResult } from './messages.js';
 
 /** How many of the slowest files are listed at the end. */
 const SLOWEST = 20;
-/** A slower test has its time beside it. */
+/** A slower test is printed with its time. */
 const SLOW_TEST_MS = 2000;
 
 const MARKS = { passed: '✔', failed: '✘', skipped: '-' } as const;
@@ -16,7 +16,7 @@ export const totals = (results: readonly FileResult[]) => ({
   skipped: sum(results.map((result) => count(result, 'skipped'))),
 });
 
-/** What is printed when a file has ended: a line, its failures in full, and with `verbose` each test. */
+/** The output for a completed file: a line, its failures in full, and with `verbose` each test. */
 export function describeFile(result: FileResult, position: string, verbose: boolean): string {
   const failed = result.tests.filter(({ state }) => state === 'failed');
   const numbers = (['passed', 'failed', 'skipped'] as const)
@@ -45,8 +45,8 @@ export const describeFailure = ({ path, fault }: TestResult): string =>
   `\n  ✘ ${path.join(' › ')}\n${(fault ?? '').replace(/^/gm, '    ')}\n`;
 
 /**
- * The files that took longest.
- * Set-up: loading, hooks, ending what was started. Waiting: polling for what a service does. Both are parts of the total.
+ * The slowest files.
+ * Set-up: loading, hooks, ending what was started. Waiting: polling a service. Both are parts of the total.
  * Processor: of the file's runner and its service; two processors have two seconds a second.
  */
 export function slowestFiles(results: readonly FileResult[]): string {

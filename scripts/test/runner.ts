@@ -14,7 +14,7 @@ const STACK_LINES = 12;
 const DIFFERENCE_LINES = 60;
 const DIFFERENCE_COLUMNS = 300;
 
-// As mocha's own command does: a promise that nobody handles fails the test that runs.
+// As in mocha's own command: an unhandled rejection fails the running test.
 process.on('unhandledRejection', (reason) => {
   throw reason;
 });
@@ -47,7 +47,7 @@ async function runFile({ file, grep, forbidOnly }: RunFile): Promise<FileResult>
       });
     });
   } catch (fault) {
-    // The file does not load: there is nothing to count but that.
+    // The file does not load: that is its only result.
     tests.push({ path: [file, 'loads'], state: 'failed', ms: 0, fault: describe(fault) });
     say({ failed: file });
   }
@@ -74,7 +74,7 @@ function describe(fault: unknown): string {
   return `${fault.name}: ${fault.message}${difference(fault)}\n${stack.slice(0, STACK_LINES).join('\n')}${cause}`;
 }
 
-/** Of an assertion: the lines in which what came differs from what was expected. */
+/** For an assertion: the lines that differ from the expected ones. */
 function difference(fault: Error & { actual?: unknown; expected?: unknown; showDiff?: boolean }): string {
   if (fault.showDiff === false || !('expected' in fault) || fault.expected === undefined) return '';
   const text = (value: unknown) => (typeof value === 'string' ? value : Mocha.utils.stringify(value));
@@ -87,7 +87,7 @@ function difference(fault: Error & { actual?: unknown; expected?: unknown; showD
   ].join('\n');
 }
 
-/** `npm test` reports; here nothing is printed. */
+/** `npm test` reports; nothing is printed here. */
 class Silent extends Mocha.reporters.Base {}
 
 let running = false;
@@ -98,7 +98,7 @@ process.on('message', (order: RunFile) => {
     say(result);
   });
 });
-// `npm test` was killed in the middle of a file: its tests are not to go on alone.
+// `npm test` was killed in the middle of a file: its tests must not continue.
 process.on('disconnect', () => {
   if (running) process.exit(1);
 });

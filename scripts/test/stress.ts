@@ -1,6 +1,6 @@
 /**
- * `npm run test:stress [-- --times N --load N --clock POSITION|all --seed N] [files or folders of test/]`: runs the suite, or
- * what is named, again and again in random order on a loaded machine, and reports each test that failed once.
+ * `npm run test:stress [-- --times N --load N --clock POSITION|all --seed N] [files or folders of test/]`: runs the
+ * suite, or the named files, repeatedly in random order on a loaded machine, and reports each test that failed once.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,7 +31,7 @@ const wholeNumber = (name: 'times' | 'load' | 'seed', min: number): number => {
 const [times, load, firstSeed] = [wholeNumber('times', 1), wholeNumber('load', 0), wholeNumber('seed', 0)];
 
 /**
- * Where the clock stands in each run: `now`, one position, or `all` of them in turn.
+ * The clock of each run: `now`, one position, or `all` of them in turn.
  * @throws Error that names the positions, or what has to be installed
  */
 function clockPositions(name: string): (ClockPosition | undefined)[] {
@@ -43,7 +43,7 @@ function clockPositions(name: string): (ClockPosition | undefined)[] {
   return chosen;
 }
 
-/** A process that keeps one processor busy until it is killed or this one is gone. */
+/** A process that keeps one processor busy until it is killed or its parent ends. */
 const startBurner = (): ChildProcess =>
   spawn(
     process.execPath,

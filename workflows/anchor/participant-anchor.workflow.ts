@@ -27,16 +27,16 @@ const { applyAnchorCommand } = proxyLocalActivities<AnchorActivities>({
 });
 
 /**
- * Events after which a run goes on as a new one, long before Temporal asks for it. A worker that takes a participant
- * over reads all of the run again, and whoever waits for an answer waits for that too: 600 events took it a second, and
- * those of a worker that went come all at once.
+ * Events after which a run continues as a new one, long before Temporal asks for it. A worker that takes over a
+ * participant replays the whole run, and callers wait for that: 600 events took a second, and all participants of a
+ * stopped worker are taken over at once.
  */
 const MAX_HISTORY_EVENTS = 200;
 
-/** A day that lies further ahead is waited for in several steps: a timer has a limit. */
+/** A timer has a limit: a later day is waited for in several steps. */
 const MAX_WAIT_MS = 365 * 86_400_000;
 
-/** What a message comes to that leaves the anchor as it was. */
+/** Results that leave the anchor unchanged. */
 const CHANGED_NOTHING: readonly AnchorOutcome['result'][] = [
   'unchanged',
   'none',
@@ -60,9 +60,9 @@ interface Queued {
 }
 
 /**
- * One participant's anchor as a process: it waits for messages and deadlines and has each carried out, one after the
- * other, by one local activity that is one transaction. It decides nothing itself and trusts nothing it remembers: a
- * lost workflow is started again from the database and goes on.
+ * One participant's anchor as a workflow: it waits for messages and deadlines and has each executed, one after the
+ * other, by one local activity, which is one transaction. It decides nothing itself and does not rely on its memory: a
+ * lost workflow is restarted from the database and continues.
  */
 export async function participantAnchor(start: ParticipantAnchorStart): Promise<WaitingState | null> {
   const { participant_id, study_id } = start;
@@ -87,12 +87,12 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
       if (early) early(queued);
       else queue.push(queued);
     });
-  // An update's id comes from its caller: the same one again, also after a continue-as-new, finds what it came to.
+  // The caller chooses an update's id: a repeat, also after a continue-as-new, finds the first result.
   const asUpdate = (kind: AnchorCommand['kind']) => (message?: object) =>
     enqueue(kind, message, `${participant_id}/${currentUpdateInfo()!.id}`.slice(0, 200));
-  // Nobody waits for a signal: what became of it stands in the audit log, never in a thrown failure.
-  // Counted by kind: a task whose worker died after the write is done once more, perhaps with messages that came
-  // meanwhile, and in another order. What was written must be known again, and no other message be taken for it.
+  // A signal has no waiting caller: its result is in the audit log, never in a thrown failure. Ids are counted by kind:
+  // a task whose worker died after the write is repeated, perhaps with additional messages, and in another order. The
+  // written message must be recognized, and no other be mistaken for it.
   const asSignal = (kind: AnchorCommand['kind']) => (message?: object) => {
     const count = (signals.get(kind) ?? 0) + 1;
     signals.set(kind, count);
@@ -129,9 +129,9 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
     description: 'What the anchor is and what it waits for',
   });
 
-  // The first message may come with the start; where none does, the sources are evaluated as they stand.
+  // The first message may come with the start; without one, the sources are evaluated.
   await Promise.resolve();
-  // A run that was begun in the open is as a message that came so.
+  // A run started unencrypted counts as an unencrypted message.
   if (queue.length === 0) asSignal('resume')(cameOpen(start) ? undefined : { actor_type: 'workflow' });
 
   for (;;) {
@@ -143,7 +143,8 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
       await condition(allHandlersFinished);
       if (queue.length > 0) continue;
       if (state?.closed) return state;
-      // Runs that were longer before there was this bound end where they next are at rest, not where they passed it.
+      // Runs that were longer before this limit existed continue as new when they are next idle, not where they
+      // exceeded it.
       if (workflowInfo().continueAsNewSuggested || patched('short-runs'))
         return continueAsNew<typeof participantAnchor>(start);
       await nextMessageOrDeadline();
@@ -157,7 +158,7 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
     try {
       const outcome = await next.within(() => applyAnchorCommand(next.command));
       state = stateAfter(outcome, state);
-      // The facts and the trace stand in the history with the activity's result; who asked needs the answer alone.
+      // Facts and trace are in the history with the activity's result; the caller only needs the answer.
       const {
         facts: _facts,
         trace: _trace,
@@ -179,18 +180,18 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
       else settleOutOfOrder(next, command_id, settle);
     } catch (fault) {
       next.fail(fault);
-      // What ends here cannot be written at all, however often it is tried: the message fails, the process goes on.
+      // Such a write can never succeed: the message fails, the workflow continues.
       if (isCancellation(fault)) throw fault;
     }
   }
 
   /**
-   * A worker that overruns a task's time is given the task again and goes on where it was, with messages that came
-   * meanwhile. Whoever replays that has all of them at once, perhaps in another order: the next result in the history
-   * may be that of another message.
+   * A worker that exceeds a task's timeout gets the task again and continues, with messages that arrived meanwhile. A
+   * replay has all of them at once, perhaps in another order: the next result in the history may belong to another
+   * message.
    */
   function settleOutOfOrder(next: Queued, id: string, settle: (queued: Queued) => void): void {
-    // Where there was a message first, nothing was resumed.
+    // If a message came first, nothing was resumed.
     if (next.command.kind !== 'resume') queue.unshift(next);
     const place = queue.findIndex(({ command }) => command.id === id);
     if (place < 0) earlyResults.set(id, settle);
@@ -198,10 +199,10 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   }
 
   /**
-   * Replies to the senders and publishes the status when no message is left. A worker that overruns a task's time may
-   * be given it again while a message is carried out, with one more that it takes at once; whoever replays that has
-   * all of them before the first is done. What the history has beside the activities must come in one order for both.
-   * It costs nobody time: a task ends when nothing is left anyway.
+   * Replies to the senders and publishes the status when no message is left. A worker that exceeds a task's timeout may
+   * get it again during a message, with one more that it accepts at once; a replay has all of them before the first is
+   * done. Everything besides activities must come in the same order in both. It delays nobody: a task ends when nothing
+   * is left anyway.
    */
   function flushReplies(): void {
     if (pendingReplies.length === 0) return;
@@ -231,7 +232,7 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   }
 }
 
-/** What changed nothing leaves the last decision as it was, and is told beside it. */
+/** A message without effect keeps the last decision, and is shown beside it. */
 function stateAfter({ result, refused, waiting }: AnchorOutcome, before: WaitingState | null): WaitingState {
   if (!refused && !CHANGED_NOTHING.includes(result)) return { ...waiting, last_message: null };
   return {
@@ -244,14 +245,14 @@ function stateAfter({ result, refused, waiting }: AnchorOutcome, before: Waiting
 const isLong = (): boolean =>
   workflowInfo().continueAsNewSuggested || workflowInfo().historyLength > MAX_HISTORY_EVENTS;
 
-/** Publishes details and search attributes for the Web UI; returns what it published: the same again costs nothing. */
+/** Publishes details and search attributes for the Web UI; returns the published text: an unchanged one is skipped. */
 function publishStatus(state: WaitingState, lastPublished: string): string {
   const waiting =
     state.waiting_for.length === 0 ? 'waiting for: nothing' : `waiting for: ${state.waiting_for.join(', ')}`;
   const { continuedFromExecutionRunId, typedSearchAttributes } = workflowInfo();
   setCurrentDetails(
     [
-      // A continued run starts without the summary and the details that the first one was given.
+      // A continued run starts without the summary and details of the first one.
       ...(continuedFromExecutionRunId
         ? [
             `anchor date of one participant, study ${typedSearchAttributes.get(studyId)}, goes on from an earlier run`,
@@ -280,7 +281,7 @@ function publishStatus(state: WaitingState, lastPublished: string): string {
     ].join('\n'),
   );
   const { labels } = state;
-  // Histories of before have no labels: what they show is as it was.
+  // Older histories have no labels: their display is unchanged.
   const key = [
     `${state.status}|${state.waiting_for.length > 0 ? state.since : ''}`,
     ...(labels ? [labels.study_code, labels.participant_code, ...(labels.waiting_for ? state.waiting_for : [])] : []),

@@ -5,7 +5,7 @@ import { reanchoringProgress } from '../contract.js';
 import type { ReanchoringProgress } from '../contract.js';
 
 const { reanchorBatch, countParticipants } = proxyActivities<AnchorActivities>({
-  // It beats with each piece of a batch.
+  // It sends a heartbeat for each chunk of a batch.
   startToCloseTimeout: '5m',
   heartbeatTimeout: '45s',
   retry: { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '10s' },
@@ -20,9 +20,7 @@ export interface StudyReanchoringStart extends StudyChange {
 const BATCH = 1_000;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
-/**
- * What concerns a whole study: a changed policy, window, mapping or calendar, worked through its participants in sets.
- */
+/** Applies a change of a whole study (policy, window, mapping or calendar) to its participants, in batches. */
 export async function studyReanchoring(start: StudyReanchoringStart): Promise<ReanchoringProgress> {
   const { progress, change_id, ...change } = start;
   let { after, seen, moved, schedules } = progress ?? { after: BEFORE_ALL, seen: 0, moved: 0, schedules: 0 };

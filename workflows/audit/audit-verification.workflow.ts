@@ -13,10 +13,10 @@ const { failVerification } = proxyActivities<AuditActivities>({
   startToCloseTimeout: '30s',
   summary: 'record the failure',
 });
-/** Turns of one run; a log of a hundred million records takes more. */
+/** Activities of one run; a log of a hundred million records takes more. */
 const TURNS = 500;
 
-/** One verification of audit chains, a turn at a time; how far it is stands in the verification itself. */
+/** One verification of audit chains, one activity at a time; the verification's row has the progress. */
 export async function auditVerification(start: AuditVerificationStart): Promise<void> {
   try {
     for (let turn = 0; turn < TURNS; turn += 1) {
@@ -25,7 +25,7 @@ export async function auditVerification(start: AuditVerificationStart): Promise<
     }
   } catch {
     publishFailure('The verification was stopped, or failed a hundred times.');
-    // What it was is in the activity's failures; a run that is cancelled ends its verification as well.
+    // The activity's failures have the reason; a cancelled run also ends its verification.
     await CancellationScope.nonCancellable(() =>
       failVerification(start, 'The verification was stopped, or failed a hundred times.'),
     );

@@ -14,19 +14,19 @@ import { publishFailure } from '../util/outcome.js';
 
 const retry = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '60s' } as const;
 const { openPoll, listRecords, syncBatch, endSync, failSync } = proxyActivities<SyncActivities>({
-  // How long a capture system is waited for is the activities' rule: this bounds an outage of the database.
+  // The activities limit retries of the capture system: this limits an outage of the database.
   startToCloseTimeout: '1h',
   heartbeatTimeout: '15s',
   scheduleToCloseTimeout: '24h',
   retry,
 });
 
-/** Every record of a study's enrollment instrument, read as its trigger would be: asked for by REST. */
+/** Reads every record of a study's enrollment instrument, as its trigger would: requested by REST. */
 export async function datacaptureSync(start: DatacaptureSyncStart): Promise<void> {
   await read(start, () => continueAsNew<typeof datacaptureSync>(start));
 }
 
-/** What has changed in a study's capture system since it was last read, for changes that no trigger is sent for. */
+/** Reads changes in a study's capture system since the last poll, for changes without a trigger. */
 export async function datacapturePoll(start: DatacapturePollStart): Promise<void> {
   const opened = await openPoll(start);
   if (!opened)
@@ -34,9 +34,7 @@ export async function datacapturePoll(start: DatacapturePollStart): Promise<void
   await read({ ...start, sync_id: opened.sync_id }, () => continueAsNew<typeof datacapturePoll>(start));
 }
 
-/**
- * Reads in batches, each of them one transaction; how far it has got stands in the database, where a next run goes on.
- */
+/** Reads in batches, each in one transaction; the progress is in the database, where a next run continues. */
 async function read(start: DatacaptureSyncStart, again: () => Promise<never>): Promise<void> {
   try {
     const { total, basis, plan } = await listRecords(start);

@@ -17,14 +17,14 @@ interface TriggerReport {
 }
 
 /**
- * One trigger of the capture system: carried out, or ended as `failed` with its reason, never a hanging run.
- * Reading, writing, evaluating and ending are one activity: what each has done stands in the database, where the next
- * attempt goes on, and a step of its own would cost the server as much again as the work. The first attempt is a local
- * activity, half the server's work of an ordinary one; what does not succeed at once is worth an activity that beats,
- * is seen in the Web UI and waits for the capture system.
+ * One trigger of the capture system: processed, or ended as `failed` with its reason, never a hanging run. Reading,
+ * writing, evaluating and ending are one activity: the database has the progress of each, where the next attempt
+ * continues, and separate activities would cost the server as much again as the work. The first attempt is a local
+ * activity, at half the server's cost; if it does not succeed at once, a normal activity follows, with heartbeats,
+ * visible in the Web UI, and waits for the capture system.
  */
 export async function datacaptureTrigger(start: DatacaptureTriggerStart): Promise<TriggerReport> {
-  // A worker that died is noticed by its missing heartbeat; one study's burst does not hold up the others.
+  // A missing heartbeat reveals a dead worker; one study's burst does not delay the others.
   const common = {
     heartbeatTimeout: '10s',
     startToCloseTimeout: '15m',
@@ -32,7 +32,7 @@ export async function datacaptureTrigger(start: DatacaptureTriggerStart): Promis
   } as const;
   const retry = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '60s' } as const;
   const { processTrigger } = proxyActivities<Pick<CaptureActivities, 'processTrigger'>>({
-    // How long a capture system is waited for is the activity's rule: this bounds an outage of the database.
+    // The activity limits retries of the capture system: this limits an outage of the database.
     ...common,
     retry,
     scheduleToCloseTimeout: '24h',
@@ -50,7 +50,7 @@ export async function datacaptureTrigger(start: DatacaptureTriggerStart): Promis
     publishFailure(
       `failed: ${fault.type}: ${fault.message}\n\nOnce that is corrected, POST /api/webhook-events/${start.event_id}/retry.`,
     );
-    // A run that is cancelled ends its event as well.
+    // A cancelled run also ends its event.
     return await CancellationScope.nonCancellable(() => failTrigger(start, fault));
   }
 }
@@ -61,7 +61,7 @@ const { processTrigger: processLocally } = proxyLocalActivities<Pick<CaptureActi
   summary: 'read the record, write the participant, evaluate the anchor',
 });
 
-/** The first attempt; undefined: it did not succeed, and it is not this one that says why. */
+/** The first attempt; undefined: it failed, and the next one will have the reason. */
 async function atOnce(start: DatacaptureTriggerStart): Promise<TriggerReport | undefined> {
   try {
     return await processLocally(start);
@@ -76,7 +76,7 @@ const isFinal = (failure: unknown) =>
   failure.cause instanceof ApplicationFailure &&
   failure.cause.nonRetryable === true;
 
-/** The reason in words: an activity's own, never a stack. */
+/** The reason as text: an activity's own, never a stack. */
 function faultOf(failure: unknown): { type: string; message: string } {
   const cause = failure instanceof ActivityFailure ? failure.cause : failure;
   if (cause instanceof ApplicationFailure) return { type: cause.type ?? 'INTERNAL', message: cause.message };

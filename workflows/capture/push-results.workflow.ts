@@ -16,9 +16,9 @@ import type { PushReport, PushResultsStart } from '../contract.js';
 import { publishFailure, withdrawFailure } from '../util/outcome.js';
 
 /**
- * One session's results, until they stand in the capture system or cannot be brought there. Each attempt is decided
- * and written by one activity; what it waits for, how often and how long stands in the database: the workflow keeps
- * the timer. Woken early it tries at once.
+ * Pushes one session's results until they are in the capture system or fail permanently. Each attempt is decided and
+ * stored by one activity; the database has its schedule and count: the workflow keeps the timer. A signal makes it try
+ * at once.
  */
 export async function pushResults(start: PushResultsStart): Promise<PushReport> {
   let woken = false;
@@ -29,7 +29,7 @@ export async function pushResults(start: PushResultsStart): Promise<PushReport> 
     },
     { description: 'tries at once instead of at the next planned time' },
   );
-  // A worker that died is noticed by its missing heartbeat; one study's burst does not hold up the others.
+  // A missing heartbeat reveals a dead worker; one study's burst does not delay the others.
   const common = {
     heartbeatTimeout: '10s',
     startToCloseTimeout: '15m',
@@ -54,7 +54,7 @@ export async function pushResults(start: PushResultsStart): Promise<PushReport> 
       if (report.status !== 'retry') {
         if (report.status === 'failed') publishFailure(failureOf(report));
         else setCurrentDetails(`ended: ${report.status}`);
-        // What came meanwhile is looked at by this run: one that ended would have to be begun again.
+        // A signal that arrived meanwhile is handled by this run: a completed one would have to be restarted.
         if (!woken) return report;
         if (report.status === 'failed') withdrawFailure();
         continue;
@@ -63,24 +63,24 @@ export async function pushResults(start: PushResultsStart): Promise<PushReport> 
         `waits after ${report.error_type}; tries again ${Math.round((report.wait_ms ?? 0) / 1000)} s after this or when it is signalled \`pushNow\``,
       );
       await condition(() => woken, report.wait_ms ?? 1_000, { summary: 'until the next attempt' });
-      // A run that was woken tries first: the next one would not know of it.
+      // A signalled run tries first: the next one would not know of the signal.
       if (!woken && workflowInfo().continueAsNewSuggested) await continueAsNew<typeof pushResults>(start);
     }
   } catch (failure) {
     const fault = faultOf(failure);
     if (fault === undefined) throw failure;
-    // A run that is cancelled ends its push as well.
+    // A cancelled run also ends its push.
     const report = await CancellationScope.nonCancellable(() => failPush(start, fault));
     publishFailure(report.message ? failureOf(report) : `failed: ${fault.type}: ${fault.message}`);
     return report;
   }
 }
 
-/** Why results did not get there, and what to do. */
+/** Why results were not pushed, and what to do. */
 const failureOf = ({ error_type, message, remedy }: PushReport): string =>
   [`failed (${error_type})`, message, remedy].filter(Boolean).join('\n\n');
 
-/** The reason in words: an activity's own, never a stack. Undefined: it is none (a continue-as-new). */
+/** The reason as text: an activity's own, never a stack. Undefined: none (a continue-as-new). */
 function faultOf(failure: unknown): { type: string; message: string } | undefined {
   if (failure instanceof Error && failure.name === 'ContinueAsNew') return undefined;
   const cause = failure instanceof ActivityFailure ? failure.cause : failure;

@@ -5,15 +5,15 @@ import type { EventDeliveryStart } from '../contract.js';
 import { publishFailure } from '../util/outcome.js';
 
 const { attemptDelivery } = proxyActivities<EventActivities>({
-  // What the subscriber does is an outcome, not a failure: this bounds an outage of the database alone.
+  // The subscriber's answer is a result, not a failure: this only limits an outage of the database.
   startToCloseTimeout: '2m',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' },
   summary: 'send the event if its time has come',
 });
 
 /**
- * Repeats a delivery whose first attempt failed until it arrives or its time is up (decisions, section 5, "Emitted
- * events"). When the next attempt is due stands in the database; what is waited for here is only that moment.
+ * Retries a delivery whose first attempt failed until it arrives or its retry time is over (decisions, section 5,
+ * "Emitted events"). The database has the time of the next attempt; the workflow only waits for it.
  */
 export async function eventDelivery(start: EventDeliveryStart): Promise<void> {
   let changed = false;

@@ -10,7 +10,7 @@ import type { ExportActivities } from '../../activities/exports/exports.activiti
 import type { StudyExportStart } from '../contract.js';
 import { publishFailure } from '../util/outcome.js';
 
-/** A large study takes minutes; the heartbeat says that it goes on. */
+/** A large study takes minutes; heartbeats show that it is alive. */
 const { writeExportFile } = proxyActivities<ExportActivities>({
   startToCloseTimeout: '4h',
   heartbeatTimeout: '60s',
@@ -31,7 +31,7 @@ export async function studyExport(start: StudyExportStart): Promise<void> {
     return;
   }
   setCurrentDetails('The file is there until it expires.');
-  // A run that is cancelled removes the file at once: nobody would come back for it.
+  // A cancelled run removes the file at once: nothing else would.
   await sleep(kept, { summary: 'until the file expires' }).catch(() => undefined);
   await CancellationScope.nonCancellable(() => removeExportFile(start));
   setCurrentDetails('The file has expired and was removed.');

@@ -2,7 +2,7 @@ import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { ReminderActivities, SweepReport } from '../../activities/notifications/reminders/reminders.activities.js';
 import type { SummaryActivities } from '../../activities/notifications/summary/summary.activities.js';
 
-/** Each run does all that is due, so a run that fails is made good by the next one: a few attempts are enough. */
+/** Each run processes everything due, so the next run makes up for a failed one: a few attempts are enough. */
 const { sweepReminders } = proxyActivities<ReminderActivities>({
   startToCloseTimeout: '20m',
   heartbeatTimeout: '15s',

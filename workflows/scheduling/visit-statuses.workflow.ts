@@ -1,7 +1,7 @@
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { VisitActivities, VisitStatusReport } from '../../activities/scheduling/scheduling.activities.js';
 
-/** Each run does all that is due, so a run that fails is made good by the next one: a few attempts are enough. */
+/** Each run processes everything due, so the next run makes up for a failed one: a few attempts are enough. */
 const { moveDueVisits, expireDueSessions } = proxyActivities<VisitActivities>({
   startToCloseTimeout: '20m',
   heartbeatTimeout: '30s',
@@ -10,7 +10,7 @@ const { moveDueVisits, expireDueSessions } = proxyActivities<VisitActivities>({
 });
 
 /**
- * The hourly job: visits open and are missed by the date of their site or study (decisions, section 4, "Scheduled
+ * The hourly job: visits are opened and missed by the date of their site or study (decisions, section 4, "Scheduled
  * visit").
  */
 export async function updateVisitStatuses(): Promise<VisitStatusReport> {
@@ -19,7 +19,7 @@ export async function updateVisitStatuses(): Promise<VisitStatusReport> {
   return report;
 }
 
-/** Sessions whose time is up are expired, whether or not anybody looks at them. */
+/** Expires sessions after their expiry time, also without any access. */
 export async function expireSessions(): Promise<{ expired: number }> {
   const report = await expireDueSessions();
   setCurrentDetails(`${report.expired} sessions expired`);

@@ -10,8 +10,8 @@ import type { StudySimulationStart } from '../contract.js';
 import { publishFailure } from '../util/outcome.js';
 
 /**
- * The computation takes seconds to minutes and may wait for others on the same worker; its heartbeat says that it
- * lives.
+ * The computation takes seconds to minutes and may wait for others on the same worker; heartbeats show that it is
+ * alive.
  */
 const { runSimulation } = proxyActivities<SimulationActivities>({
   startToCloseTimeout: '4h',
@@ -24,7 +24,7 @@ const { failSimulation } = proxyActivities<SimulationActivities>({
   summary: 'record the failure',
 });
 
-/** One simulation of a study, from what was snapshotted when it was asked for to its result in the database. */
+/** One simulation of a study, from its stored snapshot to its result in the database. */
 export async function studySimulation(start: StudySimulationStart): Promise<void> {
   try {
     setCurrentDetails('The study is simulated; how far it is stands in the heartbeat and in the simulation itself.');
@@ -32,7 +32,7 @@ export async function studySimulation(start: StudySimulationStart): Promise<void
     setCurrentDetails('The result is stored.');
   } catch (failure) {
     publishFailure(`The simulation failed. ${reasonOf(failure)}`);
-    // A run that is cancelled ends its simulation as well.
+    // A cancelled run also ends its simulation.
     await CancellationScope.nonCancellable(() => failSimulation(start, reasonOf(failure)));
   }
 }

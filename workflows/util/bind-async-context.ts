@@ -3,8 +3,8 @@ import { AsyncLocalStorage } from '@temporalio/workflow';
 type Run = <T>(work: () => T) => T;
 
 /**
- * Binds the present async context: what the returned function runs later belongs to it, so that a trace leads from a
- * message to what is done for it when its time has come. It changes nothing that a history has.
+ * Binds the current async context: the returned function runs later work in it, so that a trace leads from a message to
+ * its processing. It does not affect histories.
  */
 export function bindAsyncContext(): Run {
   const storage = AsyncLocalStorage as unknown as { snapshot?: () => Run };

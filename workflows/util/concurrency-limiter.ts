@@ -1,4 +1,4 @@
-/** Thrown to work that waited in the queue until its deadline. */
+/** Thrown if work waited in the queue until its deadline. */
 export class QueueTimeoutError extends Error {}
 
 interface Queue {
@@ -6,7 +6,7 @@ interface Queue {
   waiting: (() => void)[];
 }
 
-/** Runs at most so many pieces of work of one key at a time, the others in the order in which they came. */
+/** Runs at most a number of tasks for each key at a time, others in order of arrival. */
 export class ConcurrencyLimiter {
   private readonly queues = new Map<string, Queue>();
 
@@ -49,7 +49,7 @@ export class ConcurrencyLimiter {
     });
   }
 
-  /** Hands the place to the next in the queue: nobody who comes later slips in between. */
+  /** Hands the slot to the next in the queue: no newcomer can take it. */
   private leave(key: string): void {
     const queue = this.queues.get(key)!;
     const next = queue.waiting.shift();

@@ -4,15 +4,16 @@ import { patched, setCurrentDetails, upsertSearchAttributes } from '@temporalio/
 const outcome = defineSearchAttributeKey('Outcome', SearchAttributeType.KEYWORD);
 
 /**
- * Says of a run that its work has failed for good. Such a run ends as completed, since the failure is recorded: the
- * details say why and what to do, and the search attribute `Outcome` finds it. Only ids and states go into the attribute.
+ * Marks a run whose work has failed permanently. Such a run ends as completed, since the failure is recorded: the
+ * details have the reason and what to do, and the search attribute `Outcome` finds it. The attribute contains only ids
+ * and states.
  */
 export function publishFailure(details: string): void {
   setCurrentDetails(details);
   if (patched('outcome')) upsertSearchAttributes([{ key: outcome, value: 'failed' }]);
 }
 
-/** Work that is tried again after all: it has no outcome yet. */
+/** Removes the mark of work that is retried. */
 export function withdrawFailure(): void {
   if (patched('outcome')) upsertSearchAttributes([{ key: outcome, value: null }]);
 }

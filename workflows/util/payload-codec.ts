@@ -6,7 +6,7 @@ import proto from '@temporalio/proto';
 import { ANSWERS_OPEN, CAME_OPEN } from './came-open.js';
 
 const { Payload: Wire } = proto.temporal.api.common.v1;
-/** As the codec of Temporal's own examples writes it: other SDKs and codec servers read it. */
+/** The encoding of Temporal's own examples: other SDKs and codec servers support it. */
 const ENCODING = 'binary/encrypted';
 const CIPHER = 'aes-256-gcm';
 const IV_BYTES = 12;
@@ -14,27 +14,25 @@ const TAG_BYTES = 16;
 const text = (value: string) => new TextEncoder().encode(value);
 const words = (value: Uint8Array | null | undefined) => new TextDecoder().decode(value ?? new Uint8Array());
 
-/**
- * Keys by which payloads are sealed (`current`) and opened (all). Without a current one they are written in the open.
- */
+/** Keys for encrypting (`current`) and decrypting (all) payloads. Without a current one payloads are unencrypted. */
 export interface PayloadKeys {
   current: Uint8Array | undefined;
   former: readonly Uint8Array[];
 }
-/** Of a worker: whether it takes messages in the open, and answers them so, or neither (TEMPORAL_PAYLOADS). */
+/** For a worker: whether it accepts unencrypted messages, and answers them unencrypted (TEMPORAL_PAYLOADS). */
 export type WorkerPayloads = 'open' | 'sealed';
 interface Key {
   id: string;
   key: KeyObject;
 }
 
-/** Says which key a payload needs, and nothing of the key. */
+/** Identifies the key of a payload, without revealing it. */
 export const payloadKeyId = (key: Uint8Array): string =>
   createHash('sha256').update('payload-key-id\0').update(key).digest('hex').slice(0, 12);
 
 const imported = (key: Uint8Array): Key => ({ id: payloadKeyId(key), key: createSecretKey(key) });
 
-/** Without the mark of an answer in the open; the very same where there is none. */
+/** Without the mark of an unencrypted answer; the same object if there is none. */
 function unmarked(payload: Payload): Payload {
   if (!payload.metadata?.[ANSWERS_OPEN]) return payload;
   const { [ANSWERS_OPEN]: _mark, ...metadata } = payload.metadata;
@@ -42,18 +40,18 @@ function unmarked(payload: Payload): Payload {
 }
 
 /**
- * Payloads as Temporal stores them: arguments, results, details, memos, failures' words, sealed with AES-256-GCM under
- * a key whose id stands beside. What was written in the open before is read as it is, so that a key may be set at any
- * time.
+ * Encrypts payloads as Temporal stores them: arguments, results, details, memos, failure messages, with AES-256-GCM
+ * under a key whose id is stored beside. Older unencrypted payloads are read as they are, so that a key can be set at
+ * any time.
  *
- * Each payload is sealed at once, on the thread that asks: the ciphers of Web Crypto hand every payload, of a few
- * hundred bytes, to another thread and back, which took a tenth of the worker's processor time of a decision.
+ * Encryption is synchronous on the calling thread: Web Crypto hands every payload, of a few hundred bytes, to another
+ * thread and back, which took a tenth of the worker's processor time of a decision.
  */
 export class EncryptionCodec implements PayloadCodec {
   private readonly current: Key | undefined;
   private readonly keys: ReadonlyMap<string, Key>;
 
-  /** @param ofWorker what was not sealed is marked so, for the workflow that it reaches (came-open.ts) */
+  /** @param ofWorker marks unencrypted values for the receiving workflow (came-open.ts) */
   constructor(
     { current, former }: PayloadKeys,
     private readonly ofWorker?: WorkerPayloads,
@@ -71,7 +69,7 @@ export class EncryptionCodec implements PayloadCodec {
     });
   }
 
-  /** @throws Error naming the key that is missing, or that the payload was changed */
+  /** @throws Error naming the missing key, or that the payload was changed */
   async decode(payloads: Payload[]): Promise<Payload[]> {
     return payloads.map((payload) =>
       words(payload.metadata?.encoding) === ENCODING ? this.opened(payload) : this.marked(payload),
@@ -94,7 +92,7 @@ export class EncryptionCodec implements PayloadCodec {
       const decipher = createDecipheriv(CIPHER, known.key, data.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES });
       decipher.setAuthTag(data.subarray(tag));
       const plain = Buffer.concat([decipher.update(data.subarray(IV_BYTES, tag)), decipher.final()]);
-      // Bytes of its own: a buffer is a part of a larger one, all of which a message to a workflow's thread would copy.
+      // A copy: a buffer is a part of a larger one, all of which a message to a workflow's thread would copy.
       return Wire.decode(new Uint8Array(plain)) as Payload;
     } catch (cause) {
       throw new Error(`A payload that was encrypted with the key ${id} was changed since.`, { cause });
@@ -102,7 +100,7 @@ export class EncryptionCodec implements PayloadCodec {
   }
 }
 
-/** The payload's bytes as iv, cipher text, tag. */
+/** The payload's bytes as iv, ciphertext, tag. */
 function sealed(payload: Payload, { id, key }: Key): Payload {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES });
@@ -116,8 +114,8 @@ const beside = (name: string): string => {
 };
 
 /**
- * How client and worker write payloads under these keys; undefined where there are none: as Temporal does by itself.
- * @param ofWorker its workflows are told what was not sealed
+ * The data converter of client and worker with these keys; undefined without keys: Temporal's default.
+ * @param ofWorker its workflows learn which payloads were unencrypted
  */
 export function dataConverterOf(keys: PayloadKeys, ofWorker?: WorkerPayloads): DataConverter | undefined {
   if (!keys.current && keys.former.length === 0) return undefined;

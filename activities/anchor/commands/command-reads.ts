@@ -19,17 +19,17 @@ import type { AnchorSnapshot } from '../snapshot.js';
 import { detailsIdOf } from './commands.js';
 import type { AnchorCommand } from './commands.js';
 
-/** What a command is decided from, read when the anchor was locked. */
+/** The data behind a command's decision, read after the anchor was locked. */
 export interface CommandReads {
   message: KnownMessage;
-  /** Undefined: there is no such participant. */
+  /** Undefined: the participant does not exist. */
   snapshot: AnchorSnapshot | undefined;
-  /** Who the user whose permission the command needs is to the participant's study and site; null: nobody. */
+  /** The role of the user whose permission the command needs, in the participant's study and site; null: none. */
   sender: UserPermissions | null;
   scheduleInputs: (tx: Tx) => Promise<ScheduleInputs>;
 }
 
-/** Commands that usually make a schedule; the others read its inputs when they need them. */
+/** Commands that usually create a schedule; the others read its inputs on demand. */
 const MAKES_SCHEDULE: readonly AnchorCommand['kind'][] = [
   'set',
   'override',
@@ -39,9 +39,9 @@ const MAKES_SCHEDULE: readonly AnchorCommand['kind'][] = [
 ];
 
 /**
- * The statements that lock a command's anchor and read what it is decided from. They go in one round trip, with the
- * beginning of the transaction: each round trip is a tenth of a decision's processor time. The lock comes first, and
- * every later statement sees what was committed until it was granted.
+ * The statements that lock a command's anchor and read the data for its decision. They share one round trip with the
+ * start of the transaction: each round trip is a tenth of a decision's processor time. The lock comes first, and every
+ * later statement sees everything committed before it was granted.
  */
 export function commandStatements(command: AnchorCommand): Statement[] {
   const { participant_id, study_id } = command;
@@ -62,7 +62,7 @@ export function commandStatements(command: AnchorCommand): Statement[] {
   ];
 }
 
-/** What the statements of a command have read. */
+/** The results of a command's statements. */
 export function readsOf(
   { participant_id, study_id }: AnchorCommand,
   [, message, facts, sender, inputs]: readonly unknown[][],

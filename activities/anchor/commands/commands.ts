@@ -10,8 +10,8 @@ import type {
 } from '../../../workflows/contract.js';
 
 /**
- * A message as the workflow hands it on; `id` makes it happen once, whatever is repeated. `open`: its payload was not
- * sealed; runs of earlier releases do not say.
+ * A message as the workflow passes it on; `id` makes it idempotent. `open`: its payload was not encrypted; runs of
+ * earlier releases do not set it.
  */
 export type AnchorCommand = { id: string; participant_id: string; study_id: string; open?: boolean } & (
   | {
@@ -50,8 +50,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const USER_IDS = ['actor_user_id', 'approver_user_id'];
 
 /**
- * The command with its users' ids as the database writes them: who sends by hand may write capitals, which name the
- * same. The sender of a decision is `actor_user_id` as in all messages, or `approver_user_id`, its former name.
+ * The command with user ids in the database's notation: ids sent by hand may have capitals. The sender of a decision is
+ * `actor_user_id` as in all messages, or `approver_user_id`, its former name.
  */
 export function normalizeIds<C extends AnchorCommand>(command: C): C {
   const plain = Object.entries(command.message).map(([field, value]: [string, unknown]) => [
@@ -63,13 +63,13 @@ export function normalizeIds<C extends AnchorCommand>(command: C): C {
   return { ...command, message: message as C['message'] };
 }
 
-/** The row in which the API keeps what the message does not carry. */
+/** The row with the message's details that the API stored. */
 export function detailsIdOf({ message }: AnchorCommand): string | null {
   const { details_id: id } = message as Sender;
   return typeof id === 'string' && UUID.test(id) ? id : null;
 }
 
-/** The command with what its row says. */
+/** The command with the details of its row. */
 export const withDetails = <C extends AnchorCommand>(command: C, details: MessageDetails | null): C =>
   details === null
     ? command
@@ -83,16 +83,14 @@ export const withDetails = <C extends AnchorCommand>(command: C, details: Messag
 
 export const SENDER_REQUIRED = 'actor_user_id is required: the id of the user who sends the message';
 
-/** What is wrong with a command that names no sender; null when nothing is. A decision's is looked at with its request. */
+/** The fault of a command without a sender; null: none. A decision's sender is checked with its request. */
 export function faultOfSender({ kind, message }: AnchorCommand): string | null {
   const { actor_user_id, actor_type } = message as Sender;
   const ofPerson = kind === 'set' || kind === 'override' || kind === 'cancel' || kind === 'override_back';
   return ofPerson && actor_type !== 'participant' && !actor_user_id ? SENDER_REQUIRED : null;
 }
 
-/**
- * What is wrong with a message's fields, in a sentence; null when nothing is. They may be sent by hand, from the CLI.
- */
+/** The fault of a message's fields, in a sentence; null: none. They may be sent by hand, from the CLI. */
 export function validateCommand(message: object): string | null {
   for (const [field, value] of Object.entries(message)) {
     if (value === null || value === undefined) continue;

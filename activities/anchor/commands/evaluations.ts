@@ -19,8 +19,8 @@ export function reevaluate({ snapshot, newIds }: CommandContext, sender: Sender)
 }
 
 /**
- * A withdrawal was taken back: the sources are evaluated, for they may have changed meanwhile, and the schedule goes on
- * as a new version, the same plan included.
+ * A withdrawal was reversed: the sources are evaluated, since they may have changed meanwhile, and the schedule
+ * continues as a new version, even with the same plan.
  */
 export function reinstate({ snapshot, newIds }: CommandContext, sender: Sender): NeedsSchedule {
   const { row, policy, facts } = snapshot;
@@ -52,11 +52,11 @@ export function reinstate({ snapshot, newIds }: CommandContext, sender: Sender):
   };
 }
 
-/** As asked for: what a person's evaluation changes is that person's doing. */
+/** On request: changes by a person's evaluation are attributed to that person. */
 export function evaluateAsked({ snapshot, newIds }: CommandContext, message: Evaluate): CommandOutcome | NeedsSchedule {
   const { row } = snapshot;
   const decision = evaluate(snapshot.policy, snapshot.facts);
-  // Without an entry of the history nothing else keeps what somebody asked for and was told.
+  // Without a history entry nothing else records the request and its answer.
   const failed = [...decision.errors, ...decision.warnings].filter(({ code }) => code === 'RULE_ERROR');
   return evaluated(
     { snapshot, newIds },
@@ -93,7 +93,7 @@ interface Asked {
   ensureSchedule?: boolean;
 }
 
-/** What an evaluation comes to: its transitions, and the schedule that follows from them (rule 7). */
+/** The result of an evaluation: its transitions, and the schedule that follows from them (rule 7). */
 export function evaluated(
   { snapshot, newIds }: Evaluated,
   decision: Decision,
@@ -145,10 +145,7 @@ export function evaluated(
     : outcome();
 }
 
-/**
- * In `edc` mode a participant who has moved to another site goes by that site's calendar. The date that the schedule
- * was made from stays.
- */
+/** In `edc` mode a participant who moved to another site gets that site's calendar. The date of the schedule stays. */
 function followSite(
   { snapshot, newIds }: Evaluated,
   outcome: CommandOutcome,

@@ -16,10 +16,10 @@ import type { AnchorSnapshot } from '../snapshot.js';
 import type { Tx } from '../../../db/client/database.js';
 
 /**
- * Works one command out, without writing anything: the request that it is about is locked, the sender's permission is
- * checked, then the handler of its kind decides.
- * @param reads what was read when its transaction was opened
- * @param signaturesAskAgain whether decisions need a fresh proof of identity where the study does not say
+ * Computes one command without writing: locks its request, checks the sender's permission, then lets the handler of its
+ * kind decide.
+ * @param reads the data read when its transaction was opened
+ * @param signaturesAskAgain whether decisions need a new proof of identity if the study does not say
  */
 export async function executeCommand(
   tx: Tx,
@@ -48,8 +48,8 @@ export async function executeCommand(
 const isWithdrawn = ({ row }: AnchorSnapshot): boolean => row.participant.status === 'withdrawn';
 
 /**
- * Refuses by state alone, for every sender: the version differs from the one that the sender saw, or the participant has
- * withdrawn.
+ * Refuses by state alone, for every sender: the version differs from the one that the sender saw, or the participant
+ * has withdrawn.
  */
 function refusalByState(snapshot: AnchorSnapshot, { kind, message }: AnchorCommand): CommandOutcome | null {
   const { version } = snapshot.row.anchor;
@@ -76,7 +76,7 @@ async function lockedRequest(
     : undefined;
 }
 
-/** The only place that knows which command does what. */
+/** The only place that maps commands to handlers. */
 function decide(context: CommandContext, command: AnchorCommand): CommandOutcome | NeedsSchedule {
   const { snapshot } = context;
   switch (command.kind) {

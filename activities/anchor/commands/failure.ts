@@ -4,7 +4,7 @@ import { StaleAnchor } from '../../../db/anchor/anchors.queries.js';
 import { faultCode } from '../../../db/client/driver-faults.js';
 
 /**
- * A race lost to another writer or a database that is away is tried again; the text of a fault never carries row
+ * A lost race with another writer, or an unavailable database, is retried; the text of a fault never contains row
  * values.
  */
 export function asFailure(fault: unknown): ApplicationFailure {
@@ -22,7 +22,7 @@ export function asFailure(fault: unknown): ApplicationFailure {
               ?.trim()
           : undefined,
     });
-  // What the database refuses for its content (classes 22, 23, 42) it refuses every time.
+  // Content errors of the database (classes 22, 23, 42) recur every time.
   return ApplicationFailure.create({
     type: expected ? 'LostRace' : 'DatabaseFault',
     message: `the write was not made (${code})`,

@@ -13,7 +13,7 @@ import type { CommandOutcome, NeedsSchedule } from './outcome.js';
 import type { AnchorSnapshot } from '../snapshot.js';
 import { mayFollowConsent } from '../../../workflows/domain/anchor/waiting.js';
 
-/** An override as it would be carried out now. */
+/** An override as it would be executed now. */
 export interface Judged {
   date: string;
   regenerate: boolean;
@@ -23,8 +23,8 @@ export interface Judged {
 }
 
 /**
- * Judges an override as the facts are now; one that may be granted is worked out with what it would do to the visits.
- * A preview that shows anything else than that is refused.
+ * Checks an override against the current facts; for one that may be granted, its effect on the visits is computed. A
+ * preview that differs from it is refused.
  */
 export function judged(
   { row, policy, facts, keyOf }: AnchorSnapshot,
@@ -60,7 +60,7 @@ const stalePreview = (preview: Judged['impact']): CommandOutcome => ({
   },
 });
 
-/** What deserves a look: the same of an override that is applied and of one that waits for its approval. */
+/** Warnings: the same for an applied override and a pending one. */
 export const warningsOf = ({ judgement, regenerate }: Judged): Fault[] =>
   regenerate
     ? judgement.warnings
@@ -69,7 +69,7 @@ export const warningsOf = ({ judgement, regenerate }: Judged): Fault[] =>
         { code: 'SCHEDULE_NOT_REGENERATED', message: 'the schedule still follows the former date' },
       ];
 
-/** The outcome of an override that is granted: the date moves, and its schedule where that was asked for. */
+/** The outcome of a granted override: the date moves, and its schedule if requested. */
 export function grant(
   { snapshot, newIds }: CommandContext,
   override: Judged,
@@ -91,7 +91,7 @@ export function grant(
       impact,
       schedule_version_id: made,
       warnings: warningsOf(override),
-      // Where a later consent may move a final date, its sources are looked at again.
+      // If a later consent may move a final date, its sources are evaluated again.
       ...(!mayFollowConsent(policy) && {
         final: {
           version: facts.anchor.version + 1,

@@ -10,7 +10,7 @@ import { evaluated } from './evaluations.js';
 import { noTrace, rejected, rejectedByRules } from './outcome.js';
 import type { CommandOutcome, NeedsSchedule } from './outcome.js';
 
-/** A date entered by hand: kept as a source, then all sources are evaluated with it. */
+/** A manual date: stored as a source, then all sources are evaluated. */
 export function setDate(
   { snapshot, newIds }: CommandContext,
   message: SetEnrollmentDate,
@@ -43,7 +43,7 @@ export function setDate(
       `the enrollment date is final (${facts.anchor.date}) and its sources now say ${decision.candidate!.date}: a change needs an override`,
     );
   }
-  // The date that was posted is the one that may not be taken: it is refused as by an override, and not kept.
+  // The posted date itself is not allowed: it is refused like an override, and not stored.
   const guarded =
     decision.candidate?.source_type === 'manual_entry' && decision.errors.length > 0 && facts.anchor.reopened;
   if (guarded) return rejectedByRules(decision.errors);
@@ -72,7 +72,7 @@ export function setDate(
   );
 }
 
-/** Takes a proposal back, with the date entered by hand that it may have come from. */
+/** Cancels a proposal, together with the manual date that it may have come from. */
 export function cancel({ snapshot }: CommandContext, message: CancelProposal): CommandOutcome | NeedsSchedule {
   const { policy, row, facts } = snapshot;
   if (facts.anchor.status !== 'provisional')

@@ -8,20 +8,20 @@ import type { Facts, Fault, Trace, Transition } from '../../../workflows/domain/
 import type { ScheduleOrder } from '../schedule.js';
 import type { AnchorSnapshot } from '../snapshot.js';
 
-/** What the sender of a command is told, before the state that follows from it is known. */
+/** The result for a command's sender, before the following state is known. */
 export type CommandResult = Omit<AnchorOutcome, 'waiting'> & {
-  /** Set where the anchor is final now and waits for nothing: its new state need not be read again. */
+  /** Set if the anchor is now final and waits for nothing: its new state need not be read again. */
   final?: { version: number; enrollment_date_value: string | null; current_schedule_version_id: string | null };
   trace?: unknown;
   facts?: Facts;
 };
 
-/** What a command comes to: its result, and everything that `writeOutcome` writes of it. Making one writes nothing. */
+/** The outcome of a command: its result, and everything that `writeOutcome` writes. Creating one writes nothing. */
 export interface CommandOutcome {
   result: CommandResult;
-  /** Audit records of the command itself; those of its decision follow them. */
+  /** Audit records of the command itself; those of its decision follow. */
   auditEntries?: readonly AuditEntry[];
-  /** The date entered by hand that counts from now on; null: none does. `replaces`: there is one that gives way. */
+  /** The manual date that counts from now on; null: none. `replaces`: it replaces an existing one. */
   manualEntry?: { replaces: boolean; entry: ManualEntry | null };
   overrideRequest?: OverrideRequestChange;
   decision?: AnchorDecision;
@@ -40,41 +40,41 @@ export type OverrideRequestChange =
   | { kind: 'end'; id: string; end: RequestEnd }
   | { kind: 'reminded'; id: string };
 
-/** Which approvers are to be told of a request, and on which occasion. */
+/** The approvers to notify of a request, and the occasion. */
 export interface ApproverNotice {
   requestId: string;
   requestedBy: string;
   occasion: 'asked' | 'reminded';
 }
 
-/** An outcome that depends on the schedule as well: it is made when the inputs of the next version have been read. */
+/** An outcome that also depends on the schedule: it is computed when the inputs of the next version have been read. */
 export interface NeedsSchedule {
   withSchedule: (inputs: ScheduleInputs) => CommandOutcome;
 }
 
-/** One participant's decision as it is to be written. */
+/** One participant's decision, to be written. */
 export interface AnchorDecision {
   snapshot: AnchorSnapshot;
   transitions: readonly Transition[];
   trace: Trace;
-  /** What was asked, for the record beside the decision. */
+  /** The request, for the record beside the decision. */
   command: DecisionCommand;
   sender: Sender;
   reason: string | null;
   /** Set on a granted override. */
   override?: { requested_by: string; approved_by: string | null };
   approver?: string | null;
-  /** What the schedule is to become; absent: it stays. */
+  /** The change of the schedule; absent: none. */
   schedule?: Omit<ScheduleOrder, 'snapshot' | 'anchorVersion' | 'generatedBy'>;
   cancelledFacts?: string | null;
-  /** Set where an override-back reopens the anchor: what has to change before it moves by itself. */
+  /** Set if an override-back reopens the anchor: the facts that must change before it moves automatically. */
   reopenedFacts?: string;
   denialReason?: string | null;
 }
 
 export const noTrace: Trace = { sources: [], validation: [], prerequisites: [] };
 
-/** A refusal with the status and code that the contract gives the case. It changes nothing but the audit log. */
+/** A refusal with the contract's status and code. It only writes the audit log. */
 export const rejected = (
   status: number,
   code: string,
@@ -89,6 +89,6 @@ export const rejected = (
   },
 });
 
-/** The refusal of a date by rules and guards, in all of their words. */
+/** The refusal of a date by rules and guards, with all their messages. */
 export const rejectedByRules = (errors: Fault[], warnings: Fault[] = []): CommandOutcome =>
   rejected(400, overrideRefusalCode(errors), errors.map(({ message }) => message).join('; '), { errors, warnings });

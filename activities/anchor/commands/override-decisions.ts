@@ -8,13 +8,13 @@ import type { CommandOutcome, NeedsSchedule } from './outcome.js';
 import type { AnchorSnapshot } from '../snapshot.js';
 
 /**
- * Decides an override request, for every way in. A decision that fails a check changes nothing and is an audit record
- * of the study with the user and the request (decisions, section 5).
+ * Decides an override request, on every route. A decision that fails a check changes nothing and is an audit record of
+ * the study with the user and the request (decisions, section 5).
  */
 export function decideOverride(context: CommandContext, message: OverrideDecision): CommandOutcome | NeedsSchedule {
   const { snapshot, signature } = context;
   const { row, facts } = snapshot;
-  // Without a request nobody is authorized to decide it.
+  // Nobody is authorized to decide without a request.
   const request = context.request!;
   const sender: Sender = {
     actor_user_id: message.approver_user_id,
@@ -89,7 +89,7 @@ function deny(
   };
 }
 
-/** The deadline passed, or the participant left: the request is denied with its reason. */
+/** The deadline passed, or the participant withdrew: the request is denied with that reason. */
 export function expireOverride({ snapshot, request }: CommandContext): CommandOutcome {
   const withdrawn = snapshot.row.participant.status === 'withdrawn';
   if (!request || (!withdrawn && request.expires_at > snapshot.facts.now))

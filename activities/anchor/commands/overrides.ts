@@ -7,7 +7,7 @@ import type { Judged } from './judged-override.js';
 import { rejected, rejectedByRules } from './outcome.js';
 import type { CommandOutcome, NeedsSchedule } from './outcome.js';
 
-/** An override asked for: applied at once, or kept for an approver (interface, "Errors" 7; decisions, section 5). */
+/** A requested override: applied at once, or stored for an approver (interface, "Errors" 7; decisions, section 5). */
 export function requestOverride(context: CommandContext, message: RequestOverride): CommandOutcome | NeedsSchedule {
   const { row, policy, facts } = context.snapshot;
   const { permissions } = policy;
@@ -47,7 +47,7 @@ export function requestOverride(context: CommandContext, message: RequestOverrid
   );
 }
 
-/** Keeps the override as a request, which the approvers are told of. */
+/** Stores the override as a request, and notifies the approvers. */
 function askApprovers(
   { snapshot, newIds }: CommandContext,
   override: Judged,
@@ -95,7 +95,7 @@ function askApprovers(
   };
 }
 
-/** Undoes an override, or reopens an anchor never overridden: back to what the sources give, provisional. */
+/** Reverts an override, or reopens an anchor never overridden: back to the date of the sources, provisional. */
 export function overrideBack(
   { snapshot, newIds }: CommandContext,
   message: OverrideBack,

@@ -25,13 +25,13 @@ export interface ClientLimits {
   /** For one call. */
   timeoutMs?: number;
   maxBytes?: number;
-  /** For all calls together: when somebody waits no longer, milliseconds of the clock. */
+  /** For all calls together: when the caller times out, milliseconds of the monotonic clock. */
   until?: number;
 }
 type Value = string | readonly string[] | undefined;
 
 /**
- * A project of a REDCap-like capture system, by its API. Nothing that it says is trusted; every failure is a
+ * The API client of a project in a REDCap-like capture system. Its answers are not trusted; every failure is a
  * CaptureFailure.
  */
 export class CaptureClient {
@@ -53,7 +53,7 @@ export class CaptureClient {
     });
   }
 
-  /** Writes rows. @returns how many distinct records they belong to. */
+  /** Writes rows. @returns the number of distinct records. */
   async importRecords(
     rows: readonly CaptureRow[],
     options: { overwriteBehavior?: 'normal' | 'overwrite' } = {},
@@ -72,23 +72,23 @@ export class CaptureClient {
     return count;
   }
 
-  /** The dictionary, or its fields on some forms. */
+  /** The data dictionary, or its fields of some forms. */
   metadata(forms?: readonly string[]): Promise<CaptureRow[]> {
     return this.rows('metadata', forms ? { forms } : {});
   }
   instruments(): Promise<CaptureRow[]> {
     return this.rows('instrument', {});
   }
-  /** Events of a longitudinal project; a classic one answers with a refusal. */
+  /** Events of a longitudinal project; a classic one refuses the call. */
   events(): Promise<CaptureRow[]> {
     return this.rows('event', {});
   }
 
-  /** Which instruments stand in which events. */
+  /** The instruments of each event. */
   formEventMapping(): Promise<CaptureRow[]> {
     return this.rows('formEventMapping', {});
   }
-  /** Instruments and events that repeat; a project without any answers with a refusal. */
+  /** Repeating instruments and events; a project without any refuses the call. */
   repeatingFormsEvents(): Promise<CaptureRow[]> {
     return this.rows('repeatingFormsEvents', {});
   }
@@ -124,7 +124,7 @@ export class CaptureClient {
     return this.read(answer);
   }
 
-  /** The JSON of an answer. @throws CaptureFailure for everything else that capture systems send on bad days */
+  /** The JSON of an answer. @throws CaptureFailure for any other content */
   private read(answer: HttpAnswer): unknown {
     const { status } = answer;
     if (status >= 300 && status < 400)
@@ -143,13 +143,13 @@ export class CaptureClient {
       );
     if (status !== 200) throw new CaptureFailure('invalid_response', `The capture system answered ${status}.`);
     if (parsed === undefined) throw new CaptureFailure('invalid_response', notJson(answer));
-    // 200 and {"error": …}: it broke down after its first byte was sent, so it is not a considered refusal.
+    // 200 and {"error": …}: it failed after its first byte was sent, so it is not a deliberate refusal.
     if (hasError(parsed))
       throw new CaptureFailure('invalid_response', `The capture system answered with an error${this.words(parsed)}`);
     return parsed;
   }
 
-  /** What the capture system said, short and without what looks like a token, a record or a value of one. */
+  /** The capture system's message, shortened and without possible tokens, records and values. */
   private words(said: unknown): string {
     if (!hasError(said)) return '.';
     const clean = redactValues(said.error)
@@ -164,7 +164,7 @@ export class CaptureClient {
 
 function parseJson(text: string): unknown {
   try {
-    // A byte order mark is no part of the JSON.
+    // A byte order mark is not part of the JSON.
     return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
     return undefined;

@@ -18,7 +18,8 @@ export interface CaptureConnection {
 }
 
 /**
- * Opens a study's capture system. @throws CaptureFailure `configuration` when there is none or its token cannot be read
+ * Opens a study's capture system. @throws CaptureFailure `configuration` when there is none or its token cannot be
+ * decrypted
  */
 export async function openConnection(
   deps: CaptureDeps,
@@ -30,7 +31,9 @@ export async function openConnection(
   return { config, client: await clientOf(deps, config, limits) };
 }
 
-/** The client of a configuration; a token that no longer decrypts is noted on it, so that its status says so. */
+/**
+ * The client of a configuration; a token that no longer decrypts is stored as its fault, so that its status shows it.
+ */
 export async function clientOf(
   deps: CaptureDeps,
   config: DatacaptureConfigRow,
@@ -47,9 +50,9 @@ export async function clientOf(
 }
 
 /**
- * The client of a connection that is not stored yet. A token that was sealed for another address does not open; the
- * stored one goes to the server that it is for.
- * @throws CaptureFailure `configuration` where no token can be sent there
+ * The client of an unsaved connection. A token sealed for another address does not decrypt; the stored token is only
+ * sent to its own server.
+ * @throws CaptureFailure `configuration` if no token can be sent there
  */
 export async function openTrial(
   deps: CaptureDeps,
@@ -80,12 +83,12 @@ const clientAt = ({ settings }: CaptureDeps, apiUrl: string, token: string, limi
     { timeoutMs: settings.DATACAPTURE_TIMEOUT_SECONDS * 1000, ...limits },
   );
 
-/** What the capture system names its records by unless it was told otherwise. */
+/** The capture system's default name of the record id field. */
 export const USUAL_KEY = 'record_id';
 
 /**
- * The first field of the dictionary; the usual one where the capture system does not tell. @throws CaptureFailure when
- * it does not answer at all
+ * The first field of the dictionary; the default if the capture system refuses the call. @throws CaptureFailure when it
+ * does not answer at all
  */
 export async function primaryKeyOf(client: CaptureClient): Promise<string> {
   try {
@@ -99,7 +102,7 @@ export async function primaryKeyOf(client: CaptureClient): Promise<string> {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');
 
-/** The fields of the dictionary that are needed, in its order, each with its form and type. */
+/** The required fields of the dictionary, in its order, each with its form and type. */
 export async function dictionaryRows(
   client: CaptureClient,
   need: Need,
@@ -112,7 +115,7 @@ export async function dictionaryRows(
 }
 
 const CACHE_TTL_MS = 10 * 60_000;
-/** What a project says of itself, as far as records are read and written by it. */
+/** The facts of a project that matter for reading and writing records. */
 export interface ProjectFacts {
   missing: ReadonlySet<string>;
   /** It has no events. */
@@ -120,16 +123,16 @@ export interface ProjectFacts {
 }
 const projects = new Map<string, { facts: ProjectFacts; until: number }>();
 
-/** How long a project that could not be read is not asked again. */
+/** How long an unreadable project is not queried again. */
 const SOON_MS = 30_000;
 
 /**
- * The project's missing-data codes and whether it has events, asked for once in ten minutes. Where the project cannot be
- * read (the token may not, or the capture system does not tell) there is what was known, or a project with events and
- * without codes: records are read all the same.
+ * The project's missing-data codes and whether it has events, cached for ten minutes. If the project cannot be read (by
+ * the token, or not at all), the last known facts apply, or a project with events and without codes: records are read
+ * nevertheless.
  */
 export async function projectFacts(deps: CaptureDeps, { config, client }: CaptureConnection): Promise<ProjectFacts> {
-  // Another URL or token may be another project.
+  // Another URL or token may belong to another project.
   const key = `${config.api_url}\0${config.api_token_encrypted}`;
   const known = projects.get(key);
   if (known && known.until > performance.now()) return known.facts;

@@ -1,10 +1,10 @@
 import type { CaptureClient, CaptureRow } from './client.js';
 import { CaptureFailure } from './failure.js';
 
-/** What of a dictionary is needed. */
+/** The required part of a dictionary. */
 export interface Need {
   forms: readonly string[];
-  /** Fields of whatever form. */
+  /** Fields of any form. */
   fields?: readonly string[];
 }
 
@@ -14,9 +14,9 @@ const nameOf = (row: CaptureRow, column: string): string => {
 };
 
 /**
- * The dictionary's fields in their order, of the forms that are needed alone: a project may have thousands. The first
- * form is always among them, since its first field is the record id. All fields are read where the capture system does
- * not say its forms, or a needed field is on none of these.
+ * The dictionary's fields in order, only of the required forms: a project may have thousands. The first form is always
+ * included, since its first field is the record id. All fields are read if the capture system does not list its forms,
+ * or a required field is on none of these.
  * @param call before each call
  */
 export async function readDictionary(
@@ -44,7 +44,7 @@ export async function readDictionary(
   return { rows: await client.metadata(), instruments: instruments ?? [] };
 }
 
-/** A capture system that does not tell its forms is no reason to give up. */
+/** A capture system that does not list its forms is usable nevertheless. */
 async function formsOf(client: CaptureClient, call: () => Promise<void>): Promise<CaptureRow[] | undefined> {
   await call();
   try {

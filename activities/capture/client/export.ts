@@ -7,20 +7,20 @@ import type { CaptureClient } from './client.js';
 import { dictionaryRows } from './connection.js';
 import { CaptureFailure } from './failure.js';
 
-/** What a reading asks for: no more than the service takes, since a project may have thousands of fields. */
+/** The fields of an export: only those that the service uses, since a project may have thousands. */
 export interface ExportPlan {
   /** The first field of the dictionary. */
   primary_key: string;
   instrument: string;
   /** The configured enrollment_event; null: every event, or a classic project. */
   event: string | null;
-  /** Fields beside those of the instrument. */
+  /** Fields besides those of the instrument. */
   fields: string[];
   /** The instrument's own fields. */
   own: string[];
 }
 
-/** The rules by which the records of an export are enrolled. A plan of an older worker has the record id among its own. */
+/** The rules for enrolling an export's records. A plan of an older worker has the record id among its own fields. */
 export const rulesOf = ({ instrument, event, own, primary_key: key }: ExportPlan): EnrollmentRules => ({
   instrument,
   events: enrollmentEvents(event),
@@ -34,7 +34,7 @@ const ofEvents = ({ event }: ExportPlan): { events?: readonly string[] } => {
 const text = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
 
-/** @throws CaptureFailure `configuration` where no such instrument is known */
+/** @throws CaptureFailure `configuration` if the instrument does not exist */
 export async function planExport(
   client: CaptureClient,
   config: DatacaptureConfigRow,
@@ -47,7 +47,7 @@ export async function planExport(
   const named = [
     ...participantFields.map((name) => config.participant_field_mapping[name]),
     ...policyItems(policy, instrument),
-    // A checkbox is asked for by its field, and answered by its boxes.
+    // A checkbox is requested by its field, and returned as its boxes.
   ].flatMap((name) => name?.split('___', 1)[0] ?? []);
   const dictionary = await dictionaryRows(client, { forms: [instrument], fields: named });
   const primaryKey = dictionary[0]?.field_name;
@@ -64,17 +64,14 @@ export async function planExport(
   return {
     primary_key: primaryKey,
     instrument,
-    // A classic project refuses the question for one.
+    // A classic project refuses a request for an event.
     event: classic ? null : config.enrollment_event,
     fields: [...new Set([primaryKey, ...fields])],
     own: ownFields(dictionary, instrument),
   };
 }
 
-/**
- * The record ids that the enrollment event has, those that have changed since where that is asked; in the capture
- * system's order.
- */
+/** The record ids of the enrollment event, or only those changed since a time; in the capture system's order. */
 export async function listIds(
   client: CaptureClient,
   plan: ExportPlan,
@@ -103,19 +100,19 @@ export async function exportBatch(
     ...ofEvents(plan),
   });
   const byRecord = new Map<string, ExportRow[]>(records.map((record) => [record, []]));
-  // A filter that was ignored brings other records: they are left out.
+  // A filter that was ignored returns other records: they are dropped.
   for (const row of rows) byRecord.get(text(row[plan.primary_key]))?.push(row);
   return byRecord;
 }
 
 /**
- * A capture system's clock is in its own zone, which it does not say: as far as any zone is behind UTC, and what was
- * being saved meanwhile.
+ * A capture system's clock has its own unknown time zone: the overlap covers the largest offset behind UTC, and records
+ * that were being saved.
  */
 const OVERLAP_MS = (12 * 60 + 15) * 60_000;
 
 /**
- * `dateRangeBegin` for what has changed since an instant: server-local time without a zone. What is read twice is found
+ * `dateRangeBegin` for changes since an instant: server-local time without a zone. A record that is read twice is found
  * unchanged.
  */
 export function rangeBegin(since: string): string {

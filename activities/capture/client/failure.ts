@@ -2,7 +2,7 @@ import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/comm
 import { CONNECTION_ERROR } from '../../../db/client/connection-errors.js';
 import { AnchorUpdateTimeoutError } from '../../../workflows/client.js';
 
-/** How a call to a capture system failed (decisions, section 6: `error_type` of an attempt). */
+/** The kind of a failed call to a capture system (decisions, section 6: `error_type` of an attempt). */
 export type CaptureErrorType =
   'connection_error' | 'http_error' | 'timeout' | 'invalid_response' | 'rejected' | 'configuration';
 
@@ -13,12 +13,12 @@ const RETRYABLE: ReadonlySet<CaptureErrorType> = new Set([
   'invalid_response',
 ]);
 
-/** A failed call, in words that hold neither token nor personal data. */
+/** A failed call, with a message without token and personal data. */
 export class CaptureFailure extends Error {
   readonly retryable: boolean;
-  /** Of an answer that refuses. */
+  /** Status of a refusing answer. */
   readonly status: number | undefined;
-  /** The service was not let in: another token may be. */
+  /** Access was refused: another token may work. */
   readonly forbidden: boolean;
 
   constructor(
@@ -34,7 +34,7 @@ export class CaptureFailure extends Error {
   }
 }
 
-/** A trigger that cannot be carried out, whatever is tried: ends it as `failed` with its code. */
+/** A trigger that can't succeed: it ends as `failed` with this code. */
 export class TriggerRefused extends Error {
   constructor(
     readonly code: string,
@@ -45,7 +45,7 @@ export class TriggerRefused extends Error {
   }
 }
 
-/** Another trigger holds the record, or took it in between: expected, tried again soon. */
+/** Another trigger holds the record, or took it meanwhile: expected, retried soon. */
 export function recordBusy(milliseconds: number): ApplicationFailure {
   return ApplicationFailure.create({
     type: 'RECORD_BUSY',
@@ -56,14 +56,14 @@ export function recordBusy(milliseconds: number): ApplicationFailure {
 }
 
 export interface RetryLimits {
-  /** How long a capture system that is away is waited for, milliseconds. */
+  /** How long an unavailable capture system is retried, milliseconds. */
   captureMs: number;
-  /** How often what nobody foresaw is tried. */
+  /** The most attempts after unforeseen faults. */
   attempts: number;
 }
 export const defaultLimits: RetryLimits = { captureMs: 15 * 60_000, attempts: 10 };
 
-/** Errors of a database that is away or too busy: they say nothing of the trigger, which waits for it. */
+/** Errors of an unavailable or overloaded database: they are unrelated to the trigger, which is retried. */
 const DATABASE_AWAY = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|08|53|57P|40001|40P01|55P03)/;
 
 function databaseAway(thrown: unknown): boolean {
@@ -75,8 +75,8 @@ function databaseAway(thrown: unknown): boolean {
 }
 
 /**
- * What Temporal is to do with a failed attempt: a refusal ends it, a capture system that is away is waited for within
- * limits, an unforeseen fault is tried a few times, so that no trigger is tried for ever.
+ * Temporal's handling of a failed attempt: a refusal ends it, an unavailable capture system is retried within limits,
+ * an unforeseen fault is retried a few times, so that no trigger is retried forever.
  */
 export function attemptFailure(
   thrown: unknown,
@@ -104,7 +104,7 @@ export function attemptFailure(
       type: 'DATABASE_UNAVAILABLE',
       message: 'The database is unavailable.',
     });
-  // What it says may hold a statement or a person's data: the worker's log has it, the event does not.
+  // The message may contain a statement or personal data: it is in the worker's log, not in the event.
   return ApplicationFailure.create({
     type: 'INTERNAL',
     message: 'Internal error.',

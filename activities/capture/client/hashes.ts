@@ -17,8 +17,8 @@ export const contentHashOf = (
 ): string => sha256(event).slice(0, MANUAL_RETRY) + sha256([rows, mapping]).slice(MANUAL_RETRY);
 
 /**
- * What the service takes from the record, whoever has read it and whatever else was exported. The record's own name is no
- * part of it, nor a code that is the record's name: under another name it is the same.
+ * The values that the service takes from a record, independent of reader and other exported fields. The record's own
+ * name is excluded, and so is a code equal to it: a renamed record has the same hash.
  */
 export function readingHashOf({ record, ...taken }: Reading, mapping: Record<string, string>): string {
   const { participant_code: code, ...others } = taken.mapped.values;

@@ -28,7 +28,7 @@ const agents = { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(
 
 /**
  * POSTs a form and reads the answer as text, whatever its status; redirects are not followed.
- * @throws CaptureFailure connection_error, timeout, invalid_response (too large, broken off), configuration (the URL)
+ * @throws CaptureFailure connection_error, timeout, invalid_response (too large, incomplete), configuration (the URL)
  */
 export function postForm(target: string, form: URLSearchParams, options: PostOptions): Promise<HttpAnswer> {
   const fault = captureUrlFault(target, options.allowPrivate);
@@ -102,7 +102,7 @@ async function readText(response: IncomingMessage, maxBytes: number): Promise<st
   return Buffer.concat(chunks, size).toString('utf8');
 }
 
-/** The socket's own code says what happened; its message may name addresses inside a hospital's network. */
+/** The socket's error code is enough; its message may contain addresses inside a hospital's network. */
 function connectionWords(error: Error): string {
   const { code } = error as NodeJS.ErrnoException;
   const words: Record<string, string> = {

@@ -7,7 +7,7 @@ export const isSet = (value: unknown) => value === 1 || value === '1' || value =
 export const text = (value: unknown) =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
 
-/** What a connection leads to. @throws CaptureFailure where it does not work */
+/** Describes the project of a connection. @throws CaptureFailure if the connection fails */
 export async function describe(client: CaptureClient): Promise<ConnectionReport> {
   const project = await client.project();
   const projectId = text(project['project_id']);
@@ -21,7 +21,10 @@ export async function describe(client: CaptureClient): Promise<ConnectionReport>
   };
 }
 
-/** Records by their primary key, the first field of the dictionary: a longitudinal project has several rows of each. */
+/**
+ * Counts records by their primary key, the first field of the dictionary: a longitudinal project has several rows for
+ * each.
+ */
 async function countRecords(client: CaptureClient): Promise<number> {
   const primaryKey = text((await readDictionary(client, { forms: [] })).rows[0]?.['field_name']);
   if (primaryKey === '') throw new CaptureFailure('invalid_response', 'The capture system has an empty dictionary.');

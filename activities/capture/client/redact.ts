@@ -1,9 +1,12 @@
-/** `"record","field","value","message"`, as an import is refused: quotes within are doubled; cells may break lines. */
+/**
+ * `"record","field","value","message"`, the format of a refused import: inner quotes are doubled; cells may have line
+ * breaks.
+ */
 const LINE = /^\s*"((?:[^"]|"")*)","((?:[^"]|"")*)","((?:[^"]|"")*)","((?:[^"]|"")*)"/gm;
 
 /**
- * A refusal without what it repeats of a person: of the lines that name record, field, value and rule, field and rule
- * stay. A rule may quote record or value again, so these are taken out of it as well.
+ * Removes personal data from a refusal: of lines with record, field, value and rule, only field and rule stay. A rule
+ * may quote record or value, so these are removed from it as well.
  */
 export function redactValues(refusal: string): string {
   const text = refusal.replaceAll('&quot;', '"');
@@ -11,11 +14,11 @@ export function redactValues(refusal: string): string {
     ([, record, field, value, rule]) => `${field}: ${redact(redact(rule!, value!), record!)}`,
   );
   if (lines.length === 0) return refusal;
-  // The same rule for the same field of many records is one thing to know.
+  // The same rule for the same field of many records is listed once.
   return [...new Set(lines)].join('; ');
 }
 
-/** A text without a word that it quotes, which may hold anything. */
+/** A text without a quoted value, which may contain anything. */
 export function redact(rule: string, said: string): string {
   if (said.trim() === '') return rule;
   const literal = said.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -1,3 +1,3 @@
-/** A list by what `of` says of each, code unit by code unit; those that are equal stay as they stood. */
+/** Sorts a list by the key `of` each item, by code units; the order of equal items stays. */
 export const sortBy = <T>(list: readonly T[], of: (item: T) => string): T[] =>
   [...list].sort((a, b) => (of(a) < of(b) ? -1 : of(a) > of(b) ? 1 : 0));

@@ -25,11 +25,11 @@ import type { PushAttempt, PushOutcome } from './complete-push.js';
 import { pushRecord } from './push-record.js';
 
 /**
- * Longer than one call to the capture system may take; kept up before each, so that an attempt that died frees its
- * record soon.
+ * Longer than one call to the capture system may take; extended before each, so that a dead attempt frees its record
+ * soon.
  */
 const leaseSeconds = ({ settings }: PushDeps) => settings.DATACAPTURE_TIMEOUT_SECONDS + 3;
-/** All calls of an attempt together, and a margin: a probe that says nothing for so long was lost. */
+/** All calls of an attempt together, and a margin: a probe that is silent for longer was lost. */
 const probeSeconds = ({ settings }: PushDeps) => 7 * settings.DATACAPTURE_TIMEOUT_SECONDS + 5;
 
 const report = (status: PushReport['status']): PushReport => ({
@@ -39,7 +39,7 @@ const report = (status: PushReport['status']): PushReport => ({
   wait_ms: null,
 });
 
-/** A turn that is nearer than this is waited for here. */
+/** A shorter wait for a slot happens here. */
 const NEAR_MS = 20;
 
 type Begun =
@@ -51,20 +51,20 @@ type Begun =
       plan: Extract<PushPlan, { kind: 'push' }>;
       config: DatacaptureConfigRow;
       unanswered: boolean;
-      /** The attempt before was not let in. */
+      /** The previous attempt was refused access. */
       forbidden: boolean;
     };
 
 /**
- * One attempt: what is to be pushed is decided from the database as it stands, the record's event taken, the breaker
- * asked; then the capture system; then the end is written. From the moment that it may send, the push is noted as
- * unanswered: an attempt of which nothing more is heard is followed by one that reads back first.
- * @param early although a later time was planned
+ * One attempt: decides from the database what to push, locks the record's event, acquires a breaker permit, calls the
+ * capture system and writes the result. From the time it may send, the push is marked as unanswered: the attempt after
+ * a lost one reads back first.
+ * @param early before the planned time
  */
 export async function pushOnce(deps: PushDeps, start: PushResultsStart, early: boolean): Promise<PushReport> {
   const begun = await begin(deps, start, early);
   if ('over' in begun) return begun.over;
-  // Waiting is Temporal's, which holds no place of a worker.
+  // Temporal waits, without occupying a worker slot.
   if ('turnIn' in begun) throw recordBusy(begun.turnIn);
   if ('outcome' in begun) return completePush(deps, start, begun.attempt, begun.outcome);
   const { attempt } = begun;
@@ -84,7 +84,7 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
     if (push.status === 'synced' || push.status === 'failed' || push.status === 'skipped')
       return { over: report(push.status === 'synced' ? 'success' : push.status) };
     const left = push.next_attempt_at === null ? 0 : Date.parse(push.next_attempt_at) - nowMs();
-    // The attempt before was written down and its report was lost.
+    // The previous attempt was stored, but its report was lost.
     if (!early && left > 100) return { over: { ...report('retry'), error_type: push.error_type, wait_ms: left } };
     const config = await findConfig(tx, studyId);
     const plan = planPush({ ...facts, session_id: sessionId }, config?.data_field_mapping);
@@ -114,7 +114,7 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
       };
     }
 
-    // The record is looked for; one that may have been written is read back as well: two calls, or three.
+    // The record is looked up; one that may have been written is also read back: two calls, or three.
     const turnIn = await slotIn(
       tx,
       push,
@@ -133,8 +133,8 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
 }
 
 /**
- * What the attempt tells of the connection, as triggers do: the configuration says what is wrong, or nothing any more.
- * One that is let in again lets in all that were not.
+ * Stores the state of the connection, as triggers do: the configuration has the fault, or none any more. A push with
+ * regained access releases all that were refused.
  */
 async function noteOutcome(
   deps: PushDeps,
@@ -152,11 +152,13 @@ async function noteOutcome(
   }
 }
 
-/** A capture system by its address and token: another one has another breaker and another dictionary. */
+/** A capture system by address and token: another one has another breaker and another dictionary. */
 const connectionOf = (config: DatacaptureConfigRow): string =>
   createHash('sha256').update(`${config.api_url}\0${config.api_token_encrypted}`).digest('hex');
 
-/** Before each call. @throws CaptureFailure when the lease ran out and somebody else writes to the record by now */
+/**
+ * Extends the lease before each call. @throws CaptureFailure when it expired and another push holds the record by now
+ */
 async function keep(deps: PushDeps, target: PushTarget, owner: string): Promise<void> {
   if (await inScope(deps.database, target.studyId, ({ tx }) => keepTarget(tx, target, owner, leaseSeconds(deps))))
     return;

@@ -14,10 +14,10 @@ import type { PushDeps, PushErrorType } from './deps.js';
 import type { Tx } from '../../../db/client/database.js';
 
 export interface PushAttempt {
-  /** Null: none was begun, the push as a whole is ended. */
+  /** Null: no attempt began; the push as a whole is ended. */
   id: string | null;
   startedAt: string;
-  /** What had been asked for when it began; null: whatever was. */
+  /** The number of requests when it began; null: any. */
   requested: number | null;
   target: PushTarget | undefined;
   passage: BreakerPermit | undefined;
@@ -25,15 +25,15 @@ export interface PushAttempt {
 export type PushOutcome =
   | { kind: 'success'; records: number; alreadyThere: boolean; warnings: PushRemark[] }
   | { kind: 'skipped'; message: string }
-  /** `retryAt`: when the breaker may be tried. `closed`: it has closed since, and nothing needs to be waited for. */
+  /** `retryAt`: when the breaker may be tried. `closed`: it has closed since, and the push need not wait. */
   | { kind: 'circuit_open'; retryAt: string; closed?: boolean }
-  /** `sent` perhaps: something may have been written, although it was not said so. */
+  /** `sent` perhaps: something may have been written without confirmation. */
   | {
       kind: 'failed';
       type: Exclude<PushErrorType, 'circuit_open'>;
       message: string;
       contacted: boolean;
-      /** The service was not let in. */
+      /** Access was refused. */
       forbidden?: boolean;
       sent: 'no' | 'perhaps';
     };
@@ -41,8 +41,8 @@ export type PushOutcome =
 const GAVE_UP = 'It was tried for as long as PUSH_RETRY_MAX_DAYS allows. Last: ';
 
 /**
- * Writes how an attempt ended: the attempt, the push, the sync status of session and visit together, the breaker, the
- * audit record, in one transaction; and tells the log of what failed (interface, "Errors" 9).
+ * Stores the end of an attempt: the attempt, the push, the sync status of session and visit together, the breaker and
+ * the audit record, in one transaction; and logs failures (interface, "Errors" 9).
  */
 export async function completePush(
   deps: PushDeps,
@@ -68,19 +68,19 @@ export async function completePush(
 }
 
 /**
- * A breaker that closed between the attempt and its end has woken those that waited then, and this one did not wait
- * yet. The breaker's lock makes it one or the other: closed is seen here, or the one that closes it sees this one wait.
+ * A breaker that closed between the attempt and its end has woken the pushes that waited then, without this one. The
+ * breaker's lock decides: either this push sees it closed, or the closing one sees this push waiting.
  */
 async function withBreakerState(tx: Tx, { passage }: PushAttempt, outcome: PushOutcome): Promise<PushOutcome> {
   if (outcome.kind !== 'circuit_open' || !passage) return outcome;
   return { ...outcome, closed: await isClosed(tx, passage) };
 }
 
-/** An attempt that was given up for dead and comes to its end after all has nothing to say any more. */
+/** An attempt that was given up as lost and ends nevertheless is ignored. */
 const isItsEnd = (push: PushRow, { id }: PushAttempt): boolean =>
   id === null ? push.status === 'pending' || push.status === 'waiting' : push.attempt_id === id;
 
-/** Ends a push that nothing can be made of: a fault inside the service, or a run that was cancelled. */
+/** Ends a push that can't continue: an internal fault, or a cancelled run. */
 export function failPush(
   deps: PushDeps,
   start: PushResultsStart,
@@ -171,7 +171,7 @@ function failedResult(
   if (!isRetried(type)) return { attempt: failed, push: { ...over, status: 'failed', unanswered } };
   if (now >= until)
     return { attempt: { ...failed, message: GAVE_UP + message }, push: { ...over, status: 'failed', unanswered } };
-  // The last try is at the very end, however long the steps have become by then.
+  // The last attempt is at the deadline, whatever the back-off is by then.
   const nextTry = Math.min(now + wait, until);
   return {
     attempt: failed,
@@ -187,7 +187,7 @@ function failedResult(
   };
 }
 
-/** Only what the capture system itself did counts; a refusal is an answer. */
+/** Only faults of the capture system count; a refusal is an answer. */
 async function tellBreaker(deps: PushDeps, tx: Tx, passage: BreakerPermit, outcome: PushOutcome): Promise<void> {
   if (outcome.kind === 'circuit_open') return;
   const { DATACAPTURE_BREAKER_FAILURES: failures, DATACAPTURE_BREAKER_COOLDOWN_SECONDS: cooldownSeconds } =
@@ -201,7 +201,7 @@ async function tellBreaker(deps: PushDeps, tx: Tx, passage: BreakerPermit, outco
   return releaseProbe(tx, passage);
 }
 
-/** Success, the first failure and the last are records; what is tried in between stands in the attempts. */
+/** Success, the first failure and the last are audit records; others are only attempts. */
 function record(
   audit: AuditTrail,
   start: PushResultsStart,

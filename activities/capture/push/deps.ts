@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Settings } from '../../../settings.js';
 import type { CaptureDeps } from '../deps.js';
 
-/** What the push activities work with. */
+/** The dependencies of push activities. */
 export interface PushDeps extends CaptureDeps {
   settings: CaptureDeps['settings'] &
     Pick<
@@ -16,7 +16,7 @@ export interface PushDeps extends CaptureDeps {
   log: Pick<Logger, 'info' | 'warn' | 'error' | 'fatal'>;
 }
 
-/** How an attempt failed (decisions, section 6); `internal`: inside the service, not foreseen. */
+/** The kind of a failed attempt (decisions, section 6); `internal`: an unforeseen fault of the service. */
 export type PushErrorType =
   | 'circuit_open'
   | 'connection_error'

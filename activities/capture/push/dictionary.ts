@@ -7,11 +7,11 @@ import { CaptureFailure } from '../client/failure.js';
 const CACHE_TTL_MS = 10 * 60_000;
 const known = new Map<string, { fields: readonly DictionaryField[]; until: number }>();
 
-/** Nothing answers there: what is sent next would meet the same. */
+/** The server does not answer: the next call would fail alike. */
 const AWAY = new Set<string>(['connection_error', 'timeout']);
 
 export interface PushDictionary {
-  /** The primary key first; none where there is no dictionary to be had. */
+  /** The primary key first; empty without an available dictionary. */
   fields: readonly DictionaryField[];
   /** Whether they were read now. */
   fresh: boolean;
@@ -20,8 +20,8 @@ export interface PushDictionary {
 }
 
 /**
- * What a push needs of a connection's dictionary, asked for once in ten minutes. One that is empty or cannot be read is no reason not
- * to send: then the capture system alone judges. @throws CaptureFailure when it does not answer at all
+ * The dictionary that a push needs, cached for ten minutes. An empty or unreadable one does not prevent sending: then
+ * only the capture system validates. @throws CaptureFailure when it does not answer at all
  */
 export async function dictionaryOf(
   client: CaptureClient,
@@ -42,12 +42,12 @@ export async function dictionaryOf(
     return { fields, fresh: true };
   } catch (failure) {
     if (!(failure instanceof CaptureFailure) || AWAY.has(failure.errorType)) throw failure;
-    // What was known of it ten minutes ago says more than nothing.
+    // A dictionary of ten minutes ago is better than none.
     return { fields: found?.fields ?? [], fresh: true, unread: failure };
   }
 }
 
-/** What was refused may be so because the dictionary has changed: it is read again next time. */
+/** A changed dictionary may be the cause of a refusal: it is read again next time. */
 export const forgetDictionary = (connection: string): void => {
   for (const key of known.keys()) if (key.startsWith(`${connection}\0`)) known.delete(key);
 };

@@ -20,18 +20,18 @@ interface Delivery {
   unanswered: boolean;
 }
 
-/** What an attempt has come to so far, for the case that the next step fails. */
+/** The progress of an attempt, in case the next step fails. */
 interface Progress {
   contacted: boolean;
   sent: 'no' | 'perhaps';
-  /** Why the dictionary could not be read: what is sent then is sent by guess. */
+  /** Why the dictionary could not be read: values are then sent unchecked. */
   unread?: CaptureFailure | undefined;
 }
 
 /**
- * Brings the record to the capture system. `unanswered`: an earlier attempt may have written it; the record is read
- * back, and what stands there is not written again (decisions, section 6, "Push idempotency").
- * @param keep holds the record for one more call
+ * Writes the record to the capture system. `unanswered`: an earlier attempt may have written it; the record is read
+ * back, and existing values are not written again (decisions, section 6, "Push idempotency").
+ * @param keep extends the lock for one more call
  */
 export async function pushRecord(
   deps: PushDeps,
@@ -75,7 +75,7 @@ export async function pushRecord(
       return await send(row);
     } catch (failure) {
       if (row.fresh || !(failure instanceof CaptureFailure && failure.status === REFUSED_VALUES)) throw failure;
-      // What was right by what we remember may be wrong by now: a field has been given another type.
+      // The cached dictionary may be outdated: a field has another type.
       forgetDictionary(connection);
       const anew = await checked(client, plan, connection, call);
       if (anew.primaryKey === row.primaryKey && isDeepStrictEqual(anew.values, row.values)) throw failure;
@@ -84,9 +84,9 @@ export async function pushRecord(
   } catch (failure) {
     if (!(failure instanceof CaptureFailure)) throw failure;
     if (failure.errorType === 'rejected') forgetDictionary(connection);
-    // A refusal of what was sent by guess is not the last word, where the dictionary may be read the next time.
+    // A refusal of unchecked values is not final, if the dictionary may be readable the next time.
     const told = failure.errorType === 'rejected' && progress.unread?.retryable ? progress.unread : failure;
-    // A refusal is an answer: nothing was written by what was sent last; by what was sent before it, perhaps.
+    // A refusal is an answer: the last call wrote nothing; earlier ones perhaps did.
     const sent = failure.errorType === 'rejected' && !unanswered ? 'no' : progress.sent;
     return {
       kind: 'failed',
@@ -99,19 +99,19 @@ export async function pushRecord(
   }
 }
 
-/** A refusal of what was sent; one of who sends it (403, 429) is never asked again. */
+/** A refusal of values; a refusal of access (403, 429) is not retried here. */
 const REFUSED_VALUES = 400;
 
 interface Checked {
   primaryKey: string;
   values: PushRecordRow;
   warnings: PushWarning[];
-  /** By a dictionary that was read now. */
+  /** With a dictionary that was read now. */
   fresh: boolean;
   unread: CaptureFailure | undefined;
 }
 
-/** The values as the dictionary wants them. @throws CaptureFailure `rejected`, naming each field and its rule */
+/** The values in the dictionary's formats. @throws CaptureFailure `rejected`, naming each field and its rule */
 async function checked(
   client: CaptureClient,
   plan: Delivery['plan'],
@@ -122,7 +122,7 @@ async function checked(
   let dictionary = await dictionaryOf(client, connection, need, call);
   let { fields } = dictionary;
   let { values, faults, warnings } = pushValuesOf(plan, fields);
-  // What is wrong by what we remember may be right by now.
+  // The fault may come from the outdated cached dictionary.
   if (faults.length > 0 && !dictionary.fresh) {
     forgetDictionary(connection);
     dictionary = await dictionaryOf(client, connection, need, call);
@@ -146,7 +146,7 @@ async function checked(
   };
 }
 
-/** Where the results go. */
+/** The target of the results. */
 interface Place {
   record: string;
   /** null: a classic project. */
@@ -154,8 +154,8 @@ interface Place {
 }
 
 /**
- * The record as the capture system names it; an import of a record that is not there would make one. @throws
- * CaptureFailure `rejected` where there is none
+ * The record's name in the capture system; importing an unknown record would create it. @throws CaptureFailure
+ * `rejected` if there is none
  */
 async function existing(
   client: CaptureClient,
@@ -183,8 +183,8 @@ async function existing(
 }
 
 /**
- * Results that are written to another arm make the record appear there, as if it were enrolled twice. @throws
- * CaptureFailure `rejected`
+ * Results written to another arm would create the record there, as if it were enrolled twice. @throws CaptureFailure
+ * `rejected`
  */
 function requireOwnArm(known: KnownEvents, event: string | null, events: readonly unknown[]): void {
   const arm = event === null ? undefined : armOf(known, event);
@@ -216,5 +216,5 @@ async function standing(
       (event === null || row[EVENT_FIELD] === undefined || row[EVENT_FIELD] === event),
   );
 }
-/** A checkbox is asked for by its field, and answered by its boxes. */
+/** A checkbox is requested by its field, and returned as its boxes. */
 const exported = (field: string): string => field.split('___', 1)[0]!;

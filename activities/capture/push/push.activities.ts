@@ -6,7 +6,7 @@ import { pushOnce } from './attempt.js';
 
 export type { PushDeps } from './deps.js';
 
-/** The activities of the way out to the capture system; each may be repeated at any point. */
+/** The activities of pushes to the capture system; each may be retried at any point. */
 export interface PushActivities {
   pushOnce(start: PushResultsStart, early: boolean): Promise<PushReport>;
   failPush(start: PushResultsStart, fault: { type: string; message: string }): Promise<PushReport>;

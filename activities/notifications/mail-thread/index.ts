@@ -2,10 +2,10 @@ import type { Logger } from 'pino';
 import type { Message, Provider } from '../provider.js';
 import { MailWorker } from './mail-thread.js';
 
-/** Two for each of its connections: what comes while it has so many is sooner sent by the worker itself. */
+/** Two for each of its connections: with more in progress, the worker itself sends faster. */
 const BATCH_SIZE = 16;
 const IDLE_MS = 60_000;
-/** After the thread was lost, so long the worker sends by itself before another is begun. */
+/** After a lost thread the worker sends by itself for this long before it starts another. */
 const AGAIN_MS = 10_000;
 
 export interface BulkMailerDeps {
@@ -13,17 +13,16 @@ export interface BulkMailerDeps {
   url: string;
   /** MAIL_FROM. */
   from: string;
-  /** The worker's own mailer: it sends while there is no thread, and what is too much for it. */
+  /** The worker's own mailer: used while there is no thread, and for its overload. */
   own: Provider;
   log: Pick<Logger, 'warn'>;
   idleMs?: number;
 }
 
 /**
- * The mailer for very many mails: most of a mail's cost is writing it (MIME, its streams), and most of that is done by
- * a thread, which begins with the first mail and ends when there was none for a minute. It knows nothing of the
- * database: what is claimed, judged and noted stays with the sweep, so that a thread that dies is no more than a mail
- * server whose answer was lost.
+ * The mailer for large numbers: most of a mail's cost is building it (MIME, its streams), which a separate thread does.
+ * It starts with the first mail and ends after a minute without any. It has no database access: claims, decisions and
+ * results stay with the sweep, so that a lost thread is like a lost answer of the mail server.
  */
 export class BulkMailer implements Provider {
   private thread: MailWorker | undefined;
@@ -39,7 +38,7 @@ export class BulkMailer implements Provider {
     await (thread?.ready && thread.busy < BATCH_SIZE ? thread : this.deps.own).send(message);
   }
 
-  /** Ends the thread, when what it was given is done. */
+  /** Ends the thread, after its running mails. */
   close(): void {
     this.closed = true;
     this.rest();
@@ -54,7 +53,7 @@ export class BulkMailer implements Provider {
     return (this.thread ??= new MailWorker({ url: this.deps.url, from: this.deps.from }, (fault) => {
       this.thread = undefined;
       this.notBefore = performance.now() + AGAIN_MS;
-      // Its code or name only: a fault inside a library may quote what it was given.
+      // Only code or name: a library's error may quote its input.
       this.deps.log.warn(
         { fault: codeOf(fault) },
         'the thread that sends mails has ended: its mails are tried again, the worker sends by itself meanwhile',

@@ -5,7 +5,7 @@ import type { Message } from '../provider.js';
 import { Gathered } from './protocol.js';
 import type { SendAnswer, SendFault, MailWorkerData, SendRequest } from './protocol.js';
 
-/** It holds a few mails at a time; one that needs more than this has a fault, and must not take the worker with it. */
+/** It holds a few mails at a time; a thread that needs more has a bug, and must not take the worker down. */
 const MEMORY_MB = 64;
 
 interface Waiting {
@@ -13,9 +13,9 @@ interface Waiting {
   reject: (fault: Error) => void;
 }
 
-/** The thread that sends mails, as those see it who give it some. */
+/** The mail thread, as seen by its callers. */
 export class MailWorker {
-  /** Whether it takes mails: it has begun, and neither ended nor been told to. */
+  /** Whether it accepts mails: it has started, and is not ending. */
   ready = false;
   private last = 0;
   private ending = false;
@@ -25,13 +25,13 @@ export class MailWorker {
     this.worker.postMessage(all);
   });
 
-  /** @param onLost is called once, when it ends without having been told to */
+  /** @param onLost called once, when it ends unexpectedly */
   constructor(data: MailWorkerData, onLost: (fault: unknown) => void) {
     this.worker = startThread('./thread', import.meta.url, {
       workerData: data,
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
     });
-    // It does not hold a process that is done.
+    // It does not keep a finished process alive.
     this.worker.unref();
     this.worker.on('message', (answers: SendAnswer[]) => {
       for (const answer of answers) this.hear(answer);
@@ -52,7 +52,7 @@ export class MailWorker {
     return this.waiting.size;
   }
 
-  /** @throws what the mailer says; an error to try again where the thread ends before it has said anything */
+  /** @throws the mailer's error; a retryable error if the thread ends before it answers */
   send(message: Message): Promise<void> {
     const n = ++this.last;
     return new Promise<void>((resolve, reject) => {
@@ -61,7 +61,7 @@ export class MailWorker {
     });
   }
 
-  /** Ends it, when what it was given is done. */
+  /** Ends it, after its running mails. */
   end(): void {
     this.ready = false;
     this.ending = true;
@@ -86,7 +86,7 @@ const asError = (fault: SendFault): Error =>
     ? new RefusedMessage(fault.message, fault.addressIsGone)
     : Object.assign(new Error(fault.message), { code: fault.code });
 /**
- * Whether the mail server has the mail is not known: it is sent again under the same Message-ID, as after any lost
+ * Whether the mail server has the mail is unknown: it is sent again under the same Message-ID, as after any lost
  * answer.
  */
 const lost = (): Error =>

@@ -1,22 +1,22 @@
 import type { Message } from '../provider.js';
 
-/** What the thread begins with: SMTP_URL, MAIL_FROM. */
+/** The thread's input: SMTP_URL, MAIL_FROM. */
 export interface MailWorkerData {
   url: string;
   from: string;
 }
-/** A mail to be sent, and the number that its answer bears. */
+/** A mail to be sent, and the number of its answer. */
 export interface SendRequest {
   n: number;
   message: Message;
 }
-/** What a provider's error is, where errors cannot go: a thread is told data only. */
+/** A provider's error as plain data, which threads can exchange. */
 export type SendFault =
   | { kind: 'refused'; message: string; addressIsGone: boolean }
   | { kind: 'again'; message: string; code: string | undefined };
 export type SendAnswer = 'ready' | { n: number; fault?: SendFault };
 
-/** What is said in one turn of a loop is said at once: waking the other side costs more than what it is told. */
+/** Messages of one event loop turn are sent together: waking the other side costs more than the messages. */
 export class Gathered<T> {
   private all: T[] = [];
   constructor(private readonly post: (all: T[]) => void) {}

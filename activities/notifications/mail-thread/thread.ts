@@ -1,4 +1,4 @@
-/** The thread that gives mails to the mail server, beside the worker's own loop. */
+/** The thread that passes mails to the mail server, outside of the worker's event loop. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { RefusedMessage } from '../provider.js';
 import { smtpMailer } from '../smtp.js';
@@ -24,7 +24,7 @@ parentPort!.on('message', (orders: SendRequest[]) => {
 });
 answers.add('ready');
 
-/** What is told of a fault is what the mailer tells, which names no address. */
+/** The mailer's message, which contains no address. */
 function asData(fault: unknown): SendFault {
   if (fault instanceof RefusedMessage)
     return { kind: 'refused', message: fault.message, addressIsGone: fault.addressIsGone };

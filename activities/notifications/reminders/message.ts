@@ -13,7 +13,7 @@ export interface MessageSettings {
   secret: string | undefined;
 }
 
-/** Where a participant ends the messages of a channel, with one click and without logging in. */
+/** The URL by which a participant ends a channel's messages, with one click and without login. */
 export function unsubscribeUrl({ publicUrl, secret }: MessageSettings, participantId: string, channel: string): string {
   if (!secret)
     throw Object.assign(new Error('SESSION_SECRET is not set: links in messages cannot be signed.'), {
@@ -23,13 +23,13 @@ export function unsubscribeUrl({ publicUrl, secret }: MessageSettings, participa
 }
 
 /**
- * The idempotency key of a message. It is the same for each attempt to tell of one target date, whichever row makes it: a
- * message whose answer was lost may have been read. Another target date is another message; so is one sent again by hand.
+ * The idempotency key of a message. It is the same for each attempt at one target date, from any row: a message whose
+ * answer was lost may have arrived. Another target date is another message; so is one resent by hand.
  */
 const keyOf = ({ id, resend_of, first_id, target_date, visit }: ReminderRow): string =>
   resend_of !== null ? id : `${first_id}.${target_date ?? visit?.target_date}`;
 
-/** The message of a reminder for its channel, in the participant's language. `to` is left to who sends it. */
+/** The message of a reminder for its channel, in the participant's language. The sender sets `to`. */
 export function reminderMessage(row: ReminderRow, settings: MessageSettings, now: string): Omit<Message, 'to'> {
   const words = wordsFor(row.kind, row.preferred_language, row.settings as NotificationSettings);
   const values = placeholderValues(
@@ -62,7 +62,7 @@ const reportToken = ({ secret }: Pick<MessageSettings, 'secret'>, notificationId
 export const reportUrl = ({ publicUrl, secret }: MessageSettings, notificationId: string): string =>
   `${publicUrl.replace(/\/+$/, '')}/api/notifications/${notificationId}/delivery-report?token=${reportToken({ secret }, notificationId)}`;
 
-/** The visit for the participant's calendar. A message that is written later has seen later changes. */
+/** The visit for the participant's calendar. A later message has later changes. */
 const calendarOf = ({ visit_key, visit }: ReminderRow, now: string): string =>
   calendarFile([
     {

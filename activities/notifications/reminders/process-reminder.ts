@@ -12,7 +12,7 @@ import type { MessageSettings } from './message.js';
 import type { ClaimedReminder } from './reminder-source.js';
 import type { Database } from '../../../db/client/database.js';
 
-/** What was read longer ago than this is read again before it is sent by. */
+/** Older data are read again before sending. */
 const CACHE_TTL_MS = 1_000;
 const MAX_WAIT_SECONDS = 900;
 
@@ -22,12 +22,12 @@ export interface ReminderDeps {
   messages: MessageSettings;
   /** REMINDER_MAX_LATENESS_HOURS. */
   maxLatenessHours: number;
-  /** First wait after a provider that did not answer; doubled each time. */
+  /** First wait after a provider did not answer; doubled each time. */
   retrySeconds: number;
   log: Pick<Logger, 'warn'>;
 }
 
-/** Lets a reminder go that nothing was tried with. */
+/** Releases a reminder without an attempt. */
 export const postpone = (row: ReminderRow, attempt_at: string | null): ReminderResult => ({
   id: row.id,
   due_at: row.due_at,
@@ -41,7 +41,7 @@ export const postpone = (row: ReminderRow, attempt_at: string | null): ReminderR
   gone: false,
 });
 
-/** Judges and sends one claimed reminder. Undefined: the claim was lost meanwhile. */
+/** Decides and sends one claimed reminder. Undefined: the claim was lost meanwhile. */
 export async function processReminder(
   deps: ReminderDeps,
   claimed: ClaimedReminder,
@@ -51,7 +51,7 @@ export async function processReminder(
   const row = fresh ? claimed.row : await readInScope(deps.database, '*', (tx) => reminderById(tx, claimed.row.id, by));
   if (!row) return undefined;
   const now = nowIso();
-  // Stopped since it was claimed: it stays as it was stopped.
+  // Stopped after it was claimed: it stays stopped.
   if (row.status !== 'pending') return postpone(row, null);
   const verdict = evaluateReminder(reminderStateOf(row), now, deps.maxLatenessHours);
   if (verdict.what === 'wait') return postpone(row, verdict.until);
@@ -93,6 +93,6 @@ export async function processReminder(
   }
 }
 
-/** Doubled each time, and never the same for two: a provider that is back is not met by all at once. */
+/** Doubled each time, with jitter: a recovered provider does not get all retries at once. */
 const waitMs = (first: number, attempts: number): number =>
   Math.min(first * 2 ** Math.min(attempts, 20), MAX_WAIT_SECONDS) * 1_000 * (0.8 + 0.4 * Math.random());

@@ -7,18 +7,18 @@ import type { Channel } from '../../../workflows/domain/notifications/settings.j
 import type { RateLimiter } from '../rate-limiter.js';
 import type { Database } from '../../../db/client/database.js';
 
-/** Of one claim. Small enough that a worker that dies holds little back until its lease is over. */
+/** Reminders of one claim: few enough that a dead worker delays little until its lease ends. */
 const BATCH = 100;
-/** When so few are left the next are claimed, so that senders do not wait for the database. */
+/** At this many remaining the next ones are claimed, so that senders do not wait for the database. */
 const AHEAD = 40;
-/** After so many full claims there is more to send than a handful. */
+/** This many full claims indicate a large number. */
 const CROWD_CLAIMS = 3;
-/** So far ahead a provider's pace is reserved; what would be later is claimed again then. */
+/** How far ahead slots of a provider's rate limit are reserved; later reminders are claimed again then. */
 const PACE_AHEAD_MS = 10_000;
-/** Well within a claim's lease; what is not begun by then is left to the next. */
+/** Well within a claim's lease; reminders not started by then are left to the next claim. */
 const BEGIN_BEFORE_MS = 20_000;
 
-/** A claimed reminder as it was read, and when it may go to its provider. */
+/** A claimed reminder as read, and when it may be sent. */
 export interface ClaimedReminder {
   row: ReminderRow;
   readAt: number;
@@ -29,30 +29,30 @@ export interface ReminderSourceDeps {
   pace: RateLimiter | undefined;
   by: string;
   leaseSeconds: number;
-  /** Nothing more is claimed after this moment (performance.now()). */
+  /** Nothing is claimed after this time (performance.now()). */
   until: number;
-  /** Lets a claim go until then. */
+  /** Releases a claim until that time. */
   letGo: (row: ReminderRow, until: string) => void;
 }
 
-/** Reminders that are due, claimed a few at a time and ahead of those who send them. */
+/** Due reminders, claimed a few at a time and ahead of their senders. */
 export class ReminderSource {
   private readonly rows: ClaimedReminder[] = [];
   private claiming: Promise<void> | undefined;
   private dry = false;
   private fault: unknown;
   private fullClaims = 0;
-  /** When those that had to wait for their provider's pace are due again. */
+  /** When reminders delayed by the rate limit are due again. */
   private resumeAt = 0;
 
   constructor(private readonly deps: ReminderSourceDeps) {}
 
-  /** Whether very many are due. */
+  /** Whether a large number is due. */
   get crowded(): boolean {
     return this.fullClaims >= CROWD_CLAIMS;
   }
 
-  /** The next one to send; undefined: nothing is due. @throws what the database said */
+  /** The next one to send; undefined: nothing is due. @throws errors of the database */
   async next(): Promise<ClaimedReminder | undefined> {
     for (;;) {
       if (this.rows.length <= AHEAD && !this.dry)
@@ -90,7 +90,7 @@ export class ReminderSource {
     else this.dry = true;
   }
 
-  /** Those of a channel without a limit first: they wait for nobody. */
+  /** Reminders on a channel without a limit come first: they need not wait. */
   private async keep(rows: readonly ReminderRow[], readAt: number): Promise<void> {
     const { pace, letGo } = this.deps;
     const limited = new Map<Channel, ReminderRow[]>();

@@ -8,15 +8,14 @@ const PAUSE_MS = 25,
   MAX_TRIES = 200,
   ROOM_MS = 2;
 /**
- * A commit for each costs more than the sending: so long the first waits for others, or until there are enough of them.
+ * A separate commit costs more than sending: the first result waits this long for others, or until there are enough.
  */
 const GATHER_MS = 20,
   BATCH_SIZE = 12;
 
 /**
- * Writes down what came of reminders as it comes, many in one transaction: what has happened while one commits goes
- * with the next. So between a message that was taken and the note of it lies one commit, and a worker that dies leaves
- * few in doubt.
+ * Stores reminders' results, many in one transaction: results that arrive during a commit go with the next one. So
+ * there is at most one commit between a message's acceptance and its record, and a dead worker leaves few uncertain.
  */
 export class ResultWriter {
   private waiting: ReminderResult[] = [];
@@ -41,12 +40,12 @@ export class ResultWriter {
       });
   }
 
-  /** Waits while more than so many are unwritten: they would be in doubt if the worker died. */
+  /** Waits while more than this many are unwritten: they would be uncertain after a crash. */
   async room(most: number): Promise<void> {
     while (this.running && this.waiting.length >= most) await sleep(ROOM_MS);
   }
 
-  /** Waits until everything is written. @throws what the database said */
+  /** Waits until everything is written. @throws errors of the database */
   async done(): Promise<void> {
     while (this.running) await this.running;
     if (this.fault !== undefined) throw this.fault;
@@ -60,7 +59,7 @@ export class ResultWriter {
       const written = new Set((await this.write(now)).map(({ id }) => id));
       const left = now.filter(({ id }) => !written.has(id));
       if (left.length === 0) continue;
-      // Somebody else holds these rows. A lease that was lost meanwhile leaves nothing to write.
+      // Another transaction holds these rows. After a lost lease there is nothing to write.
       if (++tries > MAX_TRIES) throw new Error('reminders could not be settled: their rows stay locked');
       if (written.size === 0) await sleep(PAUSE_MS);
       this.waiting.push(...(await this.stillOurs(left)));

@@ -10,9 +10,9 @@ import type { MessageSettings } from './message.js';
 import type { Database } from '../../../db/client/database.js';
 
 /**
- * Gives a reminder to its channel's provider; on push to each of the participant's devices, of which one that takes it
- * is enough.
- * @throws RefusedMessage for good; another Error: try again
+ * Sends a reminder through its channel's provider; push goes to each of the participant's devices, and one success is
+ * enough.
+ * @throws RefusedMessage for a permanent refusal; another Error for a retry
  */
 export async function sendReminder(
   deps: { database: Database; channels: Channels; messages: MessageSettings },
@@ -26,7 +26,7 @@ export async function sendReminder(
   await toDevices(deps.database, provider, row, message);
 }
 
-/** Of the device itself, not of its place in a list that grows shorter when one is gone. */
+/** From the device itself, not its index in a list that shrinks when a device is removed. */
 const deviceKey = (token: string): string => createHash('sha256').update(token).digest('base64url').slice(0, 16);
 
 async function toDevices(

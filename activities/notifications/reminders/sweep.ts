@@ -9,18 +9,18 @@ import { ResultWriter } from './result-writer.js';
 import { ReminderSource } from './reminder-source.js';
 
 const CONCURRENCY = 16;
-/** Where very many are due and somebody helps: so many more keep both busy. */
+/** Additional senders for a large number with a mail thread: they keep both busy. */
 const MORE_IN_A_CROWD = 8;
-/** Longer than a claim waits to be begun and a provider may take. */
+/** Longer than a claim's wait plus a provider's time. */
 const LEASE_SECONDS = 45;
 const HEARTBEAT_MS = 3_000;
-/** A run ends in time for the next; what is left is due then. */
+/** A run ends before the next one; remaining reminders are due then. */
 const MAX_SWEEP_MS = 15 * 60_000;
 
 export interface SweepDeps extends ReminderDeps {
-  /** What the providers take in a minute; left out: no limits. */
+  /** The providers' rate limits; not set: none. */
   pace?: RateLimiter | undefined;
-  /** What takes a channel's messages where very many are due; left out: the same as otherwise. */
+  /** Providers for large numbers; not set: the usual ones. */
   crowd?: Partial<Channels>;
   heartbeat: (details: unknown) => void;
   leaseSeconds?: number;
@@ -34,11 +34,11 @@ export interface SweepReport {
 }
 
 /**
- * Sends what is due. A reminder is claimed and committed before anything is sent, judged again at the moment of
- * sending, and what came of it is committed right after. A worker that dies between the provider's answer and that
- * commit leaves its claim; when the lease is over the message is sent again under the same key (Message-ID,
- * Idempotency-Key), by which provider or mailbox collapse the two: nothing is lost, and a double exists only where
- * neither does. An idle run is one query that an index answers.
+ * Sends due reminders. A reminder is claimed and committed before anything is sent, decided again at the moment of
+ * sending, and its result is committed right after. A worker that dies between the provider's answer and that commit
+ * leaves its claim; when the lease ends the message is sent again under the same key (Message-ID, Idempotency-Key), by
+ * which provider or mailbox detect the duplicate: nothing is lost, and a duplicate is only visible if neither does. An
+ * idle run is one query on an index.
  */
 export const sweepReminders = (deps: SweepDeps) => async (): Promise<SweepReport> => {
   const report: SweepReport = { sent: 0, failed: 0, cancelled: 0, suppressed: 0, put_off: 0 };
@@ -48,7 +48,7 @@ export const sweepReminders = (deps: SweepDeps) => async (): Promise<SweepReport
   }, HEARTBEAT_MS).unref();
   const until = performance.now() + MAX_SWEEP_MS;
   try {
-    // What goes to another channel instead is due at once.
+    // A message moved to another channel is due at once.
     while (await sendAll(deps, randomUUID(), report, until)) continue;
   } finally {
     clearInterval(beats);
@@ -56,7 +56,7 @@ export const sweepReminders = (deps: SweepDeps) => async (): Promise<SweepReport
   return report;
 };
 
-/** @returns whether more became due by what was sent */
+/** @returns whether sending made more reminders due */
 async function sendAll(deps: SweepDeps, by: string, report: SweepReport, until: number): Promise<boolean> {
   const settler = new ResultWriter(deps.database, by);
   let more = false;
@@ -94,7 +94,7 @@ async function sendAll(deps: SweepDeps, by: string, report: SweepReport, until: 
     }
   };
   begin(CONCURRENCY);
-  // They become more on the way.
+  // Senders are added meanwhile.
   for (const one of senders) await one;
   if (failed) throw failed.fault;
   await settler.done();

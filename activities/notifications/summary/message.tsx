@@ -12,7 +12,7 @@ const titles: Record<SummaryGroup, string> = {
   closed: `Window closed, not done (last ${LATELY_DAYS} days)`,
 };
 
-/** The figures in the order in which they are told. */
+/** The figures in display order. */
 const figures = (of: DailySummary): [string, number][] => [
   ['Yesterday: enrolled', of.yesterday.enrolled],
   ['Yesterday: withdrawn', of.yesterday.withdrawn],
@@ -24,13 +24,13 @@ const figures = (of: DailySummary): [string, number][] => [
   ['Pending approvals', of.pending_approvals],
 ];
 
-/** The console’s pages that the mail leads to. */
+/** The console’s pages that the mail links to. */
 export interface SummaryPages {
   today: string;
   inbox: string;
   failedPushes: string;
 }
-/** What each leads to, in words; failed syncs where there are any. */
+/** The links with their texts; failed syncs only if there are any. */
 const leads = (of: DailySummary, pages: SummaryPages | undefined): [string, string][] =>
   pages
     ? [
@@ -40,10 +40,7 @@ const leads = (of: DailySummary, pages: SummaryPages | undefined): [string, stri
       ]
     : [];
 
-/**
- * The morning's summary of a study: the same as text and as HTML, with a plot of the last fourteen days. Codes only, no
- * names.
- */
+/** A study's morning summary, as text and as HTML, with a plot of the last fourteen days. Codes only, no names. */
 export function summaryMessage(
   of: DailySummary,
   pages?: SummaryPages,
@@ -128,7 +125,7 @@ function VisitList({ title, of: { first: visits, total } }: { title: string; of:
   );
 }
 
-/** Bars of table cells: mail programs draw neither scripts nor SVG. */
+/** Bars of table cells: mail programs support neither scripts nor SVG. */
 function Plot({ days }: { days: DailySummary['completed_by_day'] }) {
   const most = Math.max(1, ...days.map(({ completed }) => completed));
   return (

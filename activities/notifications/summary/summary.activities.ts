@@ -9,7 +9,7 @@ export interface SummaryActivities {
   queueSummaries(): Promise<{ queued: number }>;
 }
 
-/** Asks for the morning's summaries; the relay sends them, each written at that moment with its reader's rights. */
+/** Queues the morning's summaries; the relay sends them, each built at that moment with its reader's rights. */
 export const createSummaryActivities = ({ database }: { database: Database }): SummaryActivities => ({
   queueSummaries: async () =>
     inScope(database, '*', async ({ tx, audit }) => {
@@ -28,7 +28,7 @@ export const createSummaryActivities = ({ database }: { database: Database }): S
     }),
 });
 
-/** What a user is told of a study: what that user may see of it. Undefined: nothing any more. */
+/** A user's summary of a study, within that user's rights. Undefined: no access any more. */
 export async function dailySummaryFor(database: Database, userId: string, studyId: string, pages?: ConsoleLinks) {
   const summary = await readAsCaller(
     database,

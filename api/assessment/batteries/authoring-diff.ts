@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 
-/** One place where what is wanted differs from what stands; `null`: it is not there. */
+/** A path at which desired and current value differ; `null`: missing. */
 export interface Difference {
   path: string;
   from: unknown;
   to: unknown;
 }
 
-/** Where two JSON values differ, by path (`modules.0.settings.trials`), in the order of the wanted one. */
+/** The differences of two JSON values, by path (`modules.0.settings.trials`), in the order of the desired one. */
 export function differences(from: unknown, to: unknown, path = ''): Difference[] {
   if (isDeepStrictEqual(from, to)) return [];
   const inner = (key: string) => (path === '' ? key : `${path}.${key}`);

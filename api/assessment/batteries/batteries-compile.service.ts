@@ -16,21 +16,18 @@ interface Bytes {
   checksum: string;
 }
 const MAX_CACHED = 500;
-/** Published versions never change, so what they compile to is kept; the oldest goes when there are too many. */
+/** Published versions never change, so their compiled bytes are cached; the oldest is evicted at the limit. */
 const kept = new Map<string, Bytes>();
 
 /**
- * The battery as a client is given it: the same version and language are the same bytes, with their SHA-256 as the tag
- * (decisions, section 4). @throws 404 no such battery, or no such version of it
+ * Compiles the battery for a client: the same version and language give the same bytes, with their SHA-256 as the tag
+ * (decisions, section 4). @throws 404 no such battery or version
  */
 export async function compile(tx: Tx, id: number, version: number | undefined, language: string): Promise<Reply> {
   return compiledOf(await compileSource(tx, id, version), language, (source) => build(tx, source, language));
 }
 
-/**
- * `compile` of what was read with the caller's rights: where the version was compiled before, nothing more is asked of
- * the database.
- */
+/** `compile` from rows that were read under the caller's rights: a cached version needs no further query. */
 export function compilePrefetched(database: Database, rows: unknown[] | undefined, language: string): Promise<Reply> {
   return compiledOf(rows?.[0] as CompileSource | undefined, language, (source) =>
     readInScope(database, source.study_id, (tx) => build(tx, source, language)),
@@ -58,7 +55,7 @@ const answer = (bytes: Bytes): Reply =>
   reply(200, bytes.body, {
     'Content-Type': 'application/json; charset=utf-8',
     ETag: `"${bytes.checksum}"`,
-    // A device asks again each time, and is told 304: who lost the right to the study no longer gets it.
+    // A device revalidates each time, and gets 304: a caller who lost access to the study no longer gets it.
     'Cache-Control': 'private, no-cache',
   });
 

@@ -33,7 +33,7 @@ export async function addModule(change: RequestScope, id: number, input: GivenMo
   return found(after, added.id);
 }
 
-/** Puts the modules in order: each once, none left out. @throws 404, 409 BATTERY_RETIRED or STALE, 400, 422 */
+/** Sets the order of the modules: each exactly once. @throws 404, 409 BATTERY_RETIRED or STALE, 400, 422 */
 export async function reorderModules(
   change: RequestScope,
   id: number,
@@ -68,7 +68,7 @@ export async function changeModule(
   assertIfMatch({ ...before });
   const module = found(before, moduleId);
   if (!isTask(module.task)) throw problem('NOT_FOUND', { detail: 'There is no such module.' });
-  // Nothing to change: of a published battery no draft comes of it either.
+  // An empty change: it does not create a draft of a published battery either.
   if (Object.keys(input).length === 0) return module;
   const settings =
     input.settings &&

@@ -10,13 +10,13 @@ import type { Tx } from '../../../db/client/database.js';
 const ajv = new Ajv2020({ allErrors: true, strict: false });
 const compiled = new Map<string, ValidateFunction>();
 const MAX_SCHEMA_CHARACTERS = 50_000;
-/** A study's schema runs in our process: what could hold it up for long, or reach out, is not offered. */
+/** A study's schema runs in this process: keywords that could block it for long, or load other schemas, are refused. */
 const REFUSED = ['pattern', 'patternProperties', '$dynamicRef', '$recursiveRef', '$id', '$async'];
 
 /**
- * A module's settings over its task's defaults, as they are stored.
+ * Merges a module's settings over its task's defaults, for storing.
  * @param path of the settings in the request, for the error
- * @throws 422 with each fault by its field; 400 CUSTOM_SCHEMA_INVALID when the study's own schema is none
+ * @throws 422 with each fault by its field; 400 CUSTOM_SCHEMA_INVALID when the study's own schema is invalid
  */
 export async function acceptSettings(
   tx: Tx,
@@ -68,7 +68,7 @@ async function customSchema(tx: Tx, studyId: string): Promise<object | undefined
   return ((await configValue(tx, studyId, 'custom_task_schema')) as object | null) ?? undefined;
 }
 
-/** Compiled anew each time: a study changes its schema, and such modules are few. */
+/** Not cached: a study may change its schema, and such modules are few. */
 function compileOwn(schema: object): ValidateFunction {
   const refuse = (why: string, cause?: unknown) =>
     problem('CUSTOM_SCHEMA_INVALID', { detail: `config.custom_task_schema of the study ${why}.`, cause });

@@ -61,8 +61,8 @@ export const BatteryVersion = record('BatteryVersion', {
 });
 
 /**
- * `settings` are laid over the task's defaults. Modules stand at their `position`, those without one where there is
- * room; one that is added without comes last.
+ * `settings` are merged over the task's defaults. Modules are placed at their `position`, those without one in the free
+ * places; a module added without one comes last.
  */
 export const NewModule = input('ModuleCreate', {
   task: Task,

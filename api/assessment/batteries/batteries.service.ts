@@ -75,8 +75,8 @@ export async function createBattery(
 }
 
 /**
- * Changes a battery. An edit of a published version makes the next one, as a draft; `status` then publishes or retires
- * what stands there, so that one call can edit and publish (decisions, section 4).
+ * Changes a battery. An edit of a published version creates the next one, as a draft; `status` then publishes or
+ * retires the result, so that one call can edit and publish (decisions, section 4).
  * @throws 404, 409 BATTERY_CODE_TAKEN, INVALID_TRANSITION or STALE, 422
  */
 export async function changeBattery(
@@ -123,7 +123,7 @@ async function move(
   if (status === 'draft')
     throw problem('INVALID_TRANSITION', { detail: `A ${battery.status} battery does not become a draft again.` });
   if (status === 'published') {
-    // A retired battery comes back as what was published last; its draft, where it had one, is published now.
+    // A retired battery returns in its last published version; its draft, if any, is published now.
     if (battery.published_version !== battery.version) await insertVersion(tx, battery, actor.id);
     await updateBattery(tx, battery.id, { status: 'published', published_version: battery.version });
   } else {
@@ -140,12 +140,10 @@ async function move(
   return getBatteryOrThrow(tx, battery.id);
 }
 
-/**
- * The battery with a version that may be edited: a published one gets a next version first. @throws 409 BATTERY_RETIRED
- */
+/** The battery with an editable version: a published one gets a next version first. @throws 409 BATTERY_RETIRED */
 export async function editable({ tx }: RequestScope, battery: BatteryRecord): Promise<BatteryRecord> {
   if (battery.status === 'draft') {
-    // Nothing of it is fixed yet; its `updated_at` follows what is done to its modules.
+    // It is a draft; its `updated_at` follows changes of its modules.
     await updateBattery(tx, battery.id, {});
     return battery;
   }
@@ -214,10 +212,7 @@ export async function batteryVersions(tx: Tx, id: number): Promise<VersionRow[]>
   return listBatteryVersions(tx, id);
 }
 
-/**
- * Modules as they are stored: settings over the defaults, in the order of their positions, which have no gaps. @throws
- * 422
- */
+/** Modules for storing: settings merged over the defaults, ordered by position without gaps. @throws 422 */
 export async function acceptModules(
   tx: Tx,
   studyId: string,
@@ -239,10 +234,7 @@ export async function acceptModules(
   return checkedPositions(input).map((index, place) => ({ ...accepted[index]!, position: place + 1 }));
 }
 
-/**
- * The places in the list, in the order that its positions ask for: those without one fill what is left, equal ones stay
- * as listed.
- */
+/** The positions in the list: modules without one fill the gaps, equal ones keep their order. */
 function checkedPositions(input: readonly { position?: number }[]): number[] {
   const places = [...input.keys()];
   const order = places.filter((index) => input[index]!.position === undefined);
@@ -264,7 +256,7 @@ export async function getBatteryOrThrow(tx: Tx, id: number, lock = false): Promi
   return battery;
 }
 
-/** The number in a path. @throws 404 what is no number names nothing */
+/** The number in a path. @throws 404 for anything else */
 export function batteryNumber(text: string): number {
   const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : NaN;
   if (!(id <= 2_147_483_647)) throw problem('NOT_FOUND', { detail: 'There is no such battery.' });

@@ -11,27 +11,24 @@ export interface DecidedItem {
   offline?: OfflineSession;
   session?: SessionFacts;
   modules?: KnownModules | null;
-  /** Of a response, under the name that it is kept by. */
+  /** Of a response, under the name of its module's results. */
   content?: TaskContent;
-  /** Of a response that is kept with its session's conflict: that session. */
+  /** Of a response that is stored with its session's conflict: that session. */
   refused?: DecidedItem;
 }
 
-/** A session that was refused: the item, beside the one that the server has. */
+/** A refused session: the item, and the server's session. */
 export interface Refused {
   refused: DecidedItem;
 }
 
-/** What became of a session item: the session that it is now, the one that it met and was refused for, or neither. */
+/** The outcome of a session item: the session it became, the one it conflicted with, or neither. */
 export type ClaimOutcome =
   | { kind: 'taken'; session: SessionFacts }
   | { kind: 'refused'; session: SessionFacts; decided: DecidedItem; same_start: boolean }
   | { kind: 'rejected'; session?: undefined };
 
-/**
- * A session that the call has, as far as it can be read: its local id, on which device, in which study, and whose it
- * says that it is.
- */
+/** A session item of the call, as far as it is readable: local id, device, study, and the participant that it names. */
 export interface Claim {
   local_id: string;
   device_id: string | null;

@@ -6,11 +6,11 @@ import { rejection } from './sync-items.js';
 import type { SyncItem, ItemResult } from './sync-items.js';
 import type { Tx } from '../../../db/client/database.js';
 
-/** How long after a withdrawal its devices may deliver what they recorded before it. */
+/** How long after a withdrawal devices may deliver earlier recordings. */
 const DELIVERY_DAYS = 30;
 
 /**
- * Of items of a participant who has withdrawn, those that were recorded before; the others are answered in `results`.
+ * The items of a withdrawn participant that were recorded before the withdrawal; the others are answered in `results`.
  * @throws 403 PARTICIPANT_WITHDRAWN 30 days after the withdrawal
  */
 export async function acceptsLateDelivery(

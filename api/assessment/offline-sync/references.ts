@@ -2,7 +2,7 @@ import type { ParticipantRef, SyncParticipantRow } from '../../../db/assessment/
 import type { SessionTimes } from '../../../workflows/domain/assessment/times.js';
 import type { ResponseGiven } from './sync-items.js';
 
-/** What may be compared with an id in the database. */
+/** Text that the database can compare with an id. */
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export interface SessionFacts {
@@ -11,7 +11,7 @@ export interface SessionFacts {
   participant_id: string;
   battery_id: number | null;
   battery_version: number | null;
-  /** When it was ended on line; null or absent: it goes on, or its device says when. */
+  /** When it was ended online; null or absent: it is active, or its device sends the end. */
   ended_ms?: number | null;
 }
 /** Start and end in milliseconds since 1970. */
@@ -27,7 +27,7 @@ export const participantRef = (studyId: string, ref: string): ParticipantRef => 
   as_id: UUID.test(ref) ? ref.toLowerCase() : null,
 });
 
-/** Whom a reference names, of those that were found: by id before by code. */
+/** The participant of a reference, among those found: by id first, then by code. */
 export const resolveParticipant = (
   people: readonly SyncParticipantRow[],
   { study_id, ref, as_id }: ParticipantRef,
@@ -37,7 +37,7 @@ export const resolveParticipant = (
 };
 
 /**
- * The one session that has a response already. A summary without trials, whose times are nobody else's, may be
+ * The only session that already has a response. A summary without trials has no distinctive times and may match
  * another's by chance.
  */
 export const isSingle = <T extends SessionFacts>(having: readonly T[], input: ResponseGiven): T | undefined =>

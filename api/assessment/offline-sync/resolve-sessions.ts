@@ -19,7 +19,7 @@ export type SessionCandidate = SessionFacts &
     local_id: string | null;
   };
 type Tasks = Map<string, Map<string, KnownTask>>;
-/** Which session a response is of; `ambiguous`: it may be of several, and is written to none of them. */
+/** The session of a response; `ambiguous`: several are possible, and it is written to none. */
 export type ResolvedSession = SessionFacts | Refused | 'unknown' | 'ambiguous';
 
 export interface ResolvedSessions {
@@ -29,11 +29,11 @@ export interface ResolvedSessions {
 }
 
 /**
- * The sessions that responses name, by server id, else by local id. A response belongs to the session item that it came
- * with, whatever became of that one: taken, refused or rejected. One that comes without is of the participant's session
- * under that id, on the device that it names; of staff, who act for many, of the one that has this very response, or of
- * the one that the caller synced: in the study in which it did so last, where it is one alone. Another person's session
- * is never meant by a local id: devices count alike.
+ * Finds the sessions that responses name, by server id, else by local id. A response sent with a session item belongs
+ * to that item, whether it was accepted, refused or rejected. A response sent alone belongs to the participant's
+ * session with that local id, on the named device. For staff, who act for many participants, it belongs to the session
+ * that has this very response, or to the only one that the caller synced in the study of their last sync. A local id
+ * never means another person's session: devices number alike.
  */
 export async function resolveSessions(
   tx: Tx,
@@ -66,7 +66,7 @@ export async function resolveSessions(
     lock,
   );
   const byId = new Map<string, SessionCandidate>(stored.map((row) => [row.id, row]));
-  // The row knows the battery of a session that was there before.
+  // The row has the battery of an existing session.
   for (const { session, offline } of sessions)
     if (session && offline && !byId.has(session.id)) byId.set(session.id, { ...session, local_id: offline.local_id });
   const tasks = await tasksOf(
@@ -100,7 +100,7 @@ export async function resolveSessions(
   return { all: [...byId.values()], tasks, named };
 }
 
-/** Of the participant's sessions under a local id: that of the device which is named, or the only one. */
+/** The participant's session under a local id: that of the named device, or the only one. */
 function ofOwn(
   stored: readonly SessionCandidate[],
   input: ResponseGiven,
@@ -117,14 +117,14 @@ function ofOwn(
   return isSingle(meant.filter(hasIt), input) ?? (another || only.contested ? 'ambiguous' : only);
 }
 
-/** Of local ids that the call itself has no session for, where their sessions are, and which are to be looked at. */
+/** Existing sessions of local ids without a session item in this call, and those to be checked. */
 interface Holders {
   byLocalId: Map<string, LocalIdHolders[]>;
   ids: string[];
   answered: readonly string[];
 }
 const NO_HOLDERS: Holders = { byLocalId: new Map(), ids: [], answered: [] };
-/** A device's sessions are counted by themselves. */
+/** Each device numbers its own sessions. */
 const holderKey = (localId: string, deviceId: string | null): string => JSON.stringify([localId, deviceId]);
 
 async function holdersOf(tx: Tx, items: readonly ResponseItem[], caller: SessionCaller): Promise<Holders> {
@@ -160,7 +160,7 @@ async function holdersOf(tx: Tx, items: readonly ResponseItem[], caller: Session
 
 const count = (rows: readonly LocalIdHolders[]): number => rows.reduce((sum, { sessions }) => sum + sessions, 0);
 
-/** @param having those that have this very response */
+/** @param having those with this very response */
 function ofHolders(
   rows: readonly LocalIdHolders[],
   byId: ReadonlyMap<string, SessionCandidate>,

@@ -1,8 +1,7 @@
 /**
- * Statements of one transaction that run while `work` goes on: each begins when the one before has ended, and after one
- * that fails, or a fault of the work itself, none begins. It ends when all have ended, so that a rollback comes after
- * them.
- * @throws the fault of the statement that failed, before that of the work: it may be what came of it
+ * Runs statements of one transaction while `work` goes on: each starts when the one before has ended; after a failure
+ * of one, or of the work, none starts. Returns when all have ended, so that a rollback comes after them.
+ * @throws the error of the failed statement, before that of the work: it may be the cause
  */
 export async function sequentialWrites(
   work: (add: (statement: () => Promise<unknown>) => void) => Promise<void>,
@@ -12,7 +11,7 @@ export async function sequentialWrites(
   try {
     await work((statement) => {
       last = last.then(() => (stopped ? undefined : statement()));
-      // It is told below; until then nobody waits for it.
+      // It is thrown below; until then nobody awaits it.
       last.catch(() => {
         stopped = true;
       });

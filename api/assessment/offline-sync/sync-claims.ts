@@ -4,9 +4,9 @@ import type { SessionFacts } from './references.js';
 import type { DecidedItem } from './decided-items.js';
 import type { Refused, Claim } from './decided-items.js';
 
-/** Text that may be compared with what the database has. */
+/** Text that can be compared with stored text. */
 const STORABLE = /^[^\0\p{Surrogate}]+$/u;
-/** What session items say of themselves, also those that do not fit their schema. */
+/** The identifying fields of session items, also of those that do not fit their schema. */
 export const claimsOf = (sessions: readonly unknown[]): Claim[] =>
   sessions.flatMap((raw, index) => claimOf(raw, index) ?? []);
 
@@ -29,7 +29,7 @@ function claimOf(raw: unknown, index: number): Claim | undefined {
   };
 }
 
-/** Notes what became of the session items of a call, for the responses that came with them. */
+/** Stores the outcomes of a call's session items, for the responses sent with them. */
 export function noteOutcomes(claims: readonly Claim[], sessions: readonly DecidedItem[]): void {
   const at = new Map(claims.map((claim) => [claim.index, claim]));
   for (const decided of sessions) {
@@ -90,7 +90,7 @@ export function resultOfClaim(
   const rejected = outcomes.some(({ kind }) => kind === 'rejected');
   const [session, another] = taken;
   if (session && !another && !rejected) {
-    // The same session said otherwise is no other one.
+    // The same session with other content is still the same session.
     if (refused.every((one) => one.same_start && one.session.id === session.id)) return session;
   }
   const [first, second] = refused;

@@ -10,7 +10,7 @@ import { modulesOf } from '../sessions/sessions-submit.service.js';
 import type { SessionFacts } from './references.js';
 import type { Tx } from '../../../db/client/database.js';
 
-/** A response as a conflict keeps it. */
+/** A response as stored in a conflict. */
 export interface KeptResponse {
   id: string;
   sessionId: string;
@@ -20,8 +20,8 @@ export interface KeptResponse {
 }
 
 /**
- * Writes results that a conflict kept into a session that has none of these tasks yet. Of two with other values for one
- * task the first is written; the other is a conflict of that session.
+ * Writes a conflict's stored results into a session that has none of these tasks yet. Of two results for one task the
+ * first is written; the other becomes a conflict of that session.
  */
 export async function writeKept(
   tx: Tx,
@@ -38,7 +38,7 @@ export async function writeKept(
   const first = new Map<string, string>();
   for (const { content } of contents) if (!first.has(content.task)) first.set(content.task, content.hash);
   const written = [...first.keys()].map((task) => contents.find(({ content }) => content.task === task)!);
-  // A response's id is its session's: the second task under it is known by its values alone.
+  // A response's id is that of its session: a second task under it is identified by its values.
   const ids = new Set<string>();
   const rows = written.map(({ response, content }) => {
     const local_id = ids.has(response.id) ? null : response.id;
@@ -78,7 +78,7 @@ export async function writeKept(
   );
 }
 
-/** Takes results out of a session, one task's or all, and answers them whole. */
+/** Removes results from a session, of one task or all, and returns them. */
 export async function putAside(
   tx: Tx,
   sessionId: string,

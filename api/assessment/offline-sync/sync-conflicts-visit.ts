@@ -12,8 +12,8 @@ import type { RequestScope } from '../../http/state.js';
 type Told = Pick<SessionRow, 'id' | 'study_id' | 'participant_id'>;
 
 /**
- * A session completes its visit, as one that came without a conflict does. A visit that something else completed stays
- * as it is; one that this session completed before is completed when the session says now.
+ * Completes a session's visit, as without a conflict. A visit that something else completed stays; one that this
+ * session completed before gets the session's new completion time.
  */
 export async function tellVisit(
   change: RequestScope,
@@ -29,10 +29,7 @@ export async function tellVisit(
   await completed(change, session, live, completedAt);
 }
 
-/**
- * The visit is told by this session from now on, whatever told it before: that is answered; undefined where nothing
- * did.
- */
+/** Makes this session the one that completed the visit. Returns the previous completion, or undefined. */
 export async function retell(
   change: RequestScope,
   session: Told,
@@ -50,8 +47,8 @@ export async function retell(
 }
 
 /**
- * The session does not count (any more): a visit that it had completed is told by another completed session of it, or
- * is to do again, where the calendar has it. A withdrawn participant's schedule is frozen: there it stays.
+ * The session does not count (any more): the visit that it completed is now completed by another completed session of
+ * it, or is open again, with the status by date. A withdrawn participant's schedule is frozen: there it stays.
  */
 export async function takeBack(change: RequestScope, session: Told): Promise<void> {
   const { tx, audit, actor, context } = change;
@@ -111,7 +108,7 @@ async function completed(
       status_before: visit.status,
     },
   });
-  // The baseline's completion is a prerequisite of the anchor and may be its source.
+  // The completion of the baseline is a prerequisite of the anchor and may be its source.
   if (visit.is_baseline)
     await putOutbox(tx, [
       announceSourcesChanged({ id: session.participant_id, study_id: session.study_id }, actor, context),

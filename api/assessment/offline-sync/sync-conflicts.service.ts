@@ -27,13 +27,13 @@ import { retell, takeBack, tellVisit } from './sync-conflicts-visit.js';
 import type { Tx } from '../../../db/client/database.js';
 
 export type Keep = 'server' | 'local' | 'both';
-/** What is put aside by a resolution; it stays in the conflict. Null: nothing is. */
+/** The data that a resolution replaces; they stay in the conflict. Null: none. */
 type PutAside = Record<string, unknown> | null;
 
 /**
- * Resolves a conflict for the server's side, the device's, or both. Nothing is lost: what gives way is kept with the
- * conflict, and who decided and why stands in the audit log.
- * @throws 404, 409 CONFLICT_RESOLVED, 400 where the device's content belongs to another participant
+ * Resolves a conflict for the server's side, the device's, or both. Nothing is lost: replaced data are stored with the
+ * conflict; the audit log has the user and the reason.
+ * @throws 404, 409 CONFLICT_RESOLVED, 400 if the device's content belongs to another participant
  */
 export async function resolve(
   change: RequestScope,
@@ -45,7 +45,7 @@ export async function resolve(
   const conflict = await getConflictOrThrow(tx, studyId, id, true);
   if (conflict.status === 'resolved')
     throw problem('CONFLICT_RESOLVED', { detail: `The conflict was resolved for ${conflict.keep} already.` });
-  // As who makes a schedule and who syncs take them: anchor, participant, session, visit.
+  // The same lock order as schedules and syncs: anchor, participant, session, visit.
   await lockAnchors(tx, [conflict.participant_id]);
   const participant = await lockForShare(tx, conflict.participant_id);
   const session = conflict.session_id === null ? undefined : await lockSession(tx, conflict.session_id);
@@ -98,7 +98,7 @@ function applyResolution(
         : keep === 'local'
           ? replaceWhole(change, { conflict, session, participant })
           : besideSession(change, { conflict, session, participant });
-    // The server took these beside what it had; the choice is whether they count.
+    // The server stored these beside its own; the choice is whether they count.
     case 'visit_already_completed':
       return keep === 'local'
         ? countsNow(change, session, conflict)
@@ -111,7 +111,7 @@ function applyResolution(
 }
 const nothing = async (): Promise<PutAside> => null;
 
-/** The device's values take the place of the server's, which go into the conflict. */
+/** Replaces the server's values by the device's; the conflict keeps the old ones. */
 async function replaceResponse(tx: Tx, conflict: ConflictRecord, session: SessionRow): Promise<PutAside> {
   const [before] = await putAside(tx, session.id, conflict.task!);
   await writeKept(tx, session, [conflict.local_content as unknown as KeptResponse], conflict.detected_at);
@@ -119,7 +119,7 @@ async function replaceResponse(tx: Tx, conflict: ConflictRecord, session: Sessio
   return { ...before };
 }
 
-/** The device's values as a session of their own, beside the server's. */
+/** Stores the device's values as a second session, beside the server's. */
 async function besideResponse(tx: Tx, conflict: ConflictRecord, session: SessionRow): Promise<PutAside> {
   const beside = await copySession(tx, session.id, besideIds(conflict));
   await writeKept(
@@ -153,10 +153,10 @@ interface LocalSession {
   language: string | null;
   timezone: string | null;
   deviceId: string | null;
-  /** Those that came with it, and were refused with it. */
+  /** Responses that were sent with it, and refused with it. */
   responses?: KeptResponse[];
 }
-/** What the device said of the session alone. */
+/** The device's session data without responses. */
 const contentOfLocal = ({ responses: _, ...local }: LocalSession): Omit<LocalSession, 'responses'> => local;
 const endOf = (times: Parameters<typeof timesOf>[0], { detected_at }: ConflictRecord): string =>
   new Date(countedEnd(timesOf(times), Date.parse(detected_at))).toISOString();
@@ -176,16 +176,14 @@ const fieldsOf = (local: LocalSession, { detected_at }: ConflictRecord) => ({
 const refused = (detail: string, code: string) =>
   problem('RULE_VIOLATED', { detail, errors: [{ path: 'keep', code, message: 'keep must be server or both' }] });
 
-/**
- * The device's session takes the place of the server's, whose visit follows it. What the device does not name stays.
- */
+/** Replaces the server's session, and its visit's completion, by the device's. Fields that the device omits stay. */
 async function replaceWhole(
   change: RequestScope,
   { conflict, session, participant }: LockedConflict,
 ): Promise<PutAside> {
   const { tx } = change;
   const local = conflict.local_content as unknown as LocalSession;
-  // Of the time when a local id was the study's: no such conflict is made any more.
+  // From the time when local ids were unique in the study: no such conflict arises any more.
   if (local.participantId !== session.participant_id)
     throw refused(
       'The device’s session is of another participant: it can only be kept beside the server’s.',
@@ -198,7 +196,7 @@ async function replaceWhole(
     ...fieldsOf(local, conflict),
     ...(await batteryOf(tx, local, session)),
     visit_id: visitId,
-    // As long from its start as before: one that goes on is not over because the server's side began earlier.
+    // The same duration from its start: an active session must not expire because the server's side began earlier.
     ...(session.expires_at !== null && {
       expires_at: new Date(
         Date.parse(session.expires_at) + Date.parse(local.startedAt) - Date.parse(session.started_at),
@@ -207,7 +205,7 @@ async function replaceWhole(
     content_hash: hashOf(contentOfLocal(local)),
     start_hash: hashOf({ ...contentOfLocal(local), ...NOT_OF_START }),
   });
-  // Results of its own are of another session than the server's: those go into the conflict, whole.
+  // If the device sent results, the server's belong to another session: they all go into the conflict.
   const responses = local.responses ?? [];
   const tasks = responses.length === 0 ? [] : await putAside(tx, session.id);
   await writeKept(tx, { ...session, ...(await batteryOf(tx, local, session)) }, responses, conflict.detected_at);
@@ -218,7 +216,7 @@ async function replaceWhole(
   return tasks.length === 0 ? conflict.server_content : { ...conflict.server_content, tasks };
 }
 
-/** After the withdrawal a session completes nothing, as when it comes without a conflict. */
+/** After a withdrawal a session completes no visit, as without a conflict. */
 const completes = (local: LocalSession, participant: ParticipantRecord): boolean =>
   local.completedAt !== null &&
   !(participant.withdrawn_at !== null && Date.parse(local.startedAt) > Date.parse(participant.withdrawn_at));
@@ -236,8 +234,8 @@ async function batteryOf(
 }
 
 /**
- * The device's session beside the server's, with the results that came with it. It has the visit that it would have had
- * without the conflict, unless that is the server's own.
+ * Stores the device's session beside the server's, with its results. It gets the visit that it would have without the
+ * conflict, unless that is the server's.
  */
 async function besideSession(
   change: RequestScope,
@@ -266,7 +264,7 @@ async function besideSession(
   return { ...conflict.server_content, beside_session_id: beside };
 }
 
-/** The visit that a session names or, where it names none, the one whose window holds its start. */
+/** The session's named visit, else the one whose window contains its start. */
 async function visitBeside(tx: Tx, local: LocalSession): Promise<string | null> {
   if (local.visitId !== null) return (await isVisitOf(tx, local.visitId, local.participantId)) ? local.visitId : null;
   const [person] = await syncParticipants(tx, [participantRef(local.studyId, local.participantId)], false);
@@ -276,7 +274,7 @@ async function visitBeside(tx: Tx, local: LocalSession): Promise<string | null> 
   return visit === 'unknown' ? null : (visit?.id ?? null);
 }
 
-/** The visit is told by the device's session from now on. */
+/** Makes the device's session the one that completed the visit. */
 async function countsNow(change: RequestScope, session: SessionRow, conflict: ConflictRecord): Promise<PutAside> {
   const before =
     session.visit_id === null || session.completed_at === null
@@ -285,7 +283,7 @@ async function countsNow(change: RequestScope, session: SessionRow, conflict: Co
   return before ? { visit_id: session.visit_id, ...before } : null;
 }
 
-/** The device's session is kept and does not count. */
+/** Stores the device's session without counting it. */
 async function setAside(change: RequestScope, session: SessionRow): Promise<PutAside> {
   await replaceSession(change.tx, session.id, { status: 'abandoned', completed_at: null });
   await takeBack(change, session);

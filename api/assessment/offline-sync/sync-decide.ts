@@ -29,7 +29,7 @@ import type { DecidedItem } from './decided-items.js';
 import type { Claim } from './decided-items.js';
 import type { Tx } from '../../../db/client/database.js';
 
-/** Of a set of items: what became of its sessions, and its responses, to be decided in their order. */
+/** A set of items: the outcomes of its sessions, and its responses in their order. */
 export interface ItemDecisionInput {
   sessions: DecidedItem[];
   responses: readonly ResponseItem[];
@@ -37,10 +37,10 @@ export interface ItemDecisionInput {
 }
 
 /**
- * What becomes of these items, in sets: a few statements whatever their number. Sessions are decided first, so that
- * items may refer to each other in any order; whatever responses are decided from is read, and locked, with them.
- * @param claims of all that the call has, whether it is of these or not
- * @param lock false: only asked, nothing is to be written
+ * Decides items in sets, with a few statements for any number. Sessions come first, so that items may refer to each
+ * other in any order; the data for deciding responses are read, and locked, with them.
+ * @param claims the session items of the whole call
+ * @param lock false: a dry run, nothing will be written
  * @param arrived when the call began, in milliseconds since 1970
  */
 export async function decideItems(
@@ -111,7 +111,7 @@ async function decideSessions(
   return keptBeside(tx, decided);
 }
 
-/** What was refused, and is beside the server's since somebody resolved the conflict for both, is known there. */
+/** Refused items that were stored beside the server's, after a conflict was resolved for both, are known there. */
 async function keptBeside(tx: Tx, decided: readonly DecidedItem[]): Promise<DecidedItem[]> {
   const refused = ({ decision }: DecidedItem) => decision.status === 'conflict' && decision.write === null;
   const beside = await sessionsKeptBeside(
@@ -147,7 +147,7 @@ function offlineSession(input: SessionGiven, person: SyncParticipantRow): Offlin
     ...base,
     started_ms: started,
     completed_ms: base.completed_at === null ? null : Date.parse(base.completed_at),
-    // Only needed to find the visit where none is named.
+    // Only needed to find the visit if none is named.
     local_date: base.visit_id === null ? dateAt(started, base.timezone ?? person.zone) : '',
     content_hash: hashOf(sessionContent(base)),
     start_hash: hashOf({ ...sessionContent(base), ...NOT_OF_START }),
@@ -276,6 +276,6 @@ async function responsesOf(
 }
 
 const PLACES = { task: () => 'task', trial: () => 'trials' };
-/** Which tasks the session's battery has is not known of one that was refused. */
+/** The tasks of a refused session's battery are unknown. */
 const timeFaults = (item: ResponseItem) =>
   contentFaults([item.given.content], null, PLACES).filter(({ code }) => code !== 'UNKNOWN_TASK');

@@ -19,14 +19,14 @@ export interface ItemResult {
   warnings?: ItemNotice[];
   quality_flags?: ItemNotice[];
 }
-/** Something that is said of an item that was taken. */
+/** A remark on an accepted item. */
 export interface ItemNotice {
   code: string;
   message: string;
   visit_ids?: string[];
 }
 export type SessionGiven = Static<typeof SessionItem>;
-/** `content` is worked out when it is first asked for: most of the time that a response takes. */
+/** `content` is computed on first use: it is most of the cost of a response. */
 export interface ResponseGiven {
   id: string;
   sessionId: string;
@@ -35,7 +35,7 @@ export interface ResponseGiven {
   moduleId: string | null;
   readonly content: TaskContent;
 }
-/** An item that fits its schema, at its place among all that were sent. */
+/** A valid item, with its index among all sent items. */
 export type SyncItem =
   { kind: 'session'; index: number; given: SessionGiven } | { kind: 'response'; index: number; given: ResponseGiven };
 
@@ -46,7 +46,7 @@ export const rejection = (
   message: string,
 ): ItemResult => ({ kind, local_id, server_id: null, status: 'rejected', code, message });
 
-/** Reads each item by itself: those that do not fit are answered, the others go on. Sessions come before responses. */
+/** Reads each item separately: invalid ones are answered, the others go on. Sessions come before responses. */
 export function readItems(
   sessions: readonly unknown[],
   responses: readonly unknown[],
@@ -66,7 +66,7 @@ export function readItems(
   return { items, results };
 }
 
-/** A leap second fits the schema and is no instant of our calendar. */
+/** A leap second fits the schema and is no instant of the calendar. */
 function readSession(input: SessionGiven, index: number): SyncItem | ItemResult {
   const bad = [input.startedAt, input.completedAt ?? input.startedAt].find((instant) =>
     Number.isNaN(Date.parse(instant)),
@@ -122,10 +122,7 @@ function schemaFault(schema: TSchema, raw: unknown): string | undefined {
   }
 }
 
-/**
- * As far as it can be told: without half a character at its end, and not at all where it has text that cannot be
- * stored.
- */
+/** As far as readable: without half a character at its end; null if it has text that cannot be stored. */
 const idOf = (raw: unknown): string | null => {
   const id = typeof raw === 'object' && raw !== null ? (raw as { id?: unknown }).id : undefined;
   return typeof id === 'string' && !/[\0\p{Surrogate}]/u.test(id)

@@ -22,13 +22,9 @@ import type { DecidedItem } from './decided-items.js';
 import type { Tx } from '../../../db/client/database.js';
 import type { RequestContext } from '../../http/request-context.js';
 
-/**
- * Responses that are written at a time: a statement costs a millisecond or two by itself, and the last is waited for.
- */
+/** Responses written at a time: each statement costs a millisecond or two, and the last one is waited for. */
 const PORTION = 125;
-/**
- * Responses whose rows are made without a look at what the database says: until then it waits for its next statement.
- */
+/** Responses turned into rows before yielding: meanwhile the database waits for its next statement. */
 const AT_A_TIME = 10;
 
 export interface Writing {
@@ -40,8 +36,8 @@ export interface Writing {
 }
 
 /**
- * Writes what is decided, in sets, and answers each item by its place. Responses go in portions: while the database
- * writes one the next is read, decided and made into rows, which takes as long.
+ * Writes the decided items in sets, and answers each item by its index. Responses go in portions: while the database
+ * writes one, the next is read, decided and made into rows, which takes as long.
  */
 export async function writeDecided(
   tx: Tx,
@@ -61,7 +57,7 @@ export async function writeDecided(
         const portion = few.map(decide);
         decided.push(...portion);
         rows.push(...responseRows(portion, now));
-        // That a statement has ended is heard of only here; other callers are served, too.
+        // Yields, to learn that a statement has ended and to serve other callers.
         await setImmediate();
       }
       if (rows.length === 0) continue;
@@ -71,13 +67,13 @@ export async function writeDecided(
     }
     add(() => requestPushes(tx, finished(writes, decided)));
     add(() => insertConflicts(tx, conflictsOf(decided)));
-    // What is long is put together while the last portion is written.
+    // Long records are prepared while the last portion is written.
     records = [...completionRecords(writes, writing), ...syncRecords(decided, writing)].map((entry) =>
       writing.audit.written(entry),
     );
     for (const each of decided) results.set(each.item.index, resultOf(each));
   });
-  // Only of what holds: a set that the database refuses is tried again in halves.
+  // Only after success: a set that the database refuses is tried again in halves.
   for (const record of records) writing.audit.add(record);
   return results;
 }
@@ -169,8 +165,8 @@ const completions = (writes: readonly SessionWrite[]) =>
   );
 
 /**
- * Sessions that completed a visit, and those that got results: both have something to push, if their visit is of the
- * capture system.
+ * Sessions that completed a visit or got results: both have something to push, if their visit belongs to the capture
+ * system.
  */
 function finished(writes: readonly SessionWrite[], decided: readonly DecidedItem[]): string[] {
   const completed = writes.filter(({ completes }) => completes !== null).map(({ id }) => id);
@@ -195,7 +191,7 @@ function responseRows(decided: readonly DecidedItem[], now: number): ReturnType<
   );
 }
 
-/** What the server did not take, as it was sent; responses of a refused session with that one. */
+/** Refused items as sent; responses of a refused session are stored with it. */
 function conflictsOf(decided: readonly DecidedItem[]): NewConflict[] {
   const rows = new Map<string, NewConflict>();
   for (const each of decided)
@@ -265,8 +261,8 @@ const completionRecords = (writes: readonly SessionWrite[], { caller, context }:
   }));
 
 /**
- * One record a study and call: what was taken, by its hash, so that the chain stays short under a device that syncs
- * much.
+ * One audit record for each study and call: accepted items by their hash, so that the chain stays short even if a
+ * device syncs a lot.
  */
 function syncRecords(decided: readonly DecidedItem[], { caller, context }: Writing): AuditEntry[] {
   return [...new Set(decided.flatMap(({ session }) => session?.study_id ?? []))].flatMap((study) => {
@@ -301,7 +297,7 @@ function syncRecords(decided: readonly DecidedItem[], { caller, context }: Writi
   });
 }
 
-/** What is said of a response that may be of one module or another. */
+/** Remarks on a response that may belong to several modules. */
 const severalModules = ({ item, decision, modules = null }: DecidedItem): ItemNotice[] =>
   item.kind === 'response' &&
   decision.status === 'created' &&

@@ -22,7 +22,7 @@ const notContent = {
   syncAttempts: Type.Optional(nullable(Type.Integer({ minimum: 0 }))),
 };
 
-/** What a device says of a session. `syncStatus` and `syncAttempts` are not content. */
+/** A device's session. `syncStatus` and `syncAttempts` are not content. */
 export const SessionItem = input('OfflineSession', {
   id: LocalId,
   participantId: Type.String({ minLength: 1, maxLength: 64, description: 'id or code' }),
@@ -59,10 +59,10 @@ export const ResponseItem = input('OfflineResponse', {
 });
 
 const shown = (schema: unknown) => Type.Unsafe<Record<string, unknown>>({ type: 'object', 'x-shown': schema });
-/** Items are checked one by one: a bad one is answered as `rejected` and stops none of the others. */
+/** Items are checked one by one: an invalid one is answered as `rejected` and does not stop the others. */
 export const AnySession = shown(SessionItem);
 export const AnyResponse = shown(ResponseItem);
-// Of many, not even that it is an object: one bad item does not stop the others.
+// List items are not even checked to be objects here: an invalid item must not stop the others.
 const Items = (item: unknown) => Type.Optional(Type.Array(Type.Unsafe<unknown>({ 'x-shown': item })));
 export const Bulk = input('SyncBulk', { sessions: Items(SessionItem), responses: Items(ResponseItem) });
 export const deviceClock = Type.Object({

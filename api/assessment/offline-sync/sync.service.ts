@@ -31,8 +31,8 @@ export interface Sent {
 }
 
 /**
- * Takes what a device recorded while it was offline; each item is answered by itself, in the order sent: sessions,
- * then responses (decisions, section 4, "Offline sync"). The same again changes nothing.
+ * Stores what a device recorded offline; each item is answered separately, in the order sent: sessions, then responses
+ * (decisions, section 4, "Offline sync"). It is idempotent.
  * @throws 413 more than 1,000 items
  */
 export async function sync({ tx, audit, caller, context, minutes }: Syncing, sent: Sent): Promise<ItemResult[]> {
@@ -52,8 +52,9 @@ export async function sync({ tx, audit, caller, context, minutes }: Syncing, sen
 }
 
 /**
- * All items in one set behind a savepoint. Where the database refuses the set for what is in it, halves are tried, so
- * that the one bad item is found and stops none of the others; usually there is none and it stays at a few statements.
+ * Writes all items as one set behind a savepoint. If the database refuses the set because of its content, halves are
+ * tried, so that one invalid item is found and does not stop the others; usually there is none, and a few statements
+ * suffice.
  */
 async function apply(
   tx: Tx,
@@ -85,7 +86,7 @@ async function apply(
   }
 }
 
-/** Classes 22 and 23 of SQLSTATE: the value's own fault, not the database's. */
+/** Classes 22 and 23 of SQLSTATE: the value is invalid; the database works. */
 function isBadValue(fault: unknown): boolean {
   return /^2[23][0-9A-Z]{3}$/.test(faultCode(fault) ?? '');
 }
@@ -106,8 +107,8 @@ export interface ConflictReport {
 }
 
 /**
- * What a sync of these items would meet; nothing is written. What it would reject is named item by item, and a session
- * that cannot be read while the server has its id is a conflict besides: the two cannot be the same.
+ * The conflicts that a sync of these items would have; nothing is written. Items that it would reject are named one by
+ * one. An unreadable session whose id the server has is also a conflict: the two cannot be the same.
  * @throws 413
  */
 export async function checkConflicts(
@@ -153,8 +154,8 @@ export async function checkConflicts(
 }
 
 /**
- * Of the participant that an item names, or that the caller is. Staff's that names none: where one session alone has
- * its id.
+ * Conflicts of the participant that an item names, or of the caller. If staff name none: of the only session with its
+ * id.
  */
 async function conflictsOfUnreadable(
   tx: Tx,
@@ -208,7 +209,7 @@ function requireFew({ sessions, responses }: Pick<Sent, 'sessions' | 'responses'
     });
 }
 
-/** The counts that a bulk answers beside its items. */
+/** The counts of a bulk answer. */
 export const countResults = (results: readonly ItemResult[]) => {
   const count = (status: ItemResult['status']) => results.filter((result) => result.status === status).length;
   return {

@@ -2,15 +2,18 @@ import { staff, staffOrParticipant } from '../../http/access.js';
 import type { Actor, Participant } from '../../http/access.js';
 import { problem } from '../../http/errors.js';
 
-/** Who starts sessions and syncs: staff who work with participants, and the participant itself by its portal token. */
+/**
+ * Callers that start sessions and sync: staff who work with participants, and the participant itself by its portal
+ * token.
+ */
 export const sessionCallers = staffOrParticipant(staff.participants);
 
 export interface SessionCaller {
-  /** For the record of what was done; null: not a user. */
+  /** For the audit record; null: not a user. */
   userId: string | null;
-  /** The participant that the caller is; null: staff, who act for everybody that they see. */
+  /** The participant that the caller is; null: staff, who act for all visible participants. */
   participantId: string | null;
-  /** It has withdrawn: what it recorded before that is taken, for a while. */
+  /** The participant has withdrawn: earlier recordings are accepted for a while. */
   withdrawn: boolean;
 }
 export const callerOf = (actor: Actor | Participant): SessionCaller =>
@@ -18,11 +21,11 @@ export const callerOf = (actor: Actor | Participant): SessionCaller =>
     ? { userId: null, participantId: actor.id, withdrawn: actor.status === 'withdrawn' }
     : { userId: actor.id, participantId: null, withdrawn: false };
 
-/** A participant's study is its own: it need not name it beside a code. */
+/** A participant's study is implied: it need not be named beside a code. */
 export const studyOf = (actor: Actor | Participant, named: string | undefined): string | undefined =>
   actor.role === 'participant' ? actor.study_id : named;
 
-/** @throws 404 a participant acts for nobody else, and does not learn of others */
+/** @throws 404 a participant acts for itself only, and learns nothing about others */
 export function requireOwn(caller: SessionCaller, participantId: string): void {
   if (caller.participantId !== null && caller.participantId !== participantId)
     throw problem('NOT_FOUND', { detail: 'There is no such participant.' });

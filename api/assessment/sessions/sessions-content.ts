@@ -10,7 +10,7 @@ import type { Remark } from '../../../workflows/domain/assessment/types.js';
 import type { FaultEntry } from '../../http/errors.js';
 
 const MAX_FAULTS = 100;
-/** A trial of a task that is known. */
+/** A trial whose task is known. */
 export interface SubmittedTrial {
   trial_index: number;
   rt: number | null;
@@ -23,19 +23,21 @@ export interface RawTrial extends SubmittedTrial {
   task: string;
 }
 export type SubmittedSummaries = Record<string, SentSummary>;
-/** As it was sent: null is a metric that was not measured. */
+/** As sent: null means that the metric was not measured. */
 export type SentSummary = Record<string, number | null>;
 const measured = (summary: SentSummary): Record<string, number> =>
   Object.fromEntries(Object.entries(summary).filter((entry): entry is [string, number] => entry[1] !== null));
 
-/** One task of a submission or of an offline response: what is stored of it, and what its repetition is known by. */
+/**
+ * One task of a submission or of an offline response: its content for storing, and the hash that identifies a repeat.
+ */
 export interface TaskContent {
   task: string;
   summary: Record<string, number>;
   trials: readonly SubmittedTrial[];
   /** Milliseconds since 1970 of each trial. */ at: number[];
   hash: string;
-  /** The module that the client named, and the task by whose rules it is judged. */
+  /** The module that the client named, and the task whose rules apply. */
   module_id?: string;
   kind?: string;
 }
@@ -45,8 +47,8 @@ export interface Content {
 }
 
 /**
- * What was sent, by task. The hashes are of the content as it was sent: the same values again are the same content.
- * Each trial is written once for both hashes, and read once for its time: there are thousands of them.
+ * The sent content, by task. The hashes are of the content as sent: the same values have the same hash. Each trial is
+ * serialized once for both hashes, and parsed once for its time: there are thousands of them.
  */
 export function readContent(summaries: SubmittedSummaries, trials: readonly RawTrial[]): Content {
   const names = new Map<string, string>();
@@ -62,7 +64,7 @@ export function readContent(summaries: SubmittedSummaries, trials: readonly RawT
   };
 }
 
-/** The same of one task alone, whose trials need not name it. */
+/** The same for a single task, whose trials need not name it. */
 export function readTask(task: string, sent: SentSummary, trials: readonly SubmittedTrial[]): TaskContent {
   const name = JSON.stringify(task);
   return contentOf(
@@ -88,11 +90,11 @@ const contentOf = (
 
 const sha256 = (text: string): string => digest('sha256', text, 'hex');
 
-/** What a string may not hold to stand in JSON as it is. */
+/** Characters that JSON writes unescaped. */
 const PLAIN = /^[\w:.+\- ]*$/;
 
 /**
- * As canonicalJson writes it, by the fields that a trial has, which it would sort again for each. `task` is written
+ * Writes a trial as canonicalJson does, field by field, without sorting them for each trial. `task` is serialized
  * already.
  */
 function canonicalTrial(trial: SubmittedTrial, task: string): string {
@@ -102,7 +104,7 @@ function canonicalTrial(trial: SubmittedTrial, task: string): string {
   return `{"correct":${trial.correct},${data}${practice}"rt":${trial.rt === 0 ? 0 : trial.rt},"task":${task},"timestamp":${at},"trial_index":${trial.trial_index === 0 ? 0 : trial.trial_index}}`;
 }
 
-/** A task may have a summary, trials, or both; its trials stay in the order that they were sent. */
+/** A task may have a summary, trials, or both; its trials keep the order in which they were sent. */
 function byTask(
   summaries: SubmittedSummaries,
   trials: readonly RawTrial[],
@@ -123,7 +125,7 @@ function byTask(
   return tasks;
 }
 
-/** The content under the name that its module's results are kept by. */
+/** The content under the name of its module's results. */
 export function ofModule(
   content: TaskContent,
   module_id: string,
@@ -133,13 +135,13 @@ export function ofModule(
   return 'code' in place ? place : { ...content, ...place, module_id: module_id.toLowerCase() };
 }
 
-/** Where in a request a task's name stands, and a trial. */
+/** The paths of a task's name and of a trial in a request. */
 export interface Places {
   task: (content: TaskContent) => string;
   trial: (trial: SubmittedTrial) => string;
 }
 
-/** Rules of a trial's time and of a task's name that a schema cannot say. */
+/** Rules for a trial's time and a task's name that a schema cannot express. */
 export function contentFaults(
   contents: readonly TaskContent[],
   modules: KnownModules | null,
@@ -167,7 +169,7 @@ export function contentFaults(
   return faults;
 }
 
-/** The rows of a task, with everything that is worked out from its trials. */
+/** The rows of a task, with all values computed from its trials. */
 export function taskRows(
   content: TaskContent,
   of: { session_id: string; study_id: string; local_id: string | null },

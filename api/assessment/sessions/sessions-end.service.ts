@@ -16,10 +16,10 @@ export interface Ended {
 }
 
 /**
- * Ends a session and completes its visit, in one transaction; ended again it answers the same. A visit that a
- * re-anchoring has put elsewhere since is completed where it stands now; one that is done or gone stays as it is. The
- * push of its results starts with the commit.
- * @throws 409 SESSION_ENDED for one that was abandoned
+ * Ends a session and completes its visit, in one transaction; it is idempotent. A visit that a re-anchoring has moved
+ * since is completed in its present row; a closed or superseded one stays as it is. The push of its results starts with
+ * the commit.
+ * @throws 409 SESSION_ENDED for an abandoned session
  */
 export async function endAssessmentSession(
   { tx, audit }: WriteTransaction,
@@ -58,7 +58,7 @@ export async function endAssessmentSession(
         status_before: live.status,
       },
     });
-    // The baseline's completion is a prerequisite of the anchor and may be its source.
+    // The completion of the baseline is a prerequisite of the anchor and may be its source.
     if (live.is_baseline)
       await putOutbox(tx, [
         {

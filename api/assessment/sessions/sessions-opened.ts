@@ -3,8 +3,8 @@ import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
 import type { RequestContext } from '../../http/request-context.js';
 
 /**
- * For the audit record of what is sent by a session's id alone: who opened the session, how, and from which network it
- * is sent. The address itself would be personal, and nothing leaves the audit.
+ * Audit fields of requests authorized by a session's id alone: who opened the session, how, and the sender's network.
+ * The address itself would be personal data, and audit records are never deleted.
  */
 export const sessionOpener = (session: SessionRow, { ip }: RequestContext) => ({
   opened_by_id: session.started_by_id,
@@ -13,7 +13,7 @@ export const sessionOpener = (session: SessionRow, { ip }: RequestContext) => ({
   network: networkOf(ip),
 });
 
-/** A network of 256 addresses, or of one household's (IPv6): `203.0.113.0/24`. Null: no address. */
+/** The sender's network of 256 addresses, or of one household (IPv6): `203.0.113.0/24`. Null: no address. */
 function networkOf(ip: string): string | null {
   if (!ipaddr.isValid(ip)) return null;
   const address = ipaddr.process(ip);

@@ -31,9 +31,9 @@ export interface Submitted {
 }
 
 /**
- * Takes a submission whole or not at all (decisions, section 4, "Submit"). Tasks that are there already with the same
- * content are skipped; when all are, nothing is written and the answer is `duplicate`, also after the session's end or
- * expiry. New results after the end are taken where they began before it.
+ * Stores a submission whole or not at all (decisions, section 4, "Submit"). Tasks already stored with the same content
+ * are skipped; if all are, nothing is written and the answer is `duplicate`, also after the session's end or expiry.
+ * New results after the end are accepted if they began before it.
  * @throws 409 TASK_CONFLICT or SESSION_ENDED, 413 more than 50,000 trials, 422 an unknown task, EMPTY
  */
 export async function submit(
@@ -77,7 +77,7 @@ export async function submit(
     tx,
     rows.map((row) => row.trials),
   );
-  // What was pushed at the end lacks them.
+  // The push at the session's end did not include them.
   if (session.status === 'completed') await requestPushes(tx, [session.id]);
   audit.record({
     user_id: null,
@@ -86,7 +86,7 @@ export async function submit(
     action: 'results_submitted',
     resource_type: 'session',
     resource_id: session.id,
-    // The hash of every result stands in the audit chain: what is stored can be held against it for good.
+    // The audit chain has the hash of every result: stored results can always be verified against it.
     metadata: {
       ...sessionOpener(session, context),
       tasks: Object.fromEntries(
@@ -103,8 +103,8 @@ export async function submit(
 }
 
 /**
- * Whether new results are taken: of a session that goes on; of one that was completed, what began before that; of one
- * that has expired, what was on its way by then.
+ * Whether new results are accepted: of an active session; of a completed one, if they began before its end; of an
+ * expired one, if they were in progress then.
  */
 function takesStill(
   { status, completed_at, expires_at }: SessionRow,
@@ -127,14 +127,17 @@ function inModule(contents: readonly TaskContent[], module_id: string, modules: 
   return placed;
 }
 
-/** A submission in which no task has a metric or a trial. A task without either beside others is taken. @throws 422 EMPTY */
+/**
+ * Refuses a submission in which no task has a metric or a trial. Beside others, a task may have neither. @throws 422
+ * EMPTY
+ */
 function refuseEmpty({ task_summaries }: SubmissionBody, trials: readonly RawTrial[]): void {
   if (trials.length > 0 || Object.values(task_summaries).some((summary) => Object.keys(summary).length > 0)) return;
   const message = 'task_summaries has no metric, and raw_trials has no trial';
   throw problem('EMPTY', { detail: message, errors: [{ path: 'task_summaries', code: 'EMPTY', message }] });
 }
 
-/** The tasks that are not there yet. @throws 409 TASK_CONFLICT naming each that is there with other content */
+/** The tasks that are not stored yet. @throws 409 TASK_CONFLICT naming each that is stored with other content */
 async function newTasks(tx: Tx, sessionId: string, contents: readonly TaskContent[]): Promise<TaskContent[]> {
   const known = new Map((await taskHashes(tx, [sessionId])).map((row) => [row.task, row.content_hash]));
   const other = contents.filter(({ task, hash }) => known.has(task) && known.get(task) !== hash);
@@ -155,7 +158,7 @@ function refuseFaults(
   contents: readonly TaskContent[],
   modules: KnownModules | null,
 ): void {
-  // Looked for only where there is a fault: a content's trials are those of the body.
+  // Computed only for a fault: a content's trials are those of the body.
   const place = (trial: unknown): string => `raw_trials.${raw_trials.indexOf(trial as RawTrial)}`;
   const errors = contentFaults(contents, modules, {
     task: ({ task, trials }) =>
@@ -170,7 +173,7 @@ function refuseFaults(
   throw problem('VALIDATION_FAILED', { detail, errors });
 }
 
-/** The modules that the session's battery has; null without a battery. */
+/** The modules of the session's battery; null without a battery. */
 export const modulesOf = async (
   tx: Tx,
   session: { battery_id: number | null; battery_version: number | null },

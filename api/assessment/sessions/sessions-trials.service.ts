@@ -8,7 +8,7 @@ import type { Reply } from '../../http/route.js';
 import type { Database } from '../../../db/client/database.js';
 
 interface Wanted {
-  /** What the session is called to the caller. */
+  /** The session id that is shown to the caller. */
   shown: string;
   task?: string | undefined;
   skip?: number | undefined;
@@ -16,9 +16,9 @@ interface Wanted {
 }
 
 /**
- * A session's raw trials as a stream: a thousand at a time are in memory, and no transaction stays open while a slow
- * client reads (trials are only ever added whole, so the pieces fit together).
- * @param of the session, which the caller was found to see
+ * Streams a session's raw trials: a thousand at a time are in memory, and no transaction stays open while a slow client
+ * reads (trials are only ever added, so the pages fit together).
+ * @param of the session, which the caller may see
  */
 export function streamTrials(
   database: Database,

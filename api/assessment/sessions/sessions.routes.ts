@@ -163,7 +163,7 @@ export const sessionRoutes = [
     access: inStudy(),
     transaction: 'read',
     responses: { 200: response(SessionDetails, { etag: true }) },
-    // What its tasks gave comes without a change of the session's own row.
+    // Results of its tasks arrive without a change of the session's own row.
     handle: async ({ tx, params, actor }) => tagged({ ...(await sessionDetails(tx, params.session_id, actor)) }),
   }),
   route({

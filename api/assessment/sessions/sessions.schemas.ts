@@ -27,7 +27,7 @@ export const SessionWarning = record('SessionWarning', {
   message: Type.String(),
   visit_ids: Type.Optional(Type.Array(Uuid, { description: 'of SEVERAL_OPEN_VISITS: each may be named as the visit' })),
 });
-/** The client's summary counts; where it gave none, the one that its trials give. */
+/** The client's summary has priority; if there is none, it is computed from the trials. */
 export const SummarySource = named('SummarySource', oneOf('client', 'computed'));
 export const SessionStatus = named('SessionStatus', oneOf('active', 'completed', 'expired', 'abandoned'));
 export const SessionSource = named('SessionSource', oneOf('online', 'offline'));
@@ -113,7 +113,7 @@ export const Started = record('SessionStarted', {
 });
 
 const TaskKey = Type.String({ minLength: 1, maxLength: 64, pattern: '^[^\\u0000-\\u001f\\u007f]+$' });
-/** null: not measured, as if it was not there. */
+/** null: not measured, the same as absent. */
 const Metrics = Type.Unsafe<Record<string, number | null>>({
   type: 'object',
   maxProperties: 200,

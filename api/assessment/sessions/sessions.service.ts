@@ -49,7 +49,7 @@ export interface Starting {
 }
 
 /**
- * Starts a session, for the visit that is named or the participant's one open visit (decisions, section 4).
+ * Starts a session, for the named visit or the participant's only open one (decisions, section 4).
  * @throws 403 SITE_NOT_ASSIGNED, 404, 409 PARTICIPANT_WITHDRAWN, VISIT_COMPLETED, VISIT_CLOSED, VISIT_NOT_OPEN, 422 a
  * code without a study, 400 an unknown site or battery
  */
@@ -66,7 +66,7 @@ export async function startSession(
   const participant = await lockForShare(tx, participantId);
   if (participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
   const siteId = input.site_id ? await siteOf(tx, input.site_id, participant.study_id) : participant.site_id;
-  // Another site than their own is for those who work there: no participant, and no caregiver, chooses one.
+  // Only staff who work at another site may choose it; participants and caregivers may not.
   const elsewhere = siteId !== participant.site_id;
   if (elsewhere && (caller.participantId !== null || !(await siteInReach(tx, participant.study_id, siteId))))
     throw problem('SITE_NOT_ASSIGNED');
@@ -154,7 +154,7 @@ async function namedVisit(tx: Tx, participantId: string, visitId: string): Promi
   return visit;
 }
 
-/** Staff may hold a session outside the window and are told; a participant may not. */
+/** Staff may hold a session outside the window and get a warning; a participant may not. */
 function windowWarnings(visit: StartVisit, caller: SessionCaller): Started['warnings'] {
   if (visit.window_open <= visit.today && visit.today <= visit.window_close) return [];
   const message = `The visit is open from ${visit.window_open} to ${visit.window_close}; today is ${visit.today}.`;
@@ -179,7 +179,7 @@ export async function getSessionOrThrow(tx: Tx, id: string): Promise<SessionReco
   return session;
 }
 
-/** A session with what each of its tasks gave, as its reader may see it. @throws 404 */
+/** A session with its tasks' results, as the reader may see it. @throws 404 */
 export async function sessionDetails(
   tx: Tx,
   id: string,
@@ -191,7 +191,7 @@ export async function sessionDetails(
 
 export type ShownSession<Session extends SessionRecord> = Omit<Session, 'id'> & { id: string | null };
 
-/** An active session's id is the credential for its results: only who may write sessions sees it. */
+/** An active session's id is the credential for its results: only users who may write sessions see it. */
 export const shownTo = <Session extends SessionRecord>(actor: Actor, session: Session): ShownSession<Session> => ({
   ...session,
   id: session.status === 'active' && !sessionCallers.roles.includes(actor.role) ? null : session.id,

@@ -19,7 +19,7 @@ function rangesOf(list: readonly string[]): Range[] {
   return ranges;
 }
 
-/** Refuses triggers from elsewhere; a list that is not set allows every address. @throws 403 */
+/** Refuses triggers from other addresses; without a list every address is allowed. @throws 403 */
 export function assertAllowedAddress(address: string, list: readonly string[] | undefined): void {
   if (!list) return;
   const caller = ipaddr.isValid(address) ? ipaddr.process(address) : undefined;

@@ -13,9 +13,9 @@ const MAX_LENGTHS = {
 } as const;
 
 /**
- * Reads a data-entry trigger. Keys come in any order, with the prefix `datacapture_` or `redcap_`; those that do not
- * apply are absent. Record ids are text of any kind: nothing is trimmed or read as a number.
- * @throws 400 naming every required field that is missing, or a field that no record could have
+ * Reads a data-entry trigger. Keys come in any order, with the prefix `datacapture_` or `redcap_`; keys that do not
+ * apply are absent. Record ids are arbitrary text: nothing is trimmed or parsed as a number.
+ * @throws 400 naming every missing required field, or an impossible value
  */
 export async function parseTrigger(raw: Buffer, contentType: string): Promise<NewTrigger> {
   const fields = await readForm(raw, contentType);
@@ -51,12 +51,12 @@ export async function parseTrigger(raw: Buffer, contentType: string): Promise<Ne
   return { ...trigger, raw_body_hash: createHash('sha256').update(raw).digest() };
 }
 
-// A byte that is no UTF-8 arrives as U+FFFD: two records would become one.
+// An invalid UTF-8 byte arrives as U+FFFD: two records would become one.
 const storable = (value: string | null, longest: number) =>
   // eslint-disable-next-line no-control-regex -- control characters are what is looked for
   value === null || (value.length <= longest && !/[\u0000-\u001f\u007f\ufffd]/.test(value));
 
-/** A form's text fields; the last of a name counts, as the capture system's own language has it. */
+/** A form's text fields; the last one of a name counts, as in the capture system's own language. */
 async function readForm(raw: Buffer, contentType: string): Promise<Map<string, string>> {
   if (!contentType.toLowerCase().startsWith('multipart/')) return new Map(new URLSearchParams(raw.toString('utf8')));
   try {

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { nowMs } from '../../../db/client/clock.js';
 
-/** How far the sender's clock may be off, seconds. */
+/** Allowed clock difference of the sender, seconds. */
 const TOLERANCE = 300;
 
 export interface SignedRequest {
@@ -14,9 +14,9 @@ export interface SignedRequest {
 }
 
 /**
- * Whether a trigger is signed with the secret (decisions, section 6): in the header
- * `sha256=<hex HMAC-SHA256 of the raw body>`, over `<timestamp>.<raw body>` where a timestamp is sent, which must be
- * within five minutes; or, only where the configuration says `url`, in the URL over `det:<project id>`.
+ * Whether a trigger is signed with the secret (decisions, section 6): in the header `sha256=<hex HMAC-SHA256 of the raw
+ * body>`, over `<timestamp>.<raw body>` if a timestamp is sent, which must be within five minutes; or, only if the
+ * configuration says `url`, in the URL over `det:<project id>`.
  */
 export function hasValidSignature(
   request: SignedRequest,
@@ -42,7 +42,7 @@ function headerFits({ raw, headers }: SignedRequest, signature: string, secret: 
   return equal(signature.slice('sha256='.length), hmac.update(raw).digest());
 }
 
-/** In constant time; what is not 64 hex digits has no length to give away. */
+/** In constant time; text that is not 64 hex digits can't match, and its length is no secret. */
 function equal(hex: string, digest: Buffer): boolean {
   return /^[0-9a-f]{64}$/i.test(hex) && timingSafeEqual(Buffer.from(hex, 'hex'), digest);
 }

@@ -9,17 +9,17 @@ import { seenOf } from './approvals.service.js';
 import type { ApprovalView } from './approvals.service.js';
 import { VisitChanges, Warning } from './impact.js';
 
-/** What became of a decision that was sent from the page, and what was typed for it. */
+/** The result of a decision sent from the page, and its typed fields. */
 export interface Decision {
   said?: 'stale' | 'already' | 'done';
-  /** Another refusal, in words. */
+  /** Another refusal, as text. */
   refused?: string;
   reason?: string;
   reasonError?: string | undefined;
   proofError?: string | undefined;
 }
 
-/** A change of an enrollment date that waits for an approval, or was decided. */
+/** A change of an enrollment date that is pending or decided. */
 export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; decision?: Decision }) {
   const { words } = useUi();
   const { approval, state } = view;
@@ -93,7 +93,7 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
   );
 }
 
-/** What came of the decision that was just made. */
+/** The result of the decision just made. */
 function Done({ view: { approval, state, visits } }: { view: ApprovalView }) {
   const { words, language } = useUi();
   const { done } = words.approval;

@@ -16,14 +16,14 @@ import { loadApproval } from './approvals.service.js';
 
 const path = '/console/approvals/{request_id}';
 
-/** Six digits are a code, all else is a password. */
+/** Six digits are a code, anything else is a password. */
 function proofOf(given: string | null, credential: Credential | undefined) {
   if (!given) return undefined;
   const login = credential?.sid;
   return /^[0-9]{6}$/.test(given) ? { code: given, login } : { password: given, login };
 }
 
-/** What the page says of a decision that was refused. */
+/** The page's message for a refused decision. */
 function saidOf({ words }: Ui, fault: Problem): Decision {
   if (fault.code === 'PREVIEW_STALE') return { said: 'stale' };
   if (fault.code === 'NOT_PENDING') return { said: 'already' };

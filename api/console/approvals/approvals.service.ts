@@ -16,33 +16,33 @@ export interface VisitChange {
   from?: string;
   to?: string;
   notes?: string[];
-  /** It is not what the reader has seen of it before. */
+  /** It differs from what the reader saw before. */
   changed?: boolean;
 }
 
-/** What the page of an approval shows. */
+/** The data of an approval's page. */
 export interface ApprovalView {
   approval: Approval;
   state: 'pending' | 'expired' | 'approved' | 'denied';
-  /** Why the caller cannot decide; undefined: it can. */
+  /** Why the caller cannot decide; undefined: they can. */
   cannot?: 'own' | 'not_approver';
   visits: VisitChange[];
   /** The caller has decided it. */
   decidedByCaller: boolean;
-  /** Names of visits that were affected before and are not any more. */
+  /** Names of visits that were affected before but are no longer. */
   removed: string[];
   warnings: string[];
-  /** Of the preview that is shown; a decision echoes it. */
+  /** Hash of the displayed preview; a decision echoes it. */
   previewHash: string;
-  /** Whether anything differs from what the reader has seen. */
+  /** Whether anything differs from what the reader saw. */
   differs: boolean;
-  /** Why the change cannot be approved as things stand. */
+  /** Why the change currently cannot be approved. */
   impossible?: Problem;
-  /** A decision needs password or code again. */
+  /** A decision requires password or code again. */
   asksAgain: boolean;
 }
 
-/** What a form says was shown to its reader: of each visit a line. */
+/** The preview that a form showed its reader: one line for each visit. */
 export const seenOf = (visits: readonly VisitChange[]): string =>
   JSON.stringify(visits.map((visit) => [visit.visit_key, visit.name, lineOf(visit)]));
 const lineOf = ({ action, from = '', to = '' }: VisitChange): string => `${action} ${from} ${to}`;
@@ -53,15 +53,15 @@ function seenIn(given: string | null): Map<string, { name: string; line: string 
     const rows = JSON.parse(given) as [string, string, string][];
     return new Map(rows.map(([key, name, line]) => [key, { name, line }]));
   } catch (fault) {
-    // Nobody but this page writes it: without it nothing is marked.
+    // Only this page writes it: if it is invalid, nothing is marked.
     if (fault instanceof SyntaxError || fault instanceof TypeError) return undefined;
     throw fault;
   }
 }
 
 /**
- * An approval with the preview of this moment.
- * @param seen what the reader was shown before; null: what the request itself showed
+ * An approval with the current preview.
+ * @param seen what the reader was shown before; null: the request's own preview
  * @throws 404
  */
 export async function loadApproval(

@@ -4,7 +4,7 @@ import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import type { VisitChange } from './approvals.service.js';
 
-/** A warning in words, with what the service says of it. */
+/** A warning as text, with the service's details. */
 export function Warning({ text }: { text: string }) {
   const { words } = useUi();
   const [code = '', detail] = text.split(/: (.*)/s);
@@ -21,7 +21,7 @@ export function Warning({ text }: { text: string }) {
   );
 }
 
-/** What the preview notes of a visit. */
+/** The preview's notes on a visit. */
 function Notes({ of }: { of: readonly string[] }) {
   if (of.length === 0) return <>–</>;
   return (
@@ -36,7 +36,7 @@ function Notes({ of }: { of: readonly string[] }) {
   );
 }
 
-/** What a change of the date does to each visit. */
+/** The effect of a date change on each visit. */
 export function VisitChanges({ visits }: { visits: readonly VisitChange[] }) {
   const { words } = useUi();
   return (
@@ -60,7 +60,7 @@ export function VisitChanges({ visits }: { visits: readonly VisitChange[] }) {
           cell: ({ action }) => <span class={`tag ${action}`}>{words.approval.actions[action] ?? action}</span>,
         },
         { title: words.approval.before, cell: ({ from }) => <CalendarDate value={from} /> },
-        // What is kept stays where it is; where it would be planned now is told by its note.
+        // Kept visits stay; a note tells where they would be planned now.
         {
           title: words.approval.after,
           cell: ({ action, from, to }) => <CalendarDate value={action === 'keep' ? from : to} />,

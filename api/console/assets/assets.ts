@@ -8,7 +8,7 @@ import { problem } from '../../http/errors.js';
 import { reply, route } from '../../http/route.js';
 
 interface Asset {
-  /** Its address, which has the hash of its content: it may be kept for ever. */
+  /** Its address contains the hash of its content: it may be cached forever. */
   href: string;
   content: Buffer;
   type: string;
@@ -36,7 +36,7 @@ const STYLES = [
   'edit.css',
 ];
 
-/** What the pages load: nothing comes from elsewhere. */
+/** All files that the pages load: nothing comes from other servers. */
 export const assets = {
   style: asset(
     'console',

@@ -15,7 +15,7 @@ import { VerificationPage, VerificationProgress, VerificationsPage } from './ver
 
 const admin = outsideStudy(roles('admin'));
 const skipped = { skip: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000_000 })) };
-/** So many verifications are shown. */
+/** The number of verifications shown. */
 const LATEST = 20;
 const oneVerification = `${AUDIT}/verifications/{verification_id}` as const;
 

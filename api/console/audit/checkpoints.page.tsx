@@ -32,7 +32,7 @@ export function CheckpointsPage({
   total: number;
   skip?: number;
   studies: readonly { id: string; study_code: string }[];
-  /** So many were signed just now. */
+  /** The number of checkpoints signed just now. */
   made?: number | undefined;
   fault?: Problem;
 }) {

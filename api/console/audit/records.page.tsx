@@ -9,10 +9,10 @@ import { useUi } from '../html/ui.js';
 import { AUDIT, AuditHead, ChainName } from './tabs.js';
 
 export const RECORDS = 25;
-/** So much of a record's details is shown. */
+/** The longest details shown of a record. */
 const MAX_CHARS = 2_000;
 
-/** What the records are narrowed to, as it stands in the address: ids and codes only. */
+/** The filter in the page's address: ids and codes only. */
 export interface RecordsAsked {
   study_id?: string | undefined;
   user_id?: string | undefined;

@@ -8,7 +8,7 @@ const tabs = [
 ] as const;
 export type AuditTab = (typeof tabs)[number][0];
 
-/** The head of each page of the audit log, with the ways between them. */
+/** The head of each audit page, with the tabs. */
 export function AuditHead({ tab }: { tab: AuditTab }) {
   const { words } = useUi();
   return (
@@ -25,7 +25,7 @@ export function AuditHead({ tab }: { tab: AuditTab }) {
   );
 }
 
-/** The name of a chain: the study's code; of a study that is gone, its id. */
+/** The name of a chain: the study's code; of a deleted study, its id. */
 export function ChainName({
   id,
   studies,

@@ -13,7 +13,7 @@ interface Studies {
 const isOver = ({ status }: ShownVerification): boolean => status === 'completed' || status === 'failed';
 const addressOf = ({ verification_id }: ShownVerification): string => `${AUDIT}/verifications/${verification_id}`;
 
-/** Starts a verification, and shows the last ones: also those that run. */
+/** Starts a verification, and shows the last ones, also running ones. */
 export function VerificationsPage({ items, studies }: { items: ShownVerification[] } & Studies) {
   const { words } = useUi();
   const { audit } = words;
@@ -86,7 +86,7 @@ function Counted({ of: { progress, status } }: { of: ShownVerification }) {
   );
 }
 
-/** One verification: it shows its progress for as long as it runs, whoever looks and whenever. */
+/** One verification: any visitor sees its progress while it runs. */
 export function VerificationPage({ verification, studies }: { verification: ShownVerification } & Studies) {
   const { words } = useUi();
   const { audit } = words;
@@ -114,7 +114,7 @@ export function VerificationPage({ verification, studies }: { verification: Show
   );
 }
 
-/** The part of the page that is asked for again until the verification is over. */
+/** The part of the page that reloads until the verification ends. */
 export function VerificationProgress({ verification }: { verification: ShownVerification }) {
   const { words } = useUi();
   const { audit } = words;

@@ -9,7 +9,7 @@ import { PAGE, configurers } from './capture.service.js';
 import type { CaptureView } from './capture.service.js';
 import { SyncProgress } from './sync.page.js';
 
-/** What became of a form that the page has sent. */
+/** The result of a submitted form. */
 export interface Said {
   tested?: boolean;
   retried?: number;
@@ -17,7 +17,7 @@ export interface Said {
   refused?: string;
 }
 
-/** How the exchange with a study's capture system is, and what can be done about it. */
+/** The state of a study's capture system, with possible actions. */
 export function CapturePage({ view, said = {} }: { view: CaptureView; said?: Said }) {
   const { words, user } = useUi();
   const { capture } = words;

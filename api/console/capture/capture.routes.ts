@@ -17,12 +17,12 @@ import { SyncPage, SyncProgress } from './sync.page.js';
 
 const path = '/console/capture/{study_id}';
 const configurer = inStudy(...configurers);
-/** How long the page of the mapping waits for the capture system. */
+/** How long the mapping page waits for the capture system. */
 const CHECK_SECONDS = 20;
 const skip = Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000 }));
 const flag = Type.Optional(Type.String({ maxLength: 10 }));
 
-/** The page once more, with what was refused. */
+/** The page again, with the refusal. */
 const again =
   (saidOf: (refused: string) => Said) =>
   async ({ read, params, fault, ui }: PageTools & { params: { study_id: string }; fault: Problem }) => {

@@ -13,11 +13,11 @@ import { getStudyOrThrow } from '../../studies/studies.service.js';
 
 /** Failed pushes on one page. */
 export const PAGE = 20;
-/** Who may do more than look and retry, as on the routes. */
+/** Roles that may do more than view and retry, as on the routes. */
 export const configurers: readonly Role[] = ['researcher', 'data_manager'];
 
 export type SyncView = ReturnType<typeof syncView>;
-/** What the page of a study's capture system shows. */
+/** The data of a study's capture-system page. */
 export interface CaptureView {
   study: NonNullable<CaptureOverview['study']>;
   config: DatacaptureConfigRow | undefined;
@@ -28,7 +28,7 @@ export interface CaptureView {
   skip: number;
 }
 
-/** @throws 404 for a study that is not there */
+/** @throws 404 for an unknown study */
 export async function loadCapture(tx: Tx, studyId: string, skip = 0): Promise<CaptureView> {
   const { study, sync, ...found } = await captureOverview(tx, studyId);
   if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
@@ -36,13 +36,13 @@ export async function loadCapture(tx: Tx, studyId: string, skip = 0): Promise<Ca
   return { ...found, study, sync: sync && syncView(sync), failures, skip };
 }
 
-/** The last sync alone, for what is drawn again. */
+/** The last sync only, for redrawing. */
 export async function lastSync(tx: Tx, studyId: string): Promise<SyncView | undefined> {
   const { sync } = await captureOverview(tx, studyId);
   return sync && syncView(sync);
 }
 
-/** A study's mapping as it is stored, its batteries by name. */
+/** A study's stored mapping, with battery names. */
 export interface MappingView {
   study: { id: string; study_code: string };
   config: DatacaptureConfigRow | undefined;

@@ -12,7 +12,7 @@ import type { ConnectionView, SecretName, Secrets } from './connection.service.j
 export const connectionNotices = ['saved', 'works', 'fails', 'on', 'off'] as const;
 export type ConnectionNotice = (typeof connectionNotices)[number];
 
-/** How a study is connected to its capture system, as a form. */
+/** The form of a study's capture-system connection. */
 export function ConnectionPage({
   view,
   edit,
@@ -22,7 +22,7 @@ export function ConnectionPage({
 }: {
   view: ConnectionView;
   edit: Edit;
-  /** Secrets that were typed, sealed. */
+  /** Typed secrets, sealed. */
   kept?: Secrets;
   trial?: ConnectionReport | undefined;
   said?: ConnectionNotice | undefined;
@@ -115,7 +115,7 @@ export function ConnectionPage({
   );
 }
 
-/** A secret to type. What is stored is never shown, and what was typed just now stays without being shown. */
+/** A secret field. The stored value is never shown; one just typed is kept without being shown. */
 function Secret({
   edit,
   name,
@@ -148,7 +148,7 @@ function Secret({
   );
 }
 
-/** In which directions data go, and the switch for all of it. */
+/** The directions of the exchange, and its main switch. */
 function Exchange({ view: { study, config } }: { view: ConnectionView }) {
   const { words, user } = useUi();
   const { connection: texts } = words;

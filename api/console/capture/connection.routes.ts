@@ -24,12 +24,15 @@ const path = '/console/capture/{study_id}/connection';
 const configurer = inStudy(...configurers);
 const Trial = Type.Pick(ConfigPatch, ['api_url', 'api_token']);
 
-/** A configuration that is not there yet has no version; one that somebody made meanwhile has. @throws 409 STALE */
+/**
+ * A configuration that does not exist yet has no version; one that another user created meanwhile has. @throws 409
+ * STALE
+ */
 const asSeen = (form: URLSearchParams) => (record: Record<string, unknown> | undefined) => {
   if ((record ? versionOf(record) : '') !== (form.get('version') ?? '')) throw problem('STALE');
 };
 
-/** Whether a connection that was saved works, and what the page says of it: that it fails is an answer. */
+/** Whether a saved connection works, and the page's message: a failure is a normal answer. */
 async function tested(saving: Saving): Promise<ConnectionNotice> {
   try {
     await testConnection(saving.services, saving);
@@ -40,7 +43,7 @@ async function tested(saving: Saving): Promise<ConnectionNotice> {
   }
 }
 
-/** What was typed, as it was, for a page that shows the form again without a refusal. */
+/** The typed fields, for a page that shows the form again without a refusal. */
 const asTyped = (form: URLSearchParams, edit: Edit): Edit => ({
   ...edit,
   values: Object.fromEntries(Object.keys(edit.values).map((name) => [name, typedIn(form, name)])),
@@ -93,7 +96,7 @@ export const connectionPages = [
       const studyId = params.study_id.toLowerCase();
       const owner = { studyId, userId: actor.id };
       const view = await read((tx) => loadConnection(tx, studyId));
-      // A secret that cannot be kept is what was refused, or there is no key to keep it with: it is typed again.
+      // The refused field is a secret, or no key exists to encrypt it: it must be typed again.
       const isSecret =
         fault.code === 'UNAVAILABLE' ||
         (fault.options.errors ?? []).some(({ path: at }) => secretNames.some((name) => name === at));

@@ -22,7 +22,7 @@ export async function loadConnection(tx: Tx, studyId: string): Promise<Connectio
   return { study, config: await findConfig(tx, studyId) };
 }
 
-/** Minutes between two readings where nobody says. */
+/** The default polling interval in minutes. */
 const USUAL_POLL = 60;
 
 const yes = (on: boolean | undefined): string => (on ? '1' : '');
@@ -38,7 +38,7 @@ const textsOf = (config?: DatacaptureConfigRow): Texts => ({
 export const connectionEdit = ({ config }: ConnectionView, sent?: Sent): Edit =>
   editOf(config && versioned(config), textsOf(config), sent);
 
-/** Secrets of the form. A page never shows them: what was typed comes back sealed, for this person and study alone. */
+/** Secret fields of the form. A page never shows them: typed values return sealed, for this user and study only. */
 export const secretNames = ['api_token', 'webhook_secret'] as const;
 export type SecretName = (typeof secretNames)[number];
 export type Secrets = Partial<Record<SecretName, string>>;
@@ -48,7 +48,7 @@ interface Owner {
 }
 const placeOf = ({ studyId, userId }: Owner, name: SecretName): string => `console/${studyId}/${userId}/${name}`;
 
-/** The secrets that a form has: typed, or kept from the page before. @throws 422 where a kept one no longer opens */
+/** The secrets of a form: typed, or kept from the previous page. @throws 422 if a kept one no longer opens */
 export function secretsIn(services: Dependencies, owner: Owner, form: URLSearchParams): Secrets {
   const found: Secrets = {};
   for (const name of secretNames) {
@@ -61,13 +61,13 @@ export function secretsIn(services: Dependencies, owner: Owner, form: URLSearchP
   return found;
 }
 
-/** Secrets as the next page keeps them. */
+/** Secrets sealed for the next page. */
 export const keptOf = (services: Dependencies, owner: Owner, secrets: Secrets): Secrets =>
   Object.fromEntries(
     Object.entries(secrets).map(([name, value]) => [name, seal(services, value, placeOf(owner, name as SecretName))]),
   );
 
-/** What a form changes: of what it was drawn from, what is different, and secrets that are given. */
+/** A form's changes: fields that differ from its initial values, and given secrets. */
 export function connectionIn(
   form: URLSearchParams,
   secrets: Secrets,
@@ -79,7 +79,7 @@ export function connectionIn(
   const fields = {
     api_url: typed('api_url'),
     project_id: orNull(typed('project_id'), typed('project_id')),
-    // What is no number stays a text, which the schema refuses.
+    // Text that is no number stays text, which the schema refuses.
     poll_interval_minutes: minutes !== '' && Number.isFinite(Number(minutes)) ? Number(minutes) : minutes,
     webhook_enabled: typed('webhook_enabled') !== '',
     webhook_auth: typed('webhook_auth'),

@@ -15,23 +15,23 @@ import { eventColumns, resultColumns } from './mapping-form.js';
 import type { EventRow, MappingDraft, MappingRows, ResultRow } from './mapping-form.js';
 import type { MappingView } from './capture.service.js';
 
-/** What stands in a mapping's form, and what is wrong with it. */
+/** The content of a mapping form, and its faults. */
 export interface MappingEdit {
   rows: MappingRows;
-  /** As JSON, where it was written so. */
+  /** As JSON, if it was edited as JSON. */
   json?: string;
   version: string;
   seen: Required<MappingDraft>;
   fault?: Problem | undefined;
-  /** What somebody else has changed since, by path. */
+  /** Changes by other users since, by path. */
   changed?: readonly Difference[] | undefined;
-  /** What the capture system does not know; none: it was compared and is well. */
+  /** Names unknown to the capture system; empty: the check found none. */
   warnings?: readonly ConfigWarning[] | undefined;
-  /** Empty rows after those that are filled in. */
+  /** Empty rows after the filled ones. */
   more: number;
 }
 
-/** What of the capture system means what here: rows to fill in, and the whole as JSON beside them. */
+/** The mapping form: rows to fill in, and the whole as JSON. */
 export function MappingEditPage({
   view: { study, config, batteries },
   edit,
@@ -119,7 +119,7 @@ function Doing() {
   );
 }
 
-/** What is wrong, as a list: also what has no row. */
+/** All faults as a list, also those without a row. */
 function Said({ edit: { fault, warnings, changed = [] } }: { edit: MappingEdit }) {
   const { words } = useUi();
   const { mapping: texts } = words;
@@ -159,7 +159,7 @@ function FaultText({ of }: { of: FaultEntry | ConfigWarning }) {
   );
 }
 
-/** What is wrong with one row, below its first field. */
+/** The faults of one row, below its first field. */
 function RowFaults({ edit, paths }: { edit: MappingEdit; paths: readonly string[] }) {
   const found: readonly (FaultEntry | ConfigWarning)[] = edit.warnings ?? edit.fault?.options.errors ?? [];
   const own = found.filter(
@@ -189,7 +189,7 @@ function Cell({
   number?: boolean;
   list?: string;
 }) {
-  // The types of JSX know an element for each type of input; this one is a text with or without suggestions.
+  // JSX has a type for each input type; this is a text with or without suggestions.
   const more: Record<string, unknown> = number
     ? { inputMode: 'numeric', maxlength: 8, class: 'number' }
     : { maxlength: 200, ...(list && { list }) };
@@ -248,7 +248,7 @@ function Participants({ edit }: { edit: MappingEdit }) {
   );
 }
 
-/** Rows with empty ones after them. */
+/** Rows followed by empty ones. */
 const withEmpty = <Column extends string>(
   rows: readonly Record<Column, string>[],
   columns: readonly Column[],

@@ -18,7 +18,7 @@ import type { MappingEdit } from './mapping-edit.page.js';
 
 const path = '/console/capture/{study_id}/mapping/edit';
 const configurer = inStudy(...configurers);
-/** Empty rows of each kind, and how many come with each press of the button for more. */
+/** Empty rows of each kind, and how many the button adds. */
 const EMPTY = 2;
 const MORE = 5;
 
@@ -27,7 +27,7 @@ const firstEdit = (config: DatacaptureConfigRow): MappingEdit => {
   return { rows: rowsOf(stored), version: versionOf(versioned(config)), seen: stored, more: EMPTY };
 };
 
-/** The form as it was typed; it goes on from what it was drawn from. */
+/** The typed form, with its original initial values. */
 function typedEdit(config: DatacaptureConfigRow, form: URLSearchParams, more: Partial<MappingEdit> = {}): MappingEdit {
   const first = firstEdit(config);
   const json = form.get('json') ?? undefined;

@@ -11,7 +11,7 @@ import { readJson, typedIn, wholeNumber } from '../studies/edit/edit.js';
 
 const Name = Type.String({ minLength: 1, maxLength: 200 });
 const orNothing = { ...Type.Unsafe<string | null>({ ...Name, type: ['string', 'null'] }) };
-/** The whole of a mapping, as the form's JSON has it. */
+/** A complete mapping, as in the form's JSON. */
 const Mapping = Type.Object(
   {
     enrollment_instrument: Type.Optional(orNothing),
@@ -29,7 +29,7 @@ const Mapping = Type.Object(
 );
 export type MappingDraft = Static<typeof Mapping>;
 
-/** What is stored, as a draft. */
+/** The stored mapping as a draft. */
 export const storedMapping = (config: DatacaptureConfigRow): Required<MappingDraft> => ({
   enrollment_instrument: config.enrollment_instrument,
   enrollment_event: config.enrollment_event,
@@ -43,7 +43,7 @@ export const resultColumns = ['task', 'form', 'metric', 'field'] as const;
 type Row<Column extends string> = Record<Column, string>;
 export type EventRow = Row<(typeof eventColumns)[number]>;
 export type ResultRow = Row<(typeof resultColumns)[number]>;
-/** The mapping as fields: a row an event, a row a result. */
+/** The mapping as fields: a row for each event and result. */
 export interface MappingRows {
   enrollment_instrument: string;
   enrollment_event: string;
@@ -74,7 +74,7 @@ export const rowsOf = (of: Required<MappingDraft>): MappingRows => ({
   }),
 });
 
-/** The rows as they were typed; those without anything are left out. */
+/** The typed rows, without empty ones. */
 export function typedRows(form: URLSearchParams): MappingRows {
   const said = (name: string) => typedIn(form, name).trim();
   const rows = <Column extends string>(first: string, columns: readonly Column[]): Row<Column>[] => {
@@ -98,14 +98,14 @@ export function typedRows(form: URLSearchParams): MappingRows {
   };
 }
 
-/** The days of an event and the choice of a task have a value before anything is typed. */
+/** The days of an event and the task have a preselected value. */
 const isTyped = (first: string, row: Row<string>): boolean =>
   first === 'event'
     ? row['event'] !== '' || row['battery'] !== '' || row['day'] !== ''
     : Object.values(row).some((value) => value !== '');
 
 /**
- * What rows say, as a mapping. Participant fields that have no row stay as they are stored.
+ * Converts rows into a mapping. Participant fields without a row stay as stored.
  * @throws 422 with each fault by its row
  */
 export function draftOf(rows: MappingRows, stored: Required<MappingDraft>): MappingDraft {
@@ -150,7 +150,7 @@ export function draftOf(rows: MappingRows, stored: Required<MappingDraft>): Mapp
 
 export const isFieldOfRows = (name: string): boolean => (participantFields as readonly string[]).includes(name);
 
-/** A mapping that was written as JSON. @throws 422 */
+/** Parses a mapping written as JSON. @throws 422 */
 export function draftOfJson(text: string): MappingDraft {
   const draft = readJson(text);
   if (draft === undefined) throw invalid('json', 'INVALID_JSON', 'is not JSON');
@@ -162,7 +162,7 @@ function accepted(draft: unknown): MappingDraft {
   return draft as MappingDraft;
 }
 
-/** How the stored mapping becomes the draft, as a change: what the draft does not name goes. */
+/** The change that turns the stored mapping into the draft: entries missing in the draft are removed. */
 export function changeTo(draft: MappingDraft, stored: Required<MappingDraft>): ConfigChangeRequest {
   const change: Record<string, unknown> = {};
   for (const name of ['enrollment_instrument', 'enrollment_event'] as const)
@@ -176,7 +176,7 @@ export function changeTo(draft: MappingDraft, stored: Required<MappingDraft>): C
   return change as ConfigChangeRequest;
 }
 
-/** As a merge: null takes an entry out. */
+/** As a merge: null removes an entry. */
 const gone = <T>(to: Record<string, T>, stored: Record<string, unknown>): Record<string, T | null> => ({
   ...Object.fromEntries(Object.keys(stored).map((name) => [name, null])),
   ...to,

@@ -8,7 +8,7 @@ import { useUi } from '../html/ui.js';
 import { StudyTabs } from '../studies/edit/study-tabs.js';
 import type { MappingView } from './capture.service.js';
 
-/** A study's mapping, and what the capture system does not know of it. */
+/** A study's mapping, with the names that the capture system does not know. */
 export function MappingPage({
   view,
   warnings,

@@ -8,7 +8,7 @@ import type { SyncView } from './capture.service.js';
 const ISSUES = 50;
 type Report = Awaited<ReturnType<typeof syncReport>>;
 
-/** How far the last sync is; it draws itself again until the sync has ended. */
+/** The progress of the last sync; it reloads until the sync ends. */
 export function SyncProgress({ studyId, sync }: { studyId: string; sync: SyncView | undefined }) {
   const { capture } = useUi().words;
   if (!sync) return <p class="quiet">{capture.syncNone}</p>;
@@ -32,7 +32,7 @@ export function SyncProgress({ studyId, sync }: { studyId: string; sync: SyncVie
   );
 }
 
-/** How a sync is, in words. */
+/** The status of a sync in words. */
 function SyncWords({ sync: { status, progress, error, finished_at } }: { sync: SyncView }) {
   const { capture } = useUi().words;
   if (status === 'running')
@@ -53,7 +53,7 @@ function SyncWords({ sync: { status, progress, error, finished_at } }: { sync: S
   );
 }
 
-/** What a sync has found of the records that somebody has to look at. */
+/** The records of a sync that need a check. */
 export function SyncPage({ report, skip }: { report: Report; skip: number }) {
   const { capture } = useUi().words;
   const { issues, study_id, id } = report;

@@ -7,10 +7,10 @@ const DAY_MS = 86_400_000;
 export const dateText = (language: Language, date: string): string =>
   new Intl.DateTimeFormat(LOCALES[language], { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(date));
 
-/** An instant in words, in UTC, and says so. */
+/** An instant in words, marked as UTC. */
 export const instantText = (language: Language, at: Date): string =>
   `${new Intl.DateTimeFormat(LOCALES[language], { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }).format(at)} UTC`;
 
-/** By how many days a date comes after another. */
+/** The number of days from one date to another. */
 export const daysBetween = (from: string, to: string): number =>
   Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS);

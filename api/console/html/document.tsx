@@ -45,7 +45,7 @@ export function Document({ title, children }: { title: string; children?: Compon
   );
 }
 
-/** The menu, whose counts are kept fresh. */
+/** The menu, whose counts refresh. */
 export function Navigation() {
   const { words, user, path, counts } = useUi();
   const entries = user ? navigationFor(user.role) : [];
@@ -83,7 +83,7 @@ export function Navigation() {
   );
 }
 
-/** Language, theme, logout. It opens without a script. */
+/** Language, theme, logout. It works without a script. */
 function UserMenu() {
   const { words, user, theme, language } = useUi();
   return (
@@ -128,7 +128,7 @@ function UserMenu() {
   );
 }
 
-/** Shown by the script before the login ends. */
+/** The script shows it before the login expires. */
 function IdleWarning() {
   const { words } = useUi();
   return (

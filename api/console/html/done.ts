@@ -1,11 +1,11 @@
 import { formAt } from './faults.js';
 
-/** What a page is told that a form of it has done: `done` which, `of` what. */
+/** Query parameters that tell a page what a form did: `done` the action, `of` its object. */
 const TOLD = ['done', 'of'];
 
 /**
- * The page that a form was sent from, told what was done.
- * @param first the path that it must be below, and where it is led to otherwise
+ * The page that a form was sent from, with the result in its query.
+ * @param first the required path prefix, and the fallback address
  */
 export function backTo(form: URLSearchParams, first: string, told: Record<string, string> = {}): string {
   const back = formAt(form, first);
@@ -17,7 +17,7 @@ export function backTo(form: URLSearchParams, first: string, told: Record<string
   return `${isWithin ? pathname : first}${asked.size > 0 ? `?${asked.toString()}` : ''}`;
 }
 
-/** A path with a query of those parameters that are set. */
+/** A path with a query of the set parameters. */
 export function pathWith(path: string, query: Record<string, string | number | undefined>): string {
   const asked = new URLSearchParams();
   for (const [name, value] of Object.entries(query))

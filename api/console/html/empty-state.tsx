@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** What a list says that has nothing: that this is well, or what to do first. */
+/** The message of an empty list: that this is fine, or what to do first. */
 export function EmptyState({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">

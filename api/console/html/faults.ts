@@ -14,22 +14,22 @@ import type { View } from './render.js';
 import { uiOf } from './ui.js';
 import type { Ui } from './ui.js';
 
-/** More fields than that nobody has typed. */
+/** The most fields of a typed form. */
 const MOST_KEPT = 200;
-/** Fields that no page shows again. */
+/** Fields that are never shown again. */
 const NEVER_KEPT = /^_|password|code|token|again|shown|preview/;
 
-/** The page that a form belongs to, by what it says of itself. */
+/** The page of a form, by its hidden field. */
 export const formAt = (form: URLSearchParams, otherwise: string): string => {
   const back = form.get('_back');
   return back === null ? otherwise : ownPath(back);
 };
 
-/** What was typed into a form, by the names of its fields. */
+/** The typed fields of a form, by name. */
 export const typedIn = (form: URLSearchParams): [string, string][] =>
   [...form].filter(([name, value]) => !NEVER_KEPT.test(name) && value !== '').slice(0, MOST_KEPT);
 
-/** The page of what went wrong. */
+/** The error page. */
 export const faultView = (ui: Ui, fault: Problem, requestId: string, form?: URLSearchParams): View => ({
   title: ui.words.problems.title,
   status: fault.status,
@@ -40,7 +40,7 @@ export const faultView = (ui: Ui, fault: Problem, requestId: string, form?: URLS
   }),
 });
 
-/** Answers a fault as a page: the login where one is needed, else what went wrong, in words. */
+/** Answers an error as a page: the login if one is needed, else the error in words. */
 export async function onPageFault(
   { fault, state, method, url, headers, services, body }: Fault,
   background: boolean,
@@ -68,7 +68,7 @@ export async function onPageFault(
   return renderView(settings, ui, faultView(ui, fault, state.context.requestId, form));
 }
 
-/** The login that leads back to the page. */
+/** The login page that leads back to this page. */
 const loginAt = (url: string, ended: boolean): string => {
   const next = ownPath(url);
   const asked = new URLSearchParams({ ...(next !== '/console/inbox' && { next }), ...(ended && { ended: '1' }) });

@@ -1,4 +1,4 @@
-/** Links between parts of a list, each with how much it has. */
+/** Links to parts of a list, each with its count. */
 export function Chips({
   label,
   chips,
@@ -21,7 +21,7 @@ export function Chips({
   );
 }
 
-/** One of several values, or all of them. */
+/** A choice of one value, or all. */
 export function Choice({
   name,
   label,
@@ -33,7 +33,7 @@ export function Choice({
   label: string;
   all: string;
   value: string | undefined;
-  /** Value and text; the same value again counts once. */
+  /** Value and text; duplicates are merged. */
   options: readonly (readonly [string, string])[];
 }) {
   const known = new Map(options);

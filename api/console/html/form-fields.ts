@@ -1,18 +1,18 @@
 import { Problem, problem } from '../../http/errors.js';
 
-/** How long a form may be, unless it says otherwise. */
+/** The default size limit of a form. */
 export const FORM_BYTES = 256 * 1024;
-/** No form of the console has so many fields. */
+/** More than any form of the console has. */
 const MOST_FIELDS = 2_000;
 
 const PLUS = 43,
   BLANK = 32;
-/** A request's form is asked for by its transaction, its handler, and the page of what went wrong. */
+/** A request's form is read by its transaction, its handler, and the error page. */
 const read = new WeakMap<Buffer, URLSearchParams>();
 
 /**
- * What a form was filled in with. The engine's own reader takes long for what nobody types: a megabyte of plus signs
- * costs it an eighth of a second.
+ * Parses a submitted form. The engine's own parser is slow for malicious input: a megabyte of plus signs takes an
+ * eighth of a second.
  * @throws 413 for more fields than any form has
  */
 export function formOf(raw: Buffer): URLSearchParams {
@@ -38,7 +38,7 @@ function fieldsOf(raw: Buffer): URLSearchParams {
   return form;
 }
 
-/** The same where a form is only to be shown again: one with too many fields has none. */
+/** The same for displaying a form again: one with too many fields is empty. */
 export function formToShow(raw: Buffer): URLSearchParams {
   try {
     return formOf(raw);
@@ -52,7 +52,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch (fault) {
-    // What no browser sends: escapes that are none stay as they are.
+    // No browser sends it: invalid escapes stay as they are.
     if (fault instanceof URIError) return text;
     throw fault;
   }

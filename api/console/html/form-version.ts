@@ -1,10 +1,13 @@
 import { etagOf } from '../../http/conventions/etag.js';
 import { problem } from '../../http/errors.js';
 
-/** What a form says of the record that its page showed, in its field `version`. */
+/** The version of the displayed record, for the form's field `version`. */
 export const versionOf = (record: object): string => etagOf(record) ?? '';
 
-/** As a request's If-Match: refuses a change of a record that is not the one that the form's page showed. @throws 409 STALE */
+/**
+ * Like a request's If-Match: refuses a change if the record differs from the one that the form's page showed. @throws
+ * 409 STALE
+ */
 export const unchangedSince =
   (form: URLSearchParams) =>
   (record: object): void => {

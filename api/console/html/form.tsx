@@ -4,7 +4,7 @@ import type { Words } from '../words/words.js';
 import { refusalOf, ruleText } from './refusal.js';
 import { useUi } from './ui.js';
 
-/** A form of the console: with its token, and the page to come back to. */
+/** A form of the console, with its token and the page to return to. */
 export function Form({
   action,
   upload = false,
@@ -29,9 +29,9 @@ export function Form({
 export interface FieldProps {
   name: string;
   label: string;
-  /** What to write, below the label. */
+  /** A hint below the label. */
   hint?: string | undefined;
-  /** What is wrong with it. */
+  /** The field's error. */
   error?: string | undefined;
   value?: string | undefined;
   type?: 'text' | 'email' | 'password' | 'date' | 'search';
@@ -44,7 +44,7 @@ export interface FieldProps {
   autofocus?: boolean;
 }
 
-/** A labelled field with its hint and its fault. */
+/** A labelled field with its hint and error. */
 export function Field({ name, label, hint, error, multiline, maxLength, minLength, inputMode, ...input }: FieldProps) {
   const id = `field-${name}`;
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
@@ -57,7 +57,7 @@ export function Field({ name, label, hint, error, multiline, maxLength, minLengt
     ...(error && { 'aria-invalid': true as const }),
   };
   const { value, type = 'text', required, autocomplete, autofocus } = input;
-  // The types of JSX know an element for each type of input; this one is any of them.
+  // JSX has a type for each input type; this is any of them.
   const written: Record<string, unknown> = { type, value, required, autocomplete, inputMode, autofocus };
   return (
     <div class="field">
@@ -74,7 +74,7 @@ export function Field({ name, label, hint, error, multiline, maxLength, minLengt
       )}
       {multiline ? (
         <textarea {...shared} rows={4} required={required}>
-          {/* The parser drops a first line break. */}
+          {/* The HTML parser drops the first line break. */}
           {`\n${value ?? ''}`}
         </textarea>
       ) : (
@@ -96,7 +96,7 @@ export function SelectField({
   label: string;
   hint?: string | undefined;
   value?: string | undefined;
-  /** Values with what they are called. */
+  /** Values with their labels. */
   options: readonly (readonly [string, string])[];
 }) {
   const id = `field-${name}`;
@@ -119,15 +119,15 @@ export function SelectField({
   );
 }
 
-/** What a refusal says of one field, in the words of its rule. */
+/** A refusal's message for one field, in the words of its rule. */
 export function errorOf(fault: Problem | undefined, name: string, { problems }: Words): string | undefined {
   const entry = fault?.options.errors?.find(({ path }) => path === name || path === `body.${name}`);
   return entry && (ruleText(problems, entry) ?? entry.message);
 }
 
 /**
- * Of the fields of a form: name, what was typed or else is stored, and what is wrong with it.
- * @param codes by which field a conflict is mended
+ * Props for the fields of a form: name, typed or stored value, and error.
+ * @param codes the field of each conflict code
  */
 export function useGiven<Name extends string>({
   typed,
@@ -147,7 +147,7 @@ export function useGiven<Name extends string>({
   };
 }
 
-/** What was refused, in words, with what the service says of it where the words are not enough. */
+/** The refusal in words, with the service's details if the words are not enough. */
 export function Refused({ fault }: { fault: Problem }) {
   const { words } = useUi();
   const { what, detail } = refusalOf(words, fault);
@@ -158,7 +158,7 @@ export function Refused({ fault }: { fault: Problem }) {
   );
 }
 
-/** A sentence that stands out. `alert`: something was refused. */
+/** A highlighted sentence. `alert`: something was refused. */
 export function Notice({
   kind = 'note',
   title,

@@ -2,7 +2,7 @@ const HERE = 'http://console.invalid';
 const FIRST = '/console/inbox';
 const LOGIN = /^\/console\/(login|logout|forgot|reset|accept)(\/|$)/;
 
-/** A path of the console, as the browser would read it; anything else is the console's first page. */
+/** A console path, parsed as a browser does; anything else becomes the console's first page. */
 export function consolePath(given: string | null | undefined): string {
   if (!given || !URL.canParse(given, HERE)) return FIRST;
   const { origin, pathname, search } = new URL(given, HERE);
@@ -10,7 +10,7 @@ export function consolePath(given: string | null | undefined): string {
   return pathname === '/console' || pathname === '/console/' ? FIRST : `${pathname}${search}`;
 }
 
-/** The page that a login leads back to: one that needs a login. */
+/** The page after a login: one that needs a login. */
 export function ownPath(given: string | null | undefined): string {
   const path = consolePath(given);
   return LOGIN.test(path.split('?')[0]!) ? FIRST : path;

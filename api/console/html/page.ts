@@ -23,10 +23,10 @@ import type { Ui } from './ui.js';
 type Kind = true | false;
 type Opens = 'read' | 'change' | undefined;
 
-/** What a page's `view` gets beside what any route's handler gets. */
+/** The input of a page's `view`, besides that of any handler. */
 export interface PageTools {
   ui: Ui;
-  /** Reads within the rights of the user who is logged in, where the route itself opens no transaction. */
+  /** Reads within the rights of the logged-in user, if the route itself opens no transaction. */
   read: <T>(work: (tx: Tx, actor: Actor) => Promise<T>) => Promise<T>;
 }
 export type PageInput<P extends string, Q extends TSchema, K extends Kind, W extends Opens> = Input<
@@ -40,7 +40,7 @@ export type PageInput<P extends string, Q extends TSchema, K extends Kind, W ext
 export type FormInput<P extends string, K extends Kind, W extends Opens> = PageInput<P, TSchema, K, W> & {
   form: URLSearchParams;
 };
-/** A form whose sending was refused: what its page is drawn again with. */
+/** A refused form: the input for drawing its page again. */
 export interface AgainInput<P extends string> extends PageTools {
   params: PathParams<P>;
   actor: Actor;
@@ -53,7 +53,7 @@ interface Common<P extends string, K extends Kind, W extends Opens> {
   path: P;
   summary: string;
   access: Access<K>;
-  /** As of `route`; never where the handler talks to Temporal. */
+  /** Like `route`; never if the handler talks to Temporal. */
   transaction?: W;
   rateLimit?: 'general' | 'auth' | 'none';
 }
@@ -63,23 +63,23 @@ export interface PageDefinition<P extends string, Q extends TSchema, K extends K
   W
 > {
   query?: Q;
-  /** As of `route`. */
+  /** Like `route`. */
   prefetch?: (input: { params: PathParams<P>; query: Static<Q> }) => readonly Statement[] | undefined;
-  /** A part that the page itself asks for again and again: it does not make the login last. */
+  /** A part that the page reloads itself: it does not extend the login. */
   background?: boolean;
   view: (input: PageInput<P, Q, K, W>) => View | Reply | Promise<View | Reply>;
 }
 export interface FormDefinition<P extends string, K extends Kind, W extends Opens> extends Common<P, K, W> {
-  /** What its fields must be, as texts. */
+  /** The schema of its fields, as texts. */
   fields?: TSchema;
-  /** Of a `change`: whether it is only to show what would change. */
+  /** Of a `change`: whether it is only a preview. */
   tries?: (form: URLSearchParams) => boolean;
-  /** How many bytes it may have, where that is more than others have. */
+  /** Its size limit, if higher than the default. */
   largest?: number;
-  /** It has a file, as `raw`. */
+  /** It has a file, in `raw`. */
   upload?: boolean;
   submit: (input: FormInput<P, K, W>) => View | Reply | Promise<View | Reply>;
-  /** Draws the form's page again with what was typed, and why it was refused; else the page of the fault is shown. */
+  /** Draws the form's page again with typed fields and the refusal; otherwise the error page is shown. */
   again?: (input: AgainInput<P>) => View | Promise<View>;
 }
 
@@ -105,7 +105,7 @@ export function consolePage<P extends string, Q extends TSchema, K extends Kind,
   });
 }
 
-/** What a form of the console is sent to. Its token is checked before anything else. */
+/** The target of a console form. Its token is checked first. */
 export function consoleForm<P extends string, K extends Kind, W extends Opens = undefined>({
   access,
   submit,
@@ -131,7 +131,7 @@ export function consoleForm<P extends string, K extends Kind, W extends Opens = 
       const { services, headers, credential, raw, parts } = input as Loose;
       const form = takesFile ? new URLSearchParams(parts) : formOf(raw);
       const { settings } = services;
-      // A form that needs no login may stand on a page of one.
+      // A form without login may be on a page that has one.
       const boundTo = credential ? [credential.sid] : [cookieOf(headers, VISIT_COOKIE), loginIdOf(headers, settings)];
       requireFormToken(settings, boundTo, form.get('_token'));
       if (fields) check(fields, Object.fromEntries(form), 'body');
@@ -141,7 +141,7 @@ export function consoleForm<P extends string, K extends Kind, W extends Opens = 
   });
 }
 
-/** Of any handler's input, what is the same for all. */
+/** The common input of all handlers. */
 interface Loose {
   services: Dependencies;
   headers: Fault['headers'];
@@ -156,7 +156,7 @@ interface Loose {
   tx?: Tx;
 }
 
-/** The console is entered by its cookie; what needs no login needs no cookie. */
+/** The console requires its cookie, except for routes without login. */
 const admitted = <K extends Kind>(access: Access<K>, background: boolean): Access<K> =>
   access.token ? (byConsole(access as Access<true>, background ? 'background' : 'active') as Access<K>) : access;
 
@@ -171,12 +171,12 @@ function toolsOf(input: unknown, path: string): PageTools {
 async function answer(input: unknown, ui: Ui, view: View | Reply): Promise<Reply> {
   if (view instanceof Reply) return view;
   const { services, actor, tx, studyId } = input as Loose;
-  // Within one study the counts would be that study's alone: the page asks for them once it is there.
+  // Within one study the counts would be limited to it: the page loads them later.
   if (actor && tx && studyId === undefined) ui.counts = await countsFor(tx, actor, ui.counts);
   return renderView(services.settings, ui, view);
 }
 
-/** The page's own address, with the query as it was understood. */
+/** The page's own address, with the parsed query. */
 function pathOf(path: string, input: unknown): string {
   const { params, query } = input as Loose;
   const own = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
@@ -186,7 +186,7 @@ function pathOf(path: string, input: unknown): string {
   return asked.length === 0 ? own : `${own}?${new URLSearchParams(asked).toString()}`;
 }
 
-/** A read-only transaction within the rights that a user has at this moment. @throws 401 */
+/** A read-only transaction with the user's current rights. @throws 401 */
 const readAsUser = <T>(
   { database }: Dependencies,
   { id, session_epoch }: Actor,
@@ -200,7 +200,7 @@ const readAsUser = <T>(
     (tx, actor) => work(tx, actor),
   );
 
-/** The page of a form that was refused, with the status of the refusal. */
+/** The page of a refused form, with the refusal's status. */
 async function drawAgain<P extends string>(
   { fault, state, headers, services }: Fault,
   again: FormDefinition<P, Kind, Opens>['again'],
@@ -215,7 +215,7 @@ async function drawAgain<P extends string>(
     const view = await again({ ...tools, params, actor: actor!, services, form, fault });
     return renderView(services.settings, tools.ui, { status: fault.status, ...view });
   } catch (thrown) {
-    // The page itself is out of reach by now: what was refused is told on a page of its own.
+    // The page itself is no longer accessible: the refusal gets its own page.
     services.log.warn({ request_id: state.context.requestId, err: { type: (thrown as Error).name } }, 'form page');
     return renderView(services.settings, tools.ui, faultView(tools.ui, fault, state.context.requestId, form));
   }

@@ -1,6 +1,6 @@
 import { useUi } from './ui.js';
 
-/** Ways to the pages before and after this one of a long list; nothing where one page holds all. */
+/** Links to the previous and next page of a long list; nothing if one page holds all. */
 export function Pager({
   skip,
   limit,
@@ -10,7 +10,7 @@ export function Pager({
   skip: number;
   limit: number;
   total: number;
-  /** The address of the page that begins after so many. */
+  /** The address of the page after so many items. */
   href: (skip: number) => string;
 }) {
   const { words } = useUi();
@@ -32,7 +32,7 @@ export function Pager({
   );
 }
 
-/** An address with what is not empty of a query. */
+/** An address with the non-empty parameters of a query. */
 export function withQuery(path: string, query: Record<string, string | number | undefined>): string {
   const asked = Object.entries(query).filter(([, value]) => value !== undefined && value !== '' && value !== 0);
   const text = new URLSearchParams(asked.map(([name, value]) => [name, String(value)])).toString();

@@ -1,4 +1,4 @@
-/** A participant's code, which leads to the page of the participant, and the site. */
+/** A participant's code as a link to the participant's page, and the site. */
 export function ParticipantLink({
   of: { participant_id, participant_code, site_code },
 }: {

@@ -2,7 +2,7 @@ import type { Problem } from '../../http/errors.js';
 import { refusalOf } from './refusal.js';
 import { useUi } from './ui.js';
 
-/** What went wrong, in words, with a way on; and what was typed, so that nothing is lost. */
+/** The error in words, with a next step and the typed fields, so that nothing is lost. */
 export function ProblemPage({
   fault,
   requestId,
@@ -38,7 +38,7 @@ export function ProblemPage({
   );
 }
 
-/** What was typed into a form that was not sent. */
+/** The typed fields of a form that was not sent. */
 export function Typed({ typed }: { typed: [string, string][] }) {
   const { words } = useUi();
   const given = typed.filter(([, value]) => value !== '');

@@ -2,8 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { useUi } from './ui.js';
 
 /**
- * Work that goes on: a bar that asks for itself again until the work is done. Its words are a live region; who has no
- * JavaScript looks again by the link.
+ * Work in progress: a bar that reloads until the work is done. Its text is a live region; without JavaScript a link
+ * reloads it.
  */
 export function Progress({
   id,
@@ -16,13 +16,13 @@ export function Progress({
 }: {
   id: string;
   label: string;
-  /** The part that draws this again. */
+  /** The URL of the part that redraws it. */
   from: string;
   running: boolean;
   done: number;
-  /** 0: not known yet. */
+  /** 0: unknown yet. */
   total: number;
-  /** What there is to say of it. */
+  /** Further text. */
   children?: ComponentChildren;
 }) {
   const { words, path } = useUi();

@@ -1,7 +1,7 @@
 import type { FaultEntry, Problem } from '../../http/errors.js';
 import type { Words } from '../words/words.js';
 
-/** What a refusal says to a person. `detail`: what the service says of it in English, where the words are not enough. */
+/** A refusal as shown to a person. `detail`: the service's English text, if the words are not enough. */
 export interface Refusal {
   title: string;
   what: string;
@@ -9,8 +9,8 @@ export interface Refusal {
 }
 
 /**
- * A refusal in the reader's words: by its code, else by its status, else its code is the words.
- * @param named what a field is called where it is refused
+ * A refusal in the reader's words: by its code, else by its status, else the code itself.
+ * @param named the label of a refused field
  */
 export function refusalOf(
   { problems }: Words,
@@ -27,23 +27,23 @@ export function refusalOf(
       title: byStatus?.title ?? problems.title,
       what: [what, ...entries].filter(Boolean).join(' '),
     };
-  // That somebody was faster is said only where it is so.
+  // A conflict's general text says that another user was faster, which may be wrong here.
   if (byStatus && status !== 409) return byStatus;
   return { title: problems.title, what: problems.unknown(inWords(code)), detail: message };
 }
 
-/** So many rules are told in one sentence after the other. */
+/** The most rules listed as sentences. */
 const MAX_FAULTS = 5;
-/** What these say is said by each of their entries. */
+/** Codes whose entries carry the message. */
 const EACH_ENTRY = ['VALIDATION_FAILED', 'RULE_VIOLATED'];
 
-/** A refusal as one text, for a place that has room for no more. */
+/** A refusal as one text, for small places. */
 export function refusalText(words: Words, fault: Problem, named?: (path: string) => string): string {
   const { what, detail } = refusalOf(words, fault, named);
   return detail ? `${what} ${detail}` : what;
 }
 
-/** The fault of one field, in words, with the field's name. */
+/** The fault of one field in words, with the field's label. */
 export function entryText(
   problems: Words['problems'],
   entry: FaultEntry,
@@ -54,13 +54,13 @@ export function entryText(
   return entry.path ? `${named(entry.path)}: ${text}` : text;
 }
 
-/** What a field is called, by its name in the service. */
+/** The label of a field, by its name in the service. */
 export function fieldName({ fields }: Words['problems'], path: string): string {
   const name = path.replace(/^(body|query)\./, '');
   return fields[name] ?? inWords(name);
 }
 
-/** What a field has broken, in the words of its rule; undefined: the rule has none. */
+/** The broken rule of a field in words; undefined: the rule has none. */
 export function ruleText({ rules, kinds }: Words['problems'], { path, code, message }: FaultEntry): string | undefined {
   const own = path && message.startsWith(`${path} `) ? message.slice(path.length + 1) : message;
   const parts: Record<string, string | undefined> = {
@@ -72,14 +72,14 @@ export function ruleText({ rules, kinds }: Words['problems'], { path, code, mess
   const words = rules[code];
   if (words === undefined) return undefined;
   const named = [...words.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
-  // Where the service does not say a part, its own sentence is all there is.
+  // If the service omits a part, only its own sentence is usable.
   if (named.some((name) => !parts[name])) return sentence(own);
   return sentence(words.replaceAll(/\{(\w+)\}/g, (_, name: string) => parts[name]!));
 }
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
-/** What a program calls something, as a person would write it: NOT_PENDING, `study_ids.0`. */
+/** A program's name as a person would write it: NOT_PENDING, `study_ids.0`. */
 export const inWords = (name: string): string => {
   const words = name.replaceAll(/[_.]+/g, ' ').trim().toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);

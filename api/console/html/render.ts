@@ -9,7 +9,7 @@ import { Document } from './document.js';
 import { UiProvider } from './ui.js';
 import type { Ui } from './ui.js';
 
-/** Scripts and styles as files of this service, and nothing from elsewhere. */
+/** Scripts and styles as files of this service, nothing from other servers. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 const HEADERS = {
@@ -18,14 +18,14 @@ const HEADERS = {
   'Cache-Control': 'no-store',
 };
 
-/** What a page shows. */
+/** The content of a page. */
 export interface View {
   title: string;
   content: ComponentChildren;
   /** Default 200. */
   status?: number;
   headers?: Record<string, string | string[]>;
-  /** Only the content, without the frame of a page: a part that htmx replaces. */
+  /** Only the content, without the page frame: a part that htmx replaces. */
   fragment?: boolean;
 }
 
@@ -46,6 +46,6 @@ export function renderView(
   });
 }
 
-/** Leads to another page of the console. */
+/** Redirects to another page of the console. */
 export const redirect = (to: string, cookies: string[] = []): Reply =>
   reply(303, undefined, { Location: to, ...(cookies.length > 0 && { 'Set-Cookie': cookies }) });

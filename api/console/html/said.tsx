@@ -1,7 +1,7 @@
 import { isSaid, phrase } from '../words/phrases.js';
 import { useUi } from './ui.js';
 
-/** A sentence of the service in the reader's language; one that there is only in English says so to a screen reader. */
+/** A sentence of the service in the reader's language; an untranslated one is marked as English for screen readers. */
 export function Said({ text }: { text: string }) {
   const { language } = useUi();
   return (

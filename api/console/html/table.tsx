@@ -5,12 +5,12 @@ export { Facts } from '../../../activities/html/facts.js';
 export interface Column<Row> {
   title: string;
   cell: (row: Row) => ComponentChildren;
-  /** The cell that names the row. */
+  /** The header cell of the row. */
   head?: boolean;
   numeric?: boolean;
 }
 
-/** A table that becomes a list of cards on a phone: each cell bears its column's title. */
+/** A table that becomes a list of cards on a phone: each cell shows its column's title. */
 export function Table<Row>({
   caption,
   columns,
@@ -24,7 +24,7 @@ export function Table<Row>({
   rows: readonly Row[];
   rowKey: (row: Row) => string;
   rowClass?: (row: Row) => string | undefined;
-  /** It fits a phone as it is, and stays a table there. */
+  /** It fits on a phone and stays a table there. */
   narrow?: boolean;
 }) {
   return (
@@ -49,7 +49,7 @@ export function Table<Row>({
                 </th>
               ) : (
                 <td key={title} data-title={title} class={numeric ? 'numeric' : undefined}>
-                  {/* On a phone a cell is its title beside this. */}
+                  {/* On a phone the cell's title is beside this. */}
                   <div>{cell(row)}</div>
                 </td>
               ),

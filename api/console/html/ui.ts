@@ -13,21 +13,21 @@ export const THEME_COOKIE = 'console_theme';
 export const themes = ['auto', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
-/** What every component of a page may ask for: `useUi()`. */
+/** The context of every component of a page: `useUi()`. */
 export interface Ui {
   words: Words;
   language: Language;
   theme: Theme;
-  /** Path and query of the page, to come back to. */
+  /** Path and query of the page, for returning. */
   path: string;
-  /** Proves that a form was sent by a page of this login. */
+  /** Proves that a page of this login sent the form. */
   formToken: string;
-  /** The user who is logged in. */
+  /** The logged-in user. */
   user: Pick<Actor, 'id' | 'name' | 'role' | 'email'> | undefined;
   idleSeconds: number;
-  /** By the path of the navigation's entry. */
+  /** By the path of the menu entry. */
   counts: Record<string, number>;
-  /** A visit that begins with this answer: its cookie is set. */
+  /** A visit that starts with this answer: its cookie is set. */
   newVisit?: string;
 }
 
@@ -41,7 +41,7 @@ export function useUi(): Ui {
   return ui;
 }
 
-/** What a page is made with. */
+/** The request data of a page. */
 export interface UiRequest {
   settings: Settings;
   headers: IncomingHttpHeaders;

@@ -4,7 +4,7 @@ import { Field, Form, Notice } from '../html/form.js';
 import { Facts, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 
-/** What was given for a resolution that was refused. */
+/** The typed fields of a refused resolution. */
 export interface ConflictAnswer {
   keep?: string;
   reason?: string;
@@ -19,7 +19,7 @@ export interface ConflictView {
 const KEEPS = ['server', 'local', 'both'] as const;
 const MAX_ROWS = 60;
 
-/** Both sides of a conflict, and which of them counts. */
+/** Both sides of a conflict, and the choice between them. */
 export function ConflictPage({ view, answer = {} }: { view: ConflictView; answer?: ConflictAnswer }) {
   const { words } = useUi();
   const { resolve } = words.inbox;
@@ -63,7 +63,7 @@ function textOf(value: unknown): string | undefined {
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
-/** The fields of a side; those within an object, such as a summary's metrics, each for itself. */
+/** The fields of a side, those of nested objects such as a summary's metrics one by one. */
 function fieldsOf(side: Record<string, unknown> | null): Map<string, string | undefined> {
   const found = new Map<string, string | undefined>();
   for (const [name, value] of Object.entries(side ?? {})) {

@@ -31,7 +31,7 @@ async function load(tx: Tx, id: string): Promise<ConflictView> {
   return { conflict, participant_code };
 }
 
-/** What the page says of a resolution that was refused. */
+/** The page's message for a refused resolution. */
 function answerOf({ words }: Ui, form: URLSearchParams, fault: Problem): ConflictAnswer {
   const { inbox } = words;
   const given = { keep: form.get('keep') ?? '', reason: form.get('reason') ?? '' };

@@ -17,7 +17,7 @@ import type { Inbox, Outcome } from './inbox.service.js';
 
 const PATH = '/console/inbox';
 
-/** What waits for the user, over all studies, with what can be done about each. */
+/** The user's open work in all studies, with actions. */
 export function InboxPage({
   inbox,
   outcome,
@@ -140,7 +140,7 @@ function Entry({ row }: { row: InboxRow }) {
   );
 }
 
-/** What an entry is about, in the reader's language. */
+/** The subject of an entry, in the reader's language. */
 function headline({ words: { inbox }, language }: Ui, row: InboxRow): string {
   const day = (date: string) => dateText(language, date);
   switch (row.kind) {
@@ -164,12 +164,12 @@ function headline({ words: { inbox }, language }: Ui, row: InboxRow): string {
   }
 }
 
-/** Longer reasons are cut here; the capture page has them whole. */
+/** Longer reasons are truncated; the capture page shows them whole. */
 const MAX_CHARACTERS = 180;
 const cut = (text: string): string => (text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text);
 const REFUSED = /^The capture system refused(?: \(\d+\))?: /;
 
-/** Why it waits, where that is known. */
+/** The reason of an entry, if known. */
 function reasonOf({ words: { inbox }, language }: Ui, row: InboxRow): string | undefined {
   if (row.kind === 'push') {
     const known = row.detail.error_type && inbox.reasons[row.detail.error_type];
@@ -216,7 +216,7 @@ function Action({ row, settings }: { row: InboxRow; settings: Settings }) {
   );
 }
 
-/** The same word stands in many rows: whoever hears it alone is told whose it is. */
+/** Many rows have the same link text: screen readers also hear the row's subject. */
 function Labelled({ row, children }: { row: InboxRow; children: ComponentChildren }) {
   return (
     <>
@@ -240,7 +240,7 @@ function Pages({ inbox: { total, filter } }: { inbox: Inbox }) {
 
 const UNDER_WAY = ['pending', 'received', 'processing'];
 
-/** What became of what was done from the page; it refreshes itself until that is known. */
+/** The result of an action on the page; it reloads until the result is known. */
 export function OutcomeNotice({ outcome: { kind, id, status = '' } }: { outcome: Outcome }) {
   const { words, path } = useUi();
   const { done } = words.inbox;

@@ -15,7 +15,7 @@ import type { InboxFilter } from './inbox.service.js';
 const PATH = '/console/inbox';
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The id that a filter names; anything else names none. */
+/** The id in a filter; anything else counts as none. */
 export const idOf = (given: string | null | undefined): string | undefined =>
   given && UUID.test(given) ? given.toLowerCase() : undefined;
 
@@ -91,7 +91,7 @@ export const inboxRoutes = [
       await retryTrigger({ tx, audit, actor, context }, params.event_id);
       return redirect(backTo(form, PATH, { done: 'trigger', of: params.event_id.toLowerCase() }));
     },
-    // Pressed twice, or by two people: what became of the first is told.
+    // Pressed twice, or by two users: the result of the first is shown.
     again: ({ params, fault, read, services, ui }) =>
       read(async (tx, actor) => {
         if (fault.code !== 'NOT_FAILED') throw fault;

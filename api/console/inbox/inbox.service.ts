@@ -12,7 +12,7 @@ import type { Settings } from '../../../settings.js';
 import { inStudy, roles, staff } from '../../http/access.js';
 import type { Access, Actor, Role } from '../../http/access.js';
 
-/** Whose a kind is: who may do what it waits for. */
+/** Who sees a kind: users who may do the required action. */
 export const inboxAccess: Record<InboxKind, Access<true>> = {
   approval: inStudy(),
   override_required: staff.participants,
@@ -34,15 +34,15 @@ export interface InboxFilter {
 }
 export interface Inbox {
   rows: InboxRow[];
-  /** Of all that waits for the caller, whatever the filter. */
+  /** Of all the caller's items, regardless of the filter. */
   facets: InboxFacet[];
-  /** How much fits the filter. */
+  /** The number of matching items. */
   total: number;
   filter: InboxFilter;
   kinds: InboxKind[];
 }
 
-/** What waits for the caller, over all studies, oldest first. */
+/** The caller's open work in all studies, oldest first. */
 export async function loadInbox(tx: Tx, { role }: Actor, filter: InboxFilter): Promise<Inbox> {
   const kinds = kindsFor(role);
   const { kind, study, site, skip } = filter;
@@ -52,7 +52,7 @@ export async function loadInbox(tx: Tx, { role }: Actor, filter: InboxFilter): P
   return { rows, facets, total: sizeOf(facets, filter), filter, kinds };
 }
 
-/** How much there is of these counts within a filter. */
+/** The sum of these counts within a filter. */
 export const sizeOf = (facets: readonly InboxFacet[], { kind, study, site }: Partial<InboxFilter>): number =>
   facets
     .filter(
@@ -60,10 +60,10 @@ export const sizeOf = (facets: readonly InboxFacet[], { kind, study, site }: Par
     )
     .reduce((sum, { n }) => sum + n, 0);
 
-/** The count of the menu. */
+/** The menu's count. */
 export const inboxCount = (tx: Tx, { role }: Actor): Promise<number> => inboxSize(tx, kindsFor(role));
 
-/** What was done from the page, and how it stands. */
+/** An action of the page, and its status. */
 export interface Outcome {
   kind: 'push' | 'trigger' | 'conflict' | 'review' | 'already';
   id?: string;
@@ -71,7 +71,7 @@ export interface Outcome {
   status?: string;
 }
 
-/** How that stands which the page has done; undefined: it has done nothing. */
+/** The status of the page's action; undefined: none. */
 export async function outcomeOf(
   tx: Tx,
   done: string | undefined,
@@ -83,7 +83,7 @@ export async function outcomeOf(
   return status === undefined ? undefined : { kind: done, id, status };
 }
 
-/** The page of a run in the Temporal Web UI; undefined: nobody has said where that is. */
+/** The page of a run in the Temporal Web UI; undefined: its address is not configured. */
 export const temporalPage = (
   { TEMPORAL_UI_URL, TEMPORAL_NAMESPACE }: Pick<Settings, 'TEMPORAL_UI_URL' | 'TEMPORAL_NAMESPACE'>,
   workflowId: string,

@@ -9,10 +9,10 @@ import { useUi } from '../html/ui.js';
 
 export interface ReviewView {
   visit: VisitRecord;
-  /** The target that it would have now; null: it is no longer planned. */
+  /** Its target under the present plan; null: it is no longer planned. */
   planned: string | null;
 }
-/** What was given for a review that was refused. */
+/** The typed fields of a refused review. */
 export interface ReviewAnswer {
   keep?: string;
   resolution?: string;
@@ -20,7 +20,7 @@ export interface ReviewAnswer {
   refused?: string;
 }
 
-/** A completed visit whose schedule moved, and against which day it is reported. */
+/** A completed visit whose schedule moved, and the choice of its reporting date. */
 export function ReviewPage({ view: { visit, planned }, answer = {} }: { view: ReviewView; answer?: ReviewAnswer }) {
   const { words } = useUi();
   const { inbox } = words;

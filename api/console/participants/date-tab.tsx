@@ -12,22 +12,22 @@ import type { DateView, Person } from './participant.service.js';
 import { Job, ZonedInstant } from './parts.js';
 import { WhyDate } from './why.js';
 
-/** What became of a form of this tab, and what was typed into it. */
+/** The result of a form of this tab, and its typed fields. */
 export interface DateForm {
   action?: string;
   values?: Record<string, string>;
-  /** Of the page that a form belongs to: a repeat of it is the same message. */
+  /** Of the page of a form: a repeat sends the same message. */
   once: string;
   done?: string | undefined;
   refused?: string | undefined;
   dateError?: string | undefined;
   reasonError?: string | undefined;
-  /** What the override would do, before it is confirmed. */
+  /** The preview of the override, before confirmation. */
   preview?: Impact & { preview_hash: string };
   stale?: boolean;
 }
 
-/** The enrollment date: what can be done, how it came about, and why. */
+/** The enrollment date: actions, history, and reasons. */
 export function DateTab({ person, view, form }: { person: Person; view: DateView; form: DateForm }) {
   const { words } = useUi();
   const { anchor } = words.participant;
@@ -76,7 +76,7 @@ function isShown({ row, may }: Person, action: string | undefined): boolean {
   return may.override && isFinal && !row.pending_override;
 }
 
-/** Hidden fields of each form: what it does, the anchor's version that was seen, and the page it is of. */
+/** Hidden fields of each form: its action, the displayed version of the anchor, and the page's id. */
 function Sent({ person, form, action }: { person: Person; form: DateForm; action: string }) {
   return (
     <>
@@ -184,7 +184,7 @@ function Jobs({ person, form }: { person: Person; form: DateForm }) {
   );
 }
 
-/** What an override would do, and the button that confirms it. */
+/** The preview of an override, and the button that confirms it. */
 function Preview({
   person,
   form,

@@ -9,7 +9,7 @@ export interface EnrollView {
   sites: { site_code: string; name: string | null }[];
 }
 
-/** By which field a conflict is mended. */
+/** The field of each conflict. */
 const FIELD_OF: Record<string, string> = {
   PARTICIPANT_CODE_TAKEN: 'participant_code',
   DUPLICATE_EXTERNAL_ID: 'external_id',

@@ -24,7 +24,7 @@ async function load(tx: Tx, studyId: string): Promise<EnrollView> {
   return { study, sites: items };
 }
 
-/** What was filled in; an empty field is none. */
+/** The typed fields, without empty ones. */
 const filledIn = (form: URLSearchParams): Record<string, string> =>
   Object.fromEntries(
     Object.keys(NewParticipant.properties).flatMap((name) => {

@@ -7,7 +7,7 @@ import type { FactsView } from './participant-tabs.service.js';
 import type { Person } from './participant.service.js';
 import { Job, ZonedInstant } from './parts.js';
 
-/** What became of a form of this tab, and what was typed into it. */
+/** The result of a form of this tab, and its typed fields. */
 export interface FactsForm {
   of?: 'consent' | 'eligibility';
   values?: Record<string, string>;
@@ -16,7 +16,7 @@ export interface FactsForm {
   dateError?: string | undefined;
 }
 
-/** Consents, eligibility and randomization: what the enrollment date is decided from. */
+/** Consents, eligibility and randomization: facts behind the enrollment date. */
 export function FactsTab({ person, view, form }: { person: Person; view: FactsView; form: FactsForm }) {
   const { words, user } = useUi();
   const { facts } = words.participant;

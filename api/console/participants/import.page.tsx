@@ -9,7 +9,7 @@ import { useUi } from '../html/ui.js';
 import type { ImportView } from './import.service.js';
 
 export interface ImportForm {
-  /** Of the import that the form would begin: sent twice, it is one import. */
+  /** The id of the import that the form starts: sent twice, it is one import. */
   importId: string;
   mode?: 'insert' | 'upsert';
   makesSites?: boolean;
@@ -89,7 +89,7 @@ export function ImportPage({ view: { study, recent }, form }: { view: ImportView
   );
 }
 
-/** What an import did or would do, in numbers. */
+/** The counts of an import or its preview. */
 function Counts({ of }: { of: Partial<Record<string, unknown>> }) {
   const { words } = useUi();
   return (
@@ -189,7 +189,7 @@ function Recent({ recent, studyId }: { recent: ImportRecord[]; studyId: string }
   );
 }
 
-/** The page of one import: it may be left and come back to. */
+/** The page of one import: users may leave it and return. */
 export function ImportProgressPage({ record }: { record: ImportRecord }) {
   const { words } = useUi();
   const { participants } = words;
@@ -204,7 +204,7 @@ export function ImportProgressPage({ record }: { record: ImportRecord }) {
   );
 }
 
-/** How far it is; the page asks for it again until it is over. */
+/** The progress; the page reloads it until the import ends. */
 export function ProgressPart({ record }: { record: ImportRecord }) {
   const { words } = useUi();
   const { participants } = words;

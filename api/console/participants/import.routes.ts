@@ -24,7 +24,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** A workbook is a zip archive. */
 const formatOf = (bytes: Buffer): 'csv' | 'excel' =>
   bytes.subarray(0, 2).toString('latin1') === 'PK' ? 'excel' : 'csv';
-/** An import goes on when nobody waits for it. */
+/** An import continues without a waiting client. */
 const never = new AbortController().signal;
 
 const chosenIn = (form: URLSearchParams) => ({
@@ -37,10 +37,10 @@ const formOf = (form: URLSearchParams): ImportForm => ({
   makesSites: chosenIn(form).create_missing_sites,
 });
 
-/** A column of a file has the name that it has there. */
+/** A file's columns keep their names. */
 const asWritten = (path: string) => path;
 
-/** The preview of a file, or why there is none. */
+/** The preview of a file, or its refusal. */
 async function previewOf(
   by: Importing,
   file: SentFile,
@@ -91,7 +91,7 @@ export const importPages = [
         try {
           await startImport(by, { ...file, signal: never, import_id: importId }, chosenIn(form));
         } catch (fault) {
-          // The same form was sent twice: its import is on its way.
+          // The form was sent twice: its import is running.
           if (!(fault instanceof Problem && fault.code === 'CONFLICT')) throw fault;
         }
         return redirect(`/console/studies/${by.studyId}/imports/${importId}`);

@@ -19,7 +19,7 @@ export interface ImportView {
   recent: ImportRecord[];
 }
 const RECENT = 10;
-/** A user who waits so long is redirected to the page of the progress. */
+/** After this time a waiting user is redirected to the progress page. */
 const PATIENCE_MS = 1_500;
 
 /** @throws 404 */
@@ -45,7 +45,7 @@ export interface Importing {
   studyId: string;
 }
 
-/** Imports or rehearses a file in a transaction of its own, with the rights that its user has at this moment. */
+/** Imports a file, or does a dry run, in a transaction of its own, with the user's current rights. */
 const importAs = (
   { services, actor, context, credential, studyId }: Importing,
   file: SentFile,
@@ -61,17 +61,16 @@ const importAs = (
 type Chosen = Pick<ImportOptions, 'mode' | 'create_missing_sites'>;
 const asChosen = (chosen: Chosen) => ({ ...chosen, skip_duplicates: true });
 
-/** What an import would do; nothing of it stays. */
+/** The result that an import would have; nothing is stored. */
 export const previewImport = async (by: Importing, file: SentFile, chosen: Chosen): Promise<ImportOverview> =>
   (await importAs(by, file, { ...asChosen(chosen), dry_run: true, answer: 'overview' })) as ImportOverview;
 
-/** The rows that fail, as a CSV file with the reasons. */
+/** The failing rows as a CSV file with reasons. */
 export const failedRows = async (by: Importing, file: SentFile, chosen: Chosen): Promise<string> =>
   (await importAs(by, file, { ...asChosen(chosen), dry_run: true, answer: 'failed_rows' })) as string;
 
 /**
- * Begins an import, which goes on when its user leaves. What is refused at once is thrown; what takes longer is told by
- * its record.
+ * Starts an import, which continues when its user leaves. Immediate refusals are thrown; later ones are in its record.
  */
 export async function startImport(
   by: Importing,

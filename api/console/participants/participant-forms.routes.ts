@@ -41,7 +41,7 @@ import { personView } from './participant.routes.js';
 
 const path = '/console/participants/{participant_id}';
 
-/** Also of a form that is sent twice: the same page, the same fields, the same message. */
+/** A form sent twice has the same message id: same page, same fields. */
 const messageId = (actor: Actor, form: URLSearchParams): string =>
   hashOf([actor.id, ...[...form].filter(([name]) => name !== '_token' && name !== '_back')]);
 
@@ -53,7 +53,7 @@ interface Sending extends PageTools {
   params: { participant_id: string };
 }
 
-/** Sends the participant's workflow what a form asks for. */
+/** Sends a form's message to the participant's workflow. */
 async function send(sending: Sending, definition: AnchorUpdate, message: object) {
   const { services, actor, context, form, params, read } = sending;
   const participantId = params.participant_id.toLowerCase();
@@ -90,7 +90,7 @@ function saidOf({ words }: Ui, fault: Problem): string {
 
 const done = (id: string, what: string) => redirect(`${personPath(id)}?tab=date&done=${what}`);
 
-/** The date's tab with what was typed, and what is said to it. */
+/** The date tab with typed fields and a message. */
 async function dateTabAgain(of: Pick<Sending, 'read' | 'services' | 'params'>, form: DateForm, status = 200) {
   return of.read(async (tx, actor) => {
     const person = await loadPerson(tx, actor, of.params.participant_id.toLowerCase());
@@ -99,7 +99,7 @@ async function dateTabAgain(of: Pick<Sending, 'read' | 'services' | 'params'>, f
   });
 }
 
-/** What an override would do, for the page that asks for its confirmation. */
+/** The preview of an override, for the confirmation page. */
 const previewed = (of: Pick<Sending, 'read' | 'params'>, date: string, regenerate: boolean) =>
   of.read((tx, actor) => previewOverride(tx, of.params.participant_id.toLowerCase(), date, regenerate, actor.id));
 
@@ -188,7 +188,7 @@ export const participantForms = [
           one.consent_version_id === consent_version_id &&
           Date.parse(String(one.signed_at)) === Date.parse(signed_at),
       );
-      // A form that was sent twice.
+      // The form was sent twice.
       if (!isThere)
         await createConsent({ tx, audit, actor, context }, id, { status: 'signed', signed_at, consent_version_id });
       return redirect(`${personPath(id)}?tab=facts&done=consent`);
@@ -228,7 +228,7 @@ export const participantForms = [
   }),
 ];
 
-/** The tab of the facts with what was typed, and what is said to it. */
+/** The facts tab with typed fields and a message. */
 const factsTabAgain = (
   { read, services, params, form, fault, ui }: AgainInput<typeof path>,
   of: NonNullable<FactsForm['of']>,

@@ -19,7 +19,7 @@ import { problem } from '../../http/errors.js';
 import { movedBetween } from '../../scheduling/schedule-versions.service.js';
 import type { Moved } from '../../scheduling/schedule-versions.service.js';
 
-/** How many rows a tab shows at a time. */
+/** Rows of a tab's page. */
 export const TAB_PAGE = 50;
 
 export interface ScheduleView {
@@ -29,7 +29,7 @@ export interface ScheduleView {
   difference?: { from: VersionInFull; to: VersionInFull; visits: Moved[] };
 }
 
-/** The current schedule, its versions; or what moved between two of them. @throws 404 no such version */
+/** The current schedule and its versions, or the difference between two versions. @throws 404 no such version */
 export async function loadSchedule(
   tx: Tx,
   participantId: string,
@@ -70,7 +70,7 @@ export interface MessagesView {
   items: (NotificationRecord & { explanation: Explanation | undefined; visit: string | undefined })[];
   total: number;
 }
-/** The messages of a participant, each with why it was, will be or will not be sent. */
+/** The messages of a participant, each with the reason why it was, will be or will not be sent. */
 export async function loadMessages(
   tx: Tx,
   actor: Actor,

@@ -10,7 +10,7 @@ export type Tab = (typeof tabs)[number];
 export const personPath = (id: string): string => `/console/participants/${id}`;
 export const zoneOf = ({ record, row }: Person): string => record.timezone ?? row.site_timezone ?? row.study.timezone;
 
-/** A participant: who it is, what it waits for, and one tab. */
+/** A participant: identity, pending work, and one tab. */
 export function ParticipantPage({
   person,
   tab,
@@ -75,7 +75,7 @@ export function ParticipantPage({
   );
 }
 
-/** What a coordinator needs with the telephone in the other hand. */
+/** Contact data for a coordinator on the telephone. */
 function Contact({ person, temporal }: { person: Person; temporal: string | undefined }) {
   const { words } = useUi();
   const { record } = person;
@@ -132,7 +132,7 @@ function WaitsFor({ person }: { person: Person }) {
   );
 }
 
-/** Where the next step is taken. */
+/** The link to the next step. */
 function Next({ person: { waiting, record } }: { person: Person }) {
   const { words } = useUi();
   const { next } = words.participant;

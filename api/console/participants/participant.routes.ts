@@ -44,7 +44,7 @@ type Query = Type.Static<typeof Asked>;
 
 interface TabRequest {
   tx: Tx;
-  /** Whose timeline it is. */
+  /** The participant of the timeline. */
   subject: TimelineSubject;
   actor: Actor;
   person: Person;
@@ -52,7 +52,7 @@ interface TabRequest {
   services: Dependencies;
 }
 
-/** Each tab is read by itself: a page asks for one. */
+/** Each tab is read separately: a page needs only one. */
 const contents: Record<Tab, (request: TabRequest) => Promise<ComponentChildren>> = {
   timeline: async ({ tx, services, subject, ...of }) => {
     const asked = { skip: of.query.skip ?? 0, limit: TAB_PAGE, newestFirst: true };
@@ -84,7 +84,7 @@ const contents: Record<Tab, (request: TabRequest) => Promise<ComponentChildren>>
       ...placeOf(of),
     }),
   audit: async ({ tx, actor, ...of }) => {
-    // As GET /api/audit.
+    // The same rule as GET /api/audit.
     if (!actor.isAdmin) throw problem('FORBIDDEN');
     return h(AuditTab, { ...(await loadAudit(tx, of.person.record, of.query.skip ?? 0)), ...placeOf(of) });
   },
@@ -96,7 +96,7 @@ const placeOf = ({ person, query }: Pick<TabRequest, 'person' | 'query'>) => ({
   zone: zoneOf(person),
 });
 
-/** The page with one tab drawn. */
+/** The page with one tab. */
 export function personView(person: Person, tab: Tab, content: ComponentChildren, services: Dependencies): View {
   const temporal = workflowAddress(participantAnchorId(person.record.id), services.settings);
   return {

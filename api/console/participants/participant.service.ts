@@ -16,25 +16,25 @@ import type { Facts, Trace } from '../../../workflows/domain/util/types.js';
 import type { Actor } from '../../http/access.js';
 import { problem } from '../../http/errors.js';
 
-/** What a participant's anchor waits for, and since when. */
+/** The missing prerequisites of a participant's anchor, and since when. */
 export interface Waiting extends Awaited {
   since: string;
-  /** The request that waits for an approval. */
+  /** The pending override request. */
   request_id: string | undefined;
 }
 
-/** A participant with what its enrollment date is decided from. */
+/** A participant with the facts behind its enrollment date. */
 export interface Person {
   record: ParticipantRecord;
   row: FactRow;
   policy: Policy;
   facts: Facts;
   waiting: Waiting;
-  /** What the policy lets the caller do. */
+  /** What the policy allows the caller. */
   may: { set: boolean; override: boolean };
 }
 
-/** What the workflow says that it waits for, from the database. */
+/** The missing prerequisites as the workflow would report them, computed from the database. */
 export function waitingOf(row: FactRow): { policy: Policy; facts: Facts; waiting: Waiting } {
   const policy = policyOf(row.policy);
   const facts = factsOf(row, policy);
@@ -47,7 +47,7 @@ export function waitingOf(row: FactRow): { policy: Policy; facts: Facts; waiting
   return { policy, facts, waiting };
 }
 
-/** What the page of a participant begins with. */
+/** The first statements of a participant's page. */
 export const personStatements = (id: string): [Statement, Statement] => [participantStatement(id), factsStatement(id)];
 
 /** @throws 404 */
@@ -65,7 +65,7 @@ export function personOf(actor: Actor, found: readonly unknown[][]): Person {
   return { record, row, policy, facts, waiting, may: { set: within(can_set), override: within(can_override) } };
 }
 
-/** Why a date is as it is: what was tried, what was checked, what was known. */
+/** The explanation of a date: tried sources, checked rules, known facts. */
 export interface Why {
   entry: NamedHistoryEntry | undefined;
   policyVersion: number;
@@ -74,15 +74,15 @@ export interface Why {
 }
 export interface DateView {
   history: NamedHistoryEntry[];
-  /** Of the entry that is looked at. */
+  /** Of the selected entry. */
   why: Why | undefined;
-  /** Of this moment, where the date is not final. */
+  /** Of the present, if the date is not final. */
   now: Why | undefined;
 }
-/** A participant's history is read up to here. */
+/** The most history entries read. */
 const MAX_ENTRIES = 100;
 
-/** The history of the enrollment date, and the decision behind one of its entries. @throws 404 no such entry */
+/** The history of the enrollment date, and the decision of one entry. @throws 404 no such entry */
 export async function loadDate(tx: Tx, person: Person, entryId: string | undefined): Promise<DateView> {
   const history = await namedHistory(tx, person.record.id, MAX_ENTRIES);
   const entry = entryId ? history.find(({ id }) => id === entryId) : history.find(({ has_decision }) => has_decision);

@@ -10,7 +10,7 @@ import type { Listed, Narrowed, ParticipantList } from './participants.service.j
 
 const LIST = '/console/participants';
 
-/** The participants of all studies of the user. */
+/** The participants of all the user's studies. */
 export function ParticipantsPage({ list, narrowed }: { list: ParticipantList; narrowed: Narrowed }) {
   const { words } = useUi();
   const { participants } = words;
@@ -116,7 +116,7 @@ function Waits({ of }: { of: Listed }) {
   return <>{what ?? '–'}</>;
 }
 
-/** Enrolling and importing, in the study that is chosen or the only one. */
+/** Enrolling and importing, in the chosen or only study. */
 function Begin({ studies, chosen }: { studies: ParticipantList['studies']; chosen: string | undefined }) {
   const { words, user } = useUi();
   const { participants } = words;
@@ -186,7 +186,7 @@ function Studies({
   );
 }
 
-/** Sent by POST: what is typed may be an email address, which no address of a page has. */
+/** Sent by POST: the search may be an email address, which must not be in a URL. */
 function Search({ studies, narrowed }: { studies: ParticipantList['studies']; narrowed: Narrowed }) {
   const { words } = useUi();
   const { participants } = words;

@@ -12,7 +12,7 @@ import type { Waiting } from './participant.service.js';
 
 export const LIST_PAGE = 50;
 
-/** What the list is narrowed to. An email address comes by a form alone, never by an address of a page. */
+/** The filter of the list. An email address comes by form only, never in a URL. */
 export interface Narrowed {
   code?: string | undefined;
   email?: string | undefined;
@@ -35,7 +35,7 @@ export interface ParticipantList {
   studies: StudyToChoose[];
 }
 
-/** What a page of participants begins with: the studies to choose from, and who is on it. */
+/** The first statements of a participants page: the studies to choose from, and the rows. */
 export const listStatements = (of: Narrowed): [Statement, Statement] => [
   studiesToChoose,
   {
@@ -53,7 +53,7 @@ export const listStatements = (of: Narrowed): [Statement, Statement] => [
 ];
 
 /**
- * A page of participants with what each waits for, its next visit and its last session.
+ * A page of participants with missing prerequisites, next visit and last session.
  * @param found the rows of `listStatements`
  */
 export async function loadParticipants(tx: Tx, found: readonly unknown[][]): Promise<ParticipantList> {
@@ -67,7 +67,7 @@ export async function loadParticipants(tx: Tx, found: readonly unknown[][]): Pro
   return {
     studies,
     total,
-    // One that went meanwhile is left out.
+    // A participant deleted meanwhile is left out.
     items: items.flatMap((record) => {
       const row = rows.get(record.id);
       const ahead = next.get(record.id);

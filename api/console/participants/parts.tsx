@@ -4,7 +4,7 @@ import { LOCALES, dateText } from '../html/dates.js';
 import { useUi } from '../html/ui.js';
 import type { Waiting } from './participant.service.js';
 
-/** An instant in a zone that the page names. */
+/** An instant in a time zone that the page names. */
 export function ZonedInstant({ value, zone }: { value: string | Date | null | undefined; zone: string }) {
   const { language } = useUi();
   if (!value) return <>–</>;
@@ -39,7 +39,7 @@ export function DateWithStatus({
   );
 }
 
-/** What an anchor waits for, as a list in words; undefined: for nothing. */
+/** An anchor's missing prerequisites, as a list in words; undefined: none. */
 export function useAwaited(waiting: Waiting): string | undefined {
   const { words, language } = useUi();
   if (waiting.closed || waiting.waiting_for.length === 0) return undefined;
@@ -52,7 +52,7 @@ export function useAwaited(waiting: Waiting): string | undefined {
   return new Intl.ListFormat(LOCALES[language], { type: 'conjunction' }).format(named);
 }
 
-/** Links between the pages of a list whose query stays. */
+/** Links between the pages of a list that keep its query. */
 export function Pages({ at, skip, size, total }: { at: string; skip: number; size: number; total: number }) {
   const { words } = useUi();
   if (total <= size) return null;
@@ -65,7 +65,7 @@ export function Pages({ at, skip, size, total }: { at: string; skip: number; siz
   );
 }
 
-/** A folded form: its button names the job. */
+/** A collapsed form: its button names the action. */
 export function Job({ title, open = false, children }: { title: string; open?: boolean; children: ComponentChildren }) {
   return (
     <details class="job" open={open}>

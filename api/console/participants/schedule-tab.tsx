@@ -10,7 +10,7 @@ import { personPath } from './participant.page.js';
 import type { ScheduleView } from './participant-tabs.service.js';
 import { ZonedInstant } from './parts.js';
 
-/** The visits in force, the versions of the schedule, and what moved between two of them. */
+/** The current visits, the schedule versions, and the difference between two of them. */
 export function ScheduleTab({ view, id, zone }: { view: ScheduleView; id: string; zone: string }) {
   const { words, language } = useUi();
   const { schedule } = words.participant;
@@ -174,7 +174,7 @@ function Versions({ versions, zone }: { versions: VersionInFull[]; zone: string 
   );
 }
 
-/** What deserves a look in a version, a line each. */
+/** The warnings of a version, one in each line. */
 function Warnings({ of }: { of: readonly string[] }) {
   if (of.length === 0) return <>–</>;
   return (

@@ -17,7 +17,7 @@ interface Listed {
   zone: string;
 }
 
-/** Names the zone of the times below. */
+/** Names the time zone of the times below. */
 export function ZoneNote({ zone }: { zone: string }) {
   const { words } = useUi();
   return <p class="quiet zone">{words.participant.zoneNamed(zone)}</p>;

@@ -8,7 +8,7 @@ import type { Facts as KnownFacts } from '../../../workflows/domain/util/types.j
 import type { Why } from './participant.service.js';
 import { ZonedInstant } from './parts.js';
 
-/** Why a date is as it is: sources, rules, facts, and the version of the policy. */
+/** The explanation of a date: sources, rules, facts, and the policy version. */
 export function WhyDate({ why, zone }: { why: Why; zone: string }) {
   const { words, language } = useUi();
   const { anchor } = words.participant;
@@ -70,7 +70,7 @@ function Rules({ why: { trace } }: { why: Why }) {
   );
 }
 
-/** The snapshot that was judged: what the policy reads, and no more. */
+/** The facts of the decision: only those that the policy reads. */
 function Known({ facts, zone }: { facts: KnownFacts; zone: string }) {
   const { words } = useUi();
   const { anchor } = words.participant;

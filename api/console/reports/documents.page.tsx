@@ -12,12 +12,12 @@ const addressOf = ({ id }: DocumentRecord): string => `${DOCUMENTS}/${id}`;
 const isUnderWay = ({ status }: DocumentRecord): boolean => status === 'pending' || status === 'running';
 const percent = ({ progress }: DocumentRecord): number => Math.round(progress * 100);
 
-/** Refusals of whoever may not read the study any more. */
+/** Refusals of a user who may no longer read the study. */
 const OF_RIGHTS = ['NOT_FOUND', 'FORBIDDEN', 'INVALID_TOKEN'];
 const reasonOf = ({ reports, problems }: Words, { error }: DocumentRecord): string =>
   OF_RIGHTS.includes(error ?? '') ? reports.failedRights : (problems.refusals[error ?? ''] ?? reports.failedOther);
 
-/** The documents that the user asked for last. */
+/** The user's last requested documents. */
 export function DocumentsPage({ items }: { items: DocumentRecord[] }) {
   const { words } = useUi();
   const { reports } = words;
@@ -33,7 +33,7 @@ export function DocumentsPage({ items }: { items: DocumentRecord[] }) {
   );
 }
 
-/** The part of the page that asks for itself again while something is printed. */
+/** The part of the page that reloads while something is printed. */
 export function DocumentList({ items }: { items: DocumentRecord[] }) {
   const { words } = useUi();
   const { reports, capture } = words;
@@ -79,7 +79,7 @@ export function DocumentList({ items }: { items: DocumentRecord[] }) {
   );
 }
 
-/** One document: how far it is, whoever looks and whenever, then its file. */
+/** One document: its progress for any visitor, then its file. */
 export function DocumentPage({ item }: { item: DocumentRecord }) {
   const { words } = useUi();
   const { reports } = words;
@@ -108,7 +108,7 @@ export function DocumentPage({ item }: { item: DocumentRecord }) {
   );
 }
 
-/** The part of the page that asks for itself again until the document is printed. */
+/** The part of the page that reloads until the document is printed. */
 export function DocumentProgress({ item }: { item: DocumentRecord }) {
   const { words } = useUi();
   const { reports } = words;
@@ -187,7 +187,7 @@ function State({ of: item }: { of: DocumentRecord }) {
   return <span class={`tag ${tone}`}>{item.status === 'running' ? drawing(percent(item)) : states[item.status]}</span>;
 }
 
-/** What of the study it shows. */
+/** The document's filter. */
 function Narrowed({ of: { question } }: { of: DocumentRecord }) {
   const { words } = useUi();
   const { reports } = words;

@@ -14,7 +14,7 @@ const Asked = Type.Object({ ...reportFilters, page_size: oneOf('a4', 'letter') }
 const FIELDS = ['from', 'to', 'site_code', 'arm', 'page_size'];
 const one = `${DOCUMENTS}/{document_id}` as const;
 
-/** Documents are printed while the user does something else; each has an address to come back to. */
+/** Documents are printed in the background; each has an address to return to. */
 export const documentPages = [
   consolePage({
     path: DOCUMENTS,

@@ -72,7 +72,7 @@ function Filter({ study, asked }: { study: string; asked: ReportFilter }) {
   );
 }
 
-/** Leads to the document's own page, which says how far it is. */
+/** Links to the document's own page, which shows its progress. */
 function Download({ study, asked }: { study: string; asked: ReportFilter }) {
   const { words } = useUi();
   const { reports } = words;
@@ -139,7 +139,7 @@ function Section({
   );
 }
 
-/** A plot as its PDF has it: a picture of its own, whose style the page's policy need not let in. */
+/** A plot as in the PDF: a separate image, so that the page's policy need not allow its styles. */
 function Drawn({ plot, study, asked, speech }: { plot: Plot; study: string; asked: ReportFilter; speech: Locale }) {
   const { title, description, width, height } = chartOf(plot, speech);
   const src = withQuery(`${REPORTS}/${study}/plots/${plot.name}.svg`, { ...asked, language: speech.language });

@@ -2,7 +2,7 @@ import { Field, Notice } from '../html/form.js';
 import { useUi } from '../html/ui.js';
 import { Step } from './step.js';
 
-/** What a login carries on: where it leads, and what was typed into a form whose login had ended. */
+/** Data carried through a login: the target page, and the typed fields of a form whose login had expired. */
 export interface LoginCarries {
   next: string;
   kept?: [string, string][];
@@ -58,7 +58,7 @@ export function LoginPage({
   );
 }
 
-/** The address by which a user is known. */
+/** The user's email address. */
 export function EmailField({ value }: { value?: string | undefined }) {
   const { words } = useUi();
   return (
@@ -100,7 +100,7 @@ export function CodePage({ wrong, ...carried }: LoginCarries & { wrong?: string 
 
 type Made = { secret: string; otpauth_url: string; recovery_codes: string[] };
 
-/** The key of a new second factor, and its first code. Without `made` it was shown before. */
+/** The key of a new second factor, and its first code. Without `made` the key was shown before. */
 export function SetupPage({ made, wrong, ...carried }: LoginCarries & { made?: Made; wrong?: string }) {
   const { login } = useUi().words;
   return (

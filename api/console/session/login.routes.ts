@@ -26,13 +26,13 @@ import { ResumedPage } from './resumed.page.js';
 const FACTOR_COOKIE = 'console_factor';
 const FACTOR_SECONDS = 15 * 60;
 
-/** What a form of the login says of where it leads. */
+/** The target page in a login form. */
 function carriedIn(form: URLSearchParams): LoginCarries {
   const kept = keptIn(form.get('kept'));
   return { next: ownPath(form.get('next')), ...(kept.length > 0 && { kept }) };
 }
 
-/** What was typed before the login, as this page itself has written it. */
+/** The fields typed before the login, as this page wrote them. */
 function keptIn(given: string | null): [string, string][] {
   if (given === null) return [];
   try {
@@ -46,7 +46,7 @@ function keptIn(given: string | null): [string, string][] {
   }
 }
 
-/** The answer of a whole login: its cookie, and the way to where it leads. */
+/** The answer of a complete login: its cookie, and the redirect to the target. */
 function enter({ settings }: Dependencies, ui: Ui, tokens: Tokens, { next, kept }: LoginCarries): View | Reply {
   const { sub, role, sid, epoch } = verifyToken(settings, 'api', tokens.access_token);
   const cookies = [
@@ -57,7 +57,7 @@ function enter({ settings }: Dependencies, ui: Ui, tokens: Tokens, { next, kept 
   return { title: ui.words.login.resumed, content: h(ResumedPage, { next, kept }), headers: { 'Set-Cookie': cookies } };
 }
 
-/** What a refused login says. */
+/** The message of a refused login. */
 const wrongOf = ({ words }: Ui, fault: Problem, otherwise: string): string =>
   fault.status === 429
     ? words.problems.byStatus[429]!.what
@@ -67,7 +67,7 @@ const wrongOf = ({ words }: Ui, fault: Problem, otherwise: string): string =>
         ? words.problems.byCode.CSRF_REFUSED!.what
         : otherwise;
 
-/** The login again, where the token between password and second factor is no good any more. */
+/** The login again, if the token between password and second factor has expired. */
 const startOver = ({ ui, form }: AgainInput<string>): View => ({
   title: ui.words.login.title,
   content: h(LoginPage, { ...carriedIn(form), ended: true }),
@@ -80,7 +80,7 @@ const factorToken = (headers: Parameters<typeof cookieOf>[0]): string => {
   return token;
 };
 
-/** The user who has given the right password and sets up a second factor now. */
+/** The user who has given the right password and is setting up a second factor. */
 async function settingUp(
   services: Dependencies,
   token: string,

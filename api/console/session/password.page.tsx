@@ -28,7 +28,10 @@ export function ForgotPage({ sent = false, wrong }: { sent?: boolean; wrong?: st
   );
 }
 
-/** A password by a mailed link. Its token stands after the # of the address, which no server is told: a script fills it in. */
+/**
+ * A new password by a mailed link. Its token follows the # of the address, which is not sent to servers: a script fills
+ * it in.
+ */
 export function ResetPage({
   invitation,
   token,

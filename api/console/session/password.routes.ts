@@ -12,11 +12,11 @@ import { redirect } from '../html/render.js';
 import type { Ui } from '../html/ui.js';
 import { ForgotPage, ResetPage } from './password.page.js';
 
-/** What a refusal says that is about no field. */
+/** The message of a refusal without a field. */
 const saidOf = ({ words }: Ui, fault: Problem): string =>
   fault.code === 'INVALID_LINK' ? words.password.invalid : refusalOf(words, fault).what;
 
-/** The page of a mailed link, and what its form is sent to. */
+/** The page of a mailed link, and the target of its form. */
 const byLink = (path: '/console/reset' | '/console/accept', summary: string, invitation: boolean) => {
   const title = ({ words }: Ui) => (invitation ? words.password.acceptTitle : words.password.resetTitle);
   return [

@@ -2,7 +2,7 @@ import { Typed } from '../html/problem.js';
 import { useUi } from '../html/ui.js';
 import { Narrow } from './step.js';
 
-/** After a login that ended while somebody typed: what was typed, to be taken along. */
+/** After a login that expired during typing: the typed fields, to be copied. */
 export function ResumedPage({ next, kept }: { next: string; kept: [string, string][] }) {
   const { words } = useUi();
   return (

@@ -13,7 +13,7 @@ import { languages } from '../words/words.js';
 
 const YEAR_SECONDS = 365 * 86_400;
 
-/** What a login does beside its pages: it ends, it goes on, it shows counts and preferences. */
+/** Session routes besides the login pages: logout, extension, counts and preferences. */
 export const sessionRoutes = [
   consoleForm({
     path: '/console/logout',

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { Form, Notice } from '../html/form.js';
 
-/** A small page in the middle. */
+/** A small centered page. */
 export function Narrow({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <section class="narrow card">
@@ -11,7 +11,7 @@ export function Narrow({ title, children }: { title: string; children?: Componen
   );
 }
 
-/** A step of the way in: one form, what was wrong with it, and another way. */
+/** A step of the login: one form, its error, and an alternative. */
 export function Step({
   title,
   wrong,
@@ -24,10 +24,10 @@ export function Step({
 }: {
   title: string;
   wrong?: string | undefined;
-  /** What is said above the form. */
+  /** Text above the form. */
   before?: ComponentChildren;
   action: string;
-  /** Its token is filled in from the address. */
+  /** A script fills in its token from the address. */
   byLink?: boolean;
   submit: string;
   /** Address and text of the link below. */

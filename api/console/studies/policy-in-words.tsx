@@ -2,7 +2,7 @@ import type { Policy } from '../../../workflows/domain/anchor/policy-schema.js';
 import { useUi } from '../html/ui.js';
 import { policyInWords } from './policy-words.js';
 
-/** A policy in sentences. `than`: the policy in force; what differs from it is marked. */
+/** A policy in sentences. `than`: the current policy; differences are marked. */
 export function PolicyInWords({ policy, than }: { policy: Policy; than?: Policy | undefined }) {
   const { words } = useUi();
   const known = than && new Set(policyInWords(than, words.policy).flatMap(linesOf));

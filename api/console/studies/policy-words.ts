@@ -5,7 +5,7 @@ import type { PolicyWords } from '../words/policy.js';
 export interface PolicySection {
   title: string;
   sentences: string[];
-  /** Lines in their order, after the sentences. */
+  /** Ordered lines after the sentences. */
   steps?: string[];
 }
 
@@ -13,7 +13,7 @@ const yes = (value: boolean): 'true' | 'false' => (value ? 'true' : 'false');
 const some = (...lines: (string | false | undefined)[]): string[] =>
   lines.filter((line): line is string => typeof line === 'string');
 
-/** An enrollment-date policy in sentences. Pure: every option of the policy is told, also one that is off. */
+/** An enrollment-date policy in sentences. Pure: every option is described, also one that is off. */
 export function policyInWords(policy: Policy, words: PolicyWords): PolicySection[] {
   return [
     { title: words.sections.what, sentences: whatItIs(policy, words) },

@@ -11,13 +11,13 @@ import { PolicyInWords } from './policy-in-words.js';
 import { Refusal } from './settings.page.js';
 import type { StudyView } from './studies.service.js';
 
-/** What a policy would do, with the codes of its examples. */
+/** The dry run of a policy, with the codes of its examples. */
 export interface PolicyTrial {
   run: DryRun;
   codes: ReadonlyMap<string, string>;
 }
 
-/** A study's policy as JSON and in words, and what another one would do. */
+/** A study's policy as JSON and in words, with a dry run of another one. */
 export function PolicyPage({
   view: { study, policy, figures },
   text,
@@ -25,7 +25,7 @@ export function PolicyPage({
   fault,
 }: {
   view: StudyView;
-  /** What was typed. */
+  /** The typed text. */
   text?: string;
   trial?: PolicyTrial;
   fault?: Problem;
@@ -66,7 +66,7 @@ export function PolicyPage({
   );
 }
 
-/** The form of a policy, with what another one would do, and both in words. */
+/** The policy form, with the dry run of another policy, and both in words. */
 export function PolicyEditor({
   view: { study, policy, figures },
   text,
@@ -109,7 +109,7 @@ export function PolicyEditor({
   );
 }
 
-/** How many, in the reader's digits. */
+/** Formats a count in the reader's locale. */
 export function useCount(): (n: number) => string {
   const { language } = useUi();
   return (n) => n.toLocaleString(LOCALES[language]);
@@ -169,7 +169,7 @@ export function Examples({ of }: { of: readonly { id: string; code: string }[] }
   );
 }
 
-/** How far a change of a study is; it draws itself again until the change is done. */
+/** The progress of a study's change; it reloads until the change is done. */
 export function ChangeProgress({
   studyId,
   changeId,
@@ -203,7 +203,7 @@ export function ChangeProgress({
   );
 }
 
-/** The page of a change on its way. */
+/** The page of a change in progress. */
 export function ChangePage(props: { studyId: string; changeId: string; change: ReanchoringView | undefined }) {
   const { studies } = useUi().words;
   return (

@@ -17,11 +17,11 @@ import { TrialPage, TrialProgress } from './trial.page.js';
 
 const path = '/console/studies/{study_id}/policy';
 const trialPath = `${path}/trials/{trial_id}` as const;
-/** So often a process that does not know a dry run is asked once more: another one may. */
+/** How often the page asks again if the process does not know a dry run: another process may. */
 const MOST_MISSES = 30;
 const change = '/console/studies/{study_id}/changes/{change_id}';
 
-/** The policy that was typed. @throws 422 where it is not JSON */
+/** The typed policy. @throws 422 if it is not JSON */
 function policyIn(form: URLSearchParams, { words }: Ui): unknown {
   try {
     return JSON.parse(form.get('policy')!) as unknown;
@@ -35,7 +35,7 @@ function policyIn(form: URLSearchParams, { words }: Ui): unknown {
   }
 }
 
-/** How far a change is; undefined where it is done and forgotten. */
+/** The progress of a change; undefined if it is done and no longer stored. */
 async function changeOf(services: Dependencies, studyId: string, id: string): Promise<ReanchoringView | undefined> {
   try {
     return await reanchoring(services, studyId, id);
@@ -120,7 +120,7 @@ export const policyPages = [
     view: async ({ tx, actor, params, query, ui }) => {
       const studyId = params.study_id.toLowerCase();
       const trial = trialOf({ actor, studyId }, params.trial_id);
-      // What is drawn stands on the page of the dry run.
+      // The fragment belongs to the page of the dry run.
       ui.path = `/console/studies/${studyId}/policy/trials/${encodeURIComponent(params.trial_id)}`;
       const missed = trial ? 0 : (query.missed ?? 0) + 1;
       const view = await loadStudy(tx, actor, studyId);

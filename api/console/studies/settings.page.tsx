@@ -5,7 +5,7 @@ import { refusalText } from '../html/refusal.js';
 import { versionOf } from '../html/form-version.js';
 import { useUi } from '../html/ui.js';
 
-/** What a refused form says above itself; nothing where each fault stands at its field. */
+/** The refusal above a form; nothing if each fault is shown at its field. */
 export function Refusal({
   fault,
   fields,
@@ -13,7 +13,7 @@ export function Refusal({
 }: {
   fault: Problem | undefined;
   fields: readonly string[];
-  /** Conflicts that are told at a field. */
+  /** Conflicts that are shown at a field. */
   codes?: readonly string[];
 }) {
   const { words } = useUi();
@@ -101,7 +101,7 @@ export function SettingsPage({
   );
 }
 
-/** A study's design, to be saved under a name. */
+/** The form that saves a study's design under a name. */
 export function SaveTemplatePage({
   study,
   typed,

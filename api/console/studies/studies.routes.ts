@@ -21,7 +21,7 @@ const creator = outsideStudy(inStudy('researcher'));
 const one = '/console/studies/{study_id}';
 const fromTemplate = '/console/studies/new/{template_id}';
 
-/** Of a form some fields, as they were typed. */
+/** Some typed fields of a form. */
 export const typedFields = <Name extends string>(
   form: URLSearchParams,
   names: readonly Name[],
@@ -30,7 +30,7 @@ export const typedFields = <Name extends string>(
     Record<Name, string>
   >;
 
-/** What a form of a study's settings says; an empty text is none. */
+/** The typed settings of a study; an empty text becomes null. */
 function settingsIn(form: URLSearchParams): Static<typeof StudyChange> {
   const given = Object.fromEntries(
     settingFields.map((name) => {

@@ -9,7 +9,7 @@ import type { Actor, Role } from '../../http/access.js';
 import { problem } from '../../http/errors.js';
 
 export const PAGE = 50;
-/** Who changes studies, as on the routes. */
+/** Roles that change studies, as on the routes. */
 export const mayConfigure = (role: Role | undefined): boolean => role === 'admin' || role === 'researcher';
 
 export type ListedStudy = StudyRecord & { participants: number };
@@ -20,7 +20,7 @@ export interface StudyList {
   search?: string | undefined;
 }
 
-/** The studies that the caller sees, by code. */
+/** The studies visible to the caller, by code. */
 export async function loadStudies(
   tx: Tx,
   { skip = 0, search }: { skip?: number; search?: string },
@@ -35,7 +35,7 @@ export async function loadStudies(
 
 export type StudyView = StudyOverview & { policy: Policy };
 
-/** What a study is made of. Users are shown to admins alone, as everywhere. @throws 404 */
+/** A study's overview. Only admins see users, as everywhere. @throws 404 */
 export async function loadStudy(tx: Tx, actor: Pick<Actor, 'isAdmin'>, studyId: string): Promise<StudyView> {
   const found = await studyOverview(tx, studyId, { members: actor.isAdmin });
   if (!found) throw problem('NOT_FOUND', { detail: 'There is no such study.' });

@@ -82,7 +82,7 @@ export function Windows({
   );
 }
 
-/** The event definitions of a study that plans by them. */
+/** The event definitions of a study that schedules by them. */
 export function Events({ events }: { events: OverviewEvent[] }) {
   const { studies } = useUi().words;
   return (
@@ -141,7 +141,7 @@ export function Batteries({ batteries }: { batteries: OverviewBattery[] }) {
   );
 }
 
-/** Who is assigned to a study. Admins alone are shown it, as the list of users is theirs. */
+/** The members of a study. Only admins see them, as in the list of users. */
 export function Members({ members }: { members: Member[] }) {
   const { words } = useUi();
   const { studies } = words;

@@ -10,7 +10,7 @@ import { Batteries, Events, Members, Windows } from './study-lists.js';
 import { mayConfigure } from './studies.service.js';
 import type { StudyView } from './studies.service.js';
 
-/** A study: what it is, how its enrollment date is decided, what it plans, who works in it. */
+/** A study: settings, enrollment-date policy, plan, and members. */
 export function StudyPage({ view, said }: { view: StudyView; said?: 'created' | 'saved' | 'template' | undefined }) {
   const { words, user } = useUi();
   const { studies } = words;
@@ -80,7 +80,7 @@ export function StudyPage({ view, said }: { view: StudyView; said?: 'created' | 
 
 const isEdc = ({ study }: StudyView): boolean => study.config.scheduling_mode === 'edc';
 
-/** What leads from an empty study to the first schedule. */
+/** The steps from an empty study to the first schedule. */
 function FirstSteps({ studyId }: { studyId: string }) {
   const { studies } = useUi().words;
   return (

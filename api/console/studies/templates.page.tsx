@@ -51,7 +51,7 @@ export function TemplatesPage({ templates }: { templates: Summary[] }) {
   );
 }
 
-/** What a template makes, before it is made. */
+/** The content of a template, before it is used. */
 export function TemplatePage({
   template,
   preview,

@@ -8,15 +8,15 @@ import type { StudyView } from './studies.service.js';
 interface TrialView {
   view: StudyView;
   trialId: string;
-  /** Not set: this process does not know it. */
+  /** Not set: unknown to this process. */
   trial: PolicyTrial | undefined;
-  /** How often it was not known. */
+  /** How often it was unknown. */
   missed: number;
-  /** After so many it is given up. */
+  /** The page gives up after so many. */
   most?: number;
 }
 
-/** A dry run of a policy in a large study: how far it is, then what it came to. */
+/** A dry run of a policy in a large study: its progress, then its result. */
 export function TrialPage(props: TrialView) {
   const { studies } = useUi().words;
   const { study } = props.view;
@@ -33,7 +33,7 @@ export function TrialPage(props: TrialView) {
   );
 }
 
-/** It draws itself again until the dry run is done; then it is what the dry run came to. */
+/** It reloads until the dry run is done; then it shows the result. */
 export function TrialProgress({ view, trialId, trial, missed, most = 1 }: TrialView) {
   const { studies } = useUi().words;
   const count = useCount();

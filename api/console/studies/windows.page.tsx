@@ -9,7 +9,7 @@ import { Examples } from './policy.page.js';
 import { Refusal } from './settings.page.js';
 import type { StudyView } from './studies.service.js';
 
-/** A window's fields as they are typed. */
+/** A window's typed fields. */
 export const windowFields = [
   'code',
   'name',
@@ -23,7 +23,7 @@ export const windowFields = [
 ] as const;
 export type TypedWindow = Partial<Record<(typeof windowFields)[number], string>>;
 
-/** A visit window to add or to change, and what that would move. */
+/** A visit window to add or to change, with a preview of the moves. */
 export function WindowPage({
   view: { study, batteries },
   window,
@@ -98,7 +98,7 @@ export function WindowPage({
   );
 }
 
-/** What deleting a window would do, and the button that does it. */
+/** A preview of deleting a window, and the button that does it. */
 export function DeleteWindowPage({
   studyId,
   window,
@@ -135,7 +135,7 @@ export function DeleteWindowPage({
   );
 }
 
-/** For how many a change would make another schedule. */
+/** The number of participants whose schedule a change would move. */
 export function WouldMove({ trial: { total, schedules, examples } }: { trial: ScheduleDryRun }) {
   const { words, language } = useUi();
   const { studies } = words;

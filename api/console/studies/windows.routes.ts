@@ -22,7 +22,7 @@ const list = '/console/studies/{study_id}/windows';
 const one = `${list}/{window_id}` as const;
 type Given = Omit<Static<typeof NewVisitWindow>, 'study_id'>;
 
-/** A window as it was typed: what is no number stays a text, and the schema says so. */
+/** A typed window: text that is no number stays text, and the schema refuses it. */
 function windowIn(form: URLSearchParams): Given {
   const said = (name: string) => form.get(name)?.trim() ?? '';
   const number = (name: string) => (/^-?\d{1,8}$/.test(said(name)) ? Number(said(name)) : said(name));
@@ -40,14 +40,14 @@ function windowIn(form: URLSearchParams): Given {
   } as Given;
 }
 
-/** What the plan would be with this window in the place of the one with its id, or beside the others. */
+/** A dry run of the schedules with this window in place of the one with its id, or as a new one. */
 const trialOf = (tx: Tx, studyId: string, id: string, given: Given): Promise<ScheduleDryRun> =>
   dryRunSchedules(tx, studyId, (sources) => {
     const kept = sources.windows.filter((window) => window.id !== id);
     const tried = { ...given, id } as WindowRow;
     return { ...sources, windows: [...kept, tried].sort(inOrder) };
   });
-/** As the plan reads them. */
+/** In the order of the plan. */
 const inOrder = (a: WindowRow, b: WindowRow): number =>
   a.sort_order - b.sort_order || a.target_day - b.target_day || (a.code < b.code ? -1 : 1);
 

@@ -14,7 +14,7 @@ import type { Today } from './today.service.js';
 
 const PATH = '/console/today';
 
-/** The visits of a day: which can be done, open, close, or were not done. */
+/** The visits of a day: possible, opening, closing, or missed. */
 export function TodayPage({ today, done, mayChange }: { today: Today; done?: string | undefined; mayChange: boolean }) {
   const { words } = useUi();
   const { items, totals, filter } = today;
@@ -49,7 +49,7 @@ export function TodayPage({ today, done, mayChange }: { today: Today; done?: str
   );
 }
 
-/** What of a filter stands in an address. */
+/** The part of a filter that is in the address. */
 const asked = ({ studyId, siteId, day }: Today['filter']) => ({ study: studyId, site: siteId, day });
 
 function Filters({ today: { facets, totals, filter } }: { today: Today }) {

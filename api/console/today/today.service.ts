@@ -6,7 +6,7 @@ import type { Tx } from '../../../db/client/database.js';
 import type { Words } from '../words/words.js';
 
 export const PAGE = 50;
-/** A file has at most so many visits. */
+/** The most visits in a file. */
 export const FILE_ROWS = 10_000;
 
 export interface TodayFilter extends Omit<DayFilter, 'limit'> {
@@ -15,12 +15,12 @@ export interface TodayFilter extends Omit<DayFilter, 'limit'> {
 export interface Today {
   items: DayVisit[];
   facets: DayFacet[];
-  /** How many there are of each group within study and site. */
+  /** The number of each group within study and site. */
   totals: Record<DayGroup, number>;
   filter: TodayFilter;
 }
 
-/** The visits that a day is about, by what the day means to them. */
+/** The visits of a day, by group. */
 export async function loadToday(tx: Tx, filter: TodayFilter, limit = PAGE): Promise<Today> {
   const { items, facets } = await visitsOfDay(tx, filter.group, { ...filter, limit });
   const here = facets.filter(
@@ -32,7 +32,7 @@ export async function loadToday(tx: Tx, filter: TodayFilter, limit = PAGE): Prom
   return { items, facets, totals, filter };
 }
 
-/** Visits as a CSV file: a line of names, then a line for each. No cell is run as a formula. */
+/** Visits as a CSV file with a header line. No cell is run as a formula. */
 export function visitsFile({ today: { columns } }: Words, items: readonly DayVisit[]): string {
   const lines = items.map((visit) => [
     visit.study_code,

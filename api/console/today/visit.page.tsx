@@ -20,23 +20,23 @@ export interface VisitView {
   reminder: {
     last: ByHandRow['last'];
     next: ByHandRow['next'];
-    /** What one by hand would come to. */
+    /** The preview of a reminder by hand. */
     now: ByHand;
-    /** The participant's clock. */
+    /** The participant's time zone. */
     zone: string;
   };
   mayChange: boolean;
 }
-/** What was given for a change that was refused. */
+/** The typed fields of a refused change. */
 export interface VisitAnswer {
   given?: Record<string, string>;
   stale?: boolean;
   refused?: string;
-  /** By the name of the field. */
+  /** By field name. */
   errors?: Record<string, string>;
 }
 
-/** One visit, and what can be done about it. */
+/** One visit, with actions. */
 export function VisitPage({
   view,
   done,
@@ -114,7 +114,7 @@ function VisitFacts({ view: { visit, study_code, zone } }: { view: VisitView }) 
   );
 }
 
-/** One thing that can be done, as a form of its own. */
+/** One action, as a form. */
 function Job({
   view: { visit },
   title,
@@ -230,7 +230,7 @@ function Message({ view }: { view: VisitView }) {
   );
 }
 
-/** What a reminder would be sent by now, or why none is; what was sent and what is planned. */
+/** The channel of a reminder now, or why none is sent; the last and the next one. */
 function WhatIsSent({ of: { now, last, next, zone } }: { of: VisitView['reminder'] }) {
   const { words } = useUi();
   const { message } = words.today.one;

@@ -45,7 +45,7 @@ async function load(tx: Tx, { role }: Actor, id: string): Promise<VisitView> {
   };
 }
 
-/** What the page says of a change that was refused. */
+/** The page's message for a refused change. */
 function answerOf({ words }: Ui, form: URLSearchParams, fault: Problem): VisitAnswer {
   const { one } = words.today;
   const given = Object.fromEntries([...form].filter(([name]) => !name.startsWith('_')));
@@ -80,7 +80,7 @@ const again = async ({ read, params, form, fault, ui }: AgainOfVisit): Promise<V
   }),
 });
 
-/** Noon of an earlier day; undefined for today, which is now. @throws 400 */
+/** Noon of an earlier day; undefined for today, which means now. @throws 400 */
 function momentOf(day: string, zone: string): string | undefined {
   if (!isDate(day)) throw brokenRule('done_on', 'NO_DAY', 'is not a day');
   if (day === dateIn(nowIso(), zone)) return undefined;
@@ -167,14 +167,14 @@ export const visitRoutes = [
   }),
 ];
 
-/** A day of a form. @throws 400 */
+/** A date field of a form. @throws 400 */
 function dayIn(form: URLSearchParams, name: string): string {
   const day = form.get(name) ?? '';
   if (!isDate(day)) throw brokenRule(name, 'NO_DAY', 'is not a day');
   return day;
 }
 
-/** Back to the list that the form was on, or to the visit's own page. */
+/** Returns to the list that the form was on, or to the visit's own page. */
 const leadsTo = (form: URLSearchParams, visitId: string, done: string): string => {
   const own = `/console/visits/${visitId.toLowerCase()}`;
   return form.get('_back')?.startsWith(`${TODAY}`) ? backTo(form, TODAY, { done }) : backTo(form, own, { done });

@@ -4,7 +4,7 @@ import type { Role } from '../../http/access.js';
 import { SelectField } from '../html/form.js';
 import { useUi } from '../html/ui.js';
 
-/** What a user is let into. */
+/** A user's access. */
 export interface Chosen {
   role: string;
   study_ids: readonly string[];
@@ -12,8 +12,8 @@ export interface Chosen {
 }
 
 /**
- * What a form chose. A site's box names its study too: sites of a study that is not chosen go with it, as they do where
- * a study is taken away.
+ * The access chosen in a form. A site's checkbox also names its study: sites of unselected studies are dropped, as when
+ * a study is removed.
  */
 export function chosenIn(form: URLSearchParams): { role: Role; study_ids: string[]; site_ids: string[] } {
   const study_ids = form.getAll('study_ids');
@@ -21,7 +21,7 @@ export function chosenIn(form: URLSearchParams): { role: Role; study_ids: string
     .getAll('sites')
     .map((one) => one.split('/'))
     .flatMap(([study, site]) => (study !== undefined && site !== undefined && study_ids.includes(study) ? [site] : []));
-  // Whether it is one of them the service's own schema says.
+  // The schema checks the role.
   return { role: (form.get('role') ?? '') as Role, study_ids, site_ids };
 }
 

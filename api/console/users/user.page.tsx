@@ -12,7 +12,7 @@ import { AccessFields } from './access-fields.js';
 import type { Chosen } from './access-fields.js';
 import { USERS, UserStatus } from './users.page.js';
 
-/** What a page of a user says that was just done. */
+/** Results that a user's page can show. */
 export const userNotices = ['saved', 'invited', 'factorDone', 'ended'] as const;
 export type UserNotice = (typeof userNotices)[number];
 
@@ -22,7 +22,7 @@ export interface UserShown {
   studies: readonly StudyWithSites[];
 }
 
-/** One user: what it is let into, and what an admin can do for it. */
+/** One user: access, and an admin's actions. */
 export function UserPage({
   shown: { user, logins, studies },
   chosen = user,
@@ -104,7 +104,7 @@ export function UserPage({
   );
 }
 
-/** The state of the user that the page shows: a change goes by it, or is refused. */
+/** The displayed state of the user: a change of another state is refused. */
 const Version = ({ of }: { of: UserRow }) => <input type="hidden" name="shown_version" value={etagOf(of)} />;
 
 function Act({ what, children }: { what: string; children: ComponentChildren }) {

@@ -14,7 +14,7 @@ import type { Chosen } from './access-fields.js';
 export const USERS = '/console/users';
 export const PAGE = 25;
 
-/** The users: all of them, or those that a search has found. What was searched for is in no address. */
+/** All users, or those matching a search. The search text is never in a URL. */
 export function UsersPage({
   items,
   total,
@@ -125,7 +125,7 @@ function Find({
   );
 }
 
-/** Pages of a search: its words go from page to page in the form. */
+/** Pages of a search: the form carries its text from page to page. */
 function SearchPager({ searched, skip, total }: { searched: string; skip: number; total: number }) {
   const { words } = useUi();
   if (total <= PAGE) return null;
@@ -146,7 +146,7 @@ function SearchPager({ searched, skip, total }: { searched: string; skip: number
   );
 }
 
-/** The form by which somebody is invited. */
+/** The invitation form. */
 export function InvitePage({
   studies,
   chosen,

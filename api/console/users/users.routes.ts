@@ -25,7 +25,7 @@ const Skip = Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 }));
 const onePath = `${USERS}/{id}` as const;
 const doneAt = (id: string, said: UserNotice): string => `${USERS}/${id}?said=${said}`;
 
-/** Refuses a change of what is not as the page has shown it. @throws 409 STALE */
+/** Refuses a change if the user differs from the displayed one. @throws 409 STALE */
 const asShown = (form: URLSearchParams) => (record: Record<string, unknown>) => {
   if (etagOf(record) !== form.get('shown_version')) throw problem('STALE');
 };
@@ -37,7 +37,7 @@ async function shownUser(tx: Tx, id: string): Promise<UserShown> {
 }
 
 type Refusal = Omit<AgainInput<string>, 'params'> & { params: { id: string } };
-/** The user's page once more, with what was chosen and why it was refused. */
+/** The user's page again, with the choices and the refusal. */
 const again = async ({ read, params, form, fault, ui }: Refusal): Promise<View> => ({
   title: ui.words.users.title,
   content: h(UserPage, {

@@ -1,4 +1,4 @@
-/** Words of the pages in which a study is changed: those that several of them have. */
+/** Words shared by the pages that change a study. */
 export const en = {
   parts: 'Parts of the study',
   tabs: {

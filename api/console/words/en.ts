@@ -157,7 +157,7 @@ export const en = {
     lead: (code: string) => `Enrollment date of ${code}`,
     from: 'Now',
     to: 'Requested',
-    /** Of a change that was carried out. */
+    /** Of a completed change. */
     was: 'Before',
     is: 'Now',
     days: (n: number) => `${Math.abs(n)} ${Math.abs(n) === 1 ? 'day' : 'days'} ${n < 0 ? 'earlier' : 'later'}`,

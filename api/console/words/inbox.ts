@@ -1,12 +1,12 @@
 import type { InboxKind } from '../../../db/console/inbox.queries.js';
 
 interface Todo {
-  /** One sentence that says what to do. */
+  /** One sentence with the required action. */
   what: string;
   action: string;
 }
 
-/** Words of the inbox and of the pages on which its entries are settled. */
+/** Words of the inbox and of the pages that settle its entries. */
 export const en = {
   title: 'Inbox',
   what: 'What waits for you in all your studies, oldest first.',

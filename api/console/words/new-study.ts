@@ -1,4 +1,4 @@
-/** Words of the pages that begin and end a study. */
+/** Words of the pages that create and delete a study. */
 export const en = {
   title: 'Create an empty study',
   what: 'It has the usual enrollment-date policy, no battery and no visit. You add them afterwards.',

@@ -51,7 +51,7 @@ export const en = {
     trials: (n: number) => (n === 1 ? '1 trial' : `${n} trials`),
     flags: 'Flags',
     noFlags: 'None',
-    /** A flag is called by its code where there is no other name. */
+    /** A flag without a name is shown by its code. */
     flagNames: {} as Record<string, string>,
     capture: 'Capture system',
     pushes: { pending: 'On its way', synced: 'Pushed', failed: 'Failed' } as Record<string, string>,

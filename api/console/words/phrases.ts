@@ -2,9 +2,9 @@ import { dateText } from '../html/dates.js';
 import type { Language } from './words.js';
 
 /**
- * What the service says in sentences of its own: reasons of a decision, notes of a preview, warnings of a schedule, why
- * a message was sent. They are stored with what they are about, in English, and are put into other words by this book.
- * `{}` is a part that stays as it is, `{*}` a part that is a phrase itself.
+ * The service's sentences: reasons of a decision, notes of a preview, warnings of a schedule, why a message was sent.
+ * They are stored in English and translated here. `{}` is a part that stays as it is, `{*}` a part that is a phrase
+ * itself.
  */
 const german: [string, string][] = [
   // Sources of an enrollment date.
@@ -246,7 +246,7 @@ function compiled([text, said]: [string, string]): Phrase {
   return { pattern: new RegExp(`^${pattern}$`, 's'), said };
 }
 
-/** A sentence of the service in the reader's language; one that the book does not have stays as it is. */
+/** A sentence of the service in the reader's language; one without a translation stays English. */
 export function phrase(language: Language, text: string): string {
   if (language === 'en') return text.replaceAll(/\b\d{4}-\d{2}-\d{2}\b/g, (day) => read(language, day));
   for (const { pattern, said } of book[language]) {
@@ -261,10 +261,10 @@ export function phrase(language: Language, text: string): string {
   return text;
 }
 
-/** Whether a sentence is said in the language. */
+/** Whether a sentence exists in the language. */
 export const isSaid = (language: Language, text: string): boolean =>
   language === 'en' || book[language].some(({ pattern }) => pattern.test(text));
 
-/** A day is written as its reader writes it. */
+/** Formats a date for its reader. */
 const read = (language: Language, part: string): string =>
   /^\d{4}-\d{2}-\d{2}$/.test(part) ? dateText(language, part) : part;

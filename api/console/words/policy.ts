@@ -3,7 +3,7 @@ const list = (items: readonly string[], and: string): string =>
 const days = (n: number) => (n === 1 ? '1 day' : `${n} days`);
 const Tage = (n: number) => (n === 1 ? '1 Tag' : `${n} Tage`);
 
-/** The sentences in which an enrollment-date policy is told. Every option has its own, also where it is off. */
+/** The sentences that describe an enrollment-date policy. Every option has its own, also when it is off. */
 export const en = {
   sections: {
     what: 'What the date is',

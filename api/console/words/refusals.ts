@@ -1,4 +1,4 @@
-/** What a refusal of the service means, by its code, whatever page it is shown on. */
+/** The meaning of a refusal, by its code, on any page. */
 export const refusals: Record<'en' | 'de', Record<string, string>> = {
   en: {
     STALE: 'Somebody changed this in the meantime. Open the page again.',

@@ -1,4 +1,4 @@
-/** Words of the pages of reports; what a report itself says is in the words of the PDF. */
+/** Words of the report pages; the report itself uses the words of the PDF. */
 export const en = {
   title: 'Reports',
   choose: 'Choose a study.',

@@ -1,6 +1,6 @@
 /**
- * What a field has broken, by the code of the rule. `{n}`, `{kind}`, `{values}` and `{message}` are filled in from
- * what the service says: its limit, what the value is to be, what it takes, its own sentence.
+ * The broken rule of a field, by its code. The service fills in `{n}` its limit, `{kind}` the expected type, `{values}`
+ * the allowed values, and `{message}` its own sentence.
  */
 export const rules: Record<'en' | 'de', Record<string, string>> = {
   en: {
@@ -210,7 +210,7 @@ export const rules: Record<'en' | 'de', Record<string, string>> = {
   },
 };
 
-/** What a value is to be, by its format or type in the service; `other`: any that is not named. */
+/** The expected type of a value, by its format or type in the service; `other`: any unnamed one. */
 export const kinds: Record<'en' | 'de', Record<string, string>> = {
   en: {
     date: 'a date such as 2026-03-14',
@@ -240,7 +240,7 @@ export const kinds: Record<'en' | 'de', Record<string, string>> = {
   },
 };
 
-/** What a field of a form or of a file is called, by its name in the service. */
+/** The label of a field of a form or file, by its name in the service. */
 export const fields: Record<'en' | 'de', Record<string, string>> = {
   en: {},
   de: {

@@ -4,7 +4,7 @@ import { titleOf } from '../../timeline/titles.js';
 import type { Language } from './words.js';
 
 type Data = Record<string, unknown>;
-/** What people have written, in whatever direction. */
+/** User input in any text direction. */
 const own = (value: unknown): string => isolated(String(value));
 const date = (value: unknown): string =>
   typeof value === 'string' ? value.slice(0, 10).split('-').reverse().join('.') : 'keines';
@@ -99,6 +99,6 @@ const titles: Record<TimelineRow['kind'], (what: string, data: Data) => string> 
     `Nachricht${d.visit_name ? ` zu „${own(d.visit_name)}“` : ''} (${String(d.channel)}) ${by(messages, what)}`,
 };
 
-/** What a person reads of an entry of the timeline: one line, in the reader's language. */
+/** A timeline entry as one line, in the reader's language. */
 export const entryTitle = (language: Language, row: TimelineRow): string =>
   language === 'de' ? titles[row.kind](row.what, row.data) : titleOf(row);

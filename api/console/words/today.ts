@@ -1,4 +1,4 @@
-/** Words of the visits that are due, and of the page of one of them. */
+/** Words of the list of due visits, and of a visit's page. */
 export const en = {
   title: 'Today',
   groups: {

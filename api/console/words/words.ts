@@ -11,7 +11,7 @@ const known = (tag: string | undefined): Language | undefined => {
   return language === 'en' || language === 'de' ? language : undefined;
 };
 
-/** The chosen language, else the first of the browser's that there is, else English. */
+/** The chosen language, else the browser's first supported one, else English. */
 export function wordsOf(
   chosen: string | undefined,
   accepted: string | undefined,

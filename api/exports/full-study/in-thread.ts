@@ -22,9 +22,9 @@ export interface Loaded {
 }
 
 /**
- * Does `work` with a document that a thread of its own reads, two at a time: its length is for the caller to say, and
- * nobody else waits for it.
- * @throws 503 where too many wait, or where the thread was lost
+ * Runs `work` with a document that a separate thread reads, two at a time: the caller limits its length, and other
+ * requests do not wait for it.
+ * @throws 503 when too many wait, or when the thread was lost
  */
 export async function withDocument<T>(
   given: { bytes: Buffer; named: ImportTarget; key: VerifyingKey; gone: AbortSignal },
@@ -50,7 +50,7 @@ export async function withDocument<T>(
   }
 }
 
-/** A full export as a thread has it. One task at a time. */
+/** The thread of a full export. One task at a time. */
 export class DocumentThread {
   private readonly thread: Worker;
   private readonly gone: AbortSignal;
@@ -84,13 +84,13 @@ export class DocumentThread {
     return this.run({ task: 'open' }) as Promise<Opened>;
   }
 
-  /** Loads it, by statements that `ask` runs. @throws 400, 422, what `ask` throws */
+  /** Loads it, with statements run by `ask`. @throws 400, 422, errors of `ask` */
   load(ask: Ask, of: Omit<Extract<ThreadTask, { task: 'load' }>, 'task'>): Promise<Loaded> {
     this.ask = ask;
     return this.run({ task: 'load', ...of }) as Promise<Loaded>;
   }
 
-  /** Takes the document that was made of what was stored. */
+  /** A stream for the document exported from the loaded rows. */
   stored(): Writable {
     return new Writable({
       write: (piece: Buffer, _encoding, done) => {
@@ -100,7 +100,7 @@ export class DocumentThread {
     });
   }
 
-  /** SHA-256 of what was stored, whatever its ids are. */
+  /** SHA-256 of the stored content, independent of its ids. */
   contentHash(): Promise<string> {
     return this.run({ task: 'hash' }) as Promise<string>;
   }

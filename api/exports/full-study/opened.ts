@@ -15,25 +15,24 @@ export interface ImportTarget {
 }
 const KEYS = ['study_id', 'study_code', 'study_name'] as const;
 
-/** What is known of a document when it has been read. */
+/** The facts of a parsed document. */
 export interface Opened {
   target: ImportTarget;
   format_version: number;
   /** Of all its bytes. */
   sha256: string;
-  /** It bears this service's own signature. */
+  /** It has this service's own signature. */
   verified: boolean;
-  /** The study's own values that a load takes over. */
+  /** The study's own fields that a load adopts. */
   study: Record<string, unknown>;
   hasDatacapture: boolean;
 }
-/** The key that this service signs documents with, as far as it takes to verify one. */
+/** The service's document key, as needed for verification. */
 export type VerifyingKey = { keyId: string; publicKey: string } | undefined;
 
 /**
- * The document, and where it is to go: said beside it, in its own top level, or around it as `{study_id, document}`.
- * @throws 400 another format, or a document that says two targets, 413 a study's own values that no request may bring,
- * 422
+ * Parses the document and its target: named beside it, in its own top level, or around it as `{study_id, document}`.
+ * @throws 400 another format, or a document with two targets, 413 study fields larger than any request may have, 422
  */
 export function openDocument(
   bytes: Buffer,
@@ -73,7 +72,7 @@ export function openDocument(
       .filter((name) => document.study[name] !== undefined)
       .map((name) => [name, document.study[name]]),
   );
-  // They are taken over by the thread of the requests, and are no more than a request may bring.
+  // The main thread adopts them, so they must not exceed a request's limits.
   parseJson(Buffer.from(JSON.stringify(study)), undefined, PLAIN_LIMITS);
   return {
     document,

@@ -1,4 +1,4 @@
-/** The thread in which a full export is read and prepared to be loaded, once. */
+/** The thread that reads a full export and prepares it for loading, once. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { contentHash } from '../../../db/exports/full-study/content.js';
 import type { StudyDocument } from '../../../db/exports/full-study/document.js';
@@ -16,13 +16,13 @@ export interface ThreadData {
   named: ImportTarget;
   key: VerifyingKey;
 }
-/** What the thread is told to do with its document; rows of a statement that it asked for; a piece of what is stored. */
+/** A task for the document; rows of a requested statement; a piece of the stored document. */
 export type ThreadTask =
   | { task: 'open' }
   | { task: 'load'; studyId: string; userId: string; datacapture: Record<string, unknown> }
   | { task: 'hash' };
 export type ToThread = ThreadTask | { rows: unknown[] } | { piece: Uint8Array };
-/** A statement to be run; what came of a task; a refusal that the caller is told. */
+/** A statement to be run; a task's result; a refusal for the caller. */
 export type FromThread =
   | { sql: string; values: readonly Value[] }
   | { done: unknown }
@@ -57,7 +57,7 @@ async function run(given: ThreadTask): Promise<unknown> {
     const { studyId, userId, datacapture } = given;
     const importing = { userId, verified: opened!.verified };
     const loaded = await loadStudy(ask, studyId, document!, { datacapture, importing }).catch(refusalOf);
-    // What is stored needs its room.
+    // Frees memory for the stored document.
     document = undefined;
     return loaded;
   }

@@ -15,15 +15,15 @@ const STUDY_STATUS: Record<string, string> = {
 const CONSENT_STATUS = { pending: 'proposed', signed: 'active', declined: 'rejected', revoked: 'inactive' } as const;
 const RT = /(^|_)rt$|^interference$|^completion_time$/;
 
-/** What has no value is not there: FHIR knows no null. */
+/** Removes fields without a value: FHIR has no null. */
 const given = <T extends Record<string, unknown>>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)) as T;
 const reference = (id: string) => ({ reference: `urn:uuid:${id}` });
 
 /**
- * A period whose start is not after its end (rule per-1 of HL7). FHIR compares a day and an instant as unknown at best;
- * validators take the day as its first moment. So an end on the day of the start is that day, and an end before it
- * leaves the end alone: the start was never reached.
+ * A period whose start is not after its end (rule per-1 of HL7). FHIR can't compare a day with an instant; validators
+ * treat the day as its first moment. So an end on the day of the start becomes that day, and an end before it removes
+ * the start, which was never reached.
  */
 function period(start: string | null, end: string | null) {
   if (start === null && end === null) return undefined;
@@ -36,12 +36,12 @@ function period(start: string | null, end: string | null) {
 const DAY_LENGTH = 'YYYY-MM-DD'.length;
 
 /**
- * A participant as a bundle: the study, the subject in it, its consents, and an observation for each task of each
- * session. The patient that R4 asks for bears the participant's code and nothing else of the person.
+ * A participant as a bundle: study, research subject, consents, and an observation for each task of each session. R4
+ * requires a patient, which has the participant's code and no other personal data.
  */
 export function fhirBundle(study: StandardStudy, subject: Subject, base: string, at: string): Record<string, unknown> {
   const system = (what: string) => `${base}/fhir/${what}`;
-  // Of one person several records may be kept: ids of what the bundle makes itself come of it.
+  // One person may have several records: the ids that the bundle creates are derived from the record's id.
   const patientId = visitKey(subject.id, 'fhir Patient');
   const resources: Resource[] = [
     given({
@@ -110,9 +110,9 @@ function consentOf(
     ],
     patient: reference(patientId),
     dateTime: signed_at ?? created_at,
-    // R4 asks for a policy: the version that was agreed to.
+    // R4 requires a policy: the agreed version.
     policyRule: { text: consent_version_id ?? 'not stated' },
-    // What an import says of a person, nobody here has seen.
+    // This service has not verified an import's claims.
     verification: imported ? [{ verified: false }] : undefined,
     provision: revoked_at === null ? undefined : { period: period(signed_at, revoked_at) },
   });
@@ -128,7 +128,7 @@ interface Around {
   system: (what: string) => string;
 }
 
-/** A task of a session with its metrics as components; one without any says nothing. */
+/** A task of a session with its metrics as components; one without metrics is omitted. */
 function observationOf(
   { id, status, started_at, completed_at }: Subject['sessions'][number],
   task: string,
@@ -168,5 +168,5 @@ function observationOf(
   ];
 }
 
-/** A code has no blank at its ends and no two in a row. */
+/** A code has no blanks at its ends and no double blanks. */
 const codeOf = (name: string): string => name.trim().replaceAll(/\s+/g, ' ') || '-';

@@ -4,8 +4,8 @@ import { koaBody } from 'koa-body';
 import { problem } from '../errors.js';
 
 /**
- * Takes a body of any type as it is: one character a byte, so that signatures and strict parsing see what was sent. By
- * the name of `binary` the engine reads it; `latin1`, the same, would be looked up in a table, byte by byte.
+ * Reads a body of any type unchanged: one character for each byte, so that signatures and strict parsing see the sent
+ * bytes. Node reads `binary` directly; the equivalent `latin1` would be looked up in a table, byte by byte.
  */
 function reader(limit: number) {
   return koaBody({
@@ -18,7 +18,7 @@ function reader(limit: number) {
     encoding: 'binary',
     onError: (fault) => {
       if ((fault as { status?: number }).status === 413) throw tooLarge(limit);
-      // The client went away in the middle of its body: nobody waits for the answer.
+      // The client disconnected in the middle of its body: nobody waits for the answer.
       throw problem('BAD_REQUEST', { detail: 'The body broke off.', cause: fault });
     },
   });
@@ -26,8 +26,9 @@ function reader(limit: number) {
 const readers = new Map<number, ReturnType<typeof reader>>();
 
 /**
- * Reads a body for so long. What still comes of it is thrown away with its connection, which the answer ends.
- * @throws 408 when it is not there in time
+ * Reads a body with a timeout. After it, remaining bytes are dropped together with the connection, which the answer
+ * closes.
+ * @throws 408 when it has not arrived in time
  */
 export function withUploadTimeout<T>(request: IncomingMessage, seconds: number, reading: () => Promise<T>): Promise<T> {
   if (!hasBody(request)) return reading();
@@ -43,22 +44,25 @@ export function withUploadTimeout<T>(request: IncomingMessage, seconds: number, 
   });
 }
 
-/** Whether the request has a body at all. */
+/** Whether the request has a body. */
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 const ENCODINGS = ['', 'identity', 'gzip', 'deflate'];
 
-/** Reads a body's bytes. @throws 413 as soon as it is known to be longer than `limit`, 415 when it is compressed by another way than these, 400 what does not inflate */
+/**
+ * Reads a body's bytes. @throws 413 as soon as it exceeds `limit`, 415 for an unsupported compression, 400 for invalid
+ * compressed data
+ */
 export async function readBytes(ctx: Context, limit: number): Promise<Buffer> {
-  // A compressed one is inflated while it is read: `limit` is that of what comes out.
+  // A compressed body is decompressed while it is read: `limit` applies to the result.
   const encoding = ctx.get('content-encoding').trim().toLowerCase();
   if (!ENCODINGS.includes(encoding))
     throw problem('UNSUPPORTED_MEDIA_TYPE', {
       detail: 'Content-Encoding must be gzip, deflate or identity.',
       headers: { 'Accept-Encoding': 'gzip, deflate' },
     });
-  // The reader knows them in lower case alone.
+  // The reader knows encodings only in lower case.
   if (encoding !== '') ctx.req.headers['content-encoding'] = encoding;
   if (!hasBody(ctx.req)) return Buffer.alloc(0);
   if (Number(ctx.get('content-length')) > limit) throw tooLarge(limit);

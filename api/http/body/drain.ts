@@ -1,18 +1,15 @@
 import type { Context } from 'koa';
 import { hasBody } from './bytes.js';
 
-/**
- * Nothing has come for so long of a body that nobody waits for: its sender has gone, or has read the answer and keeps
- * the rest.
- */
+/** After this long without bytes of a refused body, its sender is gone, or has read the answer and stopped sending. */
 const STALL_MS = 5_000;
 
 /**
- * Lets pass by what has not come yet of a body when its request is answered. Many clients read only when they have sent
- * all of it: a connection that is closed under them tells them that it broke, and not why they were refused. The answer
- * goes out at once; the connection that ends with it is closed for writing, and for good when the body is through. How
- * long that may take is the server's limit for any request (api/server.ts).
- * @param most bytes; who sends more is cut off
+ * Discards the rest of a body after its request was answered. Many clients read only after they have sent everything: a
+ * connection closed before that reports a broken pipe instead of the refusal. The answer is sent at once; its
+ * connection is closed for writing, and completely when the body ends. The server's limit for any request applies
+ * (api/server.ts).
+ * @param most bytes; a sender of more is cut off
  */
 export function drainRequestBody({ req }: Context, most: number): void {
   if (!hasBody(req) || req.complete || req.destroyed) return;
@@ -24,7 +21,7 @@ export function drainRequestBody({ req }: Context, most: number): void {
   });
   req.on('error', () => undefined);
   req.resume();
-  // By this the server ends a connection when its last answer is out, whatever is still on its way to it.
+  // The server closes a connection with this method after its last answer, even if bytes are still arriving.
   socket.destroySoon = () => {
     socket.end();
     const stalled = setTimeout(() => {

@@ -1,15 +1,15 @@
-/** Where in a JSON body numbers stand that our numbers (64 bits, floating point) cannot hold. */
+/** The place in a JSON body of a number that a double (64 bits) cannot represent. */
 export type Place = (string | number)[];
 
-/** A number of fewer digits is held by any of ours. */
+/** Every double can represent a number of fewer digits. */
 const SAFE_DIGITS = 15;
-/** With so many digits each of our numbers can be written, and read again as the same. */
+/** With this many digits every double can be written, and read back as the same. */
 const OWN_DIGITS = 17;
 /** Digits and a point of a number that may have too many. */
 export const LONG_NUMBER = /[\d.]{16}/;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
-/** The value of a decimal number: its digits without zeros around them, and the exponent of the last. */
+/** The value of a decimal number: its significant digits, and the exponent of the last one. */
 function decimal(text: string): { digits: string; exponent: number } {
   const [, whole = '', fraction = '', exponent = '0'] = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
   const all = (whole + fraction).replace(/^0+/, '');
@@ -17,9 +17,9 @@ function decimal(text: string): { digits: string; exponent: number } {
   return { digits, exponent: Number(exponent) - fraction.length + all.length - digits.length };
 }
 
-/** Whether a number is the same when it is written again, or is one of ours written with more digits than needed. */
+/** Whether a number survives a round trip, or is a double written with more digits than needed. */
 export function isExact(text: string): boolean {
-  // Most are short, or as our programs write them.
+  // Most are short, or as ECMAScript writes them.
   if (text.length <= SAFE_DIGITS || String(Number(text)) === text) return true;
   const sent = decimal(text);
   if (sent.digits.length <= SAFE_DIGITS) return true;
@@ -33,16 +33,16 @@ export function isExact(text: string): boolean {
 
 interface Level {
   array: boolean;
-  /** The place in the list; in an object where the name of the field begins. */
+  /** The index in a list; in an object, the offset of the field's name. */
   at: number;
   /** The next string is a field's name. */
   naming: boolean;
 }
 
 /**
- * Numbers of a JSON text, which is known to be one, that are not exact.
- * @param endOfString where the string that begins at a place has its closing quote
- * @param slice after so many letters it lets others have their turn
+ * The inexact numbers of a valid JSON text.
+ * @param endOfString the offset of the closing quote of a string
+ * @param slice characters after which it yields to other requests
  */
 export function* inexactNumbers(
   source: string,

@@ -1,11 +1,11 @@
 import { setImmediate as others } from 'node:timers/promises';
 
-/** Letters that are worked on before others have their turn. */
+/** Characters processed before yielding to other requests. */
 export const SLICE = 512 * 1024;
 
 /**
- * Where the string that begins at `from` has its closing quote, before which stands no backslash, or an even number;
- * -1: nowhere.
+ * The offset of the closing quote of a string that begins at `from`: one without a backslash before it, or with an even
+ * number of them; -1: none.
  */
 export function endOfString(source: string, from: number): number {
   for (let end = source.indexOf('"', from + 1); end >= 0; end = source.indexOf('"', end + 1)) {
@@ -19,8 +19,8 @@ export function endOfString(source: string, from: number): number {
 const isBlank = (c: number): boolean => c === 32 || c === 9 || c === 10 || c === 13;
 
 /**
- * The value of a long JSON text, as `JSON.parse` has it. It is parsed piece by piece, and others have their turn
- * between: what an object or a list holds is divided where it is longer than a slice.
+ * Parses a long JSON text like `JSON.parse`, piece by piece, and yields to other requests in between: objects and lists
+ * longer than a slice are split.
  * @throws SyntaxError
  */
 export async function parseInSlices(source: string, slice = SLICE): Promise<unknown> {
@@ -34,7 +34,7 @@ export async function parseInSlices(source: string, slice = SLICE): Promise<unkn
     return JSON.parse(text) as unknown;
   };
 
-  /** The text without the blanks around it. */
+  /** The text without surrounding blanks. */
   const trimmed = (from: number, to: number): [number, number] => {
     let [first, last] = [from, to];
     while (first < last && isBlank(source.charCodeAt(first))) first++;
@@ -42,7 +42,7 @@ export async function parseInSlices(source: string, slice = SLICE): Promise<unkn
     return [first, last];
   };
 
-  /** Ends of what stands between commas of the object or list whose inside this is; the last one is `to`. */
+  /** The ends of the elements between commas of an object or list with this content; the last one is `to`. */
   async function* ends(from: number, to: number): AsyncGenerator<number> {
     let depth = 0,
       scanned = from;
@@ -73,7 +73,7 @@ export async function parseInSlices(source: string, slice = SLICE): Promise<unkn
     const list: unknown[] = [];
     const object: Record<string, unknown> = {};
     const put = (key: string, value: unknown) => {
-      // As the parser: a name that would be the prototype is a field like any other.
+      // As in JSON.parse: a name that would set the prototype is an ordinary field.
       if (key === '__proto__')
         Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
       else object[key] = value;
@@ -83,7 +83,7 @@ export async function parseInSlices(source: string, slice = SLICE): Promise<unkn
       if (open === '[') for (const one of some as unknown[]) list.push(one);
       else for (const [key, one] of Object.entries(some as object)) put(key, one);
     };
-    // From here on it is not parsed yet; of that, up to `small`, no part is longer than a slice.
+    // The unparsed rest begins here; up to `small`, no part of it is longer than a slice.
     let pending = from + 1,
       small = pending,
       parts = 0;
@@ -92,7 +92,7 @@ export async function parseInSlices(source: string, slice = SLICE): Promise<unkn
       const [first, last] = trimmed(begin, at);
       if (first === last) {
         if (parts > 0 || at < to - 1) throw new SyntaxError('a value is missing');
-        // It is empty, but for its blanks.
+        // It contains only blanks.
         break;
       }
       if (at - begin > slice) {

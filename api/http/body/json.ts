@@ -5,28 +5,28 @@ import type { Place } from './exact-numbers.js';
 import { SLICE, endOfString, parseInSlices } from './json-slices.js';
 
 const MAX_DEPTH = 64;
-/** What a body may have: values altogether, fields in one object, objects and lists altogether. */
+/** Limits of a body: values in total, fields of one object, objects and lists in total. */
 export interface JsonLimits {
   values: number;
   fields: number;
   parts: number;
 }
 const UNLIMITED: JsonLimits = { values: Infinity, fields: Infinity, parts: Infinity };
-/** Without raw data: each value costs time to be read and checked, however short it is. */
+/** Without raw data: parsing and checking each value takes time, however short it is. */
 export const PLAIN_LIMITS: JsonLimits = { ...UNLIMITED, values: 50_000 };
-/** With raw data: what has more is no measurement, and takes the parser long. */
+/** With raw data: larger bodies are no measurements, and slow to parse. */
 export const RAW_DATA_LIMITS: JsonLimits = { values: Infinity, fields: 10_000, parts: 1_000_000 };
-/** Half a character: UTF-8, and so the database, has no form for it. */
+/** A lone surrogate: UTF-8, and so the database, cannot represent it. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Parses a JSON body strictly.
- * @param perItem what of it is answered item by item: its lists of these names, or the body itself
- * @param limits of what it may have
- * @throws 400 MALFORMED_JSON (also what is not UTF-8, or nested deeper than 64), 413 for too much of something, 422 for text that no column can hold,
- * or a number
- *   that is none here; of an item that has such a thing, `invalidTextIn` says so, and it is left to the handler
+ * @param perItem the parts that are answered item by item: lists of these names, or the body itself
+ * @param limits of the body
+ * @throws 400 MALFORMED_JSON (also invalid UTF-8, or nesting deeper than 64), 413 for exceeded limits, 422 for text
+ * that no column can store, or an unrepresentable number;
+ *   for an item with such a fault, `invalidTextIn` returns it, and the handler decides
  */
 export function parseJson(bytes: Buffer, perItem?: PerItemFields, limits = UNLIMITED): unknown {
   const source = textOf(bytes);
@@ -44,7 +44,7 @@ export function parseJson(bytes: Buffer, perItem?: PerItemFields, limits = UNLIM
   return value;
 }
 
-/** `parseJson` of a body that may be long: it is read in slices, between which others have their turn. */
+/** `parseJson` for a body that may be long: it is read in slices, with other requests in between. */
 export async function parseLargeJson(bytes: Buffer, perItem?: PerItemFields, limits = UNLIMITED): Promise<unknown> {
   if (bytes.length <= 2 * SLICE) return parseJson(bytes, perItem, limits);
   const source = textOf(bytes);
@@ -68,7 +68,7 @@ function textOf(bytes: Buffer): string {
   }
 }
 
-/** What a reading comes to, at once. */
+/** Runs a parser without yielding. */
 function atOnce<T>(reading: Generator<undefined, T>): T {
   for (;;) {
     const step = reading.next();
@@ -76,7 +76,7 @@ function atOnce<T>(reading: Generator<undefined, T>): T {
   }
 }
 
-/** The same with a turn for others after each slice. */
+/** Runs a parser, yielding after each slice. */
 async function inTurns<T>(reading: Generator<undefined, T>): Promise<T> {
   for (;;) {
     const step = reading.next();
@@ -94,16 +94,18 @@ function requireWithin({ deep, many, wide }: Outline, limits: JsonLimits): void 
     });
 }
 
-/** Only an escape can bring in what is looked for here, the name itself, or a number that is written so: most bodies are not walked. */
+/**
+ * Only an escape, the name itself or a number in such notation can introduce these values: most bodies need no walk.
+ */
 function refuseUnkept(source: string, value: unknown, { huge }: Outline, perItem: PerItemFields | undefined): void {
   if (huge || source.includes('\\u') || source.includes('__proto__')) lookThrough(value, perItem);
 }
 
-/** Which parts of a body are items, of which a bad one stops none of the others. */
+/** The parts of a body that are items: an invalid one does not stop the others. */
 export type PerItemFields = 'body' | readonly string[];
 const unstorableItems = new WeakMap<object, string>();
 
-/** What of an item of a parsed body cannot be stored, in a sentence that names the field; undefined: nothing. */
+/** The unstorable part of an item of a parsed body, in a sentence that names the field; undefined: none. */
 export const invalidTextIn = (item: unknown): string | undefined =>
   typeof item === 'object' && item !== null ? unstorableItems.get(item) : undefined;
 
@@ -120,13 +122,13 @@ function lookThrough(value: unknown, perItem: PerItemFields | undefined): void {
 }
 
 function noteUnstorable(item: unknown): void {
-  // What is no object is refused for that, and nothing of it is stored.
+  // A non-object is refused anyway, and not stored.
   if (typeof item !== 'object' || item === null) return;
   try {
     refuseUnstorable(item, '');
   } catch (fault) {
     if (!(fault instanceof Problem)) throw fault;
-    // The answer may be stored under its Idempotency-Key: a name that cannot be is spelled.
+    // The answer may be stored under its Idempotency-Key: an unstorable name is escaped.
     unstorableItems.set(
       item,
       fault.message.replace(/[\0\p{Surrogate}]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`),
@@ -134,7 +136,7 @@ function noteUnstorable(item: unknown): void {
   }
 }
 
-/** A number that would be stored as another one. */
+/** Refuses a number that would be stored as another one. */
 function refuseInexact(value: unknown, place: Place, perItem: PerItemFields | undefined): void {
   const [list, index] = place;
   const [item, inside] =
@@ -152,7 +154,7 @@ function refuseInexact(value: unknown, place: Place, perItem: PerItemFields | un
   if (!unstorableItems.has(item)) unstorableItems.set(item, fault.message);
 }
 
-/** A number of fewer digits, and with fewer in its exponent, is a number to every program: the largest has 309. */
+/** Every program can represent a number with fewer digits, and fewer in its exponent: the largest has 309. */
 const HUGE_DIGITS = 200;
 const LONG_EXPONENT = /[eE]\+?\d{3}/y;
 
@@ -164,8 +166,8 @@ interface Outline {
   precise: boolean;
 }
 /**
- * What is outside of strings, over which it leaps: whether its brackets are nested deeper than `depth`, down which a
- * parser would go by recursion, whether it has more than `most` of something, whether a number may be too large to be one, and whether one may have more digits than we keep.
+ * Scans everything outside of strings: whether nesting exceeds `depth`, which a parser would follow recursively,
+ * whether a count exceeds `most`, whether a number may overflow, and whether one may have more digits than a double.
  */
 function* outline(source: string, depth: number, most: JsonLimits, slice: number): Generator<undefined, Outline> {
   let level = 0,
@@ -175,15 +177,15 @@ function* outline(source: string, depth: number, most: JsonLimits, slice: number
     wide = false,
     huge = false,
     precise = false;
-  // Between two of these signs stands one number at most, which is looked at where there is room for many digits.
+  // At most one number is between two of these signs; it is checked if it could have many digits.
   const look = (from: number, to: number): void => {
     if (to - from > HUGE_DIGITS) huge = true;
     if (!precise && to - from >= 16) precise = LONG_NUMBER.test(source.slice(from, to));
   };
-  // Of each level: whether it is an object, and how many fields it has had.
+  // For each level: whether it is an object, and the number of its fields.
   const isObject = new Uint8Array(depth + 1);
   const fields = new Int32Array(depth + 1);
-  // No number goes over these: it begins after the last of them.
+  // No number spans these signs: it begins after the last of them.
   let last = 0;
   for (let i = 0; i < source.length; i++) {
     const c = source.charCodeAt(i);
@@ -222,7 +224,7 @@ function refuseUnstorable(value: unknown, path: string): void {
     if (value.includes('\0') || LONE_SURROGATE.test(value))
       throw unstorable(path, 'PATTERN', 'has a character that cannot be stored');
   } else if (typeof value === 'number') {
-    // JSON's own grammar knows no largest number; written again it would be null.
+    // JSON's grammar has no largest number; serialized again it would be null.
     if (!Number.isFinite(value)) throw unstorable(path, 'NOT_FINITE', 'is a number too large to be stored');
   } else if (Array.isArray(value)) {
     value.forEach((item, i) => refuseUnstorable(item, path ? `${path}.${i}` : String(i)));

@@ -3,13 +3,13 @@ import type { Settings } from '../../../settings.js';
 import { RequestBody, bodySchema } from '../route.js';
 import type { Route } from '../route.js';
 
-/** Every body may be so long, and none that anybody may send without a login is longer, but for a session's results. */
+/** The default limit of a body, also the most that anyone can send without a login, except for a session's results. */
 const SMALL_BYTES = 64 * 1024;
-/** A letter that is escaped: `\u00e4`. */
+/** An escaped character: `\u00e4`. */
 const ESCAPED = 6;
-/** Of a value's name, its quotes, its separators and the blanks around it. */
+/** For a value's name, quotes, separators and surrounding blanks. */
 const AROUND = 64;
-/** Letters of a format, which nobody escapes; of those that are not named here no value has more than some hundred. */
+/** Characters of a format, which clients do not escape; values of unlisted formats have at most a few hundred. */
 const UUID_LETTERS = 36;
 const OTHER_FORMAT_BYTES = 1_000;
 
@@ -26,7 +26,7 @@ interface Parts {
   format?: string;
 }
 
-/** How long the JSON of a value can be that fits its schema; Infinity: the schema does not bound it. */
+/** The longest JSON of a value that fits its schema; Infinity: the schema sets no limit. */
 function longest(schema: TSchema): number {
   const { type, properties, additionalProperties, items, maxItems, maxLength, anyOf, format, ...rest } =
     schema as Parts;
@@ -61,10 +61,10 @@ function longestOf(schema: TSchema): number {
   return most;
 }
 
-/** How many bytes of body a route takes: what does not fit its schema in any way is not read to its end. */
+/** The most bytes of body that a route reads: longer ones can't fit its schema. */
 export function largestBody(route: Route, settings: Pick<Settings, 'MAX_BODY_BYTES' | 'MAX_UPLOAD_BYTES'>): number {
   const given = route.body instanceof RequestBody ? route.body : undefined;
-  // Only `upload` and `largeJson` carry files and raw data.
+  // Only `upload` and `largeJson` contain files and raw data.
   if (given && given.kind !== 'bytes') return settings.MAX_UPLOAD_BYTES;
   if (!route.access.token) return Math.min(SMALL_BYTES, settings.MAX_BODY_BYTES);
   if (given?.options.maxBytes !== undefined) return Math.min(given.options.maxBytes, settings.MAX_BODY_BYTES);

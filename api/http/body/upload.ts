@@ -4,7 +4,7 @@ import { koaBody } from 'koa-body';
 import { mediaType, readBytes, tooLarge } from './bytes.js';
 import { problem } from '../errors.js';
 
-/** A file that was sent, and the other parts of its form. `bytes` is empty where `present` is false. */
+/** An uploaded file, and the other parts of its form. `bytes` is empty if `present` is false. */
 export interface Upload {
   bytes: Buffer;
   parts: Record<string, string>;
@@ -12,15 +12,15 @@ export interface Upload {
 }
 
 const PART = 'file';
-/** What a form has besides the file: boundaries, headers of parts, a few short fields. */
+/** For the form around the file: boundaries, headers of parts, a few short fields. */
 const FRAME_BYTES = 64 * 1024;
-/** In a part's Content-Disposition; `filename*` is that of a name which is not ASCII. */
+/** In a part's Content-Disposition; `filename*` has a non-ASCII name. */
 const NAMES_A_FILE = /;\s*filename\*?\s*=/i;
 
 /**
- * Reads an upload: the part `file` of a multipart form, or a body of one of `others` as it is. It is kept in memory:
- * it is no larger than `limit`, and nothing of a participant is left behind in a folder when the process dies.
- * @throws 413 as soon as it is known to be too large, 415 another content type, 400 a form that is none
+ * Reads an upload: the part `file` of a multipart form, or a body of one of `others`. It is kept in memory: it is
+ * limited by `limit`, and a crash leaves no participant data in a folder.
+ * @throws 413 as soon as it is too large, 415 another content type, 400 an invalid form
  */
 export async function readUpload(ctx: Context, limit: number, others: readonly string[] = []): Promise<Upload> {
   const type = mediaType(ctx.req);
@@ -76,14 +76,14 @@ async function readForm(ctx: Context, limit: number): Promise<Upload> {
     Object.entries(body ?? {}).map(([name, value]) => [name, String([value].flat()[0])]),
   );
   const bytes = Buffer.concat(written.get(file) ?? []);
-  // The request knows its form until it is answered: it need not hold the file a second time.
+  // The request keeps its form until it is answered: this frees the second copy of the file.
   for (const list of written.values()) list.length = 0;
   return { bytes, parts, present: file !== undefined };
 }
 
 /**
- * What has the name of a file is one, and the part `file` with a content type; anything else is a field. The parser
- * goes by the content type alone, which a file need not have and a field may (RFC 7578, 4.4).
+ * A part with a file name is a file, and so is the part `file` with a content type; others are fields. The parser only
+ * checks the content type, which a file may lack and a field may have (RFC 7578, 4.4).
  */
 function sorted<P extends { name: string | null; mimetype: string | null }>(part: P): P {
   const { headers } = part as unknown as { headers: Record<string, string | undefined> };

@@ -2,8 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { problem } from '../errors.js';
 
 /**
- * A place in a list, after the row that it names. It is signed and belongs to one list: what a client makes up, or
- * takes from another list, is refused instead of read.
+ * A signed cursor of a list, after the given row. It is valid for one list: forged cursors, and those of other lists,
+ * are refused.
  */
 export function makeCursor(secret: string, list: string, after: readonly string[]): string {
   const place = Buffer.from(JSON.stringify(after)).toString('base64url');

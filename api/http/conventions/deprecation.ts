@@ -1,10 +1,10 @@
 import type { Route } from '../route.js';
 
-/** Of the routes under /api/redcap: each stands under /api/datacapture as well. */
+/** For the routes under /api/redcap: each also exists under /api/datacapture. */
 export const FORMER_PATH = { since: '2026-11-26' } as const;
 
 /**
- * The headers of a route that goes away: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and where to read of it. Days
+ * The headers of a deprecated route: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and a link to documentation. Days
  * are UTC.
  */
 export function deprecation({ since, sunset, link }: NonNullable<Route['deprecated']>): Record<string, string> {

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import type { TSchema } from 'typebox';
 
 /**
- * The strong tag of a record: its id and what changes with every change of it. Undefined for what is not a single
- * record with an `updated_at` or a `version`.
+ * The strong tag of a record: its id and its version. Undefined if it is not a single record with an `updated_at` or a
+ * `version`.
  */
 export function etagOf(record: unknown): string | undefined {
   if (typeof record !== 'object' || record === null || Array.isArray(record)) return undefined;
@@ -14,7 +14,7 @@ export function etagOf(record: unknown): string | undefined {
   return `"${hash('sha256', source, 'base64url').slice(0, 22)}"`;
 }
 
-/** Whether a schema describes such records, at least some of them. */
+/** Whether a schema describes such records, at least partly. */
 export function describesTagged(schema: TSchema): boolean {
   const { properties = {}, anyOf = [] } = schema as { properties?: object; anyOf?: TSchema[] };
   return (
@@ -24,7 +24,7 @@ export function describesTagged(schema: TSchema): boolean {
   );
 }
 
-/** The strong tag of what has no version of its own: of all that it says. */
+/** The strong tag of a resource without a version: of its whole content. */
 export const contentTag = (content: object): string =>
   `"${hash('sha256', JSON.stringify(content), 'base64url').slice(0, 22)}"`;
 

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 
 /**
- * The Content-Disposition of a file to be kept: what it is, when it was made (UTC), and the beginning of an id. Files of
- * one thing sort by time, and no two have the same name.
- * @param at an ISO instant @param id what the file is known by; by default one of its own
+ * The Content-Disposition of a download: content, time of creation (UTC), and the beginning of an id. Files of one kind
+ * sort by time, and have unique names.
+ * @param at an ISO instant @param id the file's id; random by default
  */
 export function attachment(parts: readonly string[], extension: string, at: string, id: string = randomUUID()): string {
   const made = `${at.slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
   const name = `${[...parts, made, id.slice(0, 8)].join('-')}.${extension}`;
-  // Plain for old clients, the whole for the others (RFC 6266).
+  // ASCII for old clients, the full name for others (RFC 6266).
   const plain = name.replaceAll(/[^A-Za-z0-9._-]+/g, '_');
   if (plain === name) return `attachment; filename="${plain}"`;
   const encoded = encodeURIComponent(name.replaceAll(/[/\\]/g, '_')).replaceAll(
@@ -18,7 +18,7 @@ export function attachment(parts: readonly string[], extension: string, at: stri
   return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }
 
-/** A code as the part of a file's name that every system takes. */
+/** A code as a part of a file name that every system accepts. */
 export const safeName = (code: string): string =>
   code
     .normalize('NFKD')

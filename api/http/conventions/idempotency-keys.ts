@@ -17,11 +17,11 @@ import type { Database } from '../../../db/client/database.js';
 import type { Tx } from '../../../db/client/database.js';
 
 const POLL_MS = 40;
-/** Longer than any request may take: a claim older than this belongs to a process that died. */
+/** Longer than any request may take: an older claim belongs to a crashed process. */
 const ABANDONED_SECONDS = 30;
 
 /**
- * A POST under an Idempotency-Key: per caller and path, the same key and body answers what was answered (decisions,
+ * A POST under an Idempotency-Key: for each caller and path, the same key and body get the stored answer (decisions,
  * section 2).
  */
 export interface IdempotencyKey {
@@ -49,22 +49,22 @@ export function idempotencyKeyOf(
       ],
     });
   }
-  // IdempotencyKey, so that a stored hash says nothing of a short body's content.
+  // Keyed, so that a stored hash reveals nothing of a short body's content.
   return {
     name: { caller, method, path: path.slice(0, 500), key },
     bodyHash: createHmac('sha256', secret).update(raw).digest(),
   };
 }
 
-/** The id of the command that a request sends: another caller, path, key or body is another command. */
+/** The id of a request's command: another caller, path, key or body is another command. */
 export const requestKeyOf = ({ name, bodyHash }: IdempotencyKey): string =>
   createHash('sha256')
     .update([name.caller, name.method, name.path, name.key, bodyHash.toString('hex')].join(' '))
     .digest('hex');
 
 /**
- * Inside the change's own transaction: claim, change and answer commit together. A twin's insert waits on the claim
- * until this one ends, and a process that dies leaves nothing behind.
+ * Claims inside the change's own transaction: claim, change and answer commit together. A concurrent twin's insert
+ * waits until this one ends, and a crashed process leaves nothing behind.
  * @returns the stored answer when the request was answered before
  */
 export async function claimInTransaction(tx: Tx, request: IdempotencyKey): Promise<Reply | undefined> {
@@ -75,8 +75,8 @@ export async function claimInTransaction(tx: Tx, request: IdempotencyKey): Promi
 }
 
 /**
- * For routes without a transaction of their own: a committed claim. A twin waits for its answer; one whose process
- * died is taken over after 30 s.
+ * A committed claim, for routes without a transaction of their own. A concurrent twin waits for its answer; the claim
+ * of a crashed process is taken over after 30 s.
  */
 export async function claimCommitted(
   database: Database,
@@ -98,8 +98,8 @@ export async function claimCommitted(
 }
 
 /**
- * Keeps the answer. Errors are not kept: they changed nothing, and the next attempt may do better. Nor is a stream,
- * which may be of any size: its key is held for its body alone, and the same again is answered anew.
+ * Stores the answer. Errors are not stored: they changed nothing, and a retry may succeed. Nor is a stream, which may
+ * be large: its key only fixes the body, and a repeat is answered anew.
  */
 export async function storeResponse(db: Database | Tx, request: IdempotencyKey, answer: Reply): Promise<void> {
   if (answer.body instanceof Readable) return holdKey(db, request.name);
@@ -107,7 +107,7 @@ export async function storeResponse(db: Database | Tx, request: IdempotencyKey, 
   await answerOf(db, request.name, { status: answer.status, headers: answer.headers, body });
 }
 
-/** Frees a key whose request failed, so that it can be tried again. */
+/** Releases the key of a failed request, so that it can be retried. */
 export const releaseKey = (database: Database, request: IdempotencyKey): Promise<void> =>
   dropKey(database, request.name);
 

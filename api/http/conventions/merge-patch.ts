@@ -1,4 +1,4 @@
-/** RFC 7396: what `patch` names replaces what is there, null removes it, objects are merged (decisions, section 2). */
+/** RFC 7396: fields of `patch` replace existing ones, null removes them, objects are merged (decisions, section 2). */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const result: Record<string, unknown> = isObject(target) ? { ...target } : {};

@@ -2,20 +2,17 @@ import type { Context } from 'koa';
 import { responseSchema } from '../route.js';
 import type { Route } from '../route.js';
 
-/** A stream of events is an answer of some lists; who asks for it gets it there, and JSON elsewhere. */
+/** Some lists can answer an event stream; clients that accept it get it there, and JSON elsewhere. */
 const TAKEN = ['application/json', 'text/event-stream'];
 
-/**
- * Whether a route answers JSON and nothing else; one with a `format`, or without a schema for its answer, may answer
- * files.
- */
+/** Whether a route only answers JSON; one with a `format`, or without a schema for its answer, may answer files. */
 export function answersJsonOnly({ responses, query }: Route): boolean {
   const formats = (query as { properties?: Record<string, unknown> } | undefined)?.properties?.format !== undefined;
   const success = Object.entries(responses).filter(([status]) => Number(status) < 400 && status !== '204');
   return !formats && success.length > 0 && success.every(([, given]) => responseSchema(given) !== undefined);
 }
 
-/** Routes are declared once: what holds for one holds for the life of the process. */
+/** Cached per route for the life of the process. */
 const known = new WeakMap<Route, boolean>();
 function jsonOnly(route: Route): boolean {
   let found = known.get(route);
@@ -23,7 +20,7 @@ function jsonOnly(route: Route): boolean {
   return found;
 }
 
-/** Whether the client would take the answer; asked before anything is done. */
+/** Whether the client accepts the answer; checked before anything else. */
 export function isAcceptable(ctx: Context, route: Route): boolean {
   const asked = ctx.get('accept');
   return (

@@ -1,7 +1,7 @@
 import { h } from 'preact';
 import { Page } from '../../../activities/html/page.js';
 
-/** The pages of the contract, around what their packages draw. */
+/** The contract's pages, around the packages' own content. */
 export const TryPage = () => (
   <Page
     language="en"
@@ -31,7 +31,7 @@ export const TryPage = () => (
   </Page>
 );
 
-/** The element that the reference's program draws itself into. */
+/** The element that the reference's script renders into. */
 export const ReferencePage = () => (
   <Page language="en" title="Research Assessment Platform: API reference">
     <Redoc spec-url="/openapi.json" disable-search="true" />
@@ -39,5 +39,5 @@ export const ReferencePage = () => (
   </Page>
 );
 
-/** An element of its own, which Preact's types do not know. */
+/** A custom element, unknown to Preact's types. */
 const Redoc = (attributes: { 'spec-url': string; 'disable-search': string }) => h('redoc', attributes);

@@ -9,8 +9,8 @@ import { rateLimit } from './rate-limit.js';
 import { readBody } from './read-body.js';
 
 /**
- * Takes a request in, one step after the other, before anything is opened for it: token (401), rate (429), names in the
- * path (404), body (413, 415, 400). A route has the steps that it needs.
+ * The first steps of a request, before any transaction: token (401), rate (429), names in the path (404), body (413,
+ * 415, 400). A route has the steps that it needs.
  */
 export function admit(route: Route, dependencies: Dependencies): RouteMiddleware {
   const steps: RouteStep[] = [

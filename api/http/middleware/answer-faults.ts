@@ -6,7 +6,7 @@ import { toProblem } from '../to-problem.js';
 import { serializeError } from './request-logger.js';
 import { send } from './respond.js';
 
-/** Around a route that answers its faults with a page of its own. */
+/** Wraps a route that answers errors with its own page. */
 export function answerFaults({ onFault }: Route, services: Dependencies): RouteMiddleware {
   return async (ctx, next) => {
     try {
@@ -34,11 +34,11 @@ export function answerFaults({ onFault }: Route, services: Dependencies): RouteM
   };
 }
 
-/** What a form says whose request was refused before it was read. */
+/** The largest form that is read after its request was refused unread. */
 const MAX_FORM_BYTES = 64 * 1024;
 
 async function formOf(ctx: RouteContext, { settings }: Pick<Dependencies, 'settings'>): Promise<Buffer> {
-  // Where no route has begun nothing was read.
+  // No route has begun, so nothing was read.
   const { raw } = ctx.state as Partial<RouteState>;
   if (raw !== undefined && raw.length > 0) return raw;
   const length = Number(ctx.get('content-length'));

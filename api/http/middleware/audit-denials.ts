@@ -5,8 +5,8 @@ import type { Route } from '../route.js';
 import type { RouteMiddleware } from '../state.js';
 
 /**
- * Records what a user was refused, once the request's own transaction is undone: a role or token that does not allow a
- * route, a proof of identity that was wrong. The handler's other refusals record themselves.
+ * Records a user's refusals after the request's own transaction was rolled back: a role or token without access to the
+ * route, a wrong proof of identity. The handler's other refusals record themselves.
  */
 export function auditDenials(route: Route, { database }: Pick<Dependencies, 'database'>): RouteMiddleware {
   const audit = route.access.refusalAction === undefined ? auditAccessDenied : auditRefusal;

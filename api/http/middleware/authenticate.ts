@@ -6,13 +6,13 @@ import type { Route } from '../route.js';
 import type { RouteContext, RouteStep } from '../state.js';
 import { countRequest } from './rate-limit.js';
 
-/** Verifies the token of a request (401). Attempts with a bad one count for the address. */
+/** Verifies the token of a request (401). Attempts with a bad token count for the address. */
 export function authenticate({ access }: Route, dependencies: Dependencies): RouteStep {
   const principalOrCounted = async (ctx: RouteContext): Promise<Principal> => {
     try {
       return principalOf(ctx, access, dependencies.settings, ctx.state.params.study_id);
     } catch (fault) {
-      // So that tokens cannot be tried without end.
+      // Limits attempts to guess tokens.
       await countRequest(ctx, 'general', undefined, dependencies);
       throw fault;
     }

@@ -12,7 +12,7 @@ import type { TransactionFactory, Work } from '../transactions.js';
 import { checkedQuery } from './validate.js';
 
 /**
- * Looks the caller up, lets it in (401, 403, 404 for a study, site or participant out of reach), and keeps the route's
+ * Loads the caller, admits it (401, 403, 404 without access to the study, site or participant), and keeps the route's
  * transaction open while the rest of the pipeline runs in it.
  */
 export function authorize(
@@ -29,7 +29,7 @@ export function authorize(
   if (!route.access.token) return anonymous(database, transaction);
   return async (ctx, next) => {
     const { state } = ctx;
-    // Without a principal it was let in by where it comes from.
+    // Without a principal it was admitted as a request from the local machine.
     if (route.access.onThisMachine && !state.principal) return next();
     const transactions = transactionsOf(ctx, route, database);
     await run(route, transactions, transaction, ctx, (actor, opened) => {
@@ -40,7 +40,7 @@ export function authorize(
   };
 }
 
-/** Routes without a token see no study's rows; a service that must (a trigger, a link) opens its own scope. */
+/** Routes without a token see no study's rows; a service that needs them (a trigger, a link) opens its own scope. */
 function anonymous(database: Dependencies['database'], transaction: TransactionKind | undefined): RouteMiddleware {
   if (transaction === 'change')
     return (ctx, next) =>
@@ -57,12 +57,12 @@ function anonymous(database: Dependencies['database'], transaction: TransactionK
   return (_ctx, next) => next();
 }
 
-/** By the caller's token and what the request names (400, 422). */
+/** By the caller's token and the objects that the request names (400, 422). */
 function transactionsOf(ctx: RouteContext, { access }: Route, database: Dependencies['database']): TransactionFactory {
   const { params, search, principal } = ctx.state;
   const studyId = studyContext(ctx, access, params, search);
   const siteId = siteContext(ctx);
-  // Of staff it is checked and means nothing more.
+  // For staff it is only validated.
   const participantId =
     access.token === 'portal' || access.token === 'either' ? participantContext(ctx, params, search) : undefined;
   ctx.state.studyId = studyId;
@@ -84,7 +84,7 @@ async function run(
 ): Promise<void> {
   if (kind === undefined) return work(await transactions.load(), {});
   if (kind === 'snapshot') {
-    // Of a portal token there is none: the handler streams without a transaction.
+    // None for a portal token: the handler streams without a transaction.
     const { snapshot } = transactions;
     if (!snapshot) return work(await transactions.load(), {});
     return streamInTransaction(async (streamed) =>
@@ -110,13 +110,13 @@ async function run(
   return transactions.read(work, statements);
 }
 
-/** What the route reads in the round trip that opens its transaction. */
+/** The statements for the round trip that opens the route's transaction. */
 function prefetch({ state }: RouteContext, route: Route): readonly Statement[] | undefined {
   if (!route.prefetch) return undefined;
   try {
     state.query = checkedQuery(route, state.search);
   } catch (fault) {
-    // What does not fit the schema is refused in its turn, by `validate`.
+    // `validate` refuses an invalid query later.
     if (fault instanceof Problem) return undefined;
     throw fault;
   }

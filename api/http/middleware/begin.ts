@@ -10,7 +10,7 @@ import { countRequest } from './rate-limit.js';
 
 /**
  * Begins a request to a route: its state, its deprecation headers.
- * @throws 404 for a path with a broken escape, 406 for an Accept that the route cannot answer
+ * @throws 404 for a path with an invalid escape, 406 for an Accept that the route cannot satisfy
  */
 export function begin(route: Route, dependencies: Dependencies): RouteStep {
   const bodyLimit = largestBody(route, dependencies.settings);
@@ -23,7 +23,7 @@ export function begin(route: Route, dependencies: Dependencies): RouteStep {
     state.route = route.path;
     state.bodyLimit = bodyLimit;
     state.search = new URLSearchParams(ctx.querystring);
-    // The form of a page sends each of its fields: one that was left empty asks for nothing.
+    // A page's form sends all of its fields: empty ones count as absent.
     if (route.onFault)
       for (const [name] of [...state.search].filter(([, value]) => value === '')) state.search.delete(name, '');
     state.raw = NOTHING;
@@ -39,13 +39,13 @@ export function begin(route: Route, dependencies: Dependencies): RouteStep {
 
 const NOTHING = Buffer.alloc(0);
 
-/** @throws 404, counted for the address: nobody has looked at a token yet */
+/** @throws 404, counted for the address: the token was not checked yet */
 export async function refuseUnknownPath(ctx: Context, dependencies: Dependencies): Promise<never> {
   await countRequest(ctx, 'general', undefined, dependencies);
   throw problem('NOT_FOUND', { detail: 'There is nothing at this path.' });
 }
 
-/** A broken escape names no resource. */
+/** An invalid escape names no resource. */
 function isDecodable(segment: string): boolean {
   try {
     return !decodeURIComponent(segment).includes('\0');

@@ -5,7 +5,7 @@ import { isUuidParam } from '../route.js';
 import type { Route } from '../route.js';
 import type { RouteStep } from '../state.js';
 
-/** Refuses ids in the path that are no uuids, since they name nothing (404), and a session id that is none (401). */
+/** Refuses path ids that are no uuids, since nothing has them (404), and an invalid session id (401). */
 export function checkNames(route: Route): RouteStep {
   const ids = idsOf(route);
   const { transaction } = route;
@@ -15,7 +15,7 @@ export function checkNames(route: Route): RouteStep {
   };
 }
 
-/** Whether a route names anything that can be checked so. */
+/** Whether a route has such names. */
 export const hasNames = (route: Route): boolean => idsOf(route).length > 0 || route.transaction === 'session';
 
 const idsOf = ({ path }: Route): string[] =>

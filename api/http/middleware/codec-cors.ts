@@ -3,9 +3,7 @@ import type { Settings } from '../../../settings.js';
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 
-/**
- * The origins of the Temporal UI. One on this machine is reached by each of its names.
- */
+/** The origins of the Temporal UI. A local one is reachable under each of the machine's names. */
 export function uiOrigins({ TEMPORAL_UI_URL }: Pick<Settings, 'TEMPORAL_UI_URL'>): string[] {
   if (TEMPORAL_UI_URL === undefined || !URL.canParse(TEMPORAL_UI_URL)) return [];
   const { protocol, hostname, port, origin } = new URL(TEMPORAL_UI_URL);
@@ -13,7 +11,7 @@ export function uiOrigins({ TEMPORAL_UI_URL }: Pick<Settings, 'TEMPORAL_UI_URL'>
   return LOOPBACK.map((name) => `${protocol}//${name}${port ? `:${port}` : ''}`);
 }
 
-/** Lets pages of the Temporal UI, and no others, ask the codec, with the credentials that they have. */
+/** Lets only pages of the Temporal UI call the codec, with their credentials. */
 export function codecCors(settings: Settings) {
   const origins = uiOrigins(settings);
   return async (ctx: Context, next: Next): Promise<void> => {

@@ -14,16 +14,15 @@ import { JsonReadable } from '../json-stream.js';
 
 const brotli = promisify(brotliCompress);
 const gz = promisify(gzip);
-/** Below this the header costs more than it saves. */
+/** Below this size the header costs more than compression saves. */
 const MIN_BYTES = 1024;
-/** Up to this it takes a third of a millisecond, and longer to hand it to another thread and be told. */
+/** Up to this size it takes a third of a millisecond, less than handing it to another thread. */
 const MAX_SYNC_BYTES = 32 * 1024;
 const TEXT = /^(application\/(json|[\w.+-]+\+json|javascript)|text\/|image\/svg\+xml)/;
 
 /**
- * Compresses texts of more than a kilobyte, large ones off the main thread, as the client takes it. Left as they are:
- * streams (what is read of them first would wait for a full block) and records with an ETag, whose strong tag names
- * these bytes.
+ * Compresses texts of more than a kilobyte, large ones off the main thread, if the client accepts it. Not compressed:
+ * streams (their first bytes would wait for a full block) and records with an ETag, whose strong tag names these bytes.
  */
 export async function compress(ctx: Context, next: Next): Promise<void> {
   await next();
@@ -45,13 +44,13 @@ export async function compress(ctx: Context, next: Next): Promise<void> {
   ctx.set({ 'Content-Encoding': encoding, 'Content-Type': type });
 }
 
-/** Piece by piece, so that neither the whole nor what it is packed into is in memory. */
+/** Compresses piece by piece, so that neither input nor output is in memory as a whole. */
 function compressWritten(ctx: Context, body: JsonReadable): void {
   ctx.vary('Accept-Encoding');
   const encoding = encodingFor(ctx, ctx.length ?? 0);
   if (!encoding) return;
   const type = ctx.response.get('content-type');
-  // A fault on either side ends both; who wrote the body into the socket logs it.
+  // An error on either side ends both; the writer of the body logs it.
   ctx.body = pipeline(
     body,
     encoding === 'br' ? createBrotliCompress({ params: BROTLI }) : createGzip({ level: 6 }),
@@ -63,14 +62,14 @@ function compressWritten(ctx: Context, body: JsonReadable): void {
 
 const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 4 };
 
-/** How the client takes a text of so many bytes; undefined: as it is. */
+/** The encoding for a text of this size that the client accepts; undefined: none. */
 function encodingFor(ctx: Context, length: number): 'br' | 'gzip' | undefined {
   if (ctx.get('accept-encoding') === '' || ctx.method === 'HEAD' || length <= MIN_BYTES) return undefined;
   const encoding = ctx.acceptsEncodings('br', 'gzip', 'identity');
   return encoding === 'br' || encoding === 'gzip' ? encoding : undefined;
 }
 
-/** At once what is small; a promise of what is not. */
+/** Synchronous for small texts, a promise for large ones. */
 const packed = (bytes: Buffer, encoding: 'br' | 'gzip'): Buffer | Promise<Buffer> =>
   encoding === 'br' ? brotliOf(bytes) : gzipOf(bytes);
 

@@ -4,7 +4,7 @@ import type { Route } from '../route.js';
 
 const EXPOSED =
   'ETag, Location, Retry-After, Content-Disposition, X-Request-ID, X-Correlation-ID, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Deprecation, Sunset';
-/** What every request may have, whatever its route says. */
+/** Headers that every request may have. */
 const ANYWHERE = [
   'Authorization',
   'Content-Type',
@@ -16,7 +16,7 @@ const ANYWHERE = [
   'X-Request-ID',
 ];
 
-/** The headers that the contract of these routes knows, each once. */
+/** The headers of these routes' contract, each once. */
 function headersOf(routes: readonly Route[]): string {
   const names = [...ANYWHERE, ...routes.flatMap(headerNames)];
   return [...new Map(names.map((name) => [name.toLowerCase(), name])).values()].join(', ');

@@ -7,7 +7,7 @@ import type { Route } from '../route.js';
 import type { RouteContext, RouteMiddleware } from '../state.js';
 import { validate } from './validate.js';
 
-/** Checks what the request says (`validate`), and calls the route's handler with what is open for it. */
+/** Validates the request (`validate`), and calls the route's handler with its open transaction. */
 export function handle(route: Route, services: Dependencies): RouteMiddleware {
   const check = validate(route);
   return async (ctx) => {
@@ -47,7 +47,7 @@ function assertIfMatch(ctx: RouteContext, record: Record<string, unknown> | unde
   if (!matchesEtag(given, tag, false)) throw problem('STALE', { headers: { ETag: tag } });
 }
 
-/** Made for the few handlers that ask for it. */
+/** Created only for the few handlers that use it. */
 function signalOf({ res }: RouteContext): AbortSignal {
   const leaving = new AbortController();
   const look = () => {

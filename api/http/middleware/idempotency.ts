@@ -15,8 +15,8 @@ import type { Database } from '../../../db/client/database.js';
 import type { Tx } from '../../../db/client/database.js';
 
 /**
- * Answers a repeat under the same Idempotency-Key with what was answered (409 where it asks for something else). Claim
- * and answer commit with the change where a transaction that writes is open.
+ * Answers a repeat under the same Idempotency-Key with the stored answer (409 if the request differs). Claim and answer
+ * commit with the change if a writing transaction is open.
  */
 export function idempotency(route: Route, { database, settings }: Dependencies): RouteMiddleware {
   const waitSeconds = settings.REQUEST_TIMEOUT_SECONDS + 5;
@@ -54,12 +54,12 @@ export function idempotency(route: Route, { database, settings }: Dependencies):
 }
 
 /**
- * The request under its key. Beside the body it is what its query says and the study that it names: an import that was
- * only tried is not taken for done.
+ * The request under its key. Beside the body, its query and study count: an import's dry run is not taken for the
+ * import.
  */
 function keyOf(ctx: RouteContext, route: Route, secret: string): IdempotencyKey {
   const { state } = ctx;
-  // Of a form its parts count: what stands between them is another at each sending.
+  // The parts of a form count, not its boundaries, which differ each time.
   const body = state.upload ? Buffer.concat([state.raw, Buffer.from(JSON.stringify(state.upload.parts))]) : state.raw;
   const names = Object.keys((route.query as { properties?: object } | undefined)?.properties ?? {}).filter(
     (name) => name !== 'study_id' && state.search.has(name),
@@ -79,7 +79,7 @@ function keyOf(ctx: RouteContext, route: Route, secret: string): IdempotencyKey 
   );
 }
 
-/** Whose key it is. What a caregiver asks for one participant is answered for no other. */
+/** The owner of a key. A caregiver's request for one participant is not answered for another. */
 function ownerOf({ state: { principal, actor }, headers }: RouteContext): string {
   if (!principal) return sessionIdOf(headers);
   return principal.kind === 'caregiver' ? `${principal.id} ${actor!.id}` : principal.id;

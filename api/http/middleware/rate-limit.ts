@@ -16,8 +16,8 @@ export function rateLimit(route: Route, dependencies: Dependencies): RouteStep {
 }
 
 /**
- * Counts a request by its caller (`user:…`, `token:…`) when authenticated, else by address, and says what is left
- * (decisions, section 2).
+ * Counts a request by its caller (`user:…`, `token:…`) when authenticated, else by address, and sets the headers of the
+ * remaining allowance (decisions, section 2).
  */
 export async function countRequest(
   ctx: Context,
@@ -26,7 +26,7 @@ export async function countRequest(
   { rateLimits: { general, auth } }: Pick<Dependencies, 'rateLimits'>,
 ): Promise<void> {
   if (limit === 'none') {
-    // Not counted: what is left is always all of it.
+    // Not counted: the full allowance always remains.
     ctx.set(
       headers({
         allowed: true,

@@ -8,7 +8,7 @@ import { bodySchema, requestBody } from '../route.js';
 import type { Route } from '../route.js';
 import type { RouteStep } from '../state.js';
 
-/** Reads a body's bytes, and leaves their meaning to `validate` (408, 413, 415, 400). */
+/** Reads a body's bytes; `validate` parses them (408, 413, 415, 400). */
 export function readBody(route: Route, { settings }: Pick<Dependencies, 'settings'>): RouteStep {
   const { kind, options } = requestBody(route)!;
   const limit = largestBody(route, settings);
@@ -38,7 +38,7 @@ async function jsonOf(ctx: Context, limit: number, required: boolean): Promise<B
   const isJson = type === 'application/json' || /^application\/[a-z0-9.+-]+\+json$/.test(type);
   if (hasBody(ctx.req) && type === '') throw wrongType(['application/json']);
   const bytes = await readBytes(ctx, limit);
-  // No body at all where every field may be left out is an empty object.
+  // If all fields are optional, a missing body means an empty object.
   if (bytes.length === 0 && !required) return Buffer.from('{}');
   if (!isJson) throw wrongType(['application/json']);
   return bytes;

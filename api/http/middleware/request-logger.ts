@@ -7,14 +7,14 @@ import { drainRequestBody } from '../body/drain.js';
 import type { RequestState } from '../state.js';
 import type { Dependencies } from '../../dependencies.js';
 
-/** Of a client: what else is sent is replaced, and the log says so. */
+/** A client's correlation id; another value is replaced, and the log notes it. */
 const CORRELATION_ID = /^[\x20-\x7e]{1,200}$/;
 
 /**
- * Around every request: its ids, the headers that every answer has, faults turned into their answer, and one line in
- * the access log. The line names the route's pattern, never the path, query or body, which may hold personal data.
+ * Wraps every request: its ids, the headers of every answer, errors converted into answers, and one line in the access
+ * log. The line has the route's pattern, never the path, query or body, which may contain personal data.
  */
-/** As OWASP recommends it: a year, the hosts below as well. Only over https does a browser heed it. */
+/** As OWASP recommends: a year, including subdomains. Browsers only apply it over https. */
 const HSTS = 'max-age=31536000; includeSubDomains';
 
 export function requestLogger(
@@ -84,7 +84,7 @@ function answerFault(ctx: Context, thrown: unknown, log: Logger): void {
   ctx.body = JSON.stringify(fault.body(requestId));
 }
 
-/** A fault for the log: class, code and stack. A database's `detail` quotes values of rows and stays out. */
+/** An error for the log: class, code and stack. A database error's `detail` quotes row values and is left out. */
 export function serializeError(thrown: unknown): Record<string, unknown> | undefined {
   if (thrown === undefined) return undefined;
   if (!(thrown instanceof Error)) return { message: String(thrown) };

@@ -6,7 +6,7 @@ import type { Reply } from '../route.js';
 import { recordLastUse } from '../security/last-use.js';
 import type { RouteContext, RouteMiddleware } from '../state.js';
 
-/** Sends what the handler answers, once its transaction is committed, and notes the use of a token of /api/v1. */
+/** Sends the handler's answer, once its transaction is committed, and records the use of a token of /api/v1. */
 export function respond(dependencies: Dependencies): RouteMiddleware {
   return async (ctx, next) => {
     await next();
@@ -45,7 +45,7 @@ export function send(ctx: RouteContext, { status, headers, body }: Reply): void 
   } else ctx.body = JSON.stringify(body);
 }
 
-/** Whether the client has the record already, by its If-None-Match. */
+/** Whether the client already has the record, by its If-None-Match. */
 function isKnown(ctx: RouteContext): boolean {
   const known = ctx.get('if-none-match');
   const tag = ctx.response.get('etag');

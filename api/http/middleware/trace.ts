@@ -4,8 +4,7 @@ import type { Context, Next } from 'koa';
 import type { RequestState } from '../state.js';
 
 /**
- * A span around every request, in the trace that its `traceparent` names if it has one. It says route and status, never
- * path or query.
+ * A span around every request, in the trace of its `traceparent`, if any. It has route and status, never path or query.
  */
 export function traced(tracer: Tracer) {
   return (ctx: Context, next: Next): Promise<void> => {

@@ -5,7 +5,7 @@ import type { Route } from '../route.js';
 import type { RouteStep } from '../state.js';
 import { check, declaredQuery, refuseUnknownKeys } from '../validation/validation.js';
 
-/** Names whom a request is about, on every route. */
+/** Context parameters, allowed on every route. */
 const CONTEXT_KEYS = ['study_id', 'participant_id'];
 
 /** The declared keys of a query, checked (422). */

@@ -4,13 +4,13 @@ import type { TSchema } from 'typebox';
 export type Json = Record<string, unknown>;
 type Section = 'schemas' | 'parameters' | 'headers' | 'responses';
 
-/** Words of ours about how a value is read: they say nothing to others. */
+/** Our own keywords, without meaning to others. */
 const OURS = ['$id', 'x-instant', 'x-of', 'x-shown', 'x-parameter'];
-/** What is said of a schema where it is used, and is no part of its definition. */
+/** Keywords that belong to a place of use, not to the definition. */
 const ANNOTATIONS = ['description', 'default', 'deprecated', 'x-extension', 'examples'];
 const ANY_KEY = '^.*$';
 
-/** What stands once in the document and is referred to from everywhere else. */
+/** Components that the document defines once and references elsewhere. */
 export class Components {
   private readonly sections: Record<Section, Record<string, unknown>> = {
     schemas: {},
@@ -19,12 +19,12 @@ export class Components {
     responses: {},
   };
 
-  /** A schema as others read it: what has a name becomes a reference to it. */
+  /** A schema for the document: named ones become references. */
   schema(schema: TSchema): Json {
     return this.shown(schema) as Json;
   }
 
-  /** A reference to what is called so, which is defined by that. @throws Error where something else has the name */
+  /** A reference to a named component, which it defines. @throws Error if the name has another definition */
   refer(section: Section, name: string, content: unknown): Json {
     const known = this.sections[section][name];
     if (known !== undefined && !isDeepStrictEqual(known, content)) throw new Error(`two ${section} are called ${name}`);
@@ -32,7 +32,7 @@ export class Components {
     return { $ref: `#/components/${section}/${name}` };
   }
 
-  /** All of them, by name. */
+  /** All components, by name. */
   all(): Record<Section, Json> {
     const sorted = (section: Section) =>
       Object.fromEntries(Object.entries(this.sections[section]).sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -53,7 +53,7 @@ export class Components {
     return this.refer('schemas', name, this.plain((instead ?? value) as Json));
   }
 
-  /** A definition in a role of its own (`about`, `nullable`, `extension`): with other words, or null as well. */
+  /** A definition in a role of its own (`about`, `nullable`, `extension`): with another description, or also null. */
   private inRole(derived: Json, definition: unknown): Json {
     const reference = this.shown(definition) as Json;
     const said = Object.fromEntries(
@@ -65,7 +65,7 @@ export class Components {
     return mayBeNull(derived) ? { anyOf: [reference, { type: 'null' }], ...said } : { ...reference, ...said };
   }
 
-  /** Without what only we read, and in those words of JSON Schema that programs which generate clients know. */
+  /** Without our own keywords, and in the keywords of JSON Schema that client generators know. */
   private plain(schema: Json): Json {
     const result: Json = {};
     if (Array.isArray(schema.enum) && mayBeNull(schema)) return this.wordsOrNull(schema);
@@ -82,7 +82,7 @@ export class Components {
     return result;
   }
 
-  /** Words or null, apart: as one list they become words of two kinds in many languages. */
+  /** Words and null as two alternatives: as one list they become an enum of mixed types in many languages. */
   private wordsOrNull({ description, ...schema }: Json): Json {
     const words = (schema.enum as unknown[]).filter((word) => word !== null);
     const plain = this.plain({ ...schema, ...(schema.type !== undefined && { type: 'string' }), enum: words });

@@ -37,12 +37,12 @@ export function openapi(all: readonly Route[]): Json {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    // Of most operations; the others name their own.
+    // For most operations; the others name their own.
     security: [{ bearer: [] }],
     tags: Object.entries(tagDescriptions)
       .filter(([name]) => used.delete(name))
       .map(([name, about]) => ({ name, description: about }))
-      // What has no description yet comes last; a test of the contract refuses it.
+      // Tags without a description come last; a test of the contract refuses them.
       .concat([...used].map((name) => ({ name, description: '' }))),
     paths,
     webhooks: webhooks(components),

@@ -3,7 +3,7 @@ import { registered } from '../errors.js';
 const BEGIN = '<!-- errors: written by npm run openapi -->';
 const END = '<!-- errors: end -->';
 
-/** Every registered code with its status and sentence, in the order of the statuses. */
+/** Every registered code with its status and sentence, ordered by status. */
 function errorsTable(): string {
   const rows = registered()
     .sort((a, b) => a.status - b.status || (a.code < b.code ? -1 : 1))
@@ -11,7 +11,7 @@ function errorsTable(): string {
   return ['| status | code | meaning |', '|---|---|---|', ...rows].join('\n');
 }
 
-/** docs/api.md with the present table of errors between its marks. @throws Error where the marks are gone */
+/** docs/api.md with the current table of errors between its markers. @throws Error without the markers */
 export function withErrorsTable(page: string): string {
   const [before, rest] = page.split(BEGIN);
   const after = rest?.split(END)[1];

@@ -12,20 +12,20 @@ interface Parameter extends Json {
   required?: true;
   schema: Json;
 }
-/** A parameter, and the name under which the document has it once. */
+/** A parameter, and its component name in the document. */
 interface Named {
   parameter: Parameter;
   component?: string | undefined;
 }
 
-/** The parameters of an operation; those that many have are references. */
+/** The parameters of an operation; shared ones are references. */
 export function parameters(route: Route, components: Components): Json[] {
   return parametersOf(route, components).map(({ parameter, component }) =>
     component === undefined ? parameter : components.refer('parameters', component, parameter),
   );
 }
 
-/** The headers that a request to the route may have, by its contract. */
+/** The headers of a request to the route, by its contract. */
 export const headerNames = (route: Route): string[] =>
   parametersOf(route, new Components()).flatMap(({ parameter }) => (parameter.in === 'header' ? [parameter.name] : []));
 
@@ -39,10 +39,10 @@ function parametersOf(route: Route, components: Components): Named[] {
   ];
 }
 
-/** Parameters of paths that are whole numbers, as the database keeps them. */
+/** Path parameters that are integers in the database. */
 const NUMBERS = ['battery_id', 'policy_version'];
 const MAX_INTEGER = 2_147_483_647;
-/** What `codeOf` takes: a code as people give them, in a path. */
+/** The type of codes chosen by users, in a path. */
 const CODE = {
   type: 'string',
   minLength: 1,
@@ -91,7 +91,7 @@ const BY_QUERY: Named = {
   parameter: { name: 'participant_id', in: 'query', schema: UUID, description: ABOUT },
   component: 'ForParticipantId',
 };
-/** The query's parameter is taken beside a path that says it already, and is not told there: it adds nothing. */
+/** The context parameter of the query is accepted but not documented where the path already names the participant. */
 const aboutParticipant = ({ path }: Route): Named[] =>
   path.includes('{participant_id}') ? [BY_HEADER] : [BY_HEADER, BY_QUERY];
 
@@ -108,8 +108,8 @@ function headers(route: Route): Named[] {
 }
 
 /**
- * An instant, or a date as well, as text with a pattern: many generators can't send what may be one or the other, or an
- * instant in a header.
+ * An instant, or also a date, as text with a pattern: many generators can't send a union of the two, or an instant in a
+ * header.
  */
 const TIME = '[Tt\\s]\\d{2}:\\d{2}:\\d{2}(\\.\\d+)?([Zz]|[+-]\\d{2}(:?\\d{2})?)';
 const AS_TEXT: Record<string, Json> = {

@@ -4,7 +4,7 @@ import type { Route } from '../route.js';
 
 const COLUMNS = [...allRoles, 'participant', 'caregiver'] as const;
 
-/** Who may call what, one row for each operation, as Markdown; the same routes give the same text. */
+/** The permissions of each operation, one row each, as Markdown; the same routes give the same text. */
 export function permissionsTable(routes: readonly Route[]): string {
   const rows = [...routes]
     .sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.method < b.method ? -1 : 1))

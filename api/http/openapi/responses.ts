@@ -6,12 +6,12 @@ import type { Route } from '../route.js';
 import type { Components, Json } from './components.js';
 import { answersUnchanged, forParticipant, sendsTag, takesTag } from './kinds.js';
 
-/** What the frame itself may answer to this kind of route, beside what the route declares and what any may answer. */
+/** Errors of the pipeline for this kind of route, besides declared and universal ones. */
 function standardErrors(route: Route): number[] {
   const { access } = route;
   const kind = requestBody(route)?.kind;
   return [
-    // X-Study-ID, X-Site-ID and X-Participant-ID may be no ids, or name what the caller does not see.
+    // X-Study-ID, X-Site-ID and X-Participant-ID may be invalid, or name something that the caller can't see.
     ...(access.token && access.token !== 'anyPortalUser' ? [404, 422] : route.path.includes('{') ? [404] : []),
     ...(kind !== undefined && kind !== 'bytes' ? [400, 422] : []),
     ...(knowsItsQuery(route) || route.query || route.headers ? [422] : []),
@@ -19,10 +19,10 @@ function standardErrors(route: Route): number[] {
     ...(takesKey(route) || takesTag(route) || (route.method !== 'GET' && route.transaction === 'change') ? [409] : []),
   ];
 }
-/** What any operation may answer, whatever it does; 401 and 403 where it asks for a token. `default` of the document. */
+/** Errors that any operation may answer; 401 and 403 if it requires a token. `default` of the document. */
 export const ANYWHERE = [401, 403, 406, 408, 413, 415, 429, 500, 503];
 
-/** Every status from 400 on that says something of the route itself, in ascending order. */
+/** Every status from 400 on that is specific to the route, in ascending order. */
 export const errorStatuses = (route: Route): number[] => {
   const declared = Object.keys(route.responses).map(Number);
   const errors = [...declared.filter((status) => status >= 400), ...standardErrors(route)];
@@ -31,7 +31,7 @@ export const errorStatuses = (route: Route): number[] => {
 
 const integer = { type: 'integer' };
 const string = { type: 'string' };
-/** Headers of answers, each with the name under which the document has it once. */
+/** Headers of answers, each with its component name in the document. */
 const HEADERS: Record<string, { component: string; header: Json }> = {
   'X-Request-ID': {
     component: 'RequestId',
@@ -63,7 +63,7 @@ const headers = (names: readonly string[], components: Components): Json =>
     }),
   );
 
-/** Errors by their status: how the document calls them, and what they say. */
+/** Errors by status: component name and description. */
 const ERRORS: Record<number, [name: string, about: string]> = {
   400: ['BadRequest', 'A rule is broken, or the request cannot be read'],
   401: ['Unauthorized', 'No valid access token'],
@@ -99,10 +99,10 @@ const problems = (names: readonly string[], description: string, schema: TSchema
 function errorResponse(status: number, route: Route, components: Components): Json {
   const [name, about] = ERRORS[status] ?? [];
   const schema = responseSchema(route.responses[status]);
-  // An error of another shape is this operation's alone.
+  // An error of another shape belongs to this operation only.
   if (schema || name === undefined)
     return problems(USUAL, about ?? OTHERS[status] ?? 'Error', schema ?? ErrorBody, components);
-  // A record that has a version answers a conflict with the tag of now.
+  // A conflict of a versioned record has the current tag.
   const tagged = status === 409 && takesTag(route);
   const content = problems(
     [...USUAL, ...(tagged ? ['ETag'] : []), ...(status === 429 || status === 503 ? ['Retry-After'] : [])],
@@ -127,8 +127,9 @@ const anyOther = (components: Components): Json =>
 const NAMES: Record<number, string> = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'Done; no body' };
 
 /**
- * Every answer of an operation, by status. A success does not repeat the headers that every answer has; the document
- * says so once. Answers that many operations give alike are references. */
+ * Every answer of an operation, by status. A success omits the headers that every answer has; the document lists them
+ * once. Answers that many operations share are references.
+ */
 export function responses(route: Route, components: Components): Json {
   const result: Record<string, Json> = {};
   for (const [status, given] of Object.entries(route.responses)) {
@@ -151,8 +152,7 @@ export function responses(route: Route, components: Components): Json {
 }
 
 /**
- * What a success answers: JSON by its schema, and files. A record that was made, or work that was only begun, is told
- * in JSON alone.
+ * The content of a success: JSON by its schema, and files. A created record, or started work, is only answered in JSON.
  */
 function content(
   mediaTypes: readonly string[] = [],

@@ -1,6 +1,6 @@
 import type { Json } from './components.js';
 
-/** What a schema of OpenAPI 3.0 may say, beside what is handled here. */
+/** Keywords of an OpenAPI 3.0 schema, besides those handled here. */
 const KEPT_KEYWORDS = new Set([
   ...[
     'title',
@@ -22,28 +22,28 @@ const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isNull = (schema: unknown): boolean => isObject(schema) && [schema.type].flat().join() === NULL.type;
 
-/** The type of what a reference names; undefined where it has none of its own. */
+/** The type of a referenced component; undefined: it has no single one. */
 export type TypeAt = (reference: string) => string | undefined;
 
-/** A schema of OpenAPI 3.1 (JSON Schema 2020-12) in the words of 3.0.3; what those cannot say stands in an `x-` field. */
+/** Converts a schema of OpenAPI 3.1 (JSON Schema 2020-12) to 3.0.3; inexpressible parts become `x-` fields. */
 export function schema30(schema: unknown, typeAt: TypeAt = () => undefined): unknown {
   if (schema === true) return {};
   if (schema === false) return { not: {} };
   if (!isObject(schema)) return schema;
   const { $ref, ...beside } = schema;
-  // In 3.0 nothing counts beside a reference.
+  // In 3.0 siblings of a reference are ignored.
   if (typeof $ref === 'string')
     return Object.keys(beside).length === 0 ? { $ref } : { ...(schema30(beside, typeAt) as Json), allOf: [{ $ref }] };
   return ofTypes(schema, withKeywords(schema, typeAt));
 }
 
-/** The type of a schema; words are texts, also where it does not say so. */
+/** The type of a schema; an enum is a string even if it does not say so. */
 export function typeOf({ type, enum: words }: Json): unknown {
   const texts = Array.isArray(words) && words.length > 0 && words.every((word) => typeof word === 'string');
   return type ?? (texts ? 'string' : undefined);
 }
 
-/** A list of types is one type that may be null, or alternatives. */
+/** A list of types is one nullable type, or alternatives. */
 function ofTypes(schema: Json, result: Json): Json {
   const type = typeOf(schema);
   const types = type === undefined ? [] : [type].flat().map(String);
@@ -58,11 +58,11 @@ function ofTypes(schema: Json, result: Json): Json {
       anyOf: others.map((one) => ({ type: one, ...rules, ...itemsOf(one, rules) })),
     };
   }
-  // A number without a format is one of half the digits to some generators.
+  // Some generators treat a number without a format as a float.
   const digits = others[0] === 'number' ? { format: 'double' } : {};
   return { type: others[0], ...digits, ...result, ...itemsOf(others[0]!, result), ...nullable };
 }
-/** An array must say what its items are. */
+/** An array must define its items. */
 const itemsOf = (type: string, rules: Json): Json => (type === 'array' && !('items' in rules) ? { items: {} } : {});
 const defined = (fields: Json): Json =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
@@ -91,7 +91,7 @@ function withKeywords(schema: Json, typeAt: TypeAt): Json {
     else if (key === 'contentMediaType' && value === 'application/octet-stream') result.format = 'binary';
     else result[`x-${key.replace(/^\$/, '')}`] = value;
   }
-  // Keys of some kind are keys of any kind, whose values are one of these.
+  // Pattern properties become additional properties, with one of these values.
   if (maps.length > 0)
     result.additionalProperties = anyOf([
       ...maps,
@@ -102,7 +102,7 @@ function withKeywords(schema: Json, typeAt: TypeAt): Json {
 
 const anyOf = (schemas: unknown[]): unknown => (schemas.length === 1 ? schemas[0] : { anyOf: schemas });
 
-/** In 3.0 the bound is a number, and a word says that it is not taken itself. Of both bounds the narrower one counts. */
+/** In 3.0 the bound is a number, and a flag makes it exclusive. Of both bounds the narrower one counts. */
 function exclusive(result: Json, schema: Json, key: 'exclusiveMinimum' | 'exclusiveMaximum'): void {
   const plain = key === 'exclusiveMinimum' ? 'minimum' : 'maximum';
   const [own, other] = [schema[key], schema[plain]];
@@ -116,7 +116,7 @@ function exclusive(result: Json, schema: Json, key: 'exclusiveMinimum' | 'exclus
   result[key] = true;
 }
 
-/** An alternative that is null makes the others nullable. */
+/** A null alternative makes the others nullable. */
 function alternatives(result: Json, key: 'anyOf' | 'oneOf', input: unknown[], typeAt: TypeAt): void {
   const others = input.filter((one) => !isNull(one)).map((one) => schema30(one, typeAt));
   if (others.length < input.length) result.nullable = true;
@@ -125,7 +125,7 @@ function alternatives(result: Json, key: 'anyOf' | 'oneOf', input: unknown[], ty
   else if (others.length > 1) result[key] = others;
   else if (typeof only.$ref !== 'string') for (const [name, value] of Object.entries(only)) result[name] ??= value;
   else {
-    // `nullable` counts beside a type alone.
+    // `nullable` requires a type beside it.
     const type = typeAt(only.$ref);
     if (type !== undefined && result.nullable) result.type = type;
     result.allOf = [...((result.allOf as unknown[]) ?? []), only];

@@ -31,13 +31,13 @@ const BY_TOKEN: Record<string, object[]> = {
   setup: [{ bearer: [] }, { mfa: [] }],
   scoped: [{ scoped: [] }],
 };
-/** Which of the schemes an operation takes. */
+/** The security schemes of an operation. */
 export const security = ({ token }: Access): object[] => BY_TOKEN[String(token)]!;
 
 const PORTAL_ROLES = ['participant', 'caregiver'];
 /**
- * Who may call, as the document shows it; `participant` is the one that the path names, or itself, `caregiver` who
- * cares for it.
+ * The permissions of an operation in the document; `participant` is the one named in the path, or the caller itself,
+ * `caregiver` its caregiver.
  */
 export function permissions({ token, roles, study, note, scope }: Access): Json {
   if (token === false) return { roles: ['anyone'], ...(note && { note }) };

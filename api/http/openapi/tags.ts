@@ -1,7 +1,6 @@
 /**
- * What each group of operations is about, in the order of the work: logging in, a study and its design, its people, their
- * dates and visits, the results, what leaves the service, and its operation. A tag that is missing here fails the test of
- * the contract.
+ * The description of each group of operations, in working order: login, studies and their design, participants, their
+ * dates and visits, results, exports, and operations. A missing tag fails the test of the contract.
  */
 export const tagDescriptions: Record<string, string> = {
   Authentication: 'Login, tokens, second factor, passwords.',

@@ -6,9 +6,9 @@ const METHODS = new Set(['get', 'put', 'post', 'delete', 'options', 'head', 'pat
 const SECTIONS = ['schemas', 'parameters', 'headers', 'responses', 'requestBodies'];
 
 /**
- * A document of OpenAPI 3.1 as one of 3.0.3, for programs that read no other. It says the same of requests and answers;
- * webhooks, which 3.0 does not know, stand under `x-webhooks`. Names are told apart where those programs have one
- * namespace for all of them: components of several sections, parameters of an operation in several places.
+ * Converts an OpenAPI 3.1 document to 3.0.3, for programs that read no other. Requests and answers stay the same;
+ * webhooks, unknown to 3.0, become `x-webhooks`. Names are made unique where those programs have one namespace:
+ * components of several sections, parameters of an operation in several places.
  */
 export const version30 = (document: Json): Json => new Translation(document).all();
 
@@ -16,7 +16,7 @@ const each = (of: unknown, convert: (value: Json) => unknown): Json =>
   Object.fromEntries(Object.entries((of ?? {}) as Json).map(([name, value]) => [name, convert(value as Json)]));
 
 class Translation {
-  /** References to components whose name another section has too, and what they are called instead. */
+  /** New names of components whose name another section has too. */
   private readonly renamed: ReadonlyMap<string, string>;
 
   constructor(private readonly document: Json) {
@@ -76,7 +76,7 @@ class Translation {
     );
   }
 
-  /** Beside a reference nothing counts in 3.0: its words are left out. */
+  /** In 3.0 siblings of a reference are ignored: they are left out. */
   private orReference(convert: (value: Json) => Json): (value: Json) => Json {
     return (value) => {
       if (typeof value.$ref !== 'string') return convert(value);
@@ -87,7 +87,7 @@ class Translation {
 
   private readonly schema = (schema: unknown): unknown => schema30(schema, this.typeAt);
 
-  /** The type of a named schema; of alternatives or of one that may be null itself there is none to name. */
+  /** The type of a named schema; alternatives and nullable ones have no single type. */
   private readonly typeAt = (reference: string): string | undefined => {
     const { schemas } = this.document.components as { schemas: Record<string, Json> };
     const type = typeOf(schemas[reference.slice(reference.lastIndexOf('/') + 1)] ?? {});
@@ -104,7 +104,7 @@ class Translation {
     ...(content !== undefined && { content: each(content, this.mediaType) }),
   }));
 
-  /** Of headers too, which are parameters without a name. */
+  /** Also for headers, which are parameters without a name. */
   private readonly parameter = this.orReference(({ schema, ...rest }) => ({
     ...this.withContent(rest),
     ...(schema !== undefined && { schema: this.schema(schema) }),
@@ -117,7 +117,7 @@ class Translation {
 
   private readonly callback = this.orReference((of) => each(of, this.pathItem));
 
-  /** Without what an operation may say beside its path under the path's own name: the path says it. */
+  /** Without parameters that repeat a path parameter under the same name. */
   private once(parameters: Json[]): Json[] {
     const { parameters: shared = {} } = (this.document.components ?? {}) as { parameters?: Record<string, Json> };
     const meant = ({ $ref, ...own }: Json): Json =>
@@ -154,7 +154,7 @@ class Translation {
 const singular = (section: string): string =>
   `${section.charAt(0).toUpperCase()}${section.slice(1)}`.replace(/ies$/, 'y').replace(/s$/, '');
 
-/** Parameters that differ in their place alone get a name of their own for programs in Go. */
+/** Parameters that differ only in their place get unique names, for Go. */
 function toldApart(parameters: Json[]): Json[] {
   const plain = ({ name }: Json) =>
     String(name)
@@ -169,7 +169,7 @@ function toldApart(parameters: Json[]): Json[] {
   });
 }
 
-/** A licence has an address there, no identifier; a summary of the whole is not known. */
+/** In 3.0 a licence has a URL, no identifier; there is no summary. */
 function infoOf({ summary: _summary, license, ...info }: Json): Json {
   const { identifier: _identifier, ...named } = (license ?? {}) as Json;
   return { ...info, ...(license !== undefined && { license: named }) };

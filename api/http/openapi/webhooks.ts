@@ -22,10 +22,10 @@ const ANSWERS = {
   410: { description: 'Nothing more is to be sent: the subscription is disabled.' },
 };
 
-/** A tag of their own: generators make a file or class of each tag, and that of `Events` is made of the operations. */
+/** A tag of its own: generators create a file or class for each tag, and `Events` belongs to the operations. */
 export const WEBHOOKS_TAG = 'Webhook events';
 
-/** What subscribers are sent: an operation of theirs for each type of event. */
+/** The events sent to subscribers: a webhook operation for each type of event. */
 export function webhooks(components: Components): Json {
   return Object.fromEntries(
     Object.entries(eventCatalogue).map(([type, { when, data }]) => {
@@ -47,7 +47,7 @@ export function webhooks(components: Components): Json {
             summary: when,
             description:
               'Sent to every active subscription of the study that names the type, until it is answered with 2xx or was tried for three days. Check the signature before you read the body; the same `webhook-id` may come twice.',
-            // The receiver checks the signature.
+            // The receiver verifies the signature.
             security: [],
             parameters: Object.entries(SIGNED).map(([component, parameter]) =>
               components.refer('parameters', component, parameter),

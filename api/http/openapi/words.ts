@@ -2,7 +2,7 @@ import type { Access } from '../access.js';
 import { responseSchema } from '../route.js';
 import type { Route } from '../route.js';
 
-/** What an operation does, who may call it and how it refuses, in words. */
+/** The description of an operation: action, permissions and errors. */
 export function told(route: Route): string {
   const parts = [route.description ?? `${route.summary}.`, [who(route.access), refusals(route)]];
   return parts.map((part) => [part].flat().filter(Boolean).join(' ')).join('\n\n');
@@ -22,7 +22,7 @@ function who({ token, roles, study, note, scope }: Access): string {
   return `Who may: ${list(roles)}${where}${by}${also}${more}.`;
 }
 
-/** The errors that the route declares, beside those that any operation of its kind may answer. */
+/** The errors that the route declares, besides those of any operation of its kind. */
 function refusals({ responses }: Route): string {
   const own = Object.keys(responses)
     .map(Number)

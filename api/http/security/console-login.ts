@@ -7,14 +7,14 @@ import { Problem, problem } from '../errors.js';
 import { jwtSecret, signToken, verifyToken } from './tokens.js';
 import type { TokenClaims } from './tokens.js';
 
-/** Of a login of the console. It is sent to /console alone, and nothing but the console's routes takes it. */
+/** The cookie of a console login. It is sent to /console only, and only the console's routes accept it. */
 export const CONSOLE_COOKIE = 'console_login';
-/** Of a browser without a login: what the tokens of its forms are bound to. */
+/** The cookie of a browser without a login: its form tokens are bound to it. */
 export const VISIT_COOKIE = 'console_visit';
 const PATH = '/console';
-/** However busy somebody is, a login ends after a working day. */
+/** Even an active login ends after a working day. */
 const MAX_HOURS = 12;
-/** A cookie of this age is replaced at the next request. */
+/** A cookie of this age is renewed at the next request. */
 const RENEWED_AFTER_SECONDS = 30;
 
 const attributes = (settings: Settings, seconds: number | undefined): string =>
@@ -38,14 +38,14 @@ export const idleSeconds = ({ CONSOLE_IDLE_MINUTES }: Pick<Settings, 'CONSOLE_ID
 interface Login {
   userId: string;
   role: string;
-  /** The family of refresh tokens that the login began: what ends it ends the cookie, at its next request. */
+  /** The refresh token family of the login: ending it ends the cookie, at its next request. */
   sid: string;
   epoch: number | undefined;
   /** In seconds since 1970. */
   since?: number | undefined;
 }
 
-/** The `Set-Cookie` of a login, good until nothing was asked with it for CONSOLE_IDLE_MINUTES. */
+/** The `Set-Cookie` of a login, valid until CONSOLE_IDLE_MINUTES without a request. */
 export function loginCookie(settings: Settings, { userId, role, sid, epoch, since }: Login): string {
   const now = Math.floor(nowMs() / 1000);
   const began = since ?? now;
@@ -54,17 +54,17 @@ export function loginCookie(settings: Settings, { userId, role, sid, epoch, sinc
   return consoleCookie(settings, CONSOLE_COOKIE, token);
 }
 
-/** The `Set-Cookie` that takes a login's cookie back. */
+/** The `Set-Cookie` that removes a login's cookie. */
 export const clearedLogin = (settings: Settings): string => consoleCookie(settings, CONSOLE_COOKIE, '', 0);
 
-/** Whose login the request's cookie is, whatever route it is sent to. @throws 401 */
+/** The login of the request's cookie, on any route. @throws 401 */
 function loginOf(headers: IncomingHttpHeaders, settings: Settings): TokenClaims {
   const token = cookieOf(headers, CONSOLE_COOKIE);
   if (token === undefined || token === '') throw problem('UNAUTHENTICATED');
   return verifyToken(settings, 'console', token);
 }
 
-/** The login of the request's cookie, for pages that need none; undefined: there is none that is good. */
+/** The login of the request's cookie, for pages without required login; undefined: no valid one. */
 export function loginIdOf(headers: IncomingHttpHeaders, settings: Settings): string | undefined {
   try {
     return loginOf(headers, settings).sid;
@@ -75,7 +75,7 @@ export function loginIdOf(headers: IncomingHttpHeaders, settings: Settings): str
 }
 
 /**
- * Whose login the request's cookie is. A request of a person makes it last again.
+ * The login of the request's cookie. A user's request extends it.
  * @throws 401 UNAUTHENTICATED or INVALID_TOKEN
  */
 export function consolePrincipal(ctx: Context, settings: Settings, use: 'active' | 'background') {
@@ -96,7 +96,7 @@ const xor = (one: Buffer, other: Buffer): Buffer => Buffer.from(one.map((byte, a
 
 /**
  * The token of a form: bound to the login, or to the visit of a browser without one. It is masked anew each time, since
- * the length of a compressed page would tell a secret that stands in each of them.
+ * the length of a compressed page could reveal a secret that is in each of them.
  */
 export function formToken(settings: Settings, boundTo: string): string {
   const mask = randomBytes(TOKEN_BYTES);
@@ -104,8 +104,8 @@ export function formToken(settings: Settings, boundTo: string): string {
 }
 
 /**
- * @param boundTo to any of which the token may be bound
- * @throws 403 CSRF_REFUSED when the token is missing or another one
+ * @param boundTo the token may be bound to any of these
+ * @throws 403 CSRF_REFUSED when the token is missing or wrong
  */
 export function requireFormToken(settings: Settings, boundTo: (string | undefined)[], token: string | null): void {
   const given = Buffer.from(token ?? '', 'base64url');

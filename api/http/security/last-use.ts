@@ -5,7 +5,7 @@ const INTERVAL_MS = 10_000;
 const MAX_TOKENS = 10_000;
 const noted = new Map<string, number>();
 
-/** Notes that a token was used; each process writes it at most every ten seconds. */
+/** Records the use of a token; each process writes it at most every ten seconds. */
 export async function recordLastUse({ database }: Dependencies, tokenId: string): Promise<void> {
   const now = performance.now();
   const last = noted.get(tokenId);

@@ -1,6 +1,6 @@
 import { problem } from '../errors.js';
 
-/** Words that most guessed passwords are built on, also with digits and signs around them. */
+/** The base words of most guessed passwords, also with digits and signs around them. */
 const COMMON = new Set([
   'password',
   'passwort',
@@ -99,7 +99,7 @@ const LEET: Record<string, string> = {
 
 const undecorated = (lower: string): string => lower.replaceAll(/^[^a-z]+|[^a-z]+$/g, '');
 
-/** A word of the list with digits and signs around it, between its letters or in their place. */
+/** A listed word with digits and signs around it, between its letters or in place of them. */
 function isCommonWord(lower: string): boolean {
   const spelled = [...lower.replaceAll(/[^a-z]+$/g, '')]
     .map((c) => LEET[c] ?? c)
@@ -109,7 +109,8 @@ function isCommonWord(lower: string): boolean {
 }
 
 /**
- * Whether a guesser would try it early: a common word with decoration, few characters, a run of keys, the own email.
+ * Whether attackers try it early: a common word with decoration, few distinct characters, a keyboard run, the user's
+ * email.
  */
 export function isCommonPassword(password: string, email?: string): boolean {
   const lower = password.toLowerCase();
@@ -124,7 +125,7 @@ export function isCommonPassword(password: string, email?: string): boolean {
   return local !== undefined && local.length >= 4 && (bare === local || lower === email?.toLowerCase());
 }
 
-/** @throws 400 PASSWORD_TOO_COMMON. The length is the schema's (decisions, section 3: at least 12). */
+/** @throws 400 PASSWORD_TOO_COMMON. The schema checks the length (decisions, section 3: at least 12). */
 export function requireUncommon(password: string, email: string, path: string): void {
   if (!isCommonPassword(password, email)) return;
   const message = `${path} is too common: it would be guessed early`;

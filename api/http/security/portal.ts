@@ -6,11 +6,11 @@ import { Problem, problem } from '../errors.js';
 import { bearer, claimedAudience, signToken, verifyToken } from './tokens.js';
 import type { TokenClaims } from './tokens.js';
 
-/** Of the portal's session: for pages, beside the token that other clients send as bearer. */
+/** The cookie of a portal session, for pages; other clients send the token as bearer. */
 export const PORTAL_COOKIE = 'portal_session';
-/** A page's refresh token: sent where it is exchanged or given up, and nowhere else. */
+/** A page's refresh token: sent only where it is exchanged or revoked. */
 export const REFRESH_COOKIE = 'portal_refresh';
-/** A page of the service itself can send this header; a form or a page of another site cannot. */
+/** A page of this service can send this header; a form or a page of another site cannot. */
 export const CSRF_HEADER = 'X-Portal-CSRF';
 
 /** The secret of links and cookies. @throws Error in one sentence when it is not set */
@@ -23,7 +23,7 @@ export function sessionSecret(settings: Settings): string {
 const attributes = (settings: Settings, path: string, seconds: number): string =>
   `Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : ''}`;
 
-/** The `Set-Cookie` lines that take the portal's cookies back. */
+/** The `Set-Cookie` lines that remove the portal's cookies. */
 export const clearedCookies = (settings: Settings): string[] => [
   `${PORTAL_COOKIE}=; ${attributes(settings, '/api', 0)}`,
   `${REFRESH_COOKIE}=; ${attributes(settings, '/api/portal', 0)}`,
@@ -41,8 +41,8 @@ const cookieIn = (headers: IncomingHttpHeaders, name: string): string | undefine
     ?.slice(name.length + 1);
 
 /**
- * The refresh token of a page's cookie; undefined: there is none.
- * @throws 403 CSRF_REFUSED where the request may come from another site
+ * The refresh token of a page's cookie; undefined: none.
+ * @throws 403 CSRF_REFUSED if the request may come from another site
  */
 export function refreshTokenIn(headers: IncomingHttpHeaders): string | undefined {
   const token = cookieIn(headers, REFRESH_COOKIE);
@@ -51,22 +51,20 @@ export function refreshTokenIn(headers: IncomingHttpHeaders): string | undefined
   return token;
 }
 
-/** The login of a request's portal token, bearer or cookie; undefined: it has none that is good. */
+/** The login of a request's portal token, bearer or cookie; undefined: no valid one. */
 export function loginIn(headers: IncomingHttpHeaders, settings: Settings): string | undefined {
   const cookie = cookieIn(headers, PORTAL_COOKIE);
   try {
     if (headers.authorization !== undefined) return verifyToken(settings, 'portal', bearer(headers.authorization)).sid;
     return cookie === undefined ? undefined : verifyToken(settings, 'portal', unsealed(settings, cookie)).sid;
   } catch (fault) {
-    // What is no good any more ends nothing: its login is found by the refresh token, or has ended.
+    // An invalid token ends nothing: its login is found by the refresh token, or has ended.
     if (fault instanceof Problem) return undefined;
     throw fault;
   }
 }
 
-/**
- * Whose a portal token is, and the login that it came from; a caregiver’s bears the epoch in which it was given.
- */
+/** The holder of a portal token, and its login; a caregiver’s has the epoch of its issue. */
 export type PortalPrincipal = (
   { kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; epoch: number }
 ) & {
@@ -78,10 +76,7 @@ export interface PortalSession {
   cookie: string;
 }
 
-/**
- * A portal token for a participant or caregiver, as long as an access token lives, and the `Set-Cookie` that carries
- * it.
- */
+/** A portal token for a participant or caregiver, with the lifetime of an access token, and its `Set-Cookie`. */
 export function portalSession(settings: Settings, holder: PortalPrincipal): PortalSession {
   const seconds = Math.max(1, Math.round(settings.ACCESS_TOKEN_MINUTES * 60));
   const token = signToken(settings, 'portal', { id: holder.id, role: holder.kind }, seconds, {
@@ -95,23 +90,21 @@ export function portalSession(settings: Settings, holder: PortalPrincipal): Port
   };
 }
 
-// A cookie is no bearer token and the other way round: what leaks of one way is no good on the other.
+// Cookie and bearer token are not interchangeable: one that leaks is invalid in the other role.
 const seal = (settings: Settings, token: string): string =>
   createHmac('sha256', sessionSecret(settings)).update(token).digest('base64url');
 
 const comesByCookie = (ctx: Context): boolean =>
   ctx.get('authorization') === '' && ctx.cookies.get(PORTAL_COOKIE) !== undefined;
 
-/**
- * Whether the request's token says that it is one of the portal. It proves nothing: only as what the token is checked.
- */
+/** Whether the request's token claims to be a portal token. It proves nothing: it only selects the check. */
 export function isPortalToken(ctx: Context): boolean {
   if (comesByCookie(ctx)) return true;
   return claimedAudience(ctx.get('authorization')) === 'portal';
 }
 
 /**
- * Whose the request's portal token is: the bearer, else the cookie.
+ * The holder of the request's portal token: the bearer, else the cookie.
  * @throws 401 UNAUTHENTICATED or INVALID_TOKEN; 403 CSRF_REFUSED for a change by cookie that may come from another site
  */
 export function portalPrincipal(ctx: Context, settings: Settings): PortalPrincipal {
@@ -123,7 +116,7 @@ export function portalPrincipal(ctx: Context, settings: Settings): PortalPrincip
   return holderOf(claims);
 }
 
-// One that was given before there were epochs is of the first.
+// A token from before epochs existed has the first one.
 const holderOf = ({ sub, role, epoch, sid: login }: TokenClaims): PortalPrincipal =>
   role === 'caregiver'
     ? { kind: 'caregiver', id: sub, epoch: epoch ?? 0, login }

@@ -9,13 +9,13 @@ import type { PortalPrincipal } from './portal.js';
 import { bearer, claimedAudience, sha256, verifyToken } from './tokens.js';
 import type { Credential } from '../request-context.js';
 
-/** Whom a token was given to: a user, participant or caregiver by id, or the token of /api/v1 itself. */
+/** The holder of a token: a user, participant or caregiver by id, or the token of /api/v1 itself. */
 export type Principal =
   | { kind: 'user'; id: string; userId: string; credential: Credential; epoch: number | undefined }
   | { kind: 'token'; id: string; userId: string; hash: string }
   | PortalPrincipal;
 
-/** Who holds the token of a request. Nothing of it was looked up. @throws 401, 403 CSRF_REFUSED */
+/** The holder of a request's token, without any query. @throws 401, 403 CSRF_REFUSED */
 export function principalOf(
   ctx: Context,
   { token: kind, byTicket, byConsole }: Access,
@@ -39,7 +39,7 @@ export function principalOf(
   return { kind: 'user', id: sub, userId: sub, epoch, credential: { audience, jti, sid } };
 }
 
-/** The ticket of a request for a stream of events: what opens such streams in browsers can send no header. */
+/** The ticket of an event stream request: browsers can't send headers when they open such streams. */
 function ticketOf(ctx: Context): string | undefined {
   const { ticket } = ctx.query;
   return typeof ticket === 'string' && ctx.get('accept').includes('text/event-stream') ? ticket : undefined;

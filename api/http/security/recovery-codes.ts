@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { sha256 } from './tokens.js';
 
 const HOW_MANY = 10;
-/** Without letters that are read as digits. */
+/** Without letters that resemble digits. */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 
-/** Codes of about 79 bits, to be written down: too many to try, so that a plain hash keeps them. */
+/** Codes of about 79 bits, to be written down: too many to guess, so a plain hash protects them. */
 export const newRecoveryCodes = (): string[] => Array.from({ length: HOW_MANY }, () => groups(characters(16)));
-/** What is stored of a code; case, blanks and dashes do not count. */
+/** The stored hash of a code; case, blanks and dashes are ignored. */
 export const recoveryHash = (code: string): Buffer => sha256(`recovery ${code.toLowerCase().replaceAll(/[\s-]/g, '')}`);
 
 function characters(count: number): string {

@@ -8,22 +8,22 @@ import type { Database } from '../../../db/client/database.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The session that X-Session-ID names. @throws 401 SESSION_UNKNOWN where it names none */
+/** The session in X-Session-ID. @throws 401 SESSION_UNKNOWN without a valid one */
 export function sessionIdOf(headers: IncomingHttpHeaders): string {
   const header = headers['x-session-id'];
   if (typeof header !== 'string' || !UUID.test(header)) throw problem('SESSION_UNKNOWN');
   return header.toLowerCase();
 }
 
-/** The body names the session too. @throws 400 SESSION_MISMATCH where it names another */
+/** The body names the session too. @throws 400 SESSION_MISMATCH if it names another */
 export function requireNamed(session: SessionRow, bodyId: string): void {
   if (bodyId.toLowerCase() !== session.id) throw problem('SESSION_MISMATCH');
 }
 
 /**
- * Works on a session whose id is the credential (decisions, section 4, "Submit"). The one look for it sees every study;
- * everything after that sees the session's own. The session is locked until the commit. Of an expired one only what was
- * taken before is answered again: whatever else is wrong, that it expired is said first.
+ * Works on a session whose id is the credential (decisions, section 4, "Submit"). Only the look-up sees every study;
+ * everything after it sees the session's own. The session is locked until the commit. An expired session only repeats
+ * earlier answers; its expiry is reported before any other error.
  * @throws 401 SESSION_UNKNOWN or SESSION_EXPIRED
  */
 export async function inSession<T>(

@@ -6,8 +6,8 @@ import { uiOrigins } from '../middleware/codec-cors.js';
 const isLoopback = (address: string): boolean => /^(::ffff:)?127\.|^::1$/.test(address);
 
 /**
- * Whether somebody on this machine asks a service in development: by the connection, which no proxy has passed on, by
- * the name that was asked for, and by no page of another origin than the Temporal UI’s.
+ * Whether the request comes from the local machine, to a service in development: by the connection without a proxy, by
+ * the requested host name, and from no page of an origin other than the Temporal UI’s.
  */
 export function isOnThisMachine(ctx: Context, settings: Settings): boolean {
   if (settings.production || !isLoopback(ctx.req.socket.remoteAddress ?? '')) return false;

@@ -7,7 +7,7 @@ import { problem } from '../errors.js';
 import type { Settings } from '../../../settings.js';
 
 const ISSUER = 'research-assessment-platform';
-/** What a token is good for; one for one audience is no good for another (decisions, section 3). */
+/** The audience of a token; a token is invalid for any other (decisions, section 3). */
 export type Audience = 'api' | 'portal' | 'mfa' | 'v1' | 'events' | 'console';
 
 export interface TokenClaims {
@@ -16,17 +16,17 @@ export interface TokenClaims {
   jti: string;
   exp: number;
   /**
-   * Of an access token: the login that it came from, and the epoch of the user's logins at that time; of a caregiver's
-   * token, its epoch.
+   * For an access token: its login, and the epoch of the user's logins at its issue; for a caregiver's token, its
+   * epoch.
    */
   sid?: string;
   epoch?: number;
-  /** Of a ticket for a stream of events: the study whose events it is for. */
+  /** For an event stream ticket: the study of the events. */
   study?: string;
-  /** Of the console's cookie: when its login began, in seconds since 1970. */
+  /** For the console's cookie: the start of its login, in seconds since 1970. */
   since?: number;
 }
-/** What a token says beside whom it is for. */
+/** The claims of a token besides its subject. */
 export interface TokenDetails {
   jti?: string;
   sid?: string | undefined;
@@ -43,8 +43,8 @@ export function jwtSecret(settings: Settings): string {
 }
 
 /**
- * The secret as a key. Given as text, the library would first try to read it as a public key, at every token: that
- * failure with its stack was a sixth of the processor time of a request that lists participants.
+ * The secret as a key object. Given as text, the library would first try to parse it as a public key, for every token:
+ * that failure with its stack was a sixth of the processor time of a request that lists participants.
  */
 const jwtKey = (settings: Settings): KeyObject => secretKey(jwtSecret(settings));
 
@@ -73,8 +73,8 @@ const REMEMBERED = 1_000;
 const verified = new Map<string, TokenClaims>();
 
 /**
- * The claims of a token. A signature that fits fits for good: it is checked once, the expiry every time (what the
- * holder may do is asked of the database at each request).
+ * Verifies a token and returns its claims. A valid signature stays valid: it is checked once, the expiry every time
+ * (the holder's rights are read from the database at each request).
  * @throws 401 INVALID_TOKEN: another algorithm, issuer or audience, expired, forged, or not a token at all
  */
 export function verifyToken(settings: Settings, audience: Audience, token: string): TokenClaims {
@@ -97,7 +97,7 @@ function verify(settings: Settings, audience: Audience, token: string): TokenCla
       clockTimestamp: Math.floor(nowMs() / 1000),
     });
   } catch (fault) {
-    // A header that says JWT over a payload that is no JSON is a SyntaxError of the library.
+    // For a header that says JWT with a payload that is not JSON, the library throws a SyntaxError.
     if (fault instanceof jwt.JsonWebTokenError || fault instanceof SyntaxError)
       throw problem('INVALID_TOKEN', { cause: fault, headers: challenge('invalid_token') });
     throw fault;
@@ -135,9 +135,7 @@ const challenge = (error?: string) => ({ 'WWW-Authenticate': error ? `Bearer err
 
 const claims = new Map<string, string | undefined>();
 
-/**
- * For whom the token of an Authorization header says that it is. It proves nothing: only as what the token is checked.
- */
+/** The audience that the token of an Authorization header claims. It proves nothing: it only selects the check. */
 export function claimedAudience(authorization: string): string | undefined {
   if (claims.has(authorization)) return claims.get(authorization);
   if (claims.size >= REMEMBERED) claims.clear();
@@ -152,12 +150,12 @@ function audienceOf(authorization: string): string | undefined {
     const audience = (JSON.parse(Buffer.from(payload, 'base64url').toString()) as { aud?: unknown } | null)?.aud;
     return typeof audience === 'string' ? audience : undefined;
   } catch (fault) {
-    // No token at all: the check that follows says so.
+    // Not a token: the following check refuses it.
     if (fault instanceof SyntaxError) return undefined;
     throw fault;
   }
 }
 
-/** A secret that is only ever stored as its hash: refresh tokens. */
+/** A secret that is only stored as its hash: refresh tokens. */
 export const opaqueToken = (): string => randomBytes(32).toString('base64url');
 export const sha256 = (value: string): Buffer => createHash('sha256').update(value).digest();

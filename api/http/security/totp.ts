@@ -2,19 +2,19 @@ import { generateSecret, generateURI, verifySync } from 'otplib';
 import { nowMs } from '../../../db/client/clock.js';
 
 const ISSUER = 'Research Assessment Platform';
-/** One step before and after: clocks differ, and a code takes a moment to type (RFC 6238, 5.2). */
+/** One step before and after: clocks differ, and typing a code takes a moment (RFC 6238, 5.2). */
 const TOLERANCE_SECONDS = 30;
 
-/** A new shared secret, 160 bits, in base32 as authenticators take it. */
+/** A new shared secret, 160 bits, in base32 for authenticators. */
 export const newTotpSecret = (): string => generateSecret();
-/** What an authenticator reads from a QR code. */
+/** The URL that an authenticator reads from a QR code. */
 export const otpauthUrl = (secret: string, account: string): string =>
   generateURI({ issuer: ISSUER, label: account, secret });
 
 /**
- * The time step that a code of six digits is for.
- * @param after the last step that was taken: it and those before are good no more (RFC 6238, 5.2: a code is good once)
- * @returns undefined when the code is none of these steps
+ * The time step of a code of six digits.
+ * @param after the last used step: it and earlier ones are invalid (RFC 6238, 5.2: a code is valid once)
+ * @returns undefined when the code matches none of these steps
  */
 export function totpStep(secret: string, code: string, after: number): number | undefined {
   if (!/^\d{6}$/.test(code)) return undefined;

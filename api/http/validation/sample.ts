@@ -1,11 +1,11 @@
 import type { TSchema } from 'typebox';
 
-/** Values with fewer parts are looked at whole. */
+/** Values with fewer parts are validated whole. */
 const LARGE = 5_000;
-/** Of what a schema does not know, and of each list, so many are kept: as many faults as an answer names. */
+/** The most unknown fields, and list items, that are kept: as many as an answer names errors. */
 const MAX_SAMPLES = 100;
 
-/** Whether a parsed body has so many parts that naming each of its faults would hold up others. */
+/** Whether a parsed body has so many parts that listing all of its errors would block other requests. */
 export function isLarge(value: unknown): boolean {
   let left = LARGE;
   const look = (part: unknown): boolean => {
@@ -16,8 +16,8 @@ export function isLarge(value: unknown): boolean {
 }
 
 /**
- * A small part of a large value that has faults, in which they are named: every field that the schema knows, the first
- * hundred that it does not know, and of a list the first hundred, or one more than it may have.
+ * A small part of a large invalid value, for naming its errors: every known field, the first hundred unknown ones, and
+ * the first hundred items of a list, or one more than allowed.
  */
 export function sampleOf(schema: TSchema | undefined, value: unknown): unknown {
   const {

@@ -1,14 +1,14 @@
-/** Names that are further from each other than this share of their letters are not alike. */
+/** Names that differ in more than this share of their letters are not similar. */
 const LARGEST_DIFFERENCE = 0.4;
 
 /**
- * "; did you mean …?" with the known name that is most like the given one, or nothing where none is like it. Names that
- * differ in case, `_` and `-` alone are the same.
+ * "; did you mean …?" with the most similar known name, or nothing if none is similar. Names that only differ in case,
+ * `_` and `-` are the same.
  */
 export function suggestion(input: string, known: readonly string[]): string {
   let nearest: string | undefined;
   let least = Infinity;
-  // Whoever sends a text of thousands of letters meant none of the names.
+  // A text of thousands of letters resembles no name.
   if (input.length <= 100)
     for (const name of known) {
       const difference = editDistance(plain(input), plain(name)) / Math.max(input.length, name.length);
@@ -19,7 +19,7 @@ export function suggestion(input: string, known: readonly string[]): string {
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');
 
-/** Letters to insert, delete, replace or exchange with their neighbour (optimal string alignment). */
+/** Number of letters to insert, delete, replace or swap with a neighbour (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -10,9 +10,9 @@ import { isLarge, sampleOf } from './sample.js';
 
 const MAX_FAULTS = 100;
 
-/** A zone that this runtime can calculate with. */
+/** A time zone that this runtime supports. */
 export function isTimeZone(value: string): boolean {
-  // An offset such as +02:00 is no zone: it knows no daylight saving.
+  // An offset such as +02:00 is no time zone: it has no daylight saving.
   if (!/^[A-Za-z]/.test(value)) return false;
   try {
     new Intl.DateTimeFormat('en', { timeZone: value });
@@ -23,14 +23,14 @@ export function isTimeZone(value: string): boolean {
   }
 }
 
-/** An instant as nearly every program writes it. */
+/** An instant in its most common form. */
 const USUAL_INSTANT =
   /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/;
 
-/** The calendar has no year 0, and neither has the database: years are 0001 to 9999. */
+/** Neither the calendar nor the database has a year 0: years are 0001 to 9999. */
 const hasYear = (value: string): boolean => !value.startsWith('0000');
 
-/** The same of an instant's year in UTC, which at the ends is another one by its offset, or by a leap second. */
+/** The same for the year in UTC, which may differ by the offset, or by a leap second. */
 function hasYearInUtc(value: string): boolean {
   if (!hasYear(value)) return false;
   if (!/^(?:0001-01-01|9999-12-31)/.test(value)) return true;
@@ -46,14 +46,14 @@ function hasYearInUtc(value: string): boolean {
 }
 
 function build(allErrors: boolean): Ajv2020 {
-  // JSON has numbers that are none here (1e999): they are no number to any schema.
+  // JSON numbers such as 1e999 are no doubles: no schema accepts them.
   const ajv = new Ajv2020({
     allErrors,
     useDefaults: true,
     removeAdditional: false,
     strict: false,
     strictNumbers: true,
-    // Faults know the schema that they break: the nearest name of its fields is told.
+    // Errors have their schema, for suggesting the most similar field.
     verbose: true,
   });
   // The package is CommonJS: under NodeNext its function stands behind `default`.
@@ -63,7 +63,7 @@ function build(allErrors: boolean): Ajv2020 {
     (addFormats.default.get(format) as { validate: (value: string) => boolean }).validate;
   const [anyDate, anyInstant] = [known('date'), known('date-time')];
   const date = (value: string) => anyDate(value) && hasYear(value);
-  // The package takes it apart and calculates: ten times the time of one look, and raw trials come by the ten thousand.
+  // The package parses the text and takes ten times as long as this expression; raw trials come by the ten thousand.
   const instant = (value: string) => USUAL_INSTANT.test(value) || (anyInstant(value) && hasYearInUtc(value));
   ajv.addFormat('date', date);
   ajv.addFormat('date-time', instant);
@@ -73,7 +73,7 @@ function build(allErrors: boolean): Ajv2020 {
   return ajv;
 }
 
-/** Adds a keyword that writes a text anew, in its place, where `rewritten` gives another. */
+/** Adds a keyword that replaces a text in place, if `rewritten` returns another. */
 function addRewriting(ajv: Ajv2020, keyword: string, rewritten: (value: string) => string | undefined): void {
   ajv.addKeyword({
     keyword,
@@ -93,16 +93,16 @@ function addRewriting(ajv: Ajv2020, keyword: string, rewritten: (value: string) 
   });
 }
 
-/** An offset that RFC 3339 allows and PostgreSQL does not read, which knows offsets of less than 16 hours. */
+/** An offset that RFC 3339 allows and PostgreSQL does not: it only reads offsets of less than 16 hours. */
 const FAR = /^(\d{4}-\d\d-\d\d)[t ](\d\d:\d\d:\d\d)(\.\d+)?([+-](?:1[6-9]|2[0-3])):?([0-5]\d)$/i;
 
-/** The same instant in UTC, with as many digits. What is no instant stays as it is: its format says so. */
+/** The same instant in UTC, with the same digits. Other text stays: its format refuses it. */
 function nearer(value: string): string {
   const [, day, time, fraction = '', hours, minutes] = FAR.exec(value)!;
   const at = Date.parse(`${day}T${time}Z`) - (Number(hours) * 60 + Math.sign(Number(hours)) * Number(minutes)) * 60_000;
   return Number.isNaN(at) ? value : new Date(at).toISOString().replace('.000Z', `${fraction}Z`);
 }
-/** Compiled at its first use: a process that serves few routes does not pay for all. */
+/** Compiled on first use: a process that serves few routes need not compile all. */
 function validators(allErrors: boolean): (schema: TSchema) => ValidateFunction {
   const ajv = build(allErrors);
   const compiled = new WeakMap<TSchema, ValidateFunction>();
@@ -112,7 +112,7 @@ function validators(allErrors: boolean): (schema: TSchema) => ValidateFunction {
     return validate;
   };
 }
-/** A copy without the names of the contract: to Ajv an $id is an address, which nothing else may have. */
+/** A copy without the contract's names: Ajv treats an $id as a unique address. */
 function withoutNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNames);
   if (typeof value !== 'object' || value === null) return value;
@@ -121,13 +121,13 @@ function withoutNames(value: unknown): unknown {
 }
 const NAMES = ['$id', 'x-of', 'x-shown'];
 const validator = validators(true);
-/** Ends at the first fault: a large body may have a fault in each of its parts. */
+/** Stops at the first error: a large body may have an error in each part. */
 const firstFault = validators(false);
 
 export type Where = 'body' | 'query' | 'headers';
 
 /**
- * Checks `value` and fills defaults in place. Every fault is named at once, up to a hundred.
+ * Validates `value` and fills in defaults in place. Reports all errors at once, up to a hundred.
  * @throws Problem 422 VALIDATION_FAILED with `errors: [{path, code, message}]`
  */
 export function check(schema: TSchema, value: unknown, where: Where): void {
@@ -143,7 +143,7 @@ export function check(schema: TSchema, value: unknown, where: Where): void {
 }
 
 /**
- * The faults of a value that is no request's body, such as a row of a file; none: it fits. Defaults are filled in
+ * The errors of a value outside of a request's body, such as a row of a file; empty: it is valid. Fills in defaults in
  * place.
  */
 export function faultsIn(schema: TSchema, value: unknown): FaultEntry[] {
@@ -155,7 +155,7 @@ function faultsOf(schema: TSchema, value: unknown, where: Where): FaultEntry[] {
   return validate(value) ? [] : faults(validate.errors ?? [], where);
 }
 
-/** The same of a body of many parts, in time that does not grow with its faults. */
+/** The same for a body of many parts, in time that does not grow with its errors. */
 function faultsOfLarge(schema: TSchema, value: unknown, where: Where): FaultEntry[] {
   const validate = firstFault(schema);
   if (validate(value)) return [];
@@ -226,8 +226,8 @@ const propertiesOf = (schema: unknown): string[] =>
   Object.keys((schema as { properties?: object } | undefined)?.properties ?? {});
 
 /**
- * Refuses keys of a query that the route does not know: a misspelt filter would answer everything.
- * @param further names that count beside the schema's
+ * Refuses unknown query keys: a misspelt filter would return everything.
+ * @param further names that are allowed besides the schema's
  * @throws 422 with `errors[].code` UNKNOWN_PARAMETER for each
  */
 export function refuseUnknownKeys(
@@ -253,8 +253,7 @@ export function refuseUnknownKeys(
 }
 
 /**
- * A key's value, for what reads a query beside its schema. @throws 422 where it is given more than once (decisions,
- * section 2)
+ * A key's value, for a query read without its schema. @throws 422 if it is given more than once (decisions, section 2)
  */
 export function single(search: URLSearchParams, name: string): string | undefined {
   const values = search.getAll(name);
@@ -262,9 +261,7 @@ export function single(search: URLSearchParams, name: string): string | undefine
   return values[0];
 }
 
-/**
- * The declared keys of a query; one that is given twice is refused (decisions, section 2).
- */
+/** The declared keys of a query; a repeated key is refused (decisions, section 2). */
 export function declaredQuery(schema: TSchema | undefined, search: URLSearchParams): Record<string, unknown> {
   const properties =
     (schema as { properties?: Record<string, { type?: unknown; 'x-any-case'?: true }> } | undefined)?.properties ?? {};
@@ -282,20 +279,20 @@ export function declaredQuery(schema: TSchema | undefined, search: URLSearchPara
   return query;
 }
 
-/** Text of a query as the type that its schema names; what is none of it stays text, which the schema refuses. */
+/** Converts query text to its schema's type; other text stays text, which the schema refuses. */
 function typed(value: string, type: unknown): string | number | boolean {
   if (type === 'boolean') return BOOLEANS.get(value.toLowerCase()) ?? value;
   return (type === 'integer' || type === 'number') && DECIMAL.test(value) ? asNumber(value) : value;
 }
 
-/** True, FALSE, 1 and 0, as their programs write them. */
+/** Notations of booleans: True, FALSE, 1 and 0. */
 const BOOLEANS = new Map([
   ['true', true],
   ['1', true],
   ['false', false],
   ['0', false],
 ]);
-/** As JSON writes a number, with a plus where one likes: neither `Infinity` nor `0x10` nor blanks around it. */
+/** A JSON number with an optional plus: neither `Infinity` nor `0x10` nor surrounding blanks. */
 const DECIMAL = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** A number too large for a double (`1e999`) stays text. */
 const asNumber = (text: string): number | string => (Number.isFinite(Number(text)) ? Number(text) : text);
@@ -306,7 +303,7 @@ const refused = (name: string, code: string, sentence: string) =>
     errors: [{ path: `query.${name}`, code, message: `query.${name} ${sentence}` }],
   });
 
-/** The body, of which exactly one of two fields is given. @throws 422 naming both */
+/** The body with exactly one of two fields. @throws 422 naming both */
 export function exactlyOne<T extends object>(body: T, one: keyof T & string, other: keyof T & string): T {
   if ((body[one] === undefined) !== (body[other] === undefined)) return body;
   const message = `give either ${one} or ${other}`;

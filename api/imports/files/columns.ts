@@ -1,6 +1,6 @@
 import { problem } from '../../http/errors.js';
 
-/** What a column of the file may be, and other names that people give it; who is meant says one name alone. */
+/** The columns of a file, with alternative names; an ambiguous name belongs to one column only. */
 const ALIASES = {
   participant_code: [],
   external_id: ['record_id', 'record', 'external'],
@@ -15,7 +15,7 @@ const ALIASES = {
 
 export type ImportColumn = keyof typeof ALIASES;
 export const importColumns = Object.keys(ALIASES) as ImportColumn[];
-/** The columns of the contract; the others may stand beside them. */
+/** The columns of the contract; others are optional. */
 export const templateColumns: readonly ImportColumn[] = [
   'participant_code',
   'external_id',
@@ -27,14 +27,14 @@ export interface Header {
   columns: (ImportColumn | undefined)[];
   unknown: string[];
 }
-/** The row that a header is, and what may be the reason where it is none. */
+/** The row of a header, and the likely reason if it is invalid. */
 export interface HeaderPlace {
   row: number;
   remarks: readonly string[];
 }
 const MAX_COLUMNS = 500;
 
-/** Case, blanks, underscores and hyphens do not matter. */
+/** Ignores case, blanks, underscores and hyphens. */
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[\s_-]+/g, '');
 const byName = new Map(importColumns.map((column) => [plain(column), column]));
 const byAlias = new Map(
@@ -42,9 +42,9 @@ const byAlias = new Map(
 );
 
 /**
- * What each column of the file is. Another name counts only where the column's own is not there; a column that is not
- * known is left out and told.
- * @throws 400 HEADER_INVALID: participant_code is missing, a column stands there twice, there are more than 500
+ * Identifies the columns of a file. An alternative name counts only if the column's own is missing; unknown columns are
+ * skipped and reported.
+ * @throws 400 HEADER_INVALID: participant_code is missing, a column occurs twice, there are more than 500
  */
 export function readHeader(cells: readonly string[], at: HeaderPlace): Header {
   if (cells.length > MAX_COLUMNS)
@@ -67,7 +67,7 @@ export function readHeader(cells: readonly string[], at: HeaderPlace): Header {
   };
 }
 
-/** Whether a row could be the header: one of its cells is the column that each file needs. */
+/** Whether a row may be the header: one of its cells is the required column. */
 export const hasParticipantCode = (cells: readonly string[]): boolean =>
   cells.some((cell) => byName.get(plain(cell)) === 'participant_code');
 

@@ -5,37 +5,37 @@ import type { SheetRow } from './sheet.js';
 import { decode } from './text.js';
 import { Packing } from './workbook/decompress.js';
 
-/** The rows of a piece wait in memory for whoever reads them. */
+/** The rows of a piece are kept in memory for their reader. */
 const PIECE = 32 * 1024;
-/** Characters of one record. An unclosed quote would else make one record of the whole file. */
+/** The most characters of one record. Otherwise an unclosed quote would turn the whole file into one record. */
 const MAX_RECORD = 256 * 1024;
 const SEPARATORS = [',', ';', '\t'] as const;
 const NAMES: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab' };
 
-/** What spreadsheet programs write in front to name the separator: `sep=;`, also in quotes. */
+/** The first line in which spreadsheet programs name the separator: `sep=;`, also in quotes. */
 const NAMED_SEPARATOR = /^"?sep=([,;\t])"?[,;\t]*(?=[\r\n])/i;
 
-/** Lines that are read, blank ones too. */
+/** The most lines, including blank ones. */
 const MAX_LINES = 200_000;
 
-/** What was found out about a CSV file. */
+/** The result of reading a CSV file. */
 export interface CsvRead {
   encoding: string;
   separator: string;
 }
 
 /**
- * Reads CSV: comma, semicolon or tab, named in a first line `sep=;` or found out from the header; quoted cells may hold
- * line breaks. Rows are counted as a spreadsheet counts them: the header is row 1, a quoted line break is within its
+ * Reads CSV with comma, semicolon or tab, named in a first line `sep=;` or detected from the header; quoted cells may
+ * contain line breaks. Rows are counted as in a spreadsheet: the header is row 1, a quoted line break is within its
  * row, an empty line is a row.
- * @param send gets the rows that are not blank, packed
- * @throws 400 FILE_UNREADABLE for what cannot be taken apart, 413 for too many lines
+ * @param send gets the rows that are not blank, compressed
+ * @throws 400 FILE_UNREADABLE if it can't be parsed, 413 for too many lines
  */
 export async function readCsvRows(bytes: Buffer, send: (piece: Uint8Array<ArrayBuffer>) => void): Promise<CsvRead> {
   const decoded = decode(bytes);
   requireLines(decoded.text);
   const named = NAMED_SEPARATOR.exec(decoded.text);
-  // The line stays as an empty one: rows are counted as a spreadsheet program counts them.
+  // The line becomes an empty one: rows are counted as a spreadsheet program counts them.
   const text = named ? decoded.text.slice(named[0].length) : decoded.text;
   const separator = named?.[1] ?? separatorOf(text);
   const packing = new Packing(send);
@@ -50,7 +50,7 @@ export async function readCsvRows(bytes: Buffer, send: (piece: Uint8Array<ArrayB
   return { encoding: decoded.encoding, separator: NAMES[separator]! };
 }
 
-/** A line of millions of separators would be as many cells before anybody could count them. */
+/** Checked early: a line of millions of separators would create as many cells before they could be counted. */
 function requireLines(text: string): void {
   for (let at = 0; text.length - at > MAX_RECORD;) {
     const rest = text.slice(at, at + MAX_RECORD);
@@ -61,7 +61,7 @@ function requireLines(text: string): void {
   }
 }
 
-/** Of the separators the one that the first record has most of, outside of quotes. */
+/** The separator that the first record has most of, outside of quotes. */
 function separatorOf(text: string): string {
   const counts = new Map<string, number>(SEPARATORS.map((one) => [one, 0]));
   let quoted = false;

@@ -1,4 +1,4 @@
-/** The thread in which a CSV file is read, once. */
+/** The thread that reads one CSV file. */
 import { readCsvRows } from './csv-rows.js';
 import { answerReading } from './reading-thread.js';
 

@@ -5,8 +5,8 @@ import type { WorkbookReading } from './workbook/in-thread.js';
 import { decompress } from './workbook/decompress.js';
 
 /**
- * Reads a CSV file in a thread of its own (csv-rows.ts). What is wrong with it anywhere is known when it is open.
- * @throws 400 FILE_UNREADABLE for what cannot be taken apart, 413 for too many lines
+ * Reads a CSV file in its own thread (csv-rows.ts). All of its faults are known when it is open.
+ * @throws 400 FILE_UNREADABLE if it can't be parsed, 413 for too many lines
  */
 export async function readCsv(bytes: Buffer, reading: WorkbookReading): Promise<Sheet> {
   const { sheet, pieces } = await readInThread<CsvRead>(bytes, {

@@ -4,22 +4,22 @@ import type { ImportPlan } from '../participant-import-plan.js';
 import type { ReadRow } from './rows.js';
 
 const REASONS = ['import_row', 'import_field', 'import_code', 'import_message'];
-// A cell that a spreadsheet would run as a formula was sent by a stranger to whoever opens this.
+// Cells come from a third party: none may run as a formula in the reader's spreadsheet.
 const csv = (lines: string[][]): string => stringify(lines.map((cells) => cells.map(csvText)));
 
 /**
- * The rows that failed, as they were sent, with what was wrong: a CSV file that can be mended and sent again (its added
- * columns are left out then).
+ * The failed rows as sent, with their errors: a CSV file that can be corrected and sent again (its added columns are
+ * skipped then).
  */
 export class FailedRows {
   private readonly pieces: string[] = [];
 
-  /** @param headerCells the file's header as it stands there */
+  /** @param headerCells the file's header, unchanged */
   constructor(private readonly headerCells: readonly string[]) {
     this.pieces.push(csv([[...headerCells, ...REASONS]]));
   }
 
-  /** Takes what failed of a portion of the file. */
+  /** Adds the failed rows of a portion of the file. */
   add(rows: readonly ReadRow[], { errors }: Pick<ImportPlan, 'errors'>): void {
     if (errors.length === 0) return;
     const byRow = new Map(errors.map((error) => [error.row, error]));

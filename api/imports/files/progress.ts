@@ -4,12 +4,12 @@ import { inScope } from '../../../db/client/transaction.js';
 import { serializeError } from '../../http/middleware/request-logger.js';
 import type { Dependencies } from '../../dependencies.js';
 
-/** Shorter files are over before anybody asks. */
+/** Shorter files are done before anyone asks. */
 const LONG = 1_000;
 
 /**
- * Says while a long file is imported how far it is, in transactions of its own: nobody else sees into the import's. It
- * never waits for them: an import holds a connection, and many that wait for a second one would wait for each other.
+ * Stores the progress of a long import, in transactions of its own: others can't see into the import's. It never waits
+ * for them: an import holds a connection, and many that wait for a second one would deadlock.
  */
 export class ImportProgress {
   private writing: Promise<void> | undefined;
@@ -33,7 +33,7 @@ export class ImportProgress {
     });
   }
 
-  /** It was not imported: nothing of it is there. */
+  /** The import failed: nothing of it was stored. */
   async failed(): Promise<void> {
     await this.writing;
     if (this.noted)

@@ -3,8 +3,8 @@ import { Problem } from '../../http/errors.js';
 import type { ErrorCode } from '../../http/errors.js';
 
 /**
- * What a thread that reads a file tells: rows, packed; at last what was found out about the file, or why it is none. A
- * refusal is one that the caller is told.
+ * A message of a reading thread: compressed rows; finally the result, or the reason for failure. A refusal is passed on
+ * to the caller.
  */
 export type ImportThreadMessage<Found> =
   | { piece: Uint8Array<ArrayBuffer> }
@@ -15,7 +15,7 @@ export interface ImportThreadData {
   bytes: Uint8Array;
 }
 
-/** Reads the file that the thread was given and tells what came of it. */
+/** Reads the thread's file and sends the result. */
 export async function answerReading<Found>(
   read: (bytes: Buffer, send: (piece: Uint8Array<ArrayBuffer>) => void) => Promise<Found>,
 ): Promise<void> {

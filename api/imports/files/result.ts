@@ -10,7 +10,7 @@ const brief = ({ row, fields }: PlannedRow) => ({
   site_code: fields.site_code ?? null,
 });
 
-/** What an import says of the file as a whole. */
+/** An import's statements about the file as a whole. */
 export interface ImportSummary {
   dry_run: boolean;
   total_rows: number;
@@ -25,14 +25,14 @@ export interface FailedRow {
   code: string;
   message: string;
 }
-/** What a page shows of an import: counts, and the first rows that failed. */
+/** An import's counts and first failed rows, for a page. */
 export interface ImportOverview extends ImportSummary, Omit<ImportCounts, 'total_rows'> {
   first_errors: FailedRow[];
 }
-/** So many failed rows are shown; the file of failed rows has all of them. */
+/** The most failed rows shown; the file of failed rows has all. */
 const MAX_SHOWN = 100;
 
-/** What became of each row, in the file's order, gathered portion by portion. */
+/** The result of each row, in the file's order, collected portion by portion. */
 export class ImportLists {
   private readonly errors = new JsonArrayWriter();
   private readonly imported = new JsonArrayWriter();

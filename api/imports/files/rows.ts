@@ -12,14 +12,14 @@ export interface RowFault {
   code: string;
   message: string;
 }
-/** A row of the file: its non-empty fields, and what is wrong with them. */
+/** A row of the file: its non-empty fields, and their errors. */
 export interface ReadRow {
   row: number;
   fields: RowFields;
   faults: RowFault[];
   cells: string[];
 }
-/** What is known of a file before its rows are read. */
+/** The facts of a file before its rows are processed. */
 export interface FileOutline {
   header: Header;
   headerCells: string[];
@@ -31,8 +31,8 @@ export interface FileOutline {
 const MAX_ROWS = 100_000;
 
 /**
- * Goes through a file once, keeping nothing of it: what makes it unreadable anywhere is known before anything is
- * written, and so is its number of rows. Empty rows are left out.
+ * Reads a file once without storing it: all faults that make it unreadable, and its number of rows, are known before
+ * anything is written. Empty rows are skipped.
  * @throws 400 FILE_UNREADABLE, HEADER_INVALID; 413 more than 100,000 rows
  */
 export async function outlineOf(sheet: Sheet): Promise<FileOutline> {
@@ -55,10 +55,10 @@ export async function outlineOf(sheet: Sheet): Promise<FileOutline> {
   return { header: header ?? (await headerOf(sheet, 1, [])), headerCells, headerRow, rows };
 }
 
-/** Rows that are searched for a header where the first one is none. */
+/** Rows searched for a header if the first one is none. */
 const SEARCHED = 50;
 
-/** @throws 400 HEADER_INVALID, which names what stands in the header's place, as far as that can be seen */
+/** @throws 400 HEADER_INVALID, naming what is in place of the header, if that can be detected */
 async function headerOf(sheet: Sheet, row: number, cells: readonly string[]): Promise<Header> {
   if (hasParticipantCode(cells)) return readHeader(cells, { row, remarks: [] });
   return readHeader(cells, {
@@ -81,7 +81,7 @@ async function titleAbove(sheet: Sheet, first: number): Promise<string[]> {
   return [];
 }
 
-/** A file's rows in its order, `size` at a time, each held against the rules of a participant's own fields. */
+/** A file's rows in order, `size` at a time, each validated by the rules of a participant's own fields. */
 export async function* portionsOf(
   sheet: Sheet,
   { header, headerCells, headerRow }: FileOutline,
@@ -104,7 +104,7 @@ export async function* portionsOf(
 
 const isFilled = (cells: readonly string[]): boolean => cells.some((cell) => cell.trim() !== '');
 
-/** Two files that were put together: the second one's header is nobody. */
+/** Two concatenated files: the second header is not a participant. */
 const REPEATED: RowFault = { field: null, code: 'REPEATED_HEADER', message: 'The row is the header once more' };
 const isSame = (cells: readonly string[], header: readonly string[]): boolean =>
   cells[0] === header[0] &&
@@ -133,7 +133,7 @@ function tooMany(cells: readonly string[], columns: number): RowFault[] {
   return [{ field: null, code: 'TOO_MANY_CELLS', message: `The row has ${cells.length} cells, the header ${columns}` }];
 }
 
-/** What spreadsheets put in the place of a value that a formula does not have. */
+/** Error values of spreadsheet formulas. */
 const FORMULA_ERROR =
   /^#(?:N\/A|DIV\/0!|REF!|VALUE!|NAME\?|NUM!|NULL!|GETTING_DATA|SPILL!|CALC!|FIELD!|BLOCKED!|CONNECT!|UNKNOWN!|BUSY!|PYTHON!|EXTERNAL!)$/i;
 /** The same in other languages, as programs write it to CSV: `#WERT!`, `#¡VALOR!`, `#NOM?`, `#NV`; LibreOffice: `Err:502`. */
@@ -152,10 +152,10 @@ const formulaErrors = (fields: RowFields): RowFault[] =>
           : `${field} is ${value}: the formula of the cell has no value`,
     }));
 
-/** Half a character, and the one that no column can hold. */
+/** A lone surrogate, and the NUL that no column can store. */
 const UNSTORABLE = /\0|\p{Surrogate}/u;
 
-/** The same rules as of POST …/participants, and what a JSON body could not bring in. */
+/** The same rules as POST …/participants, and those that a JSON body can't break. */
 function faultsOf(fields: RowFields): RowFault[] {
   const unstorable = Object.entries(fields)
     .filter(([, value]) => UNSTORABLE.test(value))

@@ -5,8 +5,8 @@ export interface SheetRow {
 }
 
 /**
- * A file that was opened. `rows` reads it from its beginning each time; `notes`: what was found out about it (encoding,
- * separator, name of the sheet); `caution`: a sentence on where the rows are from, for who finds the wrong ones.
+ * An open file. `rows` reads it from the beginning each time; `notes`: its detected encoding, separator or sheet name;
+ * `caution`: a sentence on the origin of the rows, for a user who finds wrong ones.
  */
 export interface Sheet {
   rows: () => AsyncIterable<SheetRow>;
@@ -14,5 +14,5 @@ export interface Sheet {
   caution?: string;
 }
 
-/** Stands in a cell whose formula has no stored value: the program that wrote the file calculates nothing. */
+/** The value of a cell whose formula has no stored result: the writing program does not calculate. */
 export const NOT_CALCULATED = '#NOT_CALCULATED!';

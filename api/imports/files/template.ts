@@ -8,7 +8,7 @@ export const csvTemplate = (): string => `${templateColumns.join(',')}\n`;
 
 const ROWS = 1_000;
 
-/** The template as a workbook: text cells, so that leading zeros stay, and the study's sites to choose from. */
+/** The template as a workbook: text cells, so that leading zeros stay, and a choice of the study's sites. */
 export async function xlsxTemplate(tx: Tx, studyId: string): Promise<Buffer> {
   const { default: excel } = await import('exceljs');
   const workbook = new excel.Workbook();
@@ -17,7 +17,7 @@ export async function xlsxTemplate(tx: Tx, studyId: string): Promise<Buffer> {
   sheet.getRow(1).font = { bold: true };
   const sites = await sitesOf(tx, studyId);
   if (sites.length > 0) {
-    // A list in the cell's own rule holds 255 characters; a sheet holds any number.
+    // A list in the cell's own rule is limited to 255 characters; one on a sheet is not.
     const list = workbook.addWorksheet('Sites');
     list.columns = [{ header: 'site_code', width: 24, style: { numFmt: '@' } }];
     list.addRows(sites.map(({ site_code }) => [site_code]));
@@ -36,7 +36,7 @@ export async function xlsxTemplate(tx: Tx, studyId: string): Promise<Buffer> {
   return Buffer.from(await workbook.xlsx.writeBuffer());
 }
 
-/** An empty file to fill in, as a download. */
+/** An empty template, as a download. */
 export async function templateFile(tx: Tx, studyId: string, format: 'csv' | 'xlsx' = 'csv'): Promise<Reply> {
   const [body, type] =
     format === 'xlsx'

@@ -6,14 +6,14 @@ export interface DecodedText {
 }
 
 const unreadable = (detail: string) => problem('FILE_UNREADABLE', { detail });
-/** Bytes that windows-1252 leaves undefined: text that has them is something else. */
+/** Bytes that windows-1252 leaves undefined: text with them has another encoding. */
 const UNDEFINED_IN_1252 = /[\u0081\u008d\u008f\u0090\u009d]/;
 const SAMPLE = 4_096;
 
 /**
- * The text of a file: UTF-8 with or without a byte order mark, UTF-16 (what spreadsheet programs call "Unicode text"),
- * else windows-1252, which is what they write when they are not asked.
- * @throws 400 FILE_UNREADABLE for a workbook or what is no text in any of these
+ * Decodes a file: UTF-8 with or without a byte order mark, UTF-16 (the "Unicode text" of spreadsheet programs), else
+ * windows-1252, their default.
+ * @throws 400 FILE_UNREADABLE for a workbook, or a file that is no text in any of these
  */
 export function decode(bytes: Buffer): DecodedText {
   if (
@@ -49,8 +49,8 @@ function utf16(bytes: Buffer, encoding: 'utf-16le' | 'utf-16be'): DecodedText {
 }
 
 /**
- * How many bytes at even and odd places of the beginning are zero, and how many would be a sign of UTF-16 without a
- * mark.
+ * The number of zero bytes at even and odd offsets of the beginning, and the number that would indicate UTF-16 without
+ * a mark.
  */
 function zeroBytes(bytes: Buffer): { even: number; odd: number; most: number } {
   const sample = bytes.subarray(0, SAMPLE);

@@ -5,9 +5,8 @@ import type { SheetRead } from './workbook/read.js';
 import { decompress } from './workbook/decompress.js';
 
 /**
- * Reads the first sheet of a workbook, row by row and in a thread of its own. What is wrong with it anywhere is known
- * when it is open.
- * @throws 400 FILE_UNREADABLE: no workbook, macros, encrypted, or far larger unpacked than any list of participants
+ * Reads the first sheet of a workbook, row by row in its own thread. All of its faults are known when it is open.
+ * @throws 400 FILE_UNREADABLE: no workbook, macros, encrypted, or far larger uncompressed than any list of participants
  */
 export async function readXlsx(bytes: Buffer, reading: WorkbookReading): Promise<Sheet> {
   const { sheet, pieces } = await readInThread(bytes, reading);

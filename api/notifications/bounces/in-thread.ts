@@ -11,9 +11,9 @@ const turns = new ConcurrencyLimiter(1);
 let inLine = 0;
 
 /**
- * Reads a mail that came back in a thread of its own, one at a time.
+ * Parses a bounce in its own thread, one at a time.
  * @returns undefined: it is no delivery report
- * @throws 422 NO_DELIVERY_REPORT: it cannot be read, 503 where too many wait
+ * @throws 422 NO_DELIVERY_REPORT: it cannot be parsed, 503 when too many wait
  */
 export async function readMailInThread(raw: Buffer): Promise<Bounce | undefined> {
   if (inLine > MAX_WAITING)

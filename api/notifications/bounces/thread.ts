@@ -1,4 +1,4 @@
-/** The thread in which a mail that came back is taken apart, once. */
+/** The thread that parses one bounce. */
 import { parentPort, workerData } from 'node:worker_threads';
 import PostalMime from 'postal-mime';
 import { readBounce } from '../../../workflows/domain/notifications/bounces.js';

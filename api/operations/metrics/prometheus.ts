@@ -10,9 +10,9 @@ interface Sample {
   metricName?: string;
 }
 
-/** What others have noted in the database; undefined where it is not known. */
+/** Figures from the database; undefined if unknown. */
 export interface Noted {
-  /** How many workflows fail, by type. */
+  /** The number of failing workflows by type. */
   failing: () => Promise<Map<string, number> | undefined>;
   workers: () => Promise<KnownWorkers | undefined>;
 }
@@ -20,8 +20,8 @@ export interface Noted {
 const registries = new WeakMap<RequestMetrics, Promise<Registry>>();
 
 /**
- * The metrics of this process as Prometheus text, with the process's own (memory, event loop, garbage). The library is
- * loaded by whoever asks first: it costs more memory than the rest of the metrics.
+ * The metrics of this process as Prometheus text, including memory, event loop and garbage collection. The library is
+ * loaded on first use: it takes more memory than all other metrics.
  */
 export async function prometheusText(requests: RequestMetrics, noted: Noted): Promise<{ type: string; text: string }> {
   let registry = registries.get(requests);
@@ -64,7 +64,7 @@ async function registryOf(requests: RequestMetrics, { failing, workers }: Noted)
     'Workflows whose task fails again and again, by type, as a worker last saw them',
     async () => {
       const found = await failing();
-      // Each type is told, so that an end of failing is a zero; none while the database is away.
+      // Every type is listed, so that recovery shows as a zero; none while the database is unavailable.
       const types = found && new Set([...Object.values(workflowTypes), ...found.keys()]);
       return [...(types ?? [])].map((workflow_type) => ({
         value: found?.get(workflow_type) ?? 0,
@@ -95,8 +95,8 @@ async function registryOf(requests: RequestMetrics, { failing, workers }: Noted)
 }
 
 /**
- * A metric whose values are counted elsewhere: as much of one as the registry asks for (`get`, of the library's own
- * contract).
+ * A metric whose values are counted elsewhere: it implements the part of a metric that the registry uses (`get`, of the
+ * library's own contract).
  */
 function register(
   registry: Registry,

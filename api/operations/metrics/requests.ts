@@ -2,16 +2,16 @@ import { createHistogram } from 'node:perf_hooks';
 import type { RecordableHistogram } from 'node:perf_hooks';
 import { nowMs } from '../../../db/client/clock.js';
 
-/** Upper bounds of the buckets that Prometheus sees, in seconds. */
+/** Upper bounds of the Prometheus buckets, in seconds. */
 export const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 const MAX_US = 600_000_000;
 
-/** What was asked of one endpoint since the start or the last reset. Times in milliseconds. */
+/** The requests to one endpoint since the start or the last reset. Times in milliseconds. */
 export interface EndpointFigures {
   method: string;
   path: string;
   count: number;
-  /** Answers of 400 and above; of these `server_errors` 500 and above. */
+  /** Answers with status 400 and above; `server_errors` are those of 500 and above. */
   errors: number;
   server_errors: number;
   error_rate: number;
@@ -25,7 +25,7 @@ export interface EndpointFigures {
 
 /**
  * Counters of one endpoint. The histogram is the runtime's own (HDR, two digits): some 30 kB, a tenth of a microsecond
- * each time.
+ * for each value.
  */
 export class Endpoint {
   readonly byStatus = new Map<number, number>();
@@ -48,7 +48,7 @@ export class Endpoint {
     this.times.record(Math.min(MAX_US, Math.max(1, Math.round(ms * 1000))));
   }
 
-  /** Answers with this status or a higher one. */
+  /** The number of answers with at least this status. */
   from(status: number): number {
     let sum = 0;
     for (const [of, count] of this.byStatus) if (of >= status) sum += count;
@@ -76,8 +76,8 @@ export class Endpoint {
 }
 
 /**
- * The requests that this process answered, by endpoint. Paths that are no route count together, so that nobody can make
- * endpoints.
+ * The requests that this process answered, by endpoint. Unknown paths are counted together, so that clients can't
+ * create endpoints.
  */
 export class RequestMetrics {
   private readonly known = new Map<string, Endpoint>();

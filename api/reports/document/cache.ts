@@ -3,7 +3,7 @@ import type { ReportScope } from '../../../db/reports/base.queries.js';
 import type { ReportVersion } from '../../../db/reports/version.queries.js';
 
 const MAX_CACHED = 200;
-/** Midnights of all zones fall on quarters of an hour: until the next one nobody's calendar turns. */
+/** Midnights of all time zones fall on quarters of an hour: no local date changes before the next one. */
 const QUARTER_MS = 900_000;
 
 interface Entry {
@@ -12,17 +12,17 @@ interface Entry {
 }
 
 /**
- * Reports as they were computed, until what they are made of changes: the version of a study's data is the last audit
- * record of a change, which no change can do without. What a calendar or a session's end changes has no record: an
- * answer is kept until the next quarter of an hour, or the next session runs out.
+ * Caches computed reports until their data change: the version of a study's data is the last audit record of a change,
+ * and no change commits without one. Changes of date and expiring sessions have no record: an answer is cached until
+ * the next quarter of an hour, or the next session expires.
  */
 export class ReportCache {
   private readonly entries = new Map<string, Entry>();
 
   /**
-   * The report by this name under this question: kept, or computed now. It is only given to who sees the same sites.
-   * @param version read before the report: a change between the two makes the kept answer newer than its version, never
-   * older
+   * The cached report of this name and question, or a new one. It is shared only among callers who see the same sites.
+   * @param version read before the report: after a change between the two the cached answer is newer than its version,
+   * never older
    */
   async answer<T>(
     { version, reach, next_expiry }: ReportVersion,
@@ -44,7 +44,7 @@ export class ReportCache {
   private keep(key: string, entry: Entry): void {
     this.entries.delete(key);
     this.entries.set(key, entry);
-    // The oldest goes first; what nobody can ask for any more, its version being past, grows old by itself.
+    // The oldest is evicted first; entries of past versions, which nobody requests any more, grow old and go.
     if (this.entries.size > MAX_CACHED) this.entries.delete(this.entries.keys().next().value!);
   }
 }

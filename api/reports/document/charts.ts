@@ -8,7 +8,7 @@ import type { Plot } from './data.js';
 import { BOLD } from './fonts.js';
 import type { Locale } from './words.js';
 
-/** A plot ready to be drawn, and what it says to those who do not see it. */
+/** A plot ready to be drawn, with its description for screen readers. */
 export interface Chart {
   title: string;
   description: string;
@@ -19,7 +19,7 @@ export interface Chart {
 
 const color = { ...figureColors, band: '#d6e8f3', ink: '#222222' };
 const WIDTH = 720;
-/** Of a task the metrics that say most, in this order. */
+/** The most informative metrics of a task, in this order. */
 const TELLING = [
   'mean_rt',
   'accuracy',
@@ -38,7 +38,7 @@ const MAX_PANELS = 12;
 const axis = { axisLine: { lineStyle: { color: color.ink } }, axisLabel: { color: color.ink, fontSize: 11 } };
 const counts = { type: 'value', minInterval: 1, ...axis };
 
-/** The metrics that a plot has room for: of each task the most telling first, two at most. */
+/** The metrics that fit into a plot: the most informative ones of each task, two at most. */
 function telling<T extends { task: string; metric: string }>(all: readonly T[]): T[] {
   const rank = (metric: string) => (TELLING.includes(metric) ? TELLING.indexOf(metric) : TELLING.length);
   const byTask = new Map<string, T[]>();
@@ -55,10 +55,10 @@ const distributions = (modules: readonly TaskReport[]) =>
       Object.entries(metrics).flatMap(([metric, found]) => (found.n > 0 ? [{ task, metric, ...found }] : [])),
     ),
   );
-/** A value as far as it is seen: between the smallest that there are an axis finds no steps. */
+/** A value in visible precision: an axis finds no steps between the smallest numbers. */
 const drawable = (value: number | null): number =>
   value === null || Math.abs(value) < 1e-9 ? 0 : Number(value.toPrecision(7));
-/** Courses without the values that are in no statistics: an axis that holds them shows nothing else. */
+/** Metric courses without implausible values: an axis with them would show nothing else. */
 const courses = (all: readonly MetricCourse[]): MetricCourse[] =>
   all
     .map((one) => ({
@@ -69,7 +69,7 @@ const courses = (all: readonly MetricCourse[]): MetricCourse[] =>
     }))
     .filter(({ points }) => points.length > 0);
 
-/** Small plots side by side, two in a row. */
+/** Small plots in two columns. */
 function panels(count: number, height: number) {
   const rows = Math.ceil(count / 2);
   const grid = Array.from({ length: count }, (_, i) => ({
@@ -108,7 +108,7 @@ export function chartOf(plot: Plot, speech: Locale): Chart {
     : chart;
 }
 
-/** Nothing to draw: axes without anything between them, or no axes at all, look as if the plot had failed. */
+/** Whether there is nothing to draw: empty axes, or none, would look like a failed plot. */
 export const isEmpty = ({ name, data }: Plot): boolean =>
   (name === 'enrollment'
     ? data.by_month
@@ -213,7 +213,7 @@ function adherence(cells: Extract<Plot, { name: 'adherence' }>['data'], speech: 
   const { words } = speech;
   const windows = [...new Set(cells.map(({ code }) => code))];
   const sites = [...new Set(cells.map(({ site_code }) => site_code ?? words.noSite))].reverse();
-  // Each has its name, if need be a part of it: the renderer would leave out what it thinks too close.
+  // Each has its name, truncated if necessary: the renderer would omit names that it considers too close.
   const every = { interval: 0, overflow: 'truncate' };
   const room = (WIDTH - 134) / Math.max(windows.length, 1) - 6,
     oblique = windows.some((code) => String(code ?? '').length * 7 > room);
@@ -293,15 +293,15 @@ function metrics(modules: readonly TaskReport[], speech: Locale): Chart {
 }
 
 /**
- * An axis with some room about what it shows, and no place for what the metric cannot be. An end that is no round number
- * bears no label.
+ * An axis with some margin around its values, within the metric's possible range. An end that is no round number has no
+ * label.
  */
 function around(metric: string, values: readonly number[], speech: Locale) {
   const low = Math.min(...values),
     high = Math.max(...values),
     room = (high - low || Math.abs(high) || 1) / 8;
   const range = rangeOfMetric(metric) ?? { min: low >= 0 ? 0 : -Infinity, max: Infinity };
-  // A value that the metric cannot have is shown all the same.
+  // An impossible value of the metric is shown nevertheless.
   const atMin = low >= range.min && low - room <= range.min,
     atMax = high <= range.max && high + room >= range.max;
   return {
@@ -349,7 +349,7 @@ function course(
         ...axis,
         axisLabel: { ...axis.axisLabel, fontSize: 9 },
       })),
-      // The band belongs to the picture, also where the participant's own values lie far from it.
+      // The band is always visible, even if the participant's own values are far from it.
       yAxis: shown.map((one, gridIndex) => {
         const band = reference(one),
           values = one.points.map(({ value }) => value);

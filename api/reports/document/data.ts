@@ -11,7 +11,7 @@ import type { SignedRecord } from '../../../db/participants/signatures.queries.j
 import type { ReportedVisit } from '../../../db/reports/visits.queries.js';
 import type { ReportLanguage } from './words.js';
 
-/** What a document or a plot is made of, as it was read at one moment. */
+/** The data of a document or plot, in one snapshot. */
 export interface StudyData {
   study: StudyHead;
   summary: StudySummary;
@@ -47,7 +47,7 @@ export interface SessionData {
   modules: TaskReport[];
 }
 
-/** What a document says about itself. */
+/** A document's statements about itself. */
 export interface Imprint {
   generated_at: string;
   checksum: string;

@@ -8,10 +8,7 @@ interface Waiting {
   reject: (fault: Error) => void;
 }
 
-/**
- * Draws plots and pages in a thread of their own, which is started when it is needed and ends when it was not for a
- * minute.
- */
+/** Draws plots and pages in a separate thread, which starts on demand and ends after a minute of idle time. */
 export class Drawing {
   private worker: Worker | undefined;
   private idle: NodeJS.Timeout | undefined;

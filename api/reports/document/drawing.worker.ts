@@ -1,10 +1,10 @@
-/** The thread in which plots are drawn and pages put together: the API answers meanwhile. */
+/** The thread that draws plots and builds pages, so that the API can answer meanwhile. */
 import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import type { Task } from './data.js';
 import { renderPdf } from './documents.js';
 
-// Of this thread alone: on Linux each has a priority of its own. Elsewhere it would be the whole process's.
+// Of this thread only: on Linux each has its own priority. Elsewhere it would be the whole process's.
 if (process.platform === 'linux') setPriority(0, 5);
 
 parentPort!.on('message', ({ id, task }: { id: number; task: Task }) => {

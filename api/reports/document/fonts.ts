@@ -6,7 +6,7 @@ const require = createRequire(import.meta.url);
 interface Family {
   name: string;
   folder: string;
-  /** Its style sheets, of a weight each. */
+  /** Its style sheets, one for each weight. */
   sheets: readonly string[];
 }
 const family = (scope: string, name: string, sheets: readonly string[]): Family => ({
@@ -15,17 +15,17 @@ const family = (scope: string, name: string, sheets: readonly string[]): Family 
   sheets,
 });
 /**
- * Noto Sans has Latin, Greek, Cyrillic and more: in static cuts, which a PDF embeds as fonts with names. Its sisters
- * have the characters of Japanese, Chinese and Korean; their static cuts are 200 MB, so they are variable, and the
- * browser puts them into a PDF as drawings of each character.
+ * Noto Sans has Latin, Greek, Cyrillic and more, in static cuts, which a PDF embeds as named fonts. Its Japanese,
+ * Chinese and Korean variants are variable fonts, since their static cuts take 200 MB; the browser embeds their
+ * characters as drawings.
  */
 const families = [
   family('@fontsource', 'noto-sans', ['400.css', '600.css']),
   ...['noto-sans-jp', 'noto-sans-sc', 'noto-sans-kr'].map((name) => family('@fontsource-variable', name, ['wght.css'])),
 ];
-/** Without quotes: also inside an attribute. */
+/** Without quotes, so that it also fits into an attribute. */
 export const FONT_NAMES = 'Noto Sans, Noto Sans JP Variable, Noto Sans SC Variable, Noto Sans KR Variable, sans-serif';
-/** The heavier of the two weights that there are. */
+/** The heavier of the two weights. */
 export const BOLD = 600;
 const FILE = /^[a-z0-9-]+\.woff2$/;
 
@@ -34,7 +34,7 @@ interface Face {
   ranges: readonly (readonly [number, number])[];
 }
 
-/** A face of a style sheet, with the characters that it is for. */
+/** A face of a style sheet, with its range of characters. */
 function face(css: string): Face {
   const ranges = /unicode-range:([^;]+);/
     .exec(css)![1]!
@@ -58,12 +58,12 @@ const facesOf = async ({ folder, name, sheets }: Family): Promise<Face[]> =>
   );
 let faces: Promise<Face[][]> | undefined;
 
-/** Signs and what comes behind them: a font may lack one of a range that it is for, and the next family has it. */
+/** Symbols and later characters: a font may lack one of its declared range, and the next family has it. */
 const SIGNS = 0x2000;
 
 /**
- * The faces that a text has characters of, as a style sheet: all of them are 300 KB, which the browser would have to be
- * sent and to read for every page.
+ * The faces that a text needs, as a style sheet: all of them take 300 KB, which the browser would have to read for
+ * every page.
  */
 export async function fontCss(text: string): Promise<string> {
   const [first = [], ...others] = await (faces ??= Promise.all(families.map(facesOf)));
@@ -82,7 +82,7 @@ export async function fontCss(text: string): Promise<string> {
   return needed.map(({ css }) => css).join('\n');
 }
 
-/** A font's bytes by the path that the style sheet names; undefined: there is none. */
+/** A font's bytes by its path in the style sheet; undefined: none. */
 export async function fontFile(path: string): Promise<Buffer | undefined> {
   const [, folder, family, file] = path.split('/');
   const known = families.find(({ name }) => name === family);

@@ -16,14 +16,14 @@ export interface Cover {
   kind: string;
   title: string;
   subtitle: string;
-  /** What the head of every page names. */
+  /** The text in the head of every page. */
   mark: string;
   facts: readonly Fact[];
 }
 export type Fact = readonly [name: string, value: string];
 export type Cell = string | number | null;
 
-/** A table of so many rows is not divided between pages. */
+/** A table of up to this many rows is not split across pages. */
 const KEPT_WHOLE = 15;
 const NUMBER = /^[\d.,\s%–−-]*\d[\d.,\s%–−-]*$/;
 const isNumber = (value: Cell | undefined): boolean => typeof value === 'number' || NUMBER.test(String(value));
@@ -32,7 +32,7 @@ export function Nothing({ speech }: { speech: Locale }) {
   return <p class="none">{speech.words.nothing}</p>;
 }
 
-/** A table; columns of numbers stand to the right. */
+/** A table; columns of numbers are right-aligned. */
 export function Table({
   head,
   rows,
@@ -81,7 +81,7 @@ export function Table({
   );
 }
 
-/** The whole page: cover, table of contents, sections; what it was made of in the foot of every page. */
+/** The whole page: cover, table of contents, sections; sources in the foot of every page. */
 export async function document(
   cover: Cover,
   sections: readonly Section[],
@@ -108,7 +108,7 @@ export async function document(
       ))}
     </>,
   );
-  // The fonts are those of what the page says, so it is written before its head.
+  // The fonts depend on the page's text, so the body is written before the head.
   const fonts = await fontCss([title, ...Object.values(properties), PAGE_STYLE, body].join('\n'));
   const head = <Style of={pageStyle(`${fonts}\n@page { size: ${imprint.page_size}; }${PAGE_STYLE}`)} />;
   return renderPage(
@@ -142,7 +142,7 @@ function CoverPage({ of: cover, imprint, speech }: { of: Cover; imprint: Imprint
   );
 }
 
-/** Where each section begins is written by who prints the page, into the last element of each link. */
+/** The printer fills in each section's page number, in the last element of each link. */
 function Contents({ of: sections, title }: { of: readonly Section[]; title: string }) {
   return (
     <nav>

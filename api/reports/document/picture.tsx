@@ -29,7 +29,7 @@ use([
   SVGRenderer,
 ]);
 
-/** An element as the chart library's painter draws it. */
+/** An element of the chart library's painter. */
 interface Drawn {
   tag: string;
   attrs: Record<string, string | number | boolean | undefined>;
@@ -40,7 +40,7 @@ interface SvgPainter {
   renderToVNode: (how: { animation: boolean; compress: boolean; useViewBox: boolean }) => Drawn;
 }
 
-/** A plot as a picture. The same plot gives the same picture. */
+/** A plot as SVG. The same plot gives the same image. */
 export function PlotPicture({ of: chart }: { of: Chart }) {
   const { title, description, width, height } = chart;
   const id = `p${createHash('sha256')
@@ -57,13 +57,13 @@ export function PlotPicture({ of: chart }: { of: Chart }) {
 /** A plot as a file of its own. */
 export const svgOf = (chart: Chart): string => renderSvg(<PlotPicture of={chart} />);
 
-/** The chart's elements before they are text: each is written by the same hand as the rest of the page. */
+/** The chart's elements before serialization: they are serialized like the rest of the page. */
 function drawn({ width, height, option }: Chart): Drawn[] {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
   try {
     chart.setOption({ animation: false, textStyle: { fontFamily: FONT_NAMES }, ...option });
     const painter = chart.getZr().painter as unknown as SvgPainter;
-    // Without what is for pointers: hover styles and their classes.
+    // Without hover styles and their classes.
     return painter.renderToVNode({ animation: false, compress: true, useViewBox: true }).children ?? [];
   } finally {
     chart.dispose();
@@ -74,8 +74,8 @@ const element = ({ tag, attrs, text, children = [] }: Drawn, id: string): VNode 
   h(tag, attributes(attrs, id), text, ...children.map((child) => element(child, id)));
 
 /**
- * The painter numbers its charts from the start of the process: ids that a page repeats would point to another plot.
- * Series numbers are for scripts. What is empty says nothing.
+ * The painter numbers its charts from the start of the process: repeated ids of a page would refer to another plot.
+ * Series numbers are for scripts. Empty attributes are omitted.
  */
 function attributes(attrs: Drawn['attrs'], id: string): Drawn['attrs'] {
   const kept: Drawn['attrs'] = {};

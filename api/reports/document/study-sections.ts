@@ -4,12 +4,12 @@ import type { Plot, StudyData } from './data.js';
 import type { Cell } from './page.js';
 import type { Locale } from './words.js';
 
-/** A section of a study's report, whatever it is shown on. */
+/** A section of a study's report, for any medium. */
 export interface StudySection {
   title: string;
-  /** Figures that stand out: what they are, and how much. */
+  /** Highlighted figures: label and value. */
   tiles?: readonly (readonly [string, string])[];
-  /** Where there is something to draw. */
+  /** Set if there is something to draw. */
   plot?: Plot;
   parts: readonly ReportTable[];
   notes: readonly string[];
@@ -20,11 +20,11 @@ export interface ReportTable {
   rows: readonly (readonly Cell[])[];
 }
 
-/** What the report of a study says, in its order: the PDF and the console's page show the same. */
+/** The sections of a study's report, in order: the PDF and the console's page show the same. */
 export function studySections(data: StudyData, speech: Locale): StudySection[] {
   const { words: w } = speech;
   const { enrollment, completion, adherence, sites, modules } = data;
-  // Where there is nothing to draw, the table says so.
+  // If there is nothing to draw, the table states it.
   const drawn = (plot: Plot) => (isEmpty(plot) ? {} : { plot });
   return [
     overview(data, speech),

@@ -4,7 +4,7 @@ import { BOLD, FONT_NAMES } from './fonts.js';
 const quoted = (text: string): string =>
   `"${text.replaceAll(/["\\\n]/g, (c) => `\\${c.charCodeAt(0).toString(16)} `)}"`;
 
-/** What stands at the edges of each page: `PAGE_STYLE` reads it from the style of the document's root. */
+/** The margin texts of each page: `PAGE_STYLE` reads them from the style of the document's root. */
 export const edges = (above: string, below: readonly [string, string]): Record<`--${string}`, string> => ({
   '--above': quoted(above),
   '--below': below.map(quoted).join(' "\\a " '),

@@ -1,4 +1,4 @@
-/** What reports and plots say, in each language that they come in; a key that one of them lacks does not compile. */
+/** Texts of reports and plots in each language; a missing key does not compile. */
 const en = {
   studyReport: 'Study report',
   participantReport: 'Participant report',
@@ -275,9 +275,7 @@ const de: Words = {
 export const languages = { en, de };
 export type ReportLanguage = keyof typeof languages;
 
-/**
- * A language's words, numbers and dates. Dates of the calendar are shown as they are; instants in UTC, and it says so.
- */
+/** A language's texts, numbers and dates. Calendar dates are shown as they are; instants in UTC, marked as such. */
 export class Locale {
   readonly words: Words;
   private readonly numbers: Intl.NumberFormat;
@@ -293,7 +291,7 @@ export class Locale {
   say(key: keyof Words, ...values: (string | number)[]): string {
     return this.words[key].replaceAll(/\{(\d)\}/g, (_, at: string) => String(values[Number(at)]));
   }
-  /** One of the program's own words; one that has none here is shown as it is. */
+  /** The text of one of the program's own words; a word without one is shown as it is. */
   word(key: string): string {
     return Object.hasOwn(this.words, key) ? this.words[key as keyof Words] : key;
   }
@@ -306,7 +304,7 @@ export class Locale {
     const size = Math.abs(value);
     // Written out, such a number has hundreds of digits.
     if (size >= 1e12 || (size > 0 && size < 1e-6)) return this.extreme.format(value);
-    // Five digits would round a count of many.
+    // Five digits would round a large count.
     return (size >= 10_000 ? this.whole : this.numbers).format(value);
   }
   count(value: number): string {

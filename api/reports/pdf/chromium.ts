@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { h } from 'preact';
 import { renderPart } from '../../../activities/html/render.js';
 
-/** A browser that can be started: its program, and what its environment must have. */
+/** A browser that can be started: its program and environment. */
 export interface Chromium {
   path: string;
   env: Record<string, string>;
@@ -21,12 +21,12 @@ const VERSION = '147.0.0';
 const run = promisify(execFile);
 
 /**
- * The browser that prints: CHROMIUM_PATH, else one on the PATH, else the one inside an npm package.
+ * Finds the browser for printing: CHROMIUM_PATH, else one on the PATH, else the one inside an npm package.
  * @param cacheDir where the package's program is unpacked, once for all processes
- * @throws Error in one sentence when none of them is there
+ * @throws Error in one sentence when none exists
  */
 export async function findChromium(configured: string | undefined, cacheDir: string): Promise<Chromium> {
-  // Root has no user namespace of its own that the sandbox could use. What is printed is our own page without a script.
+  // Root can't use the sandbox's user namespace. Only our own page is printed, without scripts.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
   if (configured !== undefined) {
     if (!(await runs(configured))) throw new Error(`CHROMIUM_PATH ${configured} is no program that can be run.`);
@@ -50,9 +50,9 @@ const runs = (path: string): Promise<boolean> =>
   );
 
 /**
- * The folder with the package's browser and the libraries that it needs. The package itself unpacks into the system's
- * shared temporary folder, under a name that anybody there may have taken before: it is given a folder of our own, in
- * a process of its own (it changes its process's environment), and what is whole gets its name in one step.
+ * The folder with the package's browser and its libraries. The package itself unpacks into the system's shared
+ * temporary folder, under a name that anyone may have taken: instead a separate process (since it changes its
+ * environment) unpacks into a folder of our own, which is renamed atomically when it is complete.
  */
 async function unpacked(cacheDir: string): Promise<string> {
   const parent = await mkdir(cacheDir, { recursive: true })
@@ -66,7 +66,7 @@ async function unpacked(cacheDir: string): Promise<string> {
   const work = `${folder}.${process.pid}`;
   await mkdir(work, { recursive: true, mode: 0o755 });
   try {
-    // VERCEL must stand before the import: only then does it bring its libraries along.
+    // VERCEL must be set before the import: only then the package adds its libraries.
     const program = `const { default: chromium } = await import('${PACKAGE}'); await chromium.executablePath();`;
     await run(process.execPath, ['--input-type=module', '-e', program], {
       cwd: dirname(fileURLToPath(import.meta.url)),
@@ -90,8 +90,8 @@ async function unpacked(cacheDir: string): Promise<string> {
 }
 
 /**
- * The package's own looks for its fonts in folders of another system; a browser that knows no font at all prints no
- * letter, not even of a page's own fonts.
+ * The package's browser looks for its fonts in folders of another system; a browser without any fonts prints no text,
+ * not even in a page's own fonts.
  */
 const fontsOf = (folder: string): string => {
   const places = [h('dir', null, join(folder, 'fonts')), h('cachedir', null, join(folder, 'fonts-cache'))];

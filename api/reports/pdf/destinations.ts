@@ -1,6 +1,6 @@
 /**
- * On which page of a PDF each of a document's anchors stands, counted from 1, as the browser writes them: the objects
- * in the open, the named places in one dictionary. What is written otherwise has none.
+ * The page numbers of a document's anchors in a PDF, counted from 1. It supports what the browser writes: uncompressed
+ * objects, and named destinations in one dictionary.
  */
 export function pagesOfAnchors(pdf: Buffer): Map<string, number> {
   const objects = new Map<string, string>();
@@ -20,7 +20,7 @@ export function pagesOfAnchors(pdf: Buffer): Map<string, number> {
 
 const referenced = (body: string, key: string): string | undefined => new RegExp(`/${key} (\\d+) 0 R`).exec(body)?.[1];
 
-/** The pages below a node of the page tree, in their order. */
+/** The pages below a node of the page tree, in order. */
 function pagesUnder(id: string | undefined, objects: ReadonlyMap<string, string>): string[] {
   const body = id === undefined ? undefined : objects.get(id);
   if (body === undefined) return [];

@@ -9,18 +9,18 @@ import { fontFile } from '../document/fonts.js';
 
 export type PageSize = 'letter' | 'a4';
 
-/** On a small machine one: a page takes a processor for itself, and another is for those who do not print. */
+/** One on a small machine: a page occupies one processor, and another stays free for other requests. */
 const CONCURRENCY = Math.min(4, Math.max(1, Math.floor(availableParallelism() / 2)));
 const MAX_WAITING = 40;
-/** A browser grows with what it has printed; after so many documents the next one has a new one. */
+/** A browser's memory grows; after this many documents it is replaced. */
 const DOCUMENTS_PER_BROWSER = 200;
 const IDLE_MS = 300_000;
 const TIMEOUT_MS = 60_000;
 const HOST = 'http://report.invalid';
 
 /**
- * Prints pages as PDF: one browser for the process, started when the first page is printed, a page at a time for
- * every two processors, the others wait in line. The page sees nothing but its fonts, and no script runs in it.
+ * Prints pages as PDF: one browser for the process, started for the first page; one page at a time for every two
+ * processors, others queue. The page only has access to its fonts, and runs no scripts.
  */
 export class Printer {
   private browser: Promise<Browser> | undefined;
@@ -33,14 +33,14 @@ export class Printer {
   constructor(private readonly options: { path: string | undefined; cacheDir: string; log: Logger }) {}
 
   /**
-   * @param make the page, put together when its turn has come
-   * @throws 503 when no browser can be had, or too many wait already
+   * @param make builds the page, when its turn has come
+   * @throws 503 when no browser is available, or too many wait already
    */
   async print(make: () => Promise<string>, size: PageSize): Promise<Buffer> {
     await this.turn();
     try {
       const html = await make();
-      // A browser that died under the page is replaced once; what fails then fails for another reason.
+      // A browser that crashed during the page is replaced once; a second failure has another reason.
       return await this.attempt(html, size).catch((fault: unknown) => {
         if (this.closed || !isGone(fault)) throw fault;
         this.options.log.warn({ err: fault }, 'the browser was lost: starting another');
@@ -55,7 +55,7 @@ export class Printer {
     }
   }
 
-  /** Ends the browser; nothing of it is left. */
+  /** Ends the browser and removes its files. */
   async close(): Promise<void> {
     this.closed = true;
     for (const go of this.waiting.splice(0)) go();
@@ -68,7 +68,7 @@ export class Printer {
     try {
       return await printed(page, html, size, () => this.lowered(browser));
     } finally {
-      // A page of a browser that is gone cannot be closed, and need not be.
+      // A page of a crashed browser can't and need not be closed.
       if (browser.connected)
         await page
           .close()
@@ -116,7 +116,7 @@ export class Printer {
     const ending = this.browser;
     this.browser = undefined;
     this.printed = 0;
-    // One that never started has nothing to be closed.
+    // A browser that never started needs no closing.
     const browser = await ending?.catch(() => undefined);
     await browser?.close();
   }
@@ -134,8 +134,8 @@ export class Printer {
   }
 
   /**
-   * Printing gives way to answering: the browser, and what it has begun for a page. Where the system does not allow it,
-   * it prints all the same.
+   * Lowers the priority of printing below that of answering: for the browser and its processes for a page. If the
+   * system does not allow it, printing continues nevertheless.
    */
   private async lowered(browser: Browser): Promise<void> {
     const pid = browser.process()?.pid;
@@ -157,7 +157,7 @@ export class Printer {
       headless: 'shell',
       timeout: TIMEOUT_MS,
       protocolTimeout: TIMEOUT_MS,
-      // Over a pipe: the browser ends when this process does, also when it is killed.
+      // Over a pipe: the browser ends with this process, also when it is killed.
       pipe: true,
       handleSIGINT: false,
       handleSIGTERM: false,
@@ -170,7 +170,7 @@ export class Printer {
         '--no-first-run',
         '--disable-extensions',
         '--disable-background-networking',
-        // A process for the next page, kept ready from the first one on.
+        // A spare process for the next page, always kept ready.
         '--disable-features=SpareRendererForSitePerProcess',
         '--font-render-hinting=none',
       ],
@@ -182,7 +182,7 @@ export class Printer {
   }
 }
 
-/** Of our environment what a browser needs: no secret of the service is in it. */
+/** The environment variables that a browser needs: no secrets of the service. */
 const inherited = (): Record<string, string> =>
   Object.fromEntries(
     ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ'].flatMap((name) =>
@@ -196,7 +196,7 @@ const isGone = (fault: unknown): boolean =>
   (fault instanceof Error && /(Target|Session|Connection) closed|detached|disconnected/i.test(fault.message));
 const isTimeout = (fault: unknown): boolean => fault instanceof Error && fault.name === 'TimeoutError';
 
-/** @param loaded called when the page is there, and the processes that lay it out */
+/** @param loaded called when the page and the processes that lay it out exist */
 async function printed(page: Page, html: string, size: PageSize, loaded: () => Promise<void>): Promise<Buffer> {
   page.setDefaultTimeout(TIMEOUT_MS);
   await new Promise((there, failed) => {
@@ -218,7 +218,7 @@ async function printed(page: Page, html: string, size: PageSize, loaded: () => P
       }),
     );
   const first = await print();
-  // On which page something stands is known when it is printed; the browser has no other way to say it.
+  // Page numbers are only known after printing; the browser has no other way to report them.
   const pages = pagesOfAnchors(first);
   const listed = await page.$$eval(
     'nav a[href^="#"]',
@@ -236,8 +236,8 @@ async function printed(page: Page, html: string, size: PageSize, loaded: () => P
 const POLICY = `default-src 'none'; style-src 'unsafe-inline'; font-src 'self'; img-src data:`;
 
 /**
- * The page and its fonts; whatever else a page might ask for is not there. In the browser's own protocol: the library's
- * interception writes a page as base64 letter by letter, 20 ms in which nobody else is answered.
+ * Serves the page and its fonts, and nothing else. It uses the browser's own protocol: the library's interception
+ * encodes a page as base64, which blocks other requests for 20 ms.
  */
 async function serveDocument(page: Page, html: string, failed: (fault: unknown) => void): Promise<void> {
   const session = await page.createCDPSession();

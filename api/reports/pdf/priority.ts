@@ -1,20 +1,20 @@
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { getPriority, setPriority } from 'node:os';
 
-/** Enough to stand behind those who are waited for, not so much that a busy machine never prints. */
+/** Low enough to yield to requests, high enough that a busy machine still prints. */
 export const LOW_PRIORITY = 5;
 
 /**
- * Lets a session's processes give way to all others, where the kernel shares its time out among sessions: only the
- * session's own number counts there. Of `pid`, which leads it.
+ * Lowers a session's priority, where the kernel schedules by session: only the session's own value counts there. `pid`
+ * leads the session.
  */
 export const lowerSessionPriority = (pid: number): Promise<void> =>
   process.platform === 'linux' ? writeFile(`/proc/${pid}/autogroup`, String(LOW_PRIORITY)) : Promise.resolve();
 
 /**
- * Lets processes give way, with all their threads: on Linux each thread has a priority of its own, and a browser that
- * may (as root) gives those that draw a better one than anybody's. A thread that starts meanwhile has the priority of
- * the one that starts it, so all are looked at until none is left to be lowered. What is gone already is passed by.
+ * Lowers the priority of processes with all their threads: on Linux each thread has its own, and a browser running as
+ * root raises that of its drawing threads. A new thread inherits its creator's priority, so this repeats until no
+ * thread is left to be lowered. Ended threads are skipped.
  */
 export async function lowerPriority(pids: readonly number[]): Promise<void> {
   for (let pass = 0; pass < MAX_PASSES; pass += 1) {
@@ -27,8 +27,8 @@ export async function lowerPriority(pids: readonly number[]): Promise<void> {
 }
 
 /**
- * Lets a process and all below it give way. The processes from which a browser forks those that draw are among them:
- * the browser does not name them, and what they fork later has their priority.
+ * Lowers the priority of a process and all its descendants. They include the processes from which a browser forks those
+ * that draw: the browser does not name them, and later forks inherit their priority.
  */
 export async function lowerTreePriority(pid: number): Promise<void> {
   await lowerPriority([pid, ...(await below(pid))]);
@@ -52,7 +52,7 @@ function threadGivesWay(id: number): boolean {
   }
 }
 
-/** Processes below one, however deep. None where the kernel does not list them. */
+/** The descendants of a process. None if the kernel does not list them. */
 async function below(pid: number): Promise<number[]> {
   const found: number[] = [];
   for (const thread of process.platform === 'linux' ? await threadsOf(pid) : []) {
@@ -67,7 +67,7 @@ const threadsOf = async (pid: number): Promise<number[]> =>
 
 const unlessGone = <T>(reading: Promise<T>, otherwise: T): Promise<T> =>
   reading.catch((fault: NodeJS.ErrnoException) => {
-    // A process that ends while it is read: either may come.
+    // The process ended during reading: both errors are possible.
     if (fault.code !== 'ENOENT' && fault.code !== 'ESRCH') throw fault;
     return otherwise;
   });

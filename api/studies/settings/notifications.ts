@@ -8,8 +8,8 @@ const InStudy = Type.Object({ config: Type.Object({ notifications: NotificationS
 const PREFIX = 'config.notifications.';
 
 /**
- * Holds a study's `config.notifications` against what there is; left out the defaults hold. @throws 422 naming every
- * fault with its path
+ * Validates a study's `config.notifications`; defaults apply if it is missing. @throws 422 naming every fault with its
+ * path
  */
 export function acceptNotifications(config: Record<string, unknown> | undefined): void {
   const notifications = config?.notifications;

@@ -1,7 +1,7 @@
 import { invalid } from '../../http/errors.js';
 const SHARED = ['none', 'summary'];
 
-/** Holds a study's `config.portal_results` against what there is; left out it is `none`. @throws 422 naming the path */
+/** Validates a study's `config.portal_results`; default `none`. @throws 422 naming the path */
 export function acceptPortalResults(config: Record<string, unknown> | undefined): void {
   const shared = config?.portal_results;
   if (shared !== undefined && !SHARED.includes(shared as string))

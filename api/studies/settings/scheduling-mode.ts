@@ -2,9 +2,7 @@ import { invalid } from '../../http/errors.js';
 
 const MODES = ['legacy', 'edc'];
 
-/**
- * Holds a study's `config.scheduling_mode` against what there is; left out it is `legacy`. @throws 422 naming the path
- */
+/** Validates a study's `config.scheduling_mode`; default `legacy`. @throws 422 naming the path */
 export function acceptSchedulingMode(config: Record<string, unknown> | undefined): void {
   const mode = config?.scheduling_mode;
   if (mode !== undefined && !MODES.includes(mode as string))

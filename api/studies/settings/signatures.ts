@@ -6,7 +6,7 @@ const InStudy = Type.Object({
   }),
 });
 
-/** Holds a study's `config.signatures` against what there is. @throws 422 naming the path */
+/** Validates a study's `config.signatures`. @throws 422 naming the path */
 export function acceptSignatures(config: Record<string, unknown> | undefined): void {
   const signatures = config?.signatures;
   if (signatures !== undefined) check(InStudy, { config: { signatures } }, 'body');

@@ -1,7 +1,6 @@
 /**
- * Arrays of numbers, booleans and instants as the parameters of a statement in PostgreSQL's binary form: as text the
- * database reads each value letter by letter, which takes it longer than storing it. The driver sends bytes as they
- * are.
+ * Arrays of numbers, booleans and instants as parameters in PostgreSQL's binary form: the database parses text letter
+ * by letter, which takes longer than storing it. The driver sends bytes unchanged.
  */
 export const integers = (values: readonly number[]): Buffer =>
   written(INT4, 4, values, (view, at, value) => {
@@ -36,7 +35,7 @@ const BOOL = 16,
 const EPOCH_MS = Date.UTC(2000, 0, 1);
 const HEAD = 20;
 
-/** Dimensions, whether there are nulls, type, length, lower bound; then each value after its length, -1: null. */
+/** Writes dimensions, null flag, type, length, lower bound; then each value after its length, -1: null. */
 function written<T>(
   type: number,
   width: number,

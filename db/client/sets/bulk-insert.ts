@@ -3,7 +3,7 @@ import type { Statement } from '../query.js';
 import type { Tx } from '../database.js';
 
 /**
- * Rows of one table; `columns` names what is written, the rest has its default. The program's own words, never a
+ * Rows of one table; `columns` names the written ones, others get their default. Constants of the program, never a
  * caller's.
  */
 export interface Insert {
@@ -11,7 +11,7 @@ export interface Insert {
   columns: readonly string[];
   rows: readonly object[];
 }
-/** An insert that takes only fields that its rows have. */
+/** A typed insert: it takes only fields that its rows have. */
 export const into = <Row extends object>(
   table: string,
   columns: readonly (keyof Row & string)[],
@@ -19,7 +19,8 @@ export const into = <Row extends object>(
 ): Insert => ({ table, columns, rows });
 
 /**
- * The insert of one table from a JSON parameter: one parameter whatever the number of rows, no limit of placeholders.
+ * The insert of one table from a JSON parameter: one parameter for any number of rows, without the limit of
+ * placeholders.
  */
 export function insertSql({ table, columns }: Pick<Insert, 'table' | 'columns'>, parameter: string): string {
   const list = columns.map((column) => `"${column}"`).join(', ');
@@ -42,12 +43,12 @@ export async function insertRows<Row extends object>(
   if (rows.length > 0) await prepared(tx, insertSql({ table, columns }, '$1'), [JSON.stringify(rows)]);
 }
 
-/** Inserts rows of several tables in one statement; references among them are checked when all are in. */
+/** Inserts rows of several tables in one statement; foreign keys among them are checked at its end. */
 export async function insertMany(tx: Tx, inserts: readonly Insert[]): Promise<void> {
   for (const { sql, values } of insertManyStatements(inserts)) await prepared(tx, sql, values);
 }
 
-/** `insertMany` as a statement; none where there is nothing to insert. */
+/** `insertMany` as statements; none if there is nothing to insert. */
 export function insertManyStatements(inserts: readonly Insert[]): Statement[] {
   if (inserts.every(({ rows }) => rows.length === 0)) return [];
   const [last, ...before] = [...inserts].reverse();

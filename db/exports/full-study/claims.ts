@@ -4,7 +4,9 @@ import { canonicalJson } from '../../audit/canonical-json.js';
 
 type Row = Record<string, unknown>;
 
-/** Columns that say which person did something. An import claims it, and nobody here saw it. Some name nobody. */
+/**
+ * Columns that name the person who did something. An import claims it, unverified by this service. Some name nobody.
+ */
 export const PERSON_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   form_instances: ['signed_by_id'],
   eligibility_assessments: ['confirmed_by_id', 'waiver_requested_by_id', 'waiver_approved_by_id'],
@@ -20,19 +22,19 @@ export const PERSON_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   enrollment_policies: ['author_id'],
   battery_versions: ['published_by_id'],
 };
-/** Of rows that are not shown with whom they name. */
+/** Columns of rows that are not displayed with their persons. */
 const UNNAMED_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   anchor_dates: ['finalized_by_id', 'override_actor_id', 'override_approved_by_id'],
   anchor_decisions: ['approver_user_id'],
   participants: ['erased_by_id'],
   caregiver_participants: ['created_by'],
 };
-/** Columns of the same kind that stay as they are: where a date comes from is told by them, and it is to be the same. */
+/** Columns of the same kind that are kept: they state the origin of a date, which must stay the same. */
 const KEPT_COLUMNS: Readonly<Record<string, readonly string[]>> = { manual_anchor_entries: ['entered_by_user_id'] };
 /** Columns that a load fills in itself. */
 export const CLAIM_COLUMNS = ['imported', 'imported_by', 'original_users', 'signature_verified'];
 
-/** Columns that a load settles, by table. */
+/** Columns that a load sets, by table. */
 export const SETTLED_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(
     Object.entries(PERSON_COLUMNS).map(([table, columns]) => [table, [...columns, ...CLAIM_COLUMNS]]),
@@ -43,11 +45,11 @@ export const SETTLED_COLUMNS: Readonly<Record<string, readonly string[]>> = {
 
 export interface Importing {
   userId: string;
-  /** The document bears this service's own signature. */
+  /** The document has this service's own signature. */
   verified: boolean;
 }
 
-/** A row as an import may bring it: nobody is named as who did it, and whom the document names is text. */
+/** A row as an import may bring it: its person columns are null, and the document's persons are stored as text. */
 export function asClaimed(table: string, row: Row, { userId, verified }: Importing): Row {
   if (table === 'domain_events') return { ...row, data: claimedEvent(row.data as Row, userId) };
   const unnamed = (UNNAMED_COLUMNS[table] ?? []).map((column) => [column, null]);
@@ -71,8 +73,8 @@ export function asClaimed(table: string, row: Row, { userId, verified }: Importi
 }
 
 /**
- * How a signer proved to be who it was counts where this service wrote it down: not of a document that it did not sign,
- * and not of what had come to it by one before.
+ * How a signer proved identity counts only if this service recorded it: not from a document that it did not sign, and
+ * not from rows that it had imported before.
  */
 function claimedSignature(table: string, row: Row, verified: boolean): Row {
   const proved = verified && (row.imported !== true || row.signature_verified === true);
@@ -85,13 +87,13 @@ function claimedSignature(table: string, row: Row, verified: boolean): Row {
   };
 }
 
-/** A signature without how its signer proved to be who it was, which a load settles. */
+/** A signature without its proof of identity, which a load sets. */
 export function signatureContent(signature: unknown): unknown {
   if (typeof signature !== 'object' || signature === null) return signature;
   return Object.fromEntries(Object.entries(signature).filter(([key]) => key !== 'proved_by'));
 }
 
-/** An event's data: what it says of persons is text beside it. */
+/** An event's data; its persons are stored as text beside it. */
 function claimedEvent(data: Row, userId: string): Row {
   const { original_users: before, ...said } = data;
   const { without, users } = nameless(said);
@@ -104,7 +106,7 @@ function claimedEvent(data: Row, userId: string): Row {
   };
 }
 
-/** An event's data without what an import says of it and without whom it names. */
+/** An event's data without import claims and persons. */
 export function eventContent(data: unknown): unknown {
   if (typeof data !== 'object' || data === null) return data;
   return nameless(Object.fromEntries(Object.entries(data).filter(([key]) => !CLAIM_COLUMNS.includes(key)))).without;
@@ -113,7 +115,7 @@ export function eventContent(data: unknown): unknown {
 /** Keys of an event's data whose value is a user's id. */
 const PERSON_KEY = /^(approver|(.*_)?user_id|.*_by_id)$/;
 
-/** A value with nobody in it; `users`: who was, by the path. Where a date comes from stays as it is. */
+/** A value without user ids; `users`: the removed ids, by path. The origin of a date stays. */
 function nameless(value: unknown, path = ''): { without: unknown; users: Record<string, string> } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { without: value, users: {} };
   const without: Row = {};
@@ -133,7 +135,7 @@ function nameless(value: unknown, path = ''): { without: unknown; users: Record<
   return { without, users };
 }
 
-/** Stands at a document's end and says of all bytes before it that this service wrote them. */
+/** Stands at the end of a document and certifies that this service wrote all bytes before it. */
 export interface Manifest {
   sha256: string;
   key_id: string;

@@ -5,7 +5,7 @@ import { STUDY_COLUMNS, ofTarget } from './tables.js';
 
 type Row = Record<string, unknown>;
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
-/** What a load decides itself: what waited to be sent or heard of, and who is named as having done something. */
+/** Columns that a load sets itself: pending work, and the persons who did something. */
 const SETTLED: Record<string, readonly string[]> = {
   ...SETTLED_COLUMNS,
   notifications: ['status', 'reason', 'dedupe_key'],
@@ -13,12 +13,12 @@ const SETTLED: Record<string, readonly string[]> = {
   datacapture_configs: ['webhook_enabled', 'created_at', 'updated_at'],
 };
 
-/** Documents were written so before instants had Z in them: the same instant, and the same content. */
+/** Old documents have instants without Z: the same instant, and the same content. */
 const WITH_OFFSET = /^\d{4,}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00$/;
 
 /**
- * SHA-256 of what a document says, whatever its ids are: rows in an order of their content, ids by the order in which
- * they are met then. Two documents of which one was loaded from the other have the same.
+ * SHA-256 of a document's content, independent of its ids: rows are sorted by content, ids are numbered by first
+ * occurrence. A document and a copy loaded from it have the same hash.
  */
 export function contentHash({ study, tables }: StudyDocument): string {
   const names = new Map<string, string>();
@@ -26,8 +26,8 @@ export function contentHash({ study, tables }: StudyDocument): string {
     if (!names.has(id)) names.set(id, `#${names.size}`);
     return names.get(id)!;
   };
-  // Rows that differ by ids alone stand in the order of those that were met before: two trials of one millisecond are
-  // of two sessions.
+  // Rows that differ by ids only are sorted by the ids met before: two trials of one millisecond belong to two
+  // sessions.
   const met = (text: string): string => text.replaceAll(ID, (id) => names.get(id) ?? '#');
   const batteries = new Map((tables.batteries ?? []).map(({ id, code }) => [id, `battery ${String(code)}`]));
   const plain = (table: string, row: Row) =>
@@ -66,7 +66,9 @@ export function contentHash({ study, tables }: StudyDocument): string {
 
 const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Numbers of batteries by the code that they have in every copy, instants as they are written now. */
+/**
+ * Replaces numbers of batteries by the code that they have in every copy, and writes instants in the current format.
+ */
 function asInEveryCopy(value: unknown, batteries: ReadonlyMap<unknown, string>, table: string): unknown {
   if (typeof value === 'string') return WITH_OFFSET.test(value) ? `${value.slice(0, -'+00:00'.length)}Z` : value;
   if (Array.isArray(value)) return value.map((item) => asInEveryCopy(item, batteries, ''));

@@ -16,10 +16,10 @@ import { execute } from '../../client/query.js';
 import type { Tx } from '../../client/database.js';
 
 const AUDIT = 'audit_log';
-/** Not of the document: active sessions, whose ids are credentials. They have their public ids in it. */
+/** Left out: active sessions, whose ids are credentials. The document has their public ids. */
 const ACTIVE = 'active';
 
-/** A study as one document; rows as they stand in their tables. */
+/** A study as one document; rows as stored. */
 export interface StudyDocument {
   format: typeof FORMAT;
   format_version: number;
@@ -27,14 +27,14 @@ export interface StudyDocument {
   exported_at: string;
   study: Record<string, unknown>;
   tables: Record<string, Record<string, unknown>[]>;
-  /** To be read: it is not loaded again. */
+  /** For reading only: it is not loaded again. */
   audit?: unknown[];
   manifest?: Manifest;
 }
 
 /**
- * Writes everything of a study as one JSON document into `sink` and ends it. One statement reads it all, so that it is
- * of one moment, a row at a time.
+ * Writes all data of a study as one JSON document into `sink` and ends it. One statement reads it row by row, so that
+ * it has one snapshot.
  * @param signer signs the document's manifest
  */
 export async function writeStudyDocument(
@@ -44,7 +44,7 @@ export async function writeStudyDocument(
   sink: Writable,
   signer?: AuditSigner,
 ): Promise<number> {
-  // Parts in parallel would come in any order.
+  // Parallel parts would come in any order.
   await execute(tx, 'set local max_parallel_workers_per_gather = 0');
   const head = JSON.stringify({
     format: FORMAT,
@@ -66,7 +66,7 @@ async function allSql(tx: Tx, studyId: string): Promise<string> {
     const list = only
       ? only.map((column) => columns.get(table)!.find(({ name: known }) => known === column)!)
       : columns.get(table)!;
-    // By the table's own columns: those that are selected are JSON, which has no order.
+    // Sorted by the table's columns: the selected ones are JSON, which has no order.
     const by = order
       .split(', ')
       .map((column) => `t.${column}`)
@@ -87,7 +87,7 @@ const withouts = new Map(
 
 const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-/** Lines of `part` and row as the document's body; a part without rows is an empty list. */
+/** Turns lines of `part` and row into the document's body; a part without rows is an empty list. */
 function assembled(head: string, signer: AuditSigner | undefined): Transform {
   const written = createHash('sha256').update(head);
   const parts = ['study', ...studyTables.map(({ name }) => name), AUDIT];
@@ -137,7 +137,7 @@ function assembled(head: string, signer: AuditSigner | undefined): Transform {
   return new Transform({
     decodeStrings: true,
     transform(chunk: Buffer, _encoding, done) {
-      // One character a byte: a character of several bytes may lie across two chunks.
+      // One character for each byte: a multi-byte character may span two chunks.
       const lines = (rest + chunk.toString('latin1')).split('\n');
       rest = lines.pop()!;
       const piece = Buffer.from(lines.map(element).join(''), 'latin1');

@@ -3,9 +3,9 @@ import { visitKey } from '../../audit/hashing.js';
 import type { StudyDocument } from './document.js';
 
 type Row = Record<string, unknown>;
-/** A document that names what it does not hold. */
+/** A document refers to something that it does not contain. */
 export class ForeignReference extends Error {}
-/** What rows refer to by ids that must be of the document: else they would hang on to another study's records. */
+/** References that must be within the document: otherwise rows would point to another study's records. */
 const REFERENCES = [
   'participant_id',
   'caregiver_id',
@@ -22,21 +22,21 @@ const OWN_REFERENCES: Record<string, string> = {
   assessment_sessions: 'visit_id',
   notifications: 'visit_id',
 };
-/** These tell of what may have been removed since, and nothing checks where they point. */
+/** Their references may be to removed rows, and are not checked. */
 const TELLING = new Set(['domain_events', 'visit_states']);
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
-/** Trials hold what tasks recorded: of their rows only the references are of this service. */
+/** Trials contain what tasks recorded: only these references are ids of this service. */
 const DATA_TABLES: Record<string, readonly string[]> = { raw_trial_chunks: ['session_id', 'study_id'] };
 
 /**
- * New ids for everything that a document has made, and the rows with them, wherever an id stands: in references, in
- * facts and traces of decisions, in events. Ids of users stay: they are of nobody's making here.
+ * New ids for everything in a document, and its rows with them, wherever an id occurs: in references, in facts and
+ * traces of decisions, in events. Ids of users stay: they are not part of the document.
  */
 export class NewIds {
   private readonly ids = new Map<string, string>();
   private readonly batteries = new Map<number, number>();
   private readonly unknown: ReadonlySet<number>;
-  /** Batteries that visits and the event mapping name and the document does not hold: they are left out. */
+  /** Batteries that visits and the event mapping name but the document lacks: they are left out. */
   readonly unknownBatteries: readonly number[];
 
   constructor(
@@ -85,7 +85,7 @@ export class NewIds {
     }
   }
 
-  /** A configuration could once name any battery, and its visits bear what it named. */
+  /** A configuration could once name any battery, and its visits have those names. */
   private strangeBatteries(): Set<number> {
     const { batteries = [], scheduled_visits: visits = [], datacapture_configs: configs = [] } = this.document.tables;
     const own = new Set(batteries.map(({ id }) => id));
@@ -102,7 +102,7 @@ export class NewIds {
     return text.replaceAll(UUID, (id) => this.ids.get(id) ?? id);
   }
 
-  /** The key of a visit comes of its participant and of what it is (its window, its event): it follows them. */
+  /** The key of a visit depends on its participant and its identity (its window or event): it is computed anew. */
   private keys(): void {
     const {
       scheduled_visits: visits = [],
@@ -110,7 +110,7 @@ export class NewIds {
       event_definitions: events = [],
       datacapture_configs: configs = [],
     } = this.document.tables;
-    // An event that was renamed is known by the name that it had first.
+    // A renamed event is known by its first name.
     const known = configs.flatMap(({ known_events }) =>
       Object.values((known_events ?? {}) as Record<string, { identity: string }>).map(({ identity }) => identity),
     );
@@ -121,7 +121,7 @@ export class NewIds {
       const identity = [...identitiesOf(visit, windows, events), ...known.map((event) => `event:${event}`)].find(
         (one) => visitKey(participant, one) === old,
       );
-      // One that was planned by hand has a key of its own.
+      // A visit scheduled by hand has a key of its own.
       this.ids.set(
         old,
         identity === undefined ? randomUUID() : visitKey(this.replaced(participant), this.replaced(identity)),
@@ -143,7 +143,7 @@ export class NewIds {
   }
 }
 
-/** What a visit may be the visit of (workflows/domain: schedule.ts, edc/plan.ts). */
+/** The possible identities of a visit (workflows/domain/scheduling: schedule.ts, events/plan.ts). */
 function identitiesOf(
   { visit_window_id, datacapture_event, event_definition_id, event_occurrence }: Row,
   windows: readonly Row[],
@@ -154,7 +154,7 @@ function identitiesOf(
     ...(datacapture_event ? [`event:${String(datacapture_event)}`] : []),
     ...(event_definition_id ? [`event-def:${String(event_definition_id)}#${String(event_occurrence)}`] : []),
   ];
-  // Its window or event may have been taken out of the plan.
+  // Its window or event may have been deleted from the plan.
   return [
     ...own,
     ...windows.map(({ id }) => `window:${String(id)}`),

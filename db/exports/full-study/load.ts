@@ -7,11 +7,11 @@ import type { Value } from '../../client/query.js';
 
 type Row = Record<string, unknown>;
 const BATCH = 500;
-/** Letters of the rows that are sent at once: whoever passes them on does so in a moment. */
+/** Characters of rows in one statement: small enough to be sent quickly. */
 const BATCH_LETTERS = 1024 * 1024;
-/** Has the database run a statement. @returns its rows */
+/** Runs a statement. @returns its rows */
 export type Ask = <Found>(sql: string, values: readonly Value[]) => Promise<Found[]>;
-/** A day or an instant that no column holds. */
+/** A date or instant that no column can store. */
 export class UnreadableDate extends Error {
   constructor(readonly path: string) {
     super(`${path} is not within the years 0001 to 9999`);
@@ -20,9 +20,9 @@ export class UnreadableDate extends Error {
 
 /**
  * Loads a document's rows into an empty study, with new ids. The workflows of its participants are started afterwards.
- * What it does between two statements takes long: it runs in a thread of its own.
- * @param values of the capture system's configuration, in place of the secrets that stay behind; who imports
- * @returns how many rows of each table, and batteries that were named and are not in the document
+ * The work between two statements is long: it runs in its own thread.
+ * @param values of the capture system's configuration, in place of the secrets that are not exported; and the importer
+ * @returns the number of rows of each table, and named batteries that are not in the document
  * @throws UnreadableDate, ForeignReference
  */
 export async function loadStudy(
@@ -31,7 +31,7 @@ export async function loadStudy(
   document: StudyDocument,
   values: { datacapture: Row; importing: Importing },
 ): Promise<{ loaded: Record<string, number>; unknownBatteries: readonly number[] }> {
-  // Visits bring their history with them (0018-exports).
+  // The document contains the history of visits (0018-exports).
   await ask(`select set_config('app.loading_study', $1, true)`, [studyId]);
   await requireYears(ask, document);
   const ids = new NewIds(document, studyId);
@@ -40,7 +40,7 @@ export async function loadStudy(
   const loaded: Record<string, number> = {};
   await ask('delete from enrollment_policies where study_id = $1', [studyId]);
   for (const { name, batch = BATCH, without = [] } of studyTables) {
-    // What no export carries, no document brings.
+    // Columns that exports leave out are not imported.
     const brought = ids
       .rowsOf(name)
       .map((row) => Object.fromEntries(Object.entries(row).filter(([column]) => !without.includes(column))));
@@ -52,7 +52,7 @@ export async function loadStudy(
     else if (name === 'visit_states')
       await inBatches(rows, batch, (some) => ask('select load_visit_states($1::jsonb)', [some]));
     else {
-      // With its visits the database has planned their reminders; the document brings what became of them.
+      // The database plans reminders with the visits; the document has the actual ones.
       if (name === 'notifications') await ask('delete from notifications where study_id = $1', [studyId]);
       await insert(ask, name, rows, batch);
     }
@@ -61,7 +61,7 @@ export async function loadStudy(
   return { loaded, unknownBatteries: ids.unknownBatteries };
 }
 
-/** The database has no year 0, and would say so without naming the row. */
+/** The database has no year 0, and its error would not name the row. */
 async function requireYears(ask: Ask, { tables }: StudyDocument): Promise<void> {
   const rows = await ask<{ table: string; columns: string[] }>(
     `select c.relname as table, array_agg(a.attname::text) as columns from pg_attribute a join pg_class c on c.oid = a.attrelid
@@ -78,10 +78,10 @@ async function requireYears(ask: Ask, { tables }: StudyDocument): Promise<void> 
   }
 }
 
-/** References to users that the database insists on. */
+/** Mandatory references to users. */
 const USER_COLUMNS = ['confirmed_by_id', 'waiver_approved_by_id', 'signed_by_id', 'author_id', 'user_id'];
 
-/** Of the users that a document names those that are known here. */
+/** The document's users that exist here. */
 async function knownUsers(ask: Ask, { tables }: StudyDocument): Promise<Set<string>> {
   const named = new Set(
     Object.values(tables).flatMap((rows) =>
@@ -92,10 +92,7 @@ async function knownUsers(ask: Ask, { tables }: StudyDocument): Promise<Set<stri
   return new Set(rows.map(({ id }) => id));
 }
 
-/**
- * A row as it stands here: what waited there to be done is not done again from here, and users of another service are
- * nobody.
- */
+/** A row as stored here: pending work is not done again, and users of another service become null. */
 function settled(
   studyId: string,
   table: string,
@@ -112,8 +109,8 @@ function settled(
   );
   const own = { ...row, ...users, study_id: studyId };
   if (table === 'notifications') {
-    // A reminder stays planned; a message whose process ran elsewhere is not sent from here. A key that bears no id of
-    // the study is taken.
+    // A reminder stays planned; a message whose process ran elsewhere is not sent from here. A dedupe key that is
+    // already taken becomes null.
     return {
       ...own,
       ...(keys.has(row.dedupe_key) && { dedupe_key: null }),
@@ -142,7 +139,7 @@ async function loadBatteries(ask: Ask, rows: readonly Row[], ids: NewIds, { tabl
   }
 }
 
-/** Columns that rows of this table may bring: those that it has, and that the database does not number itself. */
+/** Columns that rows of this table may set: existing ones that the database does not number itself. */
 async function columnsOf(ask: Ask, table: string, rows: readonly Row[]): Promise<string[]> {
   const found = await ask<{ attname: string }>(
     `select attname from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped and attidentity <> 'a' and attgenerated = ''`,
@@ -162,7 +159,7 @@ async function insert(ask: Ask, table: string, rows: readonly Row[], batch: numb
   );
 }
 
-/** Does the work with so many rows at a time, as JSON, or with fewer where they are long. */
+/** Processes so many rows at a time, as JSON, or fewer if they are long. */
 async function inBatches(
   rows: readonly Row[],
   batch: number,

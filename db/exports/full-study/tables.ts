@@ -4,25 +4,25 @@
  */
 export interface StudyTable {
   name: string;
-  /** The order of its rows: that of their making, where it is part of the record. */
+  /** The order of its rows: that of creation, where it is part of the record. */
   order: string;
-  /** Columns that stay behind. */
+  /** Columns that are not exported. */
   without?: readonly string[];
-  /** How many rows at a time are loaded. */
+  /** The number of rows loaded at a time. */
   batch?: number;
 }
 
 export const studyTables: readonly StudyTable[] = [
   { name: 'sites', order: 'site_code' },
   { name: 'batteries', order: 'code' },
-  // Before the versions: of a published one nothing may be added.
+  // Before the versions: nothing can be added to a published one.
   { name: 'battery_modules', order: 'battery_id, version, position' },
   { name: 'battery_versions', order: 'battery_id, version' },
   { name: 'visit_windows', order: 'code' },
   { name: 'event_definitions', order: 'event_oid' },
   { name: 'holiday_calendars', order: 'name' },
   { name: 'enrollment_policies', order: 'policy_version' },
-  // Secrets never leave; what is known of the last connection says nothing of the next.
+  // Secrets are never exported; the state of the last connection does not apply to the next.
   {
     name: 'datacapture_configs',
     order: 'id',
@@ -48,7 +48,7 @@ export const studyTables: readonly StudyTable[] = [
   { name: 'anchor_date_history', order: 'seq', without: ['seq'] },
   { name: 'anchor_decisions', order: 'history_id', batch: 100 },
   { name: 'override_requests', order: 'requested_at, id', without: ['offered_signatures'] },
-  // The later ones first: an earlier one names the one that replaced it.
+  // Later ones first: an earlier one references its replacement.
   { name: 'schedule_versions', order: 'version_number desc, generated_at, id' },
   { name: 'scheduled_visits', order: 'created_at, target_date, id' },
   { name: 'visit_states', order: 'seq', without: ['seq'] },
@@ -62,7 +62,7 @@ export const studyTables: readonly StudyTable[] = [
   { name: 'webhook_events', order: 'seq', without: ['seq'] },
 ];
 
-/** Of a study, and not in its export: bookkeeping of the running service, secrets, and what is made from the rest. */
+/** Tables of a study that are not exported: the service's bookkeeping, secrets, and derived data. */
 export const LEFT_OUT: Record<string, string> = {
   calendar_feeds: 'addresses of this service',
   anchor_commands: 'answers to messages that were sent to this service',
@@ -94,7 +94,7 @@ export const LEFT_OUT: Record<string, string> = {
   user_studies: 'people of this service',
 };
 
-/** What of a study its target keeps, or a load decides. */
+/** Tables that the target keeps, or a load sets. */
 export const ofTarget: ReadonlySet<string> = new Set([
   'id',
   'study_code',
@@ -102,7 +102,7 @@ export const ofTarget: ReadonlySet<string> = new Set([
   'created_at',
   'datacapture_enabled',
 ]);
-/** Columns of `studies` that make a study what it is; its code and name are the target’s. */
+/** Columns of `studies` that are part of the export; code and name are the target’s. */
 export const STUDY_COLUMNS = [
   'id',
   'study_code',

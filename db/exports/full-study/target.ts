@@ -5,9 +5,9 @@ import type { Tx } from '../../client/database.js';
 import type { Ask } from './load.js';
 import { studyTables } from './tables.js';
 
-/** Whether there is nothing in a study that a load would meet. */
+/** Whether a study is empty enough for a load. */
 export async function studyIsEmpty(tx: Tx, studyId: string): Promise<boolean> {
-  // A study has its first policy from the start.
+  // Every study has a first policy.
   const tables = studyTables.map(({ name }) => name).filter((name) => name !== 'enrollment_policies');
   const rows = await query<{ empty: boolean }>(
     tx,
@@ -17,7 +17,7 @@ export async function studyIsEmpty(tx: Tx, studyId: string): Promise<boolean> {
   return rows[0]!.empty;
 }
 
-/** Asks the database within a transaction what a load needs. */
+/** Runs a load's queries within a transaction. */
 export const askedIn =
   (tx: Tx): Ask =>
   (sql, values) =>

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The service has answered, and doing the same again will not help. */
+/** The service has refused: a retry would not help. */
 export class Refused extends Error {
   constructor(
     readonly status: number,
@@ -11,34 +11,34 @@ export class Refused extends Error {
   }
 }
 
-/** No answer came, or only ones that say "later". Whether the request arrived is not known. */
+/** No answer, or only temporary errors. Whether the request arrived is unknown. */
 export class Unreachable extends Error {}
 
 export interface Patience {
   attempts: number;
-  /** The bound of the first wait; it doubles with each, up to 64 times this. */
+  /** The limit of the first wait; it doubles with each, up to 64 times this. */
   firstWaitMs: number;
 }
 export const PATIENT: Patience = { attempts: 6, firstWaitMs: 500 };
 const TIMEOUT_MS = 30_000;
 
-/** Said to be passing: too slow, too many requests, a part that restarts. */
+/** Temporary errors: timeout, rate limit, a restarting part. */
 const LATER = [408, 429, 500, 502, 503, 504];
 
 export interface Request {
-  /** With a body it is a POST. */
+  /** A request with a body is a POST. */
   body?: object;
-  /** Made anew for each attempt: a clock goes on. */
+  /** Created for each attempt, since the time changes. */
   headers?: () => Record<string, string>;
 }
 
 /**
- * One request, repeated until there is an answer. Only what may arrive twice is asked this way.
+ * One request, retried until there is an answer. Only for idempotent requests.
  * @throws Refused, Unreachable
  */
 export async function call<T>(url: string, request: Request, { attempts, firstWaitMs }: Patience): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
-    // An answer that was cut in the middle, or that something in between has given, is none.
+    // An incomplete answer, or one from a proxy, counts as none.
     const { status, retryAfter, answer } = await attemptOnce(url, request).catch((fault: unknown) => ({
       status: 0,
       retryAfter: 0,
@@ -49,7 +49,7 @@ export async function call<T>(url: string, request: Request, { attempts, firstWa
     const isLater = status === 0 || LATER.includes(status) || code === 'IDEMPOTENCY_IN_PROGRESS';
     if (!isLater) throw new Refused(status, code, detail);
     if (attempt >= attempts) throw new Unreachable(`${url}: ${status} ${detail}`);
-    // At random, so that devices that lost the same connection do not come back together; no sooner than is asked for.
+    // With jitter, so that devices that lost the same connection do not retry together; not before Retry-After.
     await sleep(1000 * retryAfter + Math.random() * firstWaitMs * Math.min(2 ** (attempt - 1), 64));
   }
 }

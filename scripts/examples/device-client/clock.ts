@@ -1,13 +1,13 @@
 import { call } from './call.js';
 
 /**
- * A clock that goes on evenly, whatever the device's own is set to meanwhile, and that knows how far it is from the
- * server's. Reaction times are differences of `performance.now()`; this is for `timestamp`, `startedAt`, `completedAt`.
+ * A monotonic clock that ignores changes of the device's own, and knows its offset from the server's. Reaction times
+ * are differences of `performance.now()`; this is for `timestamp`, `startedAt`, `completedAt`.
  */
 export class DeviceClock {
   private readonly mark = performance.now();
 
-  /** @param began what the device's own clock shows, in milliseconds since 1970 */
+  /** @param began time on the device's own clock, in milliseconds since 1970 */
   constructor(private began = Date.now()) {}
 
   private ms(): number {
@@ -20,8 +20,8 @@ export class DeviceClock {
   }
 
   /**
-   * Goes by the service's time from now on, which was read half of the way there and back ago. Called before a session,
-   * never in the middle of one: its times would jump.
+   * Adopts the service's time, which was read half a round trip ago. Call it before a session, never during one: its
+   * times would jump.
    */
   async compare(api: string): Promise<void> {
     const asked = this.ms();

@@ -9,10 +9,10 @@ export interface DeviceOptions {
   api: string;
   studyId: string;
   participantId: string;
-  /** Of this installation, made once: two devices' sessions never meet. */
+  /** The id of this installation, created once: sessions of two devices never collide. */
   deviceId: string;
   store: Store;
-  /** A bearer token; `refused` is the one that was not taken. */
+  /** A bearer token; `refused` is the rejected one. */
   token: (refused?: string) => Promise<string>;
   patience?: Patience;
   clock?: DeviceClock;
@@ -37,7 +37,7 @@ export interface Result {
   summary: Record<string, number | null>;
   moduleId?: string;
 }
-/** A session as the device keeps it, with what the service knows it by where it began on line. */
+/** A session as stored on the device, with the server's id if it began online. */
 interface Held {
   id: string;
   serverId: string | null;
@@ -52,19 +52,19 @@ export interface ItemResult {
   code?: string;
   message?: string;
 }
-/** What a delivery came to. `conflicts` are kept by the service for staff; `rejected` are kept here. */
+/** The result of a delivery. The service keeps `conflicts` for staff; `rejected` items stay here. */
 export interface Delivery {
   delivered: number;
   conflicts: ItemResult[];
   rejected: ItemResult[];
 }
 
-/** The service is away, or does not know the device any more: a session is held all the same. */
+/** The service is unavailable, or the login has ended: the session takes place nevertheless. */
 const OFFLINE = [Unreachable, LoginNeeded];
 
 /**
- * Sessions on line and off. Everything is on the disk before it is sent, everything that is sent may arrive twice, and
- * nothing leaves the disk before the service has said that it has it.
+ * Sessions online and offline. Everything is on the disk before it is sent, every request is idempotent, and nothing is
+ * deleted before the service has confirmed it.
  */
 export class DeviceClient {
   private readonly patience: Patience;
@@ -81,7 +81,7 @@ export class DeviceClient {
     return this.clock.now();
   }
 
-  /** Begins a session, on line where the service answers. Returns what the session is known by on this device. */
+  /** Begins a session, online if the service answers. Returns its id on this device. */
   async begin(plan: Plan = {}): Promise<string> {
     const { api, participantId, studyId, deviceId, store } = this.device;
     await unless(OFFLINE, this.clock.compare(api));
@@ -95,7 +95,7 @@ export class DeviceClient {
       language: plan.language,
       timezone: plan.timezone,
     };
-    // A start without a key that is repeated is a second session.
+    // A repeated start without a key would be a second session.
     const key = { 'Idempotency-Key': held.id };
     const started = await unless(
       OFFLINE,
@@ -105,7 +105,7 @@ export class DeviceClient {
     return held.id;
   }
 
-  /** Keeps the results of a task, and sends them at once where the session is on line. */
+  /** Stores the results of a task, and sends them at once if the session is online. */
   async record(id: string, result: Result): Promise<void> {
     const key = `result.${id}.${randomUUID()}`;
     await this.device.store.put(key, result);
@@ -119,21 +119,25 @@ export class DeviceClient {
     if (await this.isTaken(serverId, '/api/submit', body)) await this.device.store.remove(key);
   }
 
-  /** Ends a session: `completed`, or `abandoned` by the participant. It waits for `deliver` where the service is away. */
+  /**
+   * Ends a session: `completed`, or `abandoned` by the participant. `deliver` sends it later if the service is
+   * unavailable.
+   */
   async finish(id: string, status: 'completed' | 'abandoned' = 'completed'): Promise<void> {
     const { store } = this.device;
     const held = await this.session(id);
     const completedAt = status === 'completed' ? this.now() : null;
     await store.put(`session.${id}`, { ...held, end: { status, completedAt } });
-    // Results that wait go with the end of their session: it would refuse them afterwards.
+    // Pending results are sent with the end of their session: it would refuse them afterwards.
     if (status === 'abandoned' || (await store.keys(`result.${id}.`)).length > 0) return;
     if (await this.isTaken(held.serverId, '/api/session/end', { session_id: held.serverId }))
       await store.remove(`session.${id}`);
   }
 
   /**
-   * Delivers all that is finished and waits: when the connection is back, when the app starts, and now and then.
-   * @throws Unreachable: nothing is lost, later again; Refused, LoginNeeded: the login or the study does not allow it
+   * Delivers everything that is finished and pending: when the connection returns, when the app starts, and
+   * periodically.
+   * @throws Unreachable: nothing is lost, retry later; Refused, LoginNeeded: login or study do not allow it
    */
   deliver(): Promise<Delivery> {
     this.delivering ??= this.deliverAll().finally(() => {
@@ -151,10 +155,10 @@ export class DeviceClient {
     return delivery;
   }
 
-  /** A session with all of its results: the same at every sending, since another content under an id is a conflict. */
+  /** A session with all of its results: identical each time, since different content under an id is a conflict. */
   private async deliverSession({ id, serverId, startedAt, plan, end }: Held, delivery: Delivery): Promise<void> {
     const { participantId, studyId, deviceId, store } = this.device;
-    // The server's id ends the session that began on line; a local id is a session of its own.
+    // The server's id ends the session that began online; a local id is a session of its own.
     const sessionId = serverId ?? id;
     const keys = await store.keys(`result.${id}.`);
     const results = await Promise.all(keys.map((key) => store.get<Result>(key)));
@@ -166,10 +170,10 @@ export class DeviceClient {
       },
       () => ({ 'X-Device-Time': this.now() }),
     );
-    // Answers come in the order of the items: the session, then its results. The session leaves the disk last.
+    // Answers are in the order of the items: the session, then its results. The session is deleted last.
     for (const [index, key] of [...[`session.${id}`, ...keys].entries()].reverse()) {
       const answer = answers[index]!;
-      // Set aside, for whoever looks after the app: it would be rejected again, and stops nothing else.
+      // Set aside for support: it would be rejected again, and blocks nothing else.
       if (answer.status === 'rejected') await store.put(`rejected.${key}`, { answer, item: await store.get(key) });
       await store.remove(key);
       if (answer.status === 'rejected') delivery.rejected.push(answer);
@@ -178,14 +182,17 @@ export class DeviceClient {
     }
   }
 
-  /** Whether the service has it. What it refuses (a session that has expired, say) waits for `deliver`, which says why. */
+  /**
+   * Whether the service accepted it. A refused one (an expired session, for example) waits for `deliver`, which reports
+   * the reason.
+   */
   private async isTaken(serverId: string | null, path: string, body: object): Promise<boolean> {
     if (serverId === null) return false;
     const request = { body, headers: () => ({ 'X-Session-ID': serverId }) };
     return (await unless([Unreachable, Refused], call(this.device.api + path, request, this.patience))) !== undefined;
   }
 
-  /** A request with the bearer token; once more with another one where it was not taken. */
+  /** A request with the bearer token; repeated once with another one if it was rejected. */
   private async ask<T>(path: string, body: object, headers: () => Record<string, string>): Promise<T> {
     const withToken = (token: string) => {
       const request = { body, headers: () => ({ ...headers(), Authorization: `Bearer ${token}` }) };
@@ -207,7 +214,7 @@ export class DeviceClient {
   }
 }
 
-/** What came of it, or undefined where it failed in one of these ways. */
+/** The result, or undefined after one of these errors. */
 async function unless<T>(
   ways: readonly (typeof Refused | typeof Unreachable)[],
   work: Promise<T>,

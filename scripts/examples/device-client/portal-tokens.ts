@@ -6,12 +6,12 @@ interface Tokens {
   refresh_token: string;
 }
 
-/** The login is over: the participant needs a new link. What the device holds stays, and is delivered after it. */
+/** The login has ended: the participant needs a new link. Stored data stay, and are delivered afterwards. */
 export class LoginNeeded extends Error {}
 
 /**
- * The participant's own login. A refresh token is good once, and a second use of it ends the login: so a refresh is
- * never repeated, there is one at a time, and the new tokens are kept before they are used.
+ * The participant's own login. A refresh token is valid once, and a second use of it ends the login: so a refresh is
+ * never retried, only one runs at a time, and the new tokens are stored before they are used.
  */
 export class PortalTokens {
   private renewing: Promise<string> | undefined;
@@ -21,12 +21,12 @@ export class PortalTokens {
     private readonly store: Store,
   ) {}
 
-  /** Opens a link that the participant got by mail or text message. */
+  /** Opens a link from a mail or text message to the participant. */
   async open(linkToken: string): Promise<void> {
     await this.ask('/api/portal/session', { token: linkToken });
   }
 
-  /** @param refused the token that the service did not take: another one is wanted */
+  /** @param refused the rejected token: another one is needed */
   async token(refused?: string): Promise<string> {
     const tokens = await this.store.get<Tokens>('tokens');
     if (!tokens) throw new LoginNeeded('there is no login on this device');

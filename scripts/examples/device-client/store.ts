@@ -1,16 +1,16 @@
 import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Where a device keeps what it has not delivered yet. In a browser the same on IndexedDB. */
+/** Stores undelivered data on a device. A browser would use IndexedDB. */
 export interface Store {
   put(key: string, value: unknown): Promise<void>;
   get<T>(key: string): Promise<T | undefined>;
-  /** In the order of their names. */
+  /** Sorted by name. */
   keys(prefix: string): Promise<string[]>;
   remove(key: string): Promise<void>;
 }
 
-/** A folder with a file for each key. A value is on the disk when `put` returns, and is never half there. */
+/** A folder with a file for each key. A value is on the disk when `put` returns, and is never written partially. */
 export class FolderStore implements Store {
   constructor(private readonly folder: string) {}
 

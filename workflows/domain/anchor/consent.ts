@@ -3,8 +3,8 @@ import type { Policy } from './policy-schema.js';
 import type { ConsentFact, Facts } from '../util/types.js';
 
 /**
- * The consent whose date counts, of those that are signed (interface, `multi_consent`, rules 9 and 11). With
- * `reconsent_updates_anchor` false a date already taken from a consent stays with that consent.
+ * The signed consent whose date counts (interface, `multi_consent`, rules 9 and 11). With `reconsent_updates_anchor`
+ * false a date already taken from a consent stays with that consent.
  */
 export function chooseConsent(facts: Facts, policy: Policy): ConsentFact | null {
   const { anchor_consent, specific_consent_version_id, reconsent_updates_anchor } = policy.multi_consent;
@@ -28,7 +28,7 @@ export interface ChosenConsent {
   consent: ConsentFact | null;
   date: string | null;
 }
-/** The consent that counts, and its day in the policy's zone. */
+/** The consent that counts, and its day in the policy's time zone. */
 export function chosenConsent(facts: Facts, policy: Policy): ChosenConsent {
   const consent = chooseConsent(facts, policy);
   return { consent, date: consent?.signed_at ? dateIn(consent.signed_at, facts.zone) : null };

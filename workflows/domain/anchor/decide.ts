@@ -20,9 +20,9 @@ import type {
 import { reAnchoringGuards, validate } from './validation.js';
 
 /**
- * Evaluates all sources and says what follows for the anchor: evaluation rules 1 to 7 and 11 of the contract, run to
- * their fixed point (a changed date whose prerequisites are met is CHANGED, then FINALIZED). Pure: no clock, no zone
- * of the machine; the same facts give the same decision for ever, which is what a re-derivation shows.
+ * Evaluates all sources and returns the decision for the anchor: evaluation rules 1 to 7 and 11 of the contract,
+ * repeated to their fixed point (a changed date whose prerequisites are met is CHANGED, then FINALIZED). Pure: no
+ * clock, no local time zone; the same facts always give the same decision, which a re-derivation shows.
  */
 export function evaluate(policy: Policy, facts: Facts): Decision {
   const context = new DecisionContext(policy, facts);
@@ -71,7 +71,7 @@ export function evaluate(policy: Policy, facts: Facts): Decision {
   return { ...decision, result: met ? 'finalized' : transitions.length > 0 ? 'changed' : 'unchanged', transitions };
 }
 
-/** Rules that could not be run: they count as no source, or as not met, and somebody has to look at them. */
+/** Rules that failed to run: they count as no source, or as not met, and need a person's attention. */
 const ruleErrors = (sources: Trace['sources'], needed: Trace['prerequisites']): Fault[] => [
   ...sources
     .filter(({ outcome }) => outcome === 'error')
@@ -81,7 +81,9 @@ const ruleErrors = (sources: Trace['sources'], needed: Trace['prerequisites']): 
   ),
 ];
 
-/** A finalized date moves by override only (rule 6), but for a re-consent that the policy lets move it (rule 11). */
+/**
+ * A finalized date moves only by an override (rule 6), or by a re-consent that the policy allows to move it (rule 11).
+ */
 function decideFinalized(
   policy: Policy,
   facts: Facts,
@@ -115,8 +117,8 @@ export interface OverrideJudgement {
 }
 
 /**
- * Judges an override of a finalized date: validated as any other date, held against the re-anchoring guards. The
- * transition is what is written when it is granted; it stands only where `errors` is empty.
+ * Checks an override of a finalized date: validated like any date, and against the re-anchoring guards. The transition
+ * is written when it is granted; it is only valid if `errors` is empty.
  */
 export function judgeOverride(
   policy: Policy,
@@ -149,8 +151,7 @@ export function judgeOverride(
 }
 
 /**
- * What an override was refused for: the first guard where nothing but the guards refuse it, so that a caller need not
- * look further.
+ * The code of a refused override: the first guard if only guards refuse it, so that a caller need not search further.
  */
 export function overrideRefusalCode(errors: readonly Fault[]): string {
   const [first] = errors;
@@ -160,8 +161,9 @@ export function overrideRefusalCode(errors: readonly Fault[]): string {
 }
 
 /**
- * Undoes an override, or reopens an anchor never overridden: back to what the sources give now, provisional. A date that
- * moves is validated as any other; one that stays is not. `guards` are those of `errors` that are no faults of the date.
+ * Reverts an override, or reopens an anchor never overridden: back to the present date of the sources, provisional. A
+ * date that moves is validated like any date; one that stays is not. `guards` are those of `errors` that are not faults
+ * of the date.
  */
 export function judgeOverrideBack(
   policy: Policy,
@@ -195,22 +197,22 @@ export function judgeOverrideBack(
 }
 
 /**
- * What forbids moving an anchor that an override-back reopened. It was final, so another date re-anchors it as an
- * override would: reopening first is no way around the guards. A proposal that never was final moves with its sources.
+ * The guards against moving an anchor that an override-back reopened. It was final, so another date re-anchors it like
+ * an override would: reopening does not bypass the guards. A proposal that never was final moves with its sources.
  */
 export const reopenedGuards = (policy: Policy, facts: Facts): Fault[] =>
   facts.anchor.reopened ? reAnchoringGuards(policy, facts) : [];
 
 /**
- * The date of a source that is refused for nothing but lying ahead; null: there is none. It is evaluated again when its
- * day has come, which is no change of any source.
+ * A source's date that is refused only because it is in the future; null: none. It is evaluated again on its day,
+ * without any change of a source.
  */
 export const dateAhead = ({ result, candidate, errors }: Decision): string | null =>
   result === 'validation_failed' && candidate !== null && errors.every(({ code }) => code === 'FUTURE_DATE')
     ? candidate.date
     : null;
 
-/** What moves a reopened anchor, as one text: its sources, and which prerequisites are met. */
+/** The facts that move a reopened anchor, as one text: its sources, and which prerequisites are met. */
 export function standingFacts(policy: Policy, facts: Facts): string {
   const context = new DecisionContext(policy, facts);
   const { candidate } = firstValidSource(policy, facts, context);
@@ -220,7 +222,7 @@ export function standingFacts(policy: Policy, facts: Facts): string {
 }
 
 /**
- * Whether an anchor that an override-back reopened rests: no source and no prerequisite has changed since (decisions,
+ * Whether a reopened anchor is at rest: no source and no prerequisite has changed since the override-back (decisions,
  * section 5).
  */
 export const isReopenedAndUnchanged = (policy: Policy, facts: Facts): boolean =>
@@ -228,7 +230,7 @@ export const isReopenedAndUnchanged = (policy: Policy, facts: Facts): boolean =>
   facts.anchor.reopened_facts !== null &&
   facts.anchor.reopened_facts === standingFacts(policy, facts);
 
-/** The facts as a transition leaves them. */
+/** The facts after a transition. */
 export const factsAfter = (facts: Facts, { value, status_after, is_override }: Transition): Facts => ({
   ...facts,
   anchor: {
@@ -240,7 +242,7 @@ export const factsAfter = (facts: Facts, { value, status_after, is_override }: T
   },
 });
 
-/** Takes a proposal back: the value is cleared. */
+/** Cancels a proposal: the value is cleared. */
 export const cancelTransition = (anchor: AnchorState): Transition => ({
   event_type: 'CHANGED',
   status_before: anchor.status,
@@ -252,7 +254,7 @@ export const cancelTransition = (anchor: AnchorState): Transition => ({
   is_override: false,
 });
 
-/** An entry that changes nothing of the anchor: an override asked for, or denied. */
+/** An entry without effect on the anchor: an override requested or denied. */
 export const noTransition = (anchor: AnchorState, event_type: HistoryType): Transition => ({
   event_type,
   status_before: anchor.status,
@@ -288,14 +290,14 @@ function move(anchor: AnchorState, event_type: HistoryType, status_after: Anchor
   };
 }
 
-/** The same day, and the same instant where both name one. */
+/** The same day, and the same instant if both have one. */
 const sameValue = (anchor: AnchorState, to: Candidate) =>
   anchor.date === to.date &&
   (anchor.datetime === null ||
     to.datetime === null ||
     Temporal.Instant.compare(Temporal.Instant.from(anchor.datetime), Temporal.Instant.from(to.datetime)) === 0);
 
-/** The date, how exactly it is known, or where it comes from: a proposal follows its source also when the day stays. */
+/** The date, its precision, or its source: a proposal also follows its source when the day stays. */
 const differs = (anchor: AnchorState, to: Candidate) =>
   !sameValue(anchor, to) ||
   anchor.precision !== to.precision ||

@@ -6,8 +6,8 @@ import type { Policy } from './policy-schema.js';
 import type { Candidate, ConsentFact, Facts } from '../util/types.js';
 
 /**
- * What the parts of one decision look up again and again, each worked out when it is first asked for: sources,
- * prerequisites and rules all ask for the consent that counts, its day, and what expressions see. One a decision.
+ * Shared results of one decision, each computed on first use: sources, prerequisites and rules all need the consent
+ * that counts, its day, and the variables of expressions. One for each decision.
  */
 export class DecisionContext {
   private chosen: ChosenConsent | undefined;
@@ -17,16 +17,16 @@ export class DecisionContext {
     private readonly facts: Facts,
   ) {}
 
-  /** The consent whose date counts; null where none does. */
+  /** The consent whose date counts; null: none. */
   get consent(): ConsentFact | null {
     return this.choice().consent;
   }
-  /** Its day in the policy's zone. */
+  /** Its day in the policy's time zone. */
   get consentDate(): string | null {
     return this.choice().date;
   }
 
-  /** What an expression sees; `candidate` null before there is one. */
+  /** The variables of an expression; `candidate` is null before there is one. */
   expressions(candidate: Candidate | null): ExpressionContext {
     this.variables ??= expressionContext(this.facts, this.policy, null, this.choice());
     return candidate ? { ...this.variables, candidate: candidateContext(candidate) } : this.variables;

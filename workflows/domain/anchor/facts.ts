@@ -4,7 +4,7 @@ import { completePolicy, expressionsOf, sourcesInOrder } from './policy.js';
 import type { Policy, PolicyInput } from './policy-schema.js';
 import type { AnchorState, Facts, PersonalFacts } from '../util/types.js';
 
-/** What the database reads for a decision (db/participants/facts.queries.ts gives rows of this shape). */
+/** The stored facts for a decision (db/participants/facts.queries.ts returns rows of this shape). */
 export interface StoredFacts {
   now: string;
   policy: unknown;
@@ -51,10 +51,10 @@ export interface StoredFacts {
   } | null;
 }
 
-/** The study's policy, complete: one that was stored before a section existed has that section's default. */
+/** The study's policy, complete: sections missing in an older one have their defaults. */
 export const policyOf = (stored: unknown): Policy => completePolicy((stored ?? {}) as PolicyInput);
 
-/** The zone in which instants become dates: the site's, else the study's; the policy's own; or UTC. */
+/** The time zone that converts instants into dates: the site's, else the study's; the policy's own; or UTC. */
 export function policyZone(policy: Policy, where: { site_timezone: string | null; study_timezone: string }): string {
   const { timezone_policy, study_timezone } = policy.time_precision;
   if (timezone_policy === 'utc') return 'UTC';
@@ -62,7 +62,7 @@ export function policyZone(policy: Policy, where: { site_timezone: string | null
   return where.site_timezone ?? where.study_timezone;
 }
 
-/** The snapshot that a decision is made from: what the policy reads, and no more. */
+/** The snapshot for a decision: only the facts that the policy reads. */
 export function factsOf(row: StoredFacts, policy: Policy): Facts {
   const zone = policyZone(policy, { site_timezone: row.site_timezone, study_timezone: row.study.timezone });
   const today = dateIn(row.now, zone);
@@ -118,7 +118,8 @@ const anchorOf = (stored: StoredFacts['anchor']): AnchorState => ({
 });
 
 /**
- * What the mappings and expressions of a policy name. Fields of a variable that is used as a whole: null, any of them.
+ * The names that a policy's mappings and expressions use. Fields of a variable that is used as a whole: null, any of
+ * them.
  */
 interface Named {
   forms: ReadonlyMap<string, ReadonlySet<string>>;
@@ -126,7 +127,7 @@ interface Named {
   randomization: ReadonlySet<string> | null;
 }
 
-/** A policy is never changed once it is read, and one serves all decisions of a simulation. */
+/** A policy is immutable once read, and one serves all decisions of a simulation. */
 const known = new WeakMap<Policy, Named>();
 
 function namedBy(policy: Policy): Named {
@@ -161,13 +162,13 @@ function fieldsNamed(expressions: readonly string[], variable: string): Readonly
 const only = (named: ReadonlySet<string> | null, fields: PersonalFacts): Partial<PersonalFacts> =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => named === null || named.has(name)));
 
-/** When it was is read as a date; which arm it gave only expressions read. */
+/** Its time is read as a date; only expressions read the arm. */
 const asNamed = (
   { arm, ...randomization }: NonNullable<StoredFacts['randomization']>,
   named: Named['randomization'],
 ): Facts['randomization'] => (named === null || named.has('arm') ? { ...randomization, arm } : randomization);
 
-/** Of the forms only those items that the policy names, and the one that the capture system's date comes in. */
+/** Only the form items that the policy names, and the one with the capture system's date. */
 function namedItems(forms: Facts['forms'], named: Named['forms'], capture: Facts['captureMapping']): Facts['forms'] {
   const isNamed = (form: string, item: string) =>
     named.get(form)?.has(item) === true || (capture?.form_oid === form && capture.item_oid === item);

@@ -10,7 +10,7 @@ export type MessageKind =
   | 'withdrawn'
   | 'reinstated';
 
-/** What of a message says what is to be done; the rest says who sends it, and by what request. */
+/** The fields of a message that define its command; the others describe its sender and request. */
 const FIELDS: Readonly<Record<MessageKind, readonly string[]>> = {
   set: ['enrollment_date', 'reason', 'expected_version'],
   override: ['new_enrollment_date', 'reason', 'regenerate_schedule', 'preview_hash', 'expected_version'],
@@ -23,7 +23,7 @@ const FIELDS: Readonly<Record<MessageKind, readonly string[]>> = {
   reinstated: [],
 };
 
-/** The content that an authorization is bound to. A field that is null is as one that is not there. */
+/** The content that an authorization is bound to. A null field equals a missing one. */
 export function contentOf(kind: MessageKind, message: object): Record<string, unknown> {
   const fields = message as Record<string, unknown>;
   return Object.fromEntries(
@@ -31,10 +31,10 @@ export function contentOf(kind: MessageKind, message: object): Record<string, un
   );
 }
 
-/** Whom a message claims to come from; null: from no person. */
+/** The claimed sender of a message; null: no person. */
 export type Person = { user_id: string } | { participant: true; caregiver_id: string | null };
 
-/** The person that a message claims. A decision has its sender as `actor_user_id` or under its former name. */
+/** The person that a message claims. A decision's sender is `actor_user_id`, or its former name. */
 export function personOf(kind: string, message: object): Person | null {
   const { actor_type, actor_user_id, approver_user_id, caregiver_id } = message as Record<string, string | null>;
   if (actor_type === 'participant') return { participant: true, caregiver_id: caregiver_id ?? null };

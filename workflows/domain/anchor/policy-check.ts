@@ -10,7 +10,7 @@ export interface PolicyFault {
   message: string;
 }
 
-/** What is wrong with a policy that fits its schema; every fault with the path that it stands at. */
+/** The faults of a policy that fits its schema; each with its path. */
 export function policyFaults(policy: Policy): PolicyFault[] {
   const faults: PolicyFault[] = [];
   const fault = (path: string, code: string, message: string) =>

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 
 /** Roles of staff (interface, "Roles"). */
 const roles = ['admin', 'researcher', 'coordinator', 'investigator', 'data_manager'] as const;
-/** `$id`: its name in the contract, which shows it with its type. */
+/** `$id`: its name in the contract, which also shows its type. */
 export const Role = Type.Enum([...roles], { $id: 'Role', 'x-shown': { type: 'string', enum: roles } });
 export type RoleName = Static<typeof Role>;
 
@@ -60,7 +60,7 @@ const CustomRule = Type.Object(
   { ...closed, $id: 'PolicyRule' },
 );
 
-/** The anchor policy in full, as it is stored and returned (interface, "Anchor policy"). */
+/** The complete anchor policy, as stored and returned (interface, "Anchor policy"). */
 export const Policy = Type.Object(
   {
     anchor_type: oneOf(
@@ -154,9 +154,9 @@ export const Policy = Type.Object(
 export type Policy = Static<typeof Policy>;
 export type PolicySource = Static<typeof PolicySource>;
 
-/** What a caller may send has the name of what is kept, and `Input`. */
+/** The schema of a caller's input has the name of the stored one, plus `Input`. */
 const inputOf = (schema: Type.TSchema) => ({ ...closed, $id: `${(schema as Parts).$id ?? ''}Input` });
-/** Any part of it; what is left out has its default. */
+/** Any part of it; missing fields have their defaults. */
 const someOf = (section: Type.TObject) => Type.Optional(Type.Partial(section, inputOf(section)));
 const definition = Policy.properties.custom_anchor_definition;
 const Input = Type.Object(
@@ -204,7 +204,7 @@ interface Parts {
   properties?: Record<string, Type.TSchema>;
   required?: string[];
 }
-/** The schema with null allowed for every field that may be left out. */
+/** The schema with null allowed for every optional field. */
 function nullsAsAbsent(schema: Type.TSchema): Type.TSchema {
   const { items, properties, required = [] } = schema as Parts;
   if (items) return { ...schema, items: nullsAsAbsent(items) };
@@ -224,14 +224,14 @@ function orNull(schema: Type.TSchema): Type.TSchema {
   const { type, enum: words, $id: name, ...rest } = schema as Type.TSchema & Parts;
   return Type.Unsafe<unknown>({
     ...rest,
-    // Its definition, to which the contract refers.
+    // Its definition, which the contract references.
     ...(name !== undefined && { 'x-of': schema }),
     ...(type !== undefined && { type: [type, 'null'] }),
     ...(words && { enum: [...words, null] }),
   });
 }
 
-/** What a caller may send; null for a field says the same as leaving it out (`withoutNulls`). */
+/** A caller's input; null for a field means that it is missing (`withoutNulls`). */
 export const PolicyInput = nullsAsAbsent(Input) as typeof Input;
 
 /** The value without the fields that are null. */

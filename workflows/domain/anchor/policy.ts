@@ -36,8 +36,8 @@ export const defaultPolicy: Policy = {
 };
 
 /**
- * A policy as somebody sent it, with the defaults filled in. `sources` left out mean the default list for an
- * enrollment anchor and none otherwise: an empty list implies the source that anchor_type names.
+ * Completes a policy as sent with the defaults. Missing `sources` mean the default list for an enrollment anchor and
+ * none otherwise: an empty list implies the source that anchor_type names.
  */
 export function completePolicy(input: PolicyInput): Policy {
   const anchorType = input.anchor_type ?? 'enrollment';
@@ -68,7 +68,7 @@ export function completePolicy(input: PolicyInput): Policy {
   return policy;
 }
 
-/** A source without a priority has its place in the list, or the next one that no other source has. */
+/** A source without a priority gets its index in the list, or the next free number. */
 function prioritized<S extends { priority?: number }>(sources: readonly S[]): (S & { priority: number })[] {
   const taken = new Set(sources.map((source) => source.priority));
   return sources.map((source, index) => {
@@ -97,10 +97,10 @@ const implied: Record<Exclude<Policy['anchor_type'], 'custom'>, PolicySource[]> 
   ],
 };
 
-/** A policy is never changed once it is read, and one serves thousands of decisions. */
+/** A policy is immutable once read, and one serves thousands of decisions. */
 const ordered = new WeakMap<Policy, readonly PolicySource[]>();
 
-/** The sources in the order in which they are tried: by priority, the list's order among equals. */
+/** The sources in the order of trial: by priority, then by the list's order. */
 export function sourcesInOrder(policy: Policy): readonly PolicySource[] {
   let found = ordered.get(policy);
   if (!found) {
@@ -112,7 +112,7 @@ export function sourcesInOrder(policy: Policy): readonly PolicySource[] {
   return found;
 }
 
-/** The expressions of a policy with the path that names each in an error. */
+/** The expressions of a policy, each with its path for errors. */
 export function expressionsOf(policy: Policy): { path: string; expression: string; kind: 'rule' | 'date' }[] {
   const found: { path: string; expression: string; kind: 'rule' | 'date' }[] = [];
   policy.sources.forEach((source, i) => {

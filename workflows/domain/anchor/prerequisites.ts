@@ -3,7 +3,7 @@ import type { Policy } from './policy-schema.js';
 import { DecisionContext } from './decision-context.js';
 import type { Candidate, Facts } from '../util/types.js';
 
-/** `reason`: why the rule could not be run. */
+/** `reason`: why the rule failed to run. */
 export interface Prerequisite {
   name: string;
   met: boolean;
@@ -11,8 +11,8 @@ export interface Prerequisite {
 }
 
 /**
- * What must be there before a date is final (rule 9). Where consent is managed elsewhere (`consent_mode` external or
- * none) its prerequisite counts as met (decisions, section 5).
+ * The prerequisites of a final date (rule 9). If consent is managed elsewhere (`consent_mode` external or none) its
+ * prerequisite counts as met (decisions, section 5).
  */
 export function prerequisites(
   policy: Policy,

@@ -8,17 +8,17 @@ export interface PreviewVisit {
   to?: string;
   notes: string[];
 }
-/** What a re-anchoring would do (decisions, section 5, "Preview"). */
+/** The effect of a re-anchoring (decisions, section 5, "Preview"). */
 export interface Impact {
   completed_visits_to_reconcile: number;
   pending_visits_to_reschedule: number;
-  /** The number that the next schedule version would bear. */
+  /** The number of the next schedule version. */
   new_schedule_version: number;
   warnings: string[];
   visits: PreviewVisit[];
 }
 
-/** Tells visit by visit what stays, moves, gives way or is new, with what deserves a look. */
+/** Lists for each visit whether it stays, moves, is superseded or is new, with warnings. */
 export function impactOf(
   change: Regeneration,
   next: { version_number: number; today: string; reconciles: boolean; warnings: readonly string[] },

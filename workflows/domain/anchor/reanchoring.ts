@@ -5,13 +5,13 @@ import type { KeyOf, NextVersion, ScheduleInputs } from './regeneration.js';
 import type { Decision, Facts, Transition } from '../util/types.js';
 
 export interface Reanchoring {
-  /** The next schedule version and the date that it is made from; null: the schedule stays as it is. */
+  /** The next schedule version and its date; null: the schedule stays. */
   schedule: { date: string; next: NextVersion } | null;
 }
 
 /**
- * What a study's change of its policy or of what policies read comes to for one participant: the decision on the
- * anchor, and whether the schedule would be another one. The same for the change itself and for its dry run.
+ * The effect on one participant of a study's change (its policy, or data that policies read): the decision on the
+ * anchor, and whether the schedule changes. The same for the change itself and for its dry run.
  */
 export function reanchor(
   policy: Policy,
@@ -21,7 +21,7 @@ export function reanchor(
   from: ScheduleDate = 'anchor',
 ): Reanchoring & { decision: Decision } {
   const evaluated = evaluate(policy, facts);
-  // What does not change its sources or prerequisites leaves a reopened anchor where it is.
+  // Without a change of its sources or prerequisites a reopened anchor stays.
   const decision: Decision = isReopenedAndUnchanged(policy, facts)
     ? { ...evaluated, result: 'unchanged', transitions: [] }
     : evaluated;
@@ -29,15 +29,15 @@ export function reanchor(
 }
 
 /**
- * Which date the next schedule is made from: the anchor's, or the one that the present schedule has. The latter holds for
- * a change that was made before an override which asked for no new schedule, and whose walk comes after it.
+ * The date of the next schedule: the anchor's, or the present schedule's. The latter is for a change made before an
+ * override without regeneration, which reaches the participant after it.
  */
 export type ScheduleDate = 'anchor' | 'schedule';
 
 /**
- * The schedule that follows from the anchor as it stands (or as it stands after `last`). A change of windows, events,
- * calendars or mapping is this alone: the anchor is evaluated after a change of a source, a prerequisite or the policy
- * (decisions 5), and one that an override-back reopened stays provisional until then.
+ * The schedule of the current anchor (or of the anchor after `last`). A change of windows, events, calendars or mapping
+ * only does this: the anchor is evaluated after a change of a source, a prerequisite or the policy (decisions 5), and
+ * one that an override-back reopened stays provisional until then.
  */
 export function reschedule(
   policy: Policy,

@@ -3,10 +3,7 @@ import type { Policy } from './policy-schema.js';
 import { sameJson } from '../util/same.js';
 import type { Facts, Trace, Transition } from '../util/types.js';
 
-/**
- * What was asked when an entry was written, as it is kept beside the entry. `entry` counts the command's entries from
- * 0.
- */
+/** The command behind an entry, as stored beside it. `entry` counts the command's entries from 0. */
 export type DecisionCommand = { entry?: number } & (
   | { kind: 'evaluate'; study_change?: string }
   | { kind: 'set'; enrollment_date: string }
@@ -30,7 +27,7 @@ export type DecisionCommand = { entry?: number } & (
   | { kind: 'override_back' }
 );
 
-/** A decision as it was kept: the snapshot it was made from, what was asked, and what came of it. */
+/** A stored decision: its snapshot, the command, and the result. */
 export interface KeptDecision {
   policy: Policy;
   facts: Facts;
@@ -40,7 +37,7 @@ export interface KeptDecision {
 }
 
 export interface Rederived {
-  /** What the snapshot gives now; null where it gives no entry at all. */
+  /** The present result for the snapshot; null: no entry at all. */
   decision: Transition | null;
   differences: ('decision' | 'trace')[];
 }
@@ -52,16 +49,15 @@ interface Given {
 const nothing: Given = { transitions: [], trace: { sources: [], validation: [], prerequisites: [] } };
 
 /**
- * Makes a decision again from its snapshot, its policy version and its command, and compares. Pure: the outcome says
- * whether the rules, as the program has them today, still give what was decided. A snapshot that cannot be read at all
- * gives no decision.
+ * Repeats a decision from its snapshot, its policy version and its command, and compares. Pure: the outcome tells
+ * whether the program's present rules still give the same decision. An unreadable snapshot gives no decision.
  */
 export function rederive(kept: KeptDecision): Rederived {
   let given: Given;
   try {
     given = decideAgain(kept);
   } catch (fault) {
-    // Only a snapshot that was tampered with has another shape than the decision reads.
+    // Only a manipulated snapshot has another shape than the decision reads.
     if (fault instanceof TypeError || fault instanceof RangeError)
       return { decision: null, differences: ['decision', 'trace'] };
     throw fault;
@@ -77,7 +73,7 @@ function decideAgain({ policy, facts, command }: KeptDecision): Given {
   switch (command.kind) {
     case 'evaluate':
       return evaluate(policy, facts);
-    // The date that was entered is part of the snapshot: one that says another is none of this command.
+    // The manual date is part of the snapshot: another date does not belong to this command.
     case 'set':
       return facts.manual?.enrollment_date === command.enrollment_date ? evaluate(policy, facts) : nothing;
     case 'override':
@@ -91,7 +87,7 @@ function decideAgain({ policy, facts, command }: KeptDecision): Given {
         ? { ...nothing, transitions: [cancelTransition(facts.anchor)] }
         : nothing;
     case 'override_back': {
-      // A date was not validated here once: what was granted then is the same decision now.
+      // Dates were not validated here once: a decision granted then is the same now.
       const { guards, transition, trace } = judgeOverrideBack(policy, facts);
       return {
         transitions: transition && guards.length === 0 && facts.anchor.status === 'finalized' ? [transition] : [],
@@ -112,7 +108,7 @@ function override(
   return { transitions: [asksFirst ? noTransition(facts.anchor, 'OVERRIDE_REQUESTED') : transition], trace };
 }
 
-/** A trace without its wording, which another release may put otherwise. */
+/** A trace without its wording, which may differ between releases. */
 const essence = (trace: Trace): unknown => ({
   ...trace,
   sources: trace.sources.map(({ reason: _reason, ...source }) => source),

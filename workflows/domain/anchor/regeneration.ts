@@ -18,18 +18,18 @@ import type { Decision } from '../util/types.js';
 export interface ScheduleInputs {
   windows: readonly WindowDefinition[];
   mapping: Readonly<Record<string, EventMapping>>;
-  /** Set in `edc` mode, where windows and mapping count for nothing. */
+  /** Set in `edc` mode, which ignores windows and mapping. */
   edc?: EdcSources | null;
-  /** The participant's visits that count: not superseded; cancelled only by hand. */
+  /** The participant's live visits: not superseded; cancelled only by hand. */
   standing: readonly StandingVisit[];
-  /** The highest version number so far; 0 where there is none. */
+  /** The highest version number so far; 0: none. */
   latest_number: number;
-  /** The date that the highest version was made from, current or not. */
+  /** The date of the highest version, current or not. */
   latest_date: string | null;
-  /** The date that the current version was made from; null where none is current. */
+  /** The date of the current version; null: none is current. */
   current_date: string | null;
 }
-/** Gives a visit's stable key from what the visit is. */
+/** Computes a visit's stable key from its identity. */
 export type KeyOf = (identity: string) => string;
 
 export interface NextVersion {
@@ -45,8 +45,8 @@ const planOf = (date: string, inputs: ScheduleInputs): Plan =>
   withinCalendar(inputs.edc ? planInstances(date, inputs.edc) : planVisits(date, inputs.windows, inputs.mapping));
 
 /**
- * A visit that days of the years 1 to 9999 cannot hold is not planned, and a warning says so: one participant's odd
- * date stops no others.
+ * A visit outside of the years 1 to 9999 is not planned, with a warning: one participant's odd date does not stop
+ * others.
  */
 function withinCalendar(plan: Plan): Plan {
   const visits = plan.visits.filter(
@@ -65,8 +65,8 @@ function withinCalendar(plan: Plan): Plan {
 }
 
 /**
- * A plan's visits with their keys. A mapped event that was given a window after its visit was planned keeps the visit
- * that there is: it is no second one.
+ * A plan's visits with their keys. If a mapped event got a window after its visit was planned, the existing visit is
+ * kept: no second one is created.
  */
 function keyedPlan(plan: Plan, { standing }: ScheduleInputs, keyOf: KeyOf): KeyedVisit[] {
   const stands = new Set(standing.map(({ visit_key }) => visit_key));
@@ -77,15 +77,15 @@ function keyedPlan(plan: Plan, { standing }: ScheduleInputs, keyOf: KeyOf): Keye
   });
 }
 
-/** A visit as the current version's date has it in the plan as it is now. Undefined: it is not planned (any more). */
+/** A visit of the present plan under the current version's date. Undefined: it is not planned (any more). */
 export const plannedVisit = (inputs: ScheduleInputs, keyOf: KeyOf, visitKey: string): KeyedVisit | undefined =>
   inputs.current_date === null
     ? undefined
     : keyedPlan(planOf(inputs.current_date, inputs), inputs, keyOf).find((visit) => visit.visit_key === visitKey);
 
 /**
- * Whether a schedule follows from a decision (rule 7): a final date has one, a proposal where the policy says so or one
- * was made.
+ * Whether a decision requires a schedule (rule 7): a final date does; a proposal does if the policy says so or a
+ * schedule exists.
  */
 export const scheduleFollows = (
   decision: Pick<Decision, 'transitions'>,
@@ -96,7 +96,7 @@ export const scheduleFollows = (
   return last !== undefined && (last.status_after === 'finalized' || policy.schedule_on_provisional || hasCurrent);
 };
 
-/** The next schedule version from `date`: what is made, what gives way, what is carried over. */
+/** The next schedule version from `date`: created, superseded and carried visits. */
 export function nextVersion(date: string, inputs: ScheduleInputs, keyOf: KeyOf): NextVersion {
   const plan = planOf(date, inputs);
   return {
@@ -109,13 +109,13 @@ export function nextVersion(date: string, inputs: ScheduleInputs, keyOf: KeyOf):
 }
 
 /**
- * Whether the anchor has moved since the version before: completed visits are reconciled with another anchor, not with
- * a changed window, and before a first version there was no anchor that a completion could be at odds with.
+ * Whether the anchor has moved since the previous version: completed visits are reconciled with another anchor, not
+ * with a changed window, and before a first version no anchor could conflict with a completion.
  */
 export const anchorMoved = (date: string, inputs: Pick<ScheduleInputs, 'latest_date'>): boolean =>
   inputs.latest_date !== null && date !== inputs.latest_date;
 
-/** What an override to `date` would do to the participant's visits; without regeneration nothing but a warning. */
+/** The effect of an override to `date` on the participant's visits; without regeneration only a warning. */
 export function previewOf(
   date: string,
   inputs: ScheduleInputs,
@@ -140,7 +140,7 @@ export function previewOf(
   });
 }
 
-/** What a preview depends on; its hash is the `preview_hash`. When any of it changes, the preview is stale. */
+/** The inputs of a preview; their hash is the `preview_hash`. When any of them changes, the preview is stale. */
 export const previewBasis = (
   inputs: ScheduleInputs,
   of: { policy_version: number; anchor_version: number; date: string; regenerate: boolean },

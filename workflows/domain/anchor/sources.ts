@@ -9,8 +9,8 @@ type Reading = Candidate | { reason: string; error?: boolean };
 type Reader = (source: PolicySource, facts: Facts, policy: Policy, context: DecisionContext) => Reading;
 
 /**
- * A source's reading. An instant at an end of the calendar may lie in a year here that no date is written in, and a
- * rule calculate one.
+ * Reads a source. An instant at an end of the calendar may be in a year without a written date in this time zone, and a
+ * rule may compute one.
  */
 function read(source: PolicySource, facts: Facts, policy: Policy, context: DecisionContext): Reading {
   const reading = readers[source.type](source, facts, policy, context);
@@ -96,7 +96,7 @@ const readers: Record<PolicySource['type'], Reader> = {
   },
 };
 
-/** A day that was named as such. */
+/** A value that was given as a day. */
 export const ofDate = (date: string, facts: Facts): AnchorValue => ({
   date,
   datetime: null,
@@ -106,7 +106,8 @@ export const ofDate = (date: string, facts: Facts): AnchorValue => ({
 });
 
 /**
- * An event's instant: its date in the policy's zone, the instant itself kept where the policy's precision is datetime.
+ * The value of an event's instant: its date in the policy's time zone; the instant is kept if the policy's precision is
+ * datetime.
  */
 function ofInstant(instant: string, facts: Facts, policy: Policy, day: string | null = null): AnchorValue {
   const precise = policy.time_precision.precision === 'datetime';
@@ -119,7 +120,7 @@ function ofInstant(instant: string, facts: Facts, policy: Policy, day: string | 
   };
 }
 
-/** The variables that an expression names, with the values it saw, for source_ref. */
+/** The variables that an expression names, with their values, for source_ref. */
 function namedInputs(expression: string, context: Record<string, unknown>): Record<string, unknown> {
   const named = Object.entries(context).filter(([name]) => new RegExp(`\\b${name}\\b`).test(expression));
   return JSON.parse(
@@ -129,10 +130,7 @@ function namedInputs(expression: string, context: Record<string, unknown>): Reco
   ) as Record<string, unknown>;
 }
 
-/**
- * All that a date may come from, in order: the capture system's mapped date counts last where the policy lists no form
- * item.
- */
+/** All sources in order: the capture system's mapped date comes last if the policy lists no form item. */
 function sourcesOf(policy: Policy, facts: Facts): readonly PolicySource[] {
   const sources = sourcesInOrder(policy);
   if (!facts.captureMapping || sources.some((source) => source.type === 'form_item')) return sources;
@@ -148,8 +146,8 @@ function sourcesOf(policy: Policy, facts: Facts): readonly PolicySource[] {
 }
 
 /**
- * The first source that yields a valid date, in ascending priority, inactive ones skipped (rule 1), with what each
- * source said.
+ * The first source with a valid date, in ascending priority, without inactive ones (rule 1), and the result of each
+ * source.
  */
 export function firstValidSource(
   policy: Policy,
@@ -178,12 +176,12 @@ export function firstValidSource(
 }
 
 /**
- * What says which source it is. What a rule saw (today's date, say) may change every day without the source being
- * another.
+ * The identity of a source. Inputs of a rule (today's date, for example) may change every day without changing the
+ * source.
  */
 export const sourceIdentity = (ref: Record<string, unknown> | null) => ({ ...ref, inputs: undefined });
 
-/** The facts that sources are read from, as one text: what must differ before anything is proposed after a cancel. */
+/** The facts behind the sources, as one text: it must change before anything is proposed after a cancel. */
 export function sourceFingerprint(policy: Policy, facts: Facts, context = new DecisionContext(policy, facts)): string {
   return sourcesOf(policy, facts)
     .filter((source) => source.is_active)

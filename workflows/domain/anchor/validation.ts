@@ -11,8 +11,8 @@ export interface Validation {
 }
 
 /**
- * Holds a candidate against every rule of the policy; all faults at once (interface, "Errors" 5 and 6). Instants are
- * compared as dates in the policy's zone.
+ * Validates a candidate against every rule of the policy; returns all faults (interface, "Errors" 5 and 6). Instants
+ * are compared as dates in the policy's time zone.
  */
 export function validate(
   candidate: Candidate,
@@ -85,7 +85,7 @@ export function validate(
   return { errors, warnings, trace };
 }
 
-/** What forbids moving a finalized anchor, judged from what is stored (interface, `re_anchoring`). */
+/** The guards against moving a finalized anchor, from stored facts (interface, `re_anchoring`). */
 export function reAnchoringGuards(policy: Policy, facts: Facts): Fault[] {
   const { re_anchoring } = policy;
   const guard = (allowed: boolean, present: boolean, code: string, what: string): Fault[] =>

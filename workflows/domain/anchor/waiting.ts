@@ -3,19 +3,19 @@ import type { Decision, Facts, Fault } from '../util/types.js';
 import { dateAhead, evaluate, isReopenedAndUnchanged } from './decide.js';
 import type { Policy } from './policy-schema.js';
 
-/** What a participant's anchor waits for, and what the sources say meanwhile. */
+/** The waiting state of a participant's anchor, with the present result of its sources. */
 export interface Awaited {
   /** e.g. ["consent", "eligibility"], ["approval"], ["date"]; empty: nothing. */
   waiting_for: string[];
-  /** The participant has left: nothing moves any more. */
+  /** The participant has withdrawn: nothing changes any more. */
   closed: boolean;
   rule_errors: Fault[];
   date_ahead: { date: string; begins_at: string; wait_ms: number } | null;
-  /** What an evaluation gives now; not there where nothing but an override moves the date. */
+  /** The present evaluation; missing if only an override moves the date. */
   decision?: Decision;
 }
 
-/** Says what an anchor waits for: the participant's workflow and the pages of the console tell the same. */
+/** Computes an anchor's waiting state: the participant's workflow and the console show the same. */
 export function awaited(policy: Policy, facts: Facts, hasPendingOverride: boolean): Awaited {
   const { anchor } = facts;
   const closed = facts.participant.status === 'withdrawn';
@@ -40,11 +40,11 @@ export function awaited(policy: Policy, facts: Facts, hasPendingOverride: boolea
   };
 }
 
-/** A final date moves by itself only where a later consent moves it. */
+/** A final date moves automatically only with a later consent. */
 export const mayFollowConsent = ({ multi_consent }: Policy): boolean =>
   multi_consent.anchor_consent === 'latest' && multi_consent.reconsent_updates_anchor;
 
-/** How long it is until the day of a source's date begins, by the database's clock alone. */
+/** The time until a source's future date begins, by the database's clock. */
 function awaitedDay(facts: Facts, decision: Decision): Awaited['date_ahead'] {
   const date = dateAhead(decision);
   if (date === null) return null;

@@ -18,7 +18,7 @@ export interface CompiledBattery {
 }
 
 /**
- * The best of the languages that a text has: the one asked for, its base, English, else the first by name. `de_AT` is
+ * The best available language of a text: the requested one, its base, English, else the first by name. `de_AT` is
  * `de-AT`.
  */
 export function chooseLanguage(available: readonly string[], wanted: string): string | undefined {
@@ -34,8 +34,8 @@ export function chooseLanguage(available: readonly string[], wanted: string): st
 }
 
 /**
- * What a client is given of a battery's version: modules in order, each text in one language. The same version and
- * language give the same content, whatever the order in which the database holds it (decisions, section 4).
+ * Compiles a battery's version for a client: modules in order, each text in one language. The same version and language
+ * give the same content, in any order of the stored rows (decisions, section 4).
  */
 export function compileBattery(
   battery: { id: number; version: number },

@@ -1,4 +1,4 @@
-/** What a metric can be, whatever the task; `whole`: it counts something. */
+/** The possible values of a metric, in any task; `whole`: it is a count. */
 export interface MetricRange {
   min: number;
   max: number;
@@ -25,10 +25,10 @@ const RANGES: ReadonlyMap<string, MetricRange> = new Map([
   ['max_span', COUNT],
 ]);
 
-/** The range of a metric of this name: times in milliseconds, shares from 0 to 1, counts; undefined: not known. */
+/** The range of a metric of this name: times in milliseconds, shares from 0 to 1, counts; undefined: unknown. */
 export const rangeOfMetric = (metric: string): MetricRange | undefined => RANGES.get(metric);
 
-/** Whether the metric can have this value. A metric whose range is not known can have any. */
+/** Whether the metric can have this value. A metric without a known range can have any. */
 export function isPossible(metric: string, value: number): boolean {
   const range = rangeOfMetric(metric);
   if (!range) return true;

@@ -1,17 +1,20 @@
 import { isTask } from './tasks.js';
 
-/** What a session's battery knows of tasks, module by module in their order; null: the session has no battery. */
+/** The tasks of a session's battery, module by module in order; null: the session has no battery. */
 export interface KnownModules {
   tasks: readonly string[];
   names: readonly string[];
   ids: readonly string[];
 }
 
-/** A task of the registry, or a module of the battery by its task or name (a study's own task is told by its name). */
+/**
+ * Whether a task is in the registry, or a module of the battery by its task or name (a study's own task has its
+ * module's name).
+ */
 export const isKnownTask = (task: string, modules: KnownModules | null): boolean =>
   isTask(task) || (modules !== null && (modules.tasks.includes(task) || modules.names.includes(task)));
 
-/** In how many modules of the battery a task is. */
+/** The number of the battery's modules with a task. */
 export const modulesWith = (task: string, modules: KnownModules | null): number =>
   modules?.tasks.filter((one) => one === task).length ?? 0;
 
@@ -24,8 +27,8 @@ export interface ModuleFault {
 const MAX_LENGTH = 64;
 
 /**
- * Under what the results of a module are kept, and by the rules of which task. Where the task is in one module alone
- * that is the task as it was sent, else the module's name or, where that tells nothing apart, the task with its number.
+ * The name under which a module's results are stored, and the task whose rules apply. If the task is in one module
+ * only, that is the task as sent, else the module's name or, if that is not unique, the task with a number.
  */
 export function modulePath(
   sent: { task: string; module_id: string },

@@ -2,26 +2,23 @@ import { isPossible } from './metric-ranges.js';
 import { answersDiffer } from './tasks.js';
 import type { Remark, Summary, Trial } from './types.js';
 
-/** Nobody reacts faster to what was seen. */
+/** The fastest possible reaction to a visual stimulus. */
 const FASTEST_MS = 100;
 const SLOWEST_MS = 60_000;
-/** Fewer trials than this say nothing of a pattern. */
+/** Fewer trials are not enough to detect a pattern. */
 const PATTERN_TRIALS = 10;
 const JUMP_MS = 3_600_000;
-/** A device may have recorded before it came on line; so long before its session no trial was. */
+/** A device may have recorded offline; trials cannot be older than this before its session. */
 const BEHIND_MS = 2 * 86_400_000;
-/** What trials are held against: the server's clock, and when it started their session; null: a device did. */
+/** The reference times of trials: the server's clock, and when it started their session; null: a device started it. */
 export interface TrialTimes {
   now: number;
   since: number | null;
 }
-/** A clock that is ahead by less is right. */
+/** The tolerance for a clock that is ahead. */
 export const AHEAD_MS = 60_000;
 
-/**
- * Values of one task that are not plausible (decisions, section 4: kept, flagged). `at` and times in milliseconds since
- * 1970.
- */
+/** Implausible values of one task (decisions, section 4: kept, flagged). `at` and times in milliseconds since 1970. */
 export function qualityFlags(
   task: string,
   trials: readonly Trial[],
@@ -50,7 +47,7 @@ export function qualityFlags(
     }
     if (correct !== null) judged++;
     if (correct) right++;
-    // Once two answers differ no other has to be looked at.
+    // Once two answers differ, the others need no check.
     if (data?.response !== undefined && answers.same) answers.see(JSON.stringify(data.response));
     const step = i === 0 ? 0 : at[i]! - at[i - 1]!;
     if (step < 0) back++;
@@ -70,7 +67,7 @@ export function qualityFlags(
   return flags;
 }
 
-/** Whether all values that were seen are the same. */
+/** Whether all seen values are equal. */
 class Alike<T> {
   seen = 0;
   same = true;
@@ -84,7 +81,7 @@ class Alike<T> {
   }
 }
 
-/** Gaps, doubles and disorder of the trial indexes of one task, as warnings. A task counts from 0 or from 1. */
+/** Warnings about gaps, duplicates and disorder of one task's trial indexes. A task counts from 0 or from 1. */
 export function orderWarnings(task: string, trials: readonly Trial[]): Remark[] {
   const warnings: Remark[] = [];
   const warn = (code: string, count: number, message: string) => {
@@ -106,10 +103,10 @@ export function orderWarnings(task: string, trials: readonly Trial[]): Remark[] 
   return warnings;
 }
 
-/** No test yields a larger value (decisions: kept, exported, in no statistics). */
+/** No test yields a larger value (decisions: stored, exported, in no statistics). */
 export const PLAUSIBLE_LIMIT = 1e12;
 
-/** Metrics of a client's summary that no trials could have given: they are kept, and flagged. */
+/** Metrics of a client's summary that no trials could produce: they are kept, and flagged. */
 export function summaryFlags(task: string, summary: Summary): Remark[] {
   const found = Object.keys(summary)
     .filter((metric) => !isPossible(metric, summary[metric]!))

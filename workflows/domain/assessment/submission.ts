@@ -8,15 +8,15 @@ import type { Remark, Summary, Trial } from './types.js';
 export { isKnownTask } from './modules.js';
 export type { KnownModules } from './modules.js';
 
-/** One task's part of what was sent; `at` is each trial's time in milliseconds since 1970. */
+/** One task's part of a submission; `at` is each trial's time in milliseconds since 1970. */
 export interface TaskSent {
   task: string;
   summary: Summary;
   trials: readonly Trial[];
   at: readonly number[];
-  /** The task by whose rules it is judged, where it is kept under another name. */
+  /** The task whose rules apply, if it is stored under another name. */
   kind?: string | undefined;
-  /** The client said of which module it is. */
+  /** The client named its module. */
   named?: boolean;
 }
 export interface TaskResult {
@@ -29,13 +29,14 @@ export interface TaskResult {
 export const MAX_TRIALS = 50_000;
 
 /**
- * Whether results that reach a session after its end began before it, and are taken still: by when their request began
- * or, since a device may be off line for long, because every trial was recorded before. One rule for submissions and sync.
+ * Whether results that arrive after a session's end began before it, and are still accepted: by the start of their
+ * request or, since a device may be offline for long, because every trial was recorded before. The same rule for
+ * submissions and sync.
  */
 export const beganBefore = (end: number, { arrived, at }: { arrived: number; at: readonly number[] }): boolean =>
   arrived <= end || (at.length > 0 && at.every((time) => time <= end + AHEAD_MS));
 
-/** Everything that is worked out from what was sent of a task. */
+/** All values computed from a submitted task. */
 export function taskResult(
   { task, summary, trials: all, at: allAt, kind = task, named = false }: TaskSent,
   modules: KnownModules | null,

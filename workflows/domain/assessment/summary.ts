@@ -1,12 +1,9 @@
 import type { Summary, Trial } from './types.js';
 
-/** To six decimals; what is too large for them has none. */
+/** Rounds to six decimals; larger numbers have none. */
 const round = (value: number): number => (Math.abs(value) < 1e9 ? Math.round(value * 1e6) / 1e6 : value);
 
-/**
- * The summary that the raw trials themselves give; metrics without a value are left out. Times in milliseconds, shares
- * from 0 to 1.
- */
+/** The summary of raw trials; metrics without a value are omitted. Times in milliseconds, shares from 0 to 1. */
 export function summarise(trials: readonly Trial[]): Summary {
   const summary: Summary = { total_trials: trials.length };
   let judged = 0;
@@ -37,7 +34,7 @@ export function summarise(trials: readonly Trial[]): Summary {
   return summary;
 }
 
-/** The client's value less ours, for every metric that both have and that differs. */
+/** The client's value minus ours, for every metric that both have and that differs. */
 export function difference(client: Summary, computed: Summary): Summary {
   const result: Summary = {};
   for (const [metric, value] of Object.entries(client)) {

@@ -1,6 +1,6 @@
 import type { SyncDecision } from './sync.js';
 
-/** A task of a session as it stands on the server. */
+/** A task of a session on the server. */
 export interface KnownTask {
   content_hash: string;
   local_id: string | null;
@@ -11,7 +11,7 @@ export interface OfflineResponse {
   content_hash: string;
 }
 
-/** Decides a response for a session that is known; `tasks` are that session's, and get what is created. */
+/** Decides a response to a known session; `tasks` are that session's, and new ones are added to it. */
 export function decideResponse(
   response: OfflineResponse,
   sessionId: string,
@@ -34,7 +34,7 @@ export function decideResponse(
   return { status: 'created', server_id: sessionId, conflicts: [], write: null };
 }
 
-/** What becomes of the responses that came with a session that the server did not take. */
+/** The decision for responses that were sent with a refused session. */
 export const keptWithSession = (): SyncDecision => ({
   status: 'conflict',
   server_id: null,

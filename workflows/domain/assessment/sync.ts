@@ -1,7 +1,7 @@
 import { MAX_AHEAD_MS, countedEnd, timeFlags } from './times.js';
 import type { SessionRemark } from './times.js';
 
-/** What becomes of an offline session (decisions, section 4, "Offline sync"): pure, over what the database says. */
+/** Decisions about offline sessions (decisions, section 4, "Offline sync"): pure, from the database's state. */
 export type OfflineStatus = 'active' | 'completed' | 'expired' | 'abandoned';
 export type ConflictType =
   | 'duplicate_session'
@@ -11,7 +11,7 @@ export type ConflictType =
   | 'battery_version_mismatch';
 export type Resolution = 'server_wins' | 'both_kept';
 
-/** An offline session as a device sent it; its participant is known, instants are ISO 8601 UTC. */
+/** An offline session as sent by a device; its participant is known, instants are ISO 8601 UTC. */
 export interface OfflineSession {
   local_id: string;
   study_id: string;
@@ -19,7 +19,7 @@ export interface OfflineSession {
   status: OfflineStatus;
   started_at: string;
   completed_at: string | null;
-  /** Start and end in milliseconds since 1970, and the date that the start falls on where the participant is. */
+  /** Start and end in milliseconds since 1970, and the date of the start in the participant's time zone. */
   started_ms: number;
   completed_ms: number | null;
   local_date: string;
@@ -30,9 +30,9 @@ export interface OfflineSession {
   timezone: string | null;
   device_id: string | null;
   content_hash: string;
-  /** What does not change while a session goes on: zone, language and device may. */
+  /** Hash of the fields that stay the same during a session: time zone, language and device may change. */
   start_hash: string;
-  /** The same as releases before 0060 wrote it, with them. */
+  /** The same hash as written by releases before 0060, with these fields. */
   former_start_hash: string;
 }
 export interface SyncParticipant {
@@ -66,7 +66,7 @@ export interface KnownSession {
   completed_ms: number | null;
   visit_id: string | null;
   device_id: string | null;
-  /** The device on which it began, where it went on on another. */
+  /** The device on which it began, if it continued on another. */
   started_device_id: string | null;
   content_hash: string | null;
   start_hash: string | null;
@@ -75,9 +75,9 @@ export interface KnownSession {
 
 export interface SyncState {
   participants: ReadonlyMap<string, SyncParticipant>;
-  /** By participant and local id (`sessionKey`): of several devices there are several. */
+  /** By participant and local id (`sessionKey`): several devices have several. */
   sessions: Map<string, KnownSession[]>;
-  /** Those that items name by the server's id. */
+  /** Those that items name by server id. */
   serverSessions: Map<string, KnownSession>;
   visits: Map<string, SyncVisit[]>;
   batteries: ReadonlyMap<number, SyncBattery>;
@@ -95,16 +95,16 @@ export type SyncDecision =
   | { status: 'duplicate'; server_id: string }
   | {
       status: 'created' | 'conflict';
-      /** Null: of a response that is kept with the conflict of its session. */
+      /** Null: for a response that is stored with the conflict of its session. */
       server_id: string | null;
       conflicts: SyncConflict[];
       write: SessionWrite | null;
-      /** Of a session that is refused: it began when the server's did. */
+      /** For a refused session: it has the same start as the server's. */
       same_start?: boolean;
     };
 
 export interface SessionWrite {
-  /** `advance`: an unfinished session of ours goes on as the device has ended it. */
+  /** `advance`: updates an unfinished session of the server to its end on the device. */
   kind: 'insert' | 'advance';
   id: string;
   session: OfflineSession;
@@ -117,7 +117,7 @@ export interface SessionWrite {
   started_device_id: string | null;
   /** The visit that this session completes. */
   completes: SyncVisit | null;
-  /** When it completes that. */
+  /** The completion time of that visit. */
   visit_completed_ms: number;
   quality_flags: SessionRemark[];
   warnings: VisitWarning[];
@@ -126,8 +126,8 @@ export interface SessionWrite {
 const rejected = (code: string, message: string): SyncDecision => ({ status: 'rejected', code, message });
 
 /**
- * Decides one offline session and notes in `state` what comes of it, so that the next one of the same bulk meets it.
- * @param now milliseconds since 1970; `newId` makes the id of a new session
+ * Decides one offline session and adds the result to `state`, so that the next one of the same bulk sees it.
+ * @param now milliseconds since 1970; `newId` creates the id of a new session
  */
 export function decideSession(input: OfflineSession, state: SyncState, now: number, newId: () => string): SyncDecision {
   const participant = state.participants.get(input.participant_id);
@@ -226,7 +226,7 @@ function badTimes(session: OfflineSession, now: number): SyncDecision | undefine
 const startsAlike = (session: OfflineSession, known: KnownSession): boolean =>
   known.start_hash === session.start_hash || known.start_hash === session.former_start_hash;
 
-/** An unfinished session that was ended since, or one that was given up and finished after all. */
+/** An unfinished session that has ended since, or an abandoned one that was finished after all. */
 const goesOn = (session: OfflineSession, known: KnownSession): boolean =>
   startsAlike(session, known) &&
   known.content_hash !== session.content_hash &&
@@ -235,8 +235,8 @@ const goesOn = (session: OfflineSession, known: KnownSession): boolean =>
     : known.status !== 'completed' && session.status === 'completed');
 
 /**
- * Which of the participant's sessions under a local id an item is: devices count alike, so it is the one of its device.
- * Where one side names no device, or an unfinished session was carried to another one, it is told by how it began.
+ * Finds the participant's session that an item with a local id means: devices number alike, so it is the one of its
+ * device. If one side names no device, or an unfinished session moved to another device, the start identifies it.
  */
 function sameSession(session: OfflineSession, known: readonly KnownSession[]): KnownSession | undefined {
   const of = (device: string | null) => (one: KnownSession) =>
@@ -250,13 +250,13 @@ function sameSession(session: OfflineSession, known: readonly KnownSession[]): K
   );
 }
 
-/** Whether an item that names the server's session ends it: also one that expired while the device was off line. */
+/** Whether an item that names the server's session ends it: also one that expired while the device was offline. */
 const endsServers = (session: OfflineSession, server: KnownSession): boolean =>
   session.status === 'completed'
     ? server.status !== 'completed'
     : session.status !== 'active' && server.status === 'active';
 
-/** What is known of the server's session stays as it is: its start, its visit, what it was known by. */
+/** The known fields of the server's session stay: its start, its visit, its identity. */
 const asServers = (session: OfflineSession, server: KnownSession): OfflineSession => ({
   ...session,
   started_ms: server.started_ms,
@@ -266,7 +266,7 @@ const asServers = (session: OfflineSession, server: KnownSession): OfflineSessio
   device_id: server.content_hash === null ? (session.device_id ?? server.device_id) : server.device_id,
 });
 
-/** Only another end of a session that a device has ended already is another content. */
+/** For a session that a device has ended already, only another end counts as other content. */
 const againServers = (session: OfflineSession, server: KnownSession): SyncDecision =>
   session.status === 'completed' &&
   server.content_hash !== null &&
@@ -304,7 +304,7 @@ function again(session: OfflineSession, known: KnownSession): SyncDecision {
   };
 }
 
-/** The visit that is named, on the schedule as it stands now; else the one whose window holds the local start date. */
+/** The named visit, in the current schedule; else the one whose window contains the local start date. */
 export function visitOf(
   session: Pick<OfflineSession, 'visit_id' | 'local_date'>,
   visits: readonly SyncVisit[],
@@ -312,7 +312,7 @@ export function visitOf(
   if (session.visit_id !== null) {
     const named = visits.find((visit) => visit.id === session.visit_id);
     if (!named) return 'unknown';
-    // A device that was away knows the visit of an older schedule version.
+    // An offline device knows the visit of an older schedule version.
     return isLive(named)
       ? named
       : (visits.find((visit) => visit.visit_key === named.visit_key && isLive(visit)) ?? named);
@@ -325,7 +325,7 @@ const isLive = (visit: SyncVisit) => visit.status !== 'superseded' && visit.stat
 const openVisits = (date: string, visits: readonly SyncVisit[]): SyncVisit[] =>
   visits.filter((visit) => isLive(visit) && visit.window_open <= date && date <= visit.window_close);
 
-/** Where no visit is named and several may be meant, the session has none of them: the caller is told which they are. */
+/** If no visit is named and several are possible, the session gets none: a warning lists them. */
 export function visitWarnings(
   session: Pick<OfflineSession, 'visit_id' | 'local_date'>,
   visits: readonly SyncVisit[],
@@ -345,7 +345,7 @@ export const severalOpenVisits = (ids: readonly string[]): VisitWarning => ({
   visit_ids: [...ids].sort(),
 });
 
-/** What may be said otherwise while a session goes on. */
+/** Fields that may change during a session. */
 export const NOT_OF_START = {
   status: null,
   completedAt: null,
@@ -354,7 +354,7 @@ export const NOT_OF_START = {
   deviceId: null,
 } as const;
 
-/** What a device says of a session; `syncStatus` and `syncAttempts` are not content. */
+/** A session's content from a device; `syncStatus` and `syncAttempts` are not content. */
 export const sessionContent = (
   session: Omit<
     OfflineSession,

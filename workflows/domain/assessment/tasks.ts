@@ -1,16 +1,16 @@
-/** The cognitive tasks that a battery's modules are made of: settings as JSON Schema, their defaults, usual length. */
+/** The cognitive tasks of a battery's modules: settings as JSON Schema, defaults, usual duration. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 export interface TaskDefinition {
   title: string;
-  /** JSON Schema 2020-12 of the settings; names that it does not know are kept for the client (colours, keys, …). */
+  /** JSON Schema 2020-12 of the settings; unknown names are kept for the client (colours, keys, …). */
   settings: JsonSchema;
   defaults: Readonly<Record<string, unknown>>;
   estimated_minutes: number;
-  /** Metrics that a client usually reports, beside those computed from raw trials. */
+  /** Metrics that clients usually report, besides those computed from raw trials. */
   metrics: readonly string[];
   /**
-   * Whether its answers differ from trial to trial: then always the same one is flagged ONE_ANSWER. With one key there
-   * is but one answer.
+   * Whether correct answers differ between trials: then a constant answer is flagged ONE_ANSWER. With one key there is
+   * only one answer.
    */
   answers_differ: boolean;
 }
@@ -18,7 +18,7 @@ export interface TaskDefinition {
 const count = (maximum: number, minimum = 1): JsonSchema => ({ type: 'integer', minimum, maximum });
 const milliseconds = (maximum = 600_000): JsonSchema => ({ type: 'number', minimum: 0, maximum });
 const share: JsonSchema = { type: 'number', minimum: 0, maximum: 1 };
-/** Text by language; compiled to the one text of the language asked for. */
+/** Text by language; compiled to the one in the requested language. */
 const byLanguage: JsonSchema = {
   type: 'object',
   maxProperties: 100,
@@ -26,8 +26,8 @@ const byLanguage: JsonSchema = {
   additionalProperties: { type: 'string', maxLength: 10_000 },
 };
 /**
- * What a task reports, as JSON Schema: a metric's `title` is what who reads results is told, one text or one by
- * language.
+ * A task's reported metrics, as JSON Schema: a metric's `title` is its label for readers of results, one text or one
+ * for each language.
  */
 const resultSchema: JsonSchema = {
   type: 'object',
@@ -42,7 +42,7 @@ const resultSchema: JsonSchema = {
     },
   },
 };
-/** Settings that are texts by language, whatever the task. */
+/** Settings with texts by language, in every task. */
 export const LOCALISED = ['title', 'instructions'] as const;
 
 const settings = (properties: Record<string, JsonSchema>): JsonSchema => ({
@@ -160,7 +160,7 @@ export const TASKS = {
   },
 } as const satisfies Record<string, TaskDefinition>;
 
-/** A task of the study's own is not known well enough. */
+/** A study's own task is unknown in this respect. */
 export const answersDiffer = (name: string): boolean => isTask(name) && TASKS[name].answers_differ;
 
 export type TaskName = keyof typeof TASKS;

@@ -1,6 +1,6 @@
 import { AHEAD_MS } from './quality.js';
 
-/** Something about a session's times that is reported and changes nothing: everything sent is kept. */
+/** A remark on a session's times; it changes nothing: everything sent is kept. */
 export interface SessionRemark {
   code: 'CLOCK_SET_BACK' | 'CLOCK_AHEAD';
   message: string;
@@ -10,10 +10,10 @@ export interface SessionTimes {
   started_ms: number;
   completed_ms: number | null;
 }
-/** A time further ahead than this is no clock that is a little wrong. */
+/** A time further ahead is more than a slightly wrong clock. */
 export const MAX_AHEAD_MS = 24 * 3_600_000;
 
-/** Times of a session that a device's clock cannot have shown, if it was right all the time. */
+/** Times of a session that a correct device clock cannot show. */
 export function timeFlags({ started_ms, completed_ms }: SessionTimes, now: number): SessionRemark[] {
   const flags: SessionRemark[] = [];
   if (completed_ms !== null && completed_ms < started_ms)
@@ -26,6 +26,6 @@ export function timeFlags({ started_ms, completed_ms }: SessionTimes, now: numbe
   return flags;
 }
 
-/** When a session counts as ended: at its end or, where that cannot be right, at its start. */
+/** When a session counts as ended: at its end or, if that is impossible, at its start. */
 export const countedEnd = ({ started_ms, completed_ms }: SessionTimes, now: number): number =>
   completed_ms !== null && completed_ms >= started_ms && completed_ms <= now + MAX_AHEAD_MS ? completed_ms : started_ms;

@@ -1,6 +1,6 @@
 import { chooseLanguage } from './compile.js';
 
-/** What a module says of its results: its title, and `properties` of its `result_schema`. */
+/** A module's texts about its results: its title, and `properties` of its `result_schema`. */
 export interface TitledModule {
   task: string;
   name: string;
@@ -12,17 +12,17 @@ export interface Titles {
   metric_titles?: Record<string, string>;
 }
 
-/** How titles are chosen for a reader in whose language the study has none. */
+/** The choice of titles for a reader whose language the study lacks. */
 export interface Readers {
   default_language?: string | null;
-  /** Whether the reader's program has a name of its own for a task or metric in a language. */
+  /** Whether the reader's program has its own name for a task or metric in a language. */
   isBuiltIn?: (key: string, language: string) => boolean;
 }
 
 /**
- * How a study calls a task and the metrics that it gave, where its battery's modules say so. A study's own task is told
- * by its module's name; by the kind of task alone it is all modules of that kind, and a title that they do not share is
- * nobody's.
+ * A study's titles of a task and its metrics, from its battery's modules. A study's own task is identified by its
+ * module's name; the kind of task alone means all modules of that kind, and titles that differ between them are not
+ * used.
  */
 export function titlesOf(
   task: string,
@@ -59,9 +59,9 @@ const own = (object: unknown, key: string): unknown =>
     : undefined;
 
 /**
- * One text, or that of those by language which is in the reader's language, else in the default language, else in
- * English, else any; what is empty is none.
- * @param only of those by language none but that of the reader's
+ * One text, or of texts by language the one in the reader's language, else in the default language, else in English,
+ * else any; empty texts are ignored.
+ * @param only of texts by language only the reader's
  */
 export function textIn(
   texts: unknown,

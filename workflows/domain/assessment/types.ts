@@ -1,15 +1,15 @@
-/** A raw trial as the checks see it. */
+/** A raw trial for the checks. */
 export interface Trial {
   trial_index: number;
   rt: number | null;
   correct: boolean | null;
   data?: Record<string, unknown> | undefined;
-  /** It was for practice: kept, and no part of what is worked out. */
+  /** A practice trial: kept, and excluded from computed values. */
   practice?: boolean | undefined;
 }
 export type Summary = Record<string, number>;
 
-/** Something about the data that is reported and changes nothing: everything sent is kept. */
+/** A remark on the data; it changes nothing: everything sent is kept. */
 export interface Remark {
   code: string;
   task: string;

@@ -6,33 +6,33 @@ import ipaddr from 'ipaddr.js';
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
-  // ::ffff:10.0.0.1 is 10.0.0.1 to the socket that connects to it.
+  // For the connecting socket ::ffff:10.0.0.1 is 10.0.0.1.
   const known = ipaddr.process(address);
   return known.range() === 'unicast' && (!(known instanceof ipaddr.IPv6) || isGlobal(known));
 }
 
 /**
- * Whether an IPv6 address is one of those that are given out (2000::/3), and names no IPv4 address that a tunnel would
- * lead to (ISATAP, RFC 5214). `::127.0.0.1` is neither.
+ * Whether an IPv6 address is globally assigned (2000::/3), and contains no IPv4 address for a tunnel (ISATAP, RFC
+ * 5214). `::127.0.0.1` is neither.
  */
 function isGlobal({ parts }: ipaddr.IPv6): boolean {
   const [first, , , , above, tunnel] = parts;
   return first! >= 0x2000 && first! <= 0x3fff && !(tunnel === 0x5efe && (above === 0 || above === 0x0200));
 }
 
-/** Names that no public address has: those of this machine, of a local network, and names without a dot. */
+/** Names without a public address: those of this machine, of a local network, and names without a dot. */
 const PRIVATE_NAME = /^[^.]+$|(^|\.)(localhost|localdomain|local|internal|intranet|lan|home|corp|home\.arpa)$/i;
 
-/** The address that a URL's host spells out (`[::1]`, `127.0.0.1`); undefined for a name, which has to be looked up. */
+/** The literal address in a URL's host (`[::1]`, `127.0.0.1`); undefined for a name, which must be resolved. */
 export function literalAddress(hostname: string): string | undefined {
   const bare = hostname.startsWith('[') && hostname.endsWith(']') ? hostname.slice(1, -1) : hostname;
   return ipaddr.isValid(bare) ? bare : undefined;
 }
 
 /**
- * What is wrong with the URL of a capture system or subscriber as text, in words; undefined when nothing is.
- * Names are not looked up here: whoever connects checks every address that the name has at that moment.
- * @param field what the words call it
+ * Describes the fault of a capture system's or subscriber's URL; undefined: none. Names are not resolved here: every
+ * address of the name is checked when a connection is made.
+ * @param field its name in the description
  */
 export function captureUrlFault(text: string, allowPrivate: boolean, field = 'api_url'): string | undefined {
   let url: URL;

@@ -2,16 +2,16 @@ import { readDateItem } from '../util/dates.js';
 import { isDateLike } from './dates.js';
 import type { RecordValues } from './record.js';
 
-/** Of the dates that a reading found, those that differ from what was known. */
+/** The dates of a reading that differ from the known ones. */
 export interface ChangedDates {
-  /** The mapped enrollment date, as it was read; null: it is as it was. */
+  /** The mapped enrollment date, as read; null: unchanged. */
   mapped: string | null;
-  /** Whether any did: a policy may read others of the form. */
+  /** Whether any date changed: a policy may read others of the form. */
   any: boolean;
 }
 export const noDates: ChangedDates = { mapped: null, any: false };
 
-/** @param changed the names of the items that differ */
+/** @param changed the names of the changed items */
 export function changedDates(
   items: RecordValues,
   changed: readonly string[],
@@ -24,16 +24,16 @@ export function changedDates(
   };
 }
 
-/** What an evaluation found, as far as it tells whether a changed date was held back. */
+/** The result of an evaluation, as far as it shows whether a changed date was held back. */
 export interface ExistingDates {
   result: string;
   final: { date: string; zone: string } | null;
 }
 
 /**
- * Whether a reading brought another date for a finalized anchor, where nothing moves but by an override (decisions,
- * section 6): the mapped date is another one than the anchor's, whatever source the anchor has, or what was read makes
- * the sources give another one. A date that stood there before asks for nothing again.
+ * Whether a reading brought another date for a finalized anchor that only an override moves (decisions, section 6): the
+ * mapped date differs from the anchor's, whatever the anchor's source, or the reading makes the sources give another
+ * one. A date that was there before needs no further override.
  */
 export function requiresOverride(dates: ChangedDates, { result, final }: ExistingDates): boolean {
   if (!dates.any) return false;

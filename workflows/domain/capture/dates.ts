@@ -1,6 +1,6 @@
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Whether the text is a day that the calendar has, written `YYYY-MM-DD` (interface, trigger rule 4). */
+/** Whether the text is an existing calendar date, written `YYYY-MM-DD` (interface, trigger rule 4). */
 export function isCalendarDate(text: string): boolean {
   const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
   if (!match) return false;
@@ -10,14 +10,14 @@ export function isCalendarDate(text: string): boolean {
   return day <= DAYS[month - 1]! + (leap ? 1 : 0);
 }
 
-/** The day that a text says: of a day and time, or of an instant, its leading `YYYY-MM-DD`. Undefined: it says none. */
+/** The day in a text: the leading `YYYY-MM-DD` of a day and time, or of an instant. Undefined: none. */
 export function leadingDay(text: string): string | undefined {
   const day = text.slice(0, 10);
   const fits = /^([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?\s*(Z|[+-]\d{2}(:?\d{2})?)?)?$/i.test(text.slice(10));
   return fits && isCalendarDate(day) ? day : undefined;
 }
 
-/** Whether the text is a date in any precision that a form mapping may read: day, day and time, month or year. */
+/** Whether the text is a date in a precision that a form mapping may read: day, day and time, month or year. */
 export function isDateLike(text: string): boolean {
   if (/^(?!0000)\d{4}$/.test(text)) return true;
   if (/^(?!0000)\d{4}-(0[1-9]|1[0-2])$/.test(text)) return true;

@@ -1,6 +1,6 @@
 import type { ExportRow, RecordValues } from './record.js';
 
-/** What a study reads an enrollment by. Trigger, poll, sync and push all ask `enrollmentOf` with these rules. */
+/** A study's rules for reading an enrollment. Trigger, poll, sync and push all call `enrollmentOf` with them. */
 export interface EnrollmentRules {
   /** The enrollment form. */
   instrument: string;
@@ -10,7 +10,7 @@ export interface EnrollmentRules {
   own: readonly string[];
 }
 
-/** Where a record's enrollment form stands, and what the record says there. */
+/** The place of a record's enrollment form, and the record's values there. */
 export interface Enrollment {
   /** The event of the form; empty in a classic project. */
   event: string;
@@ -25,14 +25,14 @@ const text = (value: unknown): string =>
   typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '';
 const eventOf = (row: ExportRow): string => text(row[EVENT]);
 
-/** The events that `enrollment_event` names. */
+/** The events named in `enrollment_event`. */
 export const enrollmentEvents = (setting: string | null): readonly string[] =>
   (setting ?? '')
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '');
 
-/** Whether a trigger may tell of an enrollment: it is of the enrollment form, in an event that enrolls. */
+/** Whether a trigger may concern an enrollment: it is about the enrollment form, in an event that enrolls. */
 export function concernsEnrollment(
   trigger: { instrument: string; event_name: string | null },
   rules: { instrument: string | null; events: readonly string[] },
@@ -43,8 +43,8 @@ export function concernsEnrollment(
 }
 
 /**
- * The fields of a form that hold a value of its own. The record id stands on the first form whether it was opened or
- * not; a calculated field is filled by what is entered elsewhere.
+ * The fields of a form with values of their own. The record id is on the first form even if that was never opened; a
+ * calculated field depends on other entries.
  */
 export function ownFields(
   dictionary: readonly { field_name: string; form_name: string; field_type: string }[],
@@ -59,7 +59,7 @@ export function ownFields(
     .map(({ field_name }) => field_name);
 }
 
-/** Whether the rows alone say whether the record is enrolled and what it says; else `own` is needed. */
+/** Whether the rows alone show if the record is enrolled, with its values; else `own` is needed. */
 export function tellsByStatus(
   rows: readonly ExportRow[],
   { instrument, events }: Omit<EnrollmentRules, 'own'>,
@@ -69,9 +69,9 @@ export function tellsByStatus(
 }
 
 /**
- * Whether and how a record is enrolled: its enrollment form holds a value of its own or its status is above 0, in an
- * event that enrolls; of several events the earliest, of a repeating form or event the first instance. Null: it is
- * not. Fields of other forms are taken from the same event where the rules name events, else from any.
+ * Whether and how a record is enrolled: its enrollment form has a value of its own or a status above 0, in an event
+ * that enrolls; of several events the earliest, of a repeating form or event the first instance. Null: it is not.
+ * Fields of other forms come from the same event if the rules name events, else from any.
  */
 export function enrollmentOf(rows: readonly ExportRow[], rules: EnrollmentRules): Enrollment | null {
   const asked = rows.filter((row) => enrolls(row, rules.events));
@@ -100,15 +100,15 @@ function isFilled(row: ExportRow, { instrument, own }: EnrollmentRules): boolean
   return isSaved(row, instrument) || Object.keys(row).some((column) => isOf(column, own) && holds(row, column));
 }
 
-/** Of a checkbox only a tick is a value: each box that is not ticked is exported as 0. */
+/** For a checkbox only a ticked box is a value: each box that is not ticked is exported as 0. */
 const holds = (row: ExportRow, column: string): boolean =>
   column.includes('___') ? text(row[column]) === '1' : text(row[column]) !== '';
 
-/** Whether a column holds one of the fields; a checkbox has a column for each box. */
+/** Whether a column belongs to one of the fields; a checkbox has a column for each box. */
 const isOf = (column: string, fields: readonly string[]): boolean =>
   fields.includes(column) || (column.includes('___') && fields.includes(column.split('___', 1)[0]!));
 
-/** The lowest instance, of the repeating form or of a repeating event, that is filled. */
+/** The lowest filled instance of the repeating form or event. */
 function firstInstance(rows: readonly ExportRow[], rules: EnrollmentRules): ExportRow | undefined {
   return rows
     .filter(
@@ -124,7 +124,7 @@ function addMissing(values: RecordValues, row: ExportRow): void {
   for (const [field, value] of Object.entries(filled(row))) if (!Object.hasOwn(values, field)) values[field] = value;
 }
 
-/** What other forms say in other events; nothing of the enrollment form, which is read where it stands. */
+/** Adds values of other forms in other events; the enrollment form is only read in its place. */
 function addElsewhere(values: RecordValues, row: ExportRow, { instrument, own }: EnrollmentRules): void {
   if (text(row[REPEAT_INSTANCE]) !== '') return;
   for (const [field, value] of Object.entries(filled(row))) {

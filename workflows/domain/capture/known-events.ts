@@ -1,24 +1,24 @@
 /** An event of the capture system, as the service knows it. */
 export interface KnownEvent {
-  /** The unique name that windows, mapping and visits have for it. */
+  /** Its unique name in windows, mapping and visits. */
   name: string;
   label: string;
   arm: number;
-  /** What visits without a window are known by, whatever the event is called later. */
+  /** The identity of its visits without a window, which survives renames. */
   identity: string;
-  /** The name under which `sync-events` told of it last. */
+  /** The name in the last report of `sync-events`. */
   told: string;
-  /** Names that it had before. */
+  /** Its former names. */
   former: string[];
-  /** The capture system has it no more. */
+  /** The capture system no longer has it. */
   gone?: boolean;
-  /** Of one that is gone: the last name that the capture system had for it. */
+  /** For a deleted event: its last name in the capture system. */
   was?: string;
 }
 /** By event id. */
 export type KnownEvents = Readonly<Record<string, KnownEvent>>;
 
-/** An event as an export names it. */
+/** An event in an export. */
 export interface ListedEvent {
   event_id: string;
   unique_event_name: string;
@@ -34,16 +34,16 @@ export interface EventRename {
 }
 
 /**
- * Compares the events that are known with those that the capture system lists. An event is known by its id. One that
- * was deleted and made again under its name, or unique name, has another id: it takes the place of the one that is
- * gone. An event whose name went to another one keeps a name of its own, so that nobody's results go to the wrong event.
- * @returns what is known from now on, and each event that is called otherwise now
+ * Compares the known events with those that the capture system lists. The id identifies an event. One that was deleted
+ * and created again under its name, or unique name, has another id: it replaces the deleted one. An event whose name
+ * went to another one keeps a name of its own, so that no results go to the wrong event.
+ * @returns the events known from now on, and each renamed event
  */
 export function followEvents(
   known: KnownEvents,
   listed: readonly ListedEvent[],
 ): { known: KnownEvents; renames: EventRename[] } {
-  // A list without ids, or without events, tells of no rename and of no deletion.
+  // A list without ids, or without events, reveals no renames and no deletions.
   if (listed.length === 0 || listed.some(({ event_id, unique_event_name }) => event_id === '' || !unique_event_name))
     return { known, renames: [] };
   const ids = new Set(listed.map(({ event_id }) => event_id));
@@ -78,7 +78,7 @@ export function followEvents(
   return { known: Object.fromEntries(after), renames };
 }
 
-/** An identity that no other event has: an id that was deleted may come again while another event has its place. */
+/** A unique identity: a deleted id may return while another event has its identity. */
 function freeIdentity(name: string, eventId: string, taken: ReadonlySet<string>): string {
   if (!taken.has(name)) return name;
   let identity = `${name}#${eventId}`;
@@ -86,10 +86,7 @@ function freeIdentity(name: string, eventId: string, taken: ReadonlySet<string>)
   return identity;
 }
 
-/**
- * Of the events that are gone the one that had this unique name last, or in the same arm this name; it is not gone any
- * more.
- */
+/** The deleted event that last had this unique name, or this name in the same arm; it then counts as existing again. */
 function takePlace(
   gone: Map<string, KnownEvent>,
   { unique_event_name, event_name, arm_num }: ListedEvent,
@@ -117,7 +114,7 @@ function present(before: KnownEvent, event: ListedEvent): KnownEvent {
   return { name, label, arm, identity: before.identity, told: before.told, former: formerOf(before, name) };
 }
 
-/** @param names the names that are taken */
+/** @param names the taken names */
 function absent(before: KnownEvent, listed: readonly ListedEvent[], names: Set<string>): KnownEvent {
   const entry = { ...before, gone: true, was: before.was ?? before.name };
   if (!listed.some((event) => event.unique_event_name === before.name)) return entry;
@@ -127,7 +124,7 @@ function absent(before: KnownEvent, listed: readonly ListedEvent[], names: Set<s
   return { ...entry, name };
 }
 
-/** The present name of an event that was called so; a name that the capture system has now stays what it is. */
+/** The present name of an event with this former name; a present name stays. */
 export function presentName(known: KnownEvents, name: string): string {
   const events = Object.values(known).filter(({ gone }) => !gone);
   if (events.some((event) => event.name === name)) return name;
@@ -139,7 +136,7 @@ export function presentName(known: KnownEvents, name: string): string {
 export const renamed = (renames: readonly EventRename[], name: string): string =>
   renames.find(({ from }) => from === name)?.to ?? name;
 
-/** A mapping by event after a rename; an entry that stands under the new name already stays. */
+/** A mapping by event after a rename; an existing entry under the new name stays. */
 export function renamedKeys<T>(
   renames: readonly EventRename[],
   mapping: Readonly<Record<string, T>>,
@@ -152,7 +149,7 @@ export function renamedKeys<T>(
   ]);
 }
 
-/** What a mapping's entry is known by, where it is another name than its own. */
+/** The identity of a mapping's entry, if it differs from its name. */
 export function eventIdentity(known: KnownEvents, name: string): string | undefined {
   const event = Object.values(known).find((each) => each.name === name);
   return event && event.identity !== name ? event.identity : undefined;

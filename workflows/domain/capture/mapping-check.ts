@@ -4,10 +4,10 @@ import { checkResults } from './results-check.js';
 import { hasField } from './mapping-dictionary.js';
 import type { Dictionary, MappingFields, MappingWarning } from './mapping-dictionary.js';
 
-/** Fields of which an export has no value. */
+/** Field types without a value in an export. */
 const NO_TEXT = new Set(['file', 'descriptive']);
 
-/** Compares a mapping with the capture system's dictionary: each name that it does not know, with where it stands. */
+/** Compares a mapping with the capture system's dictionary: lists each unknown name with its place. */
 export function checkMapping(mapping: MappingFields, dictionary: Dictionary): MappingWarning[] {
   const warnings: MappingWarning[] = [];
   const warn = (code: string, path: string, message: string) => warnings.push({ code, path, message });
@@ -16,7 +16,7 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
       warn('UNKNOWN_INSTRUMENT', path, `The capture system has no instrument "${name}".`);
   };
   const event = (name: string, path: string) => {
-    // In a classic project an event is the visit's own name: it is neither asked for nor sent.
+    // In a classic project an event is the visit's own name: it is neither requested nor sent.
     if (dictionary.longitudinal && !dictionary.events.includes(name))
       warn('UNKNOWN_EVENT', path, `The capture system has no event "${name}".`);
   };

@@ -1,17 +1,17 @@
-/** What a capture system says of itself, as far as a mapping can be wrong about it. */
+/** The parts of a capture system's metadata that a mapping is checked against. */
 export interface Dictionary {
-  /** As the connected project says it; absent where it does not. */
+  /** The connected project's id; missing if unknown. */
   project_id?: string;
   fields: { field_name: string; form_name: string; field_type: string; validation?: string }[];
   instruments: string[];
   /** Unique event names; empty for a classic project. */
   events: string[];
   longitudinal: boolean;
-  /** Which instrument is in which event; absent where the capture system does not tell. */
+  /** The instruments of each event; missing if unknown. */
   designated?: FormPlace[];
   /** Which instruments repeat. */
   repeating?: FormPlace[];
-  /** Of each battery of the study the tasks. */
+  /** The tasks of each battery of the study. */
   batteries?: Record<number, string[]>;
 }
 
@@ -39,7 +39,7 @@ export function hasField(dictionary: Dictionary, name: string): boolean {
   );
 }
 
-/** Where a form stands: in an event, empty in a classic project. */
+/** The place of a form: an event, empty in a classic project. */
 export interface FormPlace {
   event: string;
   form: string;

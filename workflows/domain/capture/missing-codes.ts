@@ -1,6 +1,6 @@
 /**
- * The codes that a project uses for "there is no value, because …", from its `missing_data_codes`
- * (`UNK, Unknown | NASK, Not asked`). They may stand in any field, dates too.
+ * A project's codes for missing values, from its `missing_data_codes` (`UNK, Unknown | NASK, Not asked`). They may be
+ * in any field, including dates.
  */
 export function missingDataCodes(setting: unknown): ReadonlySet<string> {
   if (typeof setting !== 'string') return new Set();

@@ -2,7 +2,10 @@ import { isZone, zoneName } from '../util/dates.js';
 import { isCalendarDate, isDateLike, leadingDay } from './dates.js';
 import type { RecordValues } from './record.js';
 
-/** What of a participant the capture system may fill (decisions, section 6). `external_id` is always the record id. */
+/**
+ * The participant fields that the capture system may fill (decisions, section 6). `external_id` is always the record
+ * id.
+ */
 export const participantFields = [
   'participant_code',
   'enrollment_date',
@@ -17,25 +20,25 @@ export const participantFields = [
 export type ParticipantField = (typeof participantFields)[number];
 
 export interface MappedParticipant {
-  /** Only values that are there and fit; what is not here is left as it stands. */
+  /** Only valid values; missing fields stay unchanged. */
   values: Partial<Record<ParticipantField, string>>;
-  /** Service fields whose value was there and could not be used. */
+  /** Service fields with an unusable value. */
   dropped: ParticipantField[];
 }
 
-/** The value of a capture field: missing-data codes count as empty; of a checkbox the one code that is ticked. */
+/** The value of a capture field: missing-data codes count as empty; for a checkbox the only ticked code. */
 export function captureValue(record: RecordValues, field: string, missing: ReadonlySet<string>): string | undefined {
   const value = Object.hasOwn(record, field) ? record[field] : tickedCode(record, field, missing);
   return value === undefined || value === '' || missing.has(value) ? undefined : value;
 }
 
-/** What a box is named by: its code in lower case, other characters as underscores. */
+/** The column suffix of a box: its code in lower case, other characters as underscores. */
 const boxOf = (code: string): string => code.toLowerCase().replace(/[^a-z0-9_]/g, '_');
 
 function tickedCode(record: RecordValues, field: string, missing: ReadonlySet<string>): string | undefined {
   const prefix = `${field}___`;
   const ticked = Object.keys(record).filter((key) => key.startsWith(prefix) && record[key] === '1');
-  // That of a missing-data code says that there is no value.
+  // The box of a missing-data code means that there is no value.
   const codes = new Set([...missing].map(boxOf));
   if (ticked.some((key) => codes.has(boxOf(key.slice(prefix.length))))) return undefined;
   // Two ticks are no single value: nothing is guessed.
@@ -44,7 +47,10 @@ function tickedCode(record: RecordValues, field: string, missing: ReadonlySet<st
 
 const isDateField = (name: ParticipantField): boolean => name === 'enrollment_date' || name === 'date_of_birth';
 
-/** Maps a record to participant fields (trigger rule 4): of a day and time the day is taken, invalid dates are dropped, empty values are not applied. */
+/**
+ * Maps a record to participant fields (trigger rule 4): the day of a date and time is used, invalid dates are dropped,
+ * empty values are not applied.
+ */
 export function mapParticipant(
   record: RecordValues,
   mapping: Record<string, string>,
@@ -62,7 +68,7 @@ export function mapParticipant(
   return mapped;
 }
 
-/** A language's code, as everybody gives it who says one: `de`, `pt-BR`. */
+/** A language code in common notation: `de`, `pt-BR`. */
 export const LANGUAGE = '^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$';
 
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
@@ -94,7 +100,7 @@ export interface FactFields {
 }
 
 /**
- * The items that become facts of the enrollment form: the mapped enrollment date, and what the policy's form
+ * The items that become facts of the enrollment form: the mapped enrollment date, and those that the policy's form
  * mappings and expressions name. Never names, birth dates, mails or phones (decisions, section 5).
  */
 export function factItems(record: RecordValues, fields: FactFields, missing: ReadonlySet<string>): RecordValues {
@@ -111,9 +117,7 @@ export function factItems(record: RecordValues, fields: FactFields, missing: Rea
   return items;
 }
 
-/**
- * Names that the policy reads of the form; a word of an expression that is no field finds no value and does no harm.
- */
+/** The form items that the policy reads; a word of an expression that is no field finds no value and does no harm. */
 export function policyItems(policy: unknown, form: string): string[] {
   const names = new Set<string>();
   visit(policy, (key, value, holder) => {
@@ -134,7 +138,7 @@ function visit(node: unknown, text: (key: string, value: string, holder: Record<
   }
 }
 
-/** A data access group's unique name is the site's code as a slug: lower case, no more than 18 characters. */
+/** A data access group's unique name is the site's code as a slug: lower case, at most 18 characters. */
 export function matchesGroup(siteCode: string, group: string): boolean {
   const slug = (name: string) =>
     name

@@ -1,7 +1,7 @@
 import { checkValue, outOfRange, written } from './push-values.js';
 import type { DictionaryField } from './push-values.js';
 
-/** What a push is decided from; rows of the database, as they stand at the attempt. */
+/** The facts that decide a push; database rows at the time of the attempt. */
 export interface PushSubject {
   integrated: boolean;
   session_id: string;
@@ -17,7 +17,7 @@ export interface PushSubject {
 export type TaskSummaries = Record<string, Record<string, number>>;
 export type DataFieldMapping = Record<string, { datacapture_instrument: string; fields: Record<string, string> }>;
 
-/** `later`: nothing to push yet; `skip`: never; `configuration`: something that somebody must mend first. */
+/** `later`: nothing to push yet; `skip`: never; `configuration`: a person must first fix something. */
 export type PushPlan =
   | { kind: 'later' }
   | { kind: 'skip' | 'configuration'; reason: string }
@@ -31,8 +31,8 @@ const skip = (reason: string): PushPlan => ({ kind: 'skip', reason });
 const configuration = (reason: string): PushPlan => ({ kind: 'configuration', reason });
 
 /**
- * Whether a session's results are to be pushed, and what (interface, "Push of results"). `mapping` undefined: the study
- * has no configuration. Whatever changed since the session ended counts as it stands now.
+ * Whether and what to push of a session's results (interface, "Push of results"). `mapping` undefined: the study has no
+ * configuration. The present state counts, including changes since the session's end.
  */
 export function planPush(subject: PushSubject, mapping: DataFieldMapping | undefined): PushPlan {
   if (!subject.integrated) return skip('The study takes no part in the capture system.');
@@ -56,7 +56,7 @@ export function planPush(subject: PushSubject, mapping: DataFieldMapping | undef
   return { kind: 'push', record: subject.external_id, event: subject.visit_event, ...content };
 }
 
-/** Each mapped metric that is there; an instrument is complete when the session has its task. */
+/** Each mapped metric with a value; an instrument is complete when the session has its task. */
 function contentOf(summaries: TaskSummaries, mapping: DataFieldMapping): { metrics: Metric[]; instruments: string[] } {
   const done = Object.entries(mapping).filter(([task]) => Object.hasOwn(summaries, task));
   const metrics = done.flatMap(([task, { fields }]) =>
@@ -68,12 +68,12 @@ function contentOf(summaries: TaskSummaries, mapping: DataFieldMapping): { metri
   return { metrics, instruments: [...new Set(done.map(([, { datacapture_instrument }]) => datacapture_instrument))] };
 }
 
-/** A field that takes no such value; neither record nor value in it. */
+/** A field that does not accept the value; contains neither record nor value. */
 export interface FieldFault {
   field: string;
   rule: string;
 }
-/** What is sent in spite of; neither record nor value in it. */
+/** A warning that does not prevent sending; contains neither record nor value. */
 export interface PushWarning {
   code: 'OUT_OF_RANGE';
   field: string;
@@ -84,8 +84,8 @@ export const EVENT_FIELD = 'redcap_event_name';
 
 /**
  * The row of an import, as text, checked against the capture system's dictionary: its first field is the primary key.
- * What the dictionary does not list the capture system itself is to judge.
- * @returns the row without key and event, every field that does not take its value, and what is worth telling
+ * Fields missing in the dictionary are validated by the capture system only.
+ * @returns the row without key and event, every field that refuses its value, and warnings
  */
 export function pushValuesOf(
   plan: Extract<PushPlan, { kind: 'push' }>,
@@ -110,11 +110,11 @@ export function pushValuesOf(
   return { values, faults, warnings };
 }
 
-/** Of the values those that do not stand in the record yet; `standing` are the rows of its export. */
+/** The values that the record does not have yet; `standing` are the rows of its export. */
 export function missingFrom(values: PushRecordRow, standing: readonly Record<string, unknown>[]): PushRecordRow {
   const text = (value: unknown) =>
     typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '';
-  // A repeating event is written to in its first instance; rows of repeating forms hold other values.
+  // A repeating event is written in its first instance; rows of repeating forms have other values.
   const row = standing.find(
     (each) => text(each['redcap_repeat_instrument']) === '' && ['', '1'].includes(text(each['redcap_repeat_instance'])),
   );

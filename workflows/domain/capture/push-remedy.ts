@@ -1,4 +1,4 @@
-/** What to do about results that were not pushed, by how the last attempt failed. */
+/** How to fix a failed push, by the kind of its last failure. */
 export function pushRemedy(errorType: string | null, message: string | null): string {
   const again =
     'then push again: POST /api/sessions/{session_id}/push, or POST /api/studies/{study_id}/push-failures/retry.';

@@ -1,4 +1,4 @@
-/** A field of the capture system's dictionary, as far as a value can be wrong for it. */
+/** A field of the capture system's dictionary, with its rules for values. */
 export interface DictionaryField {
   field_name: string;
   form_name: string;
@@ -14,9 +14,9 @@ const DECIMALS = /^number_([1-4])dp(_comma_decimal)?$/;
 const COMMA = '_comma_decimal';
 
 /**
- * A metric as the field wants it: integers as they are, floats with two decimals at most, a fixed number of decimals
- * where the field's validation asks for them (`number_1dp`: 22 is `22.0`). It is rounded once: 22.249 is 22.2 there,
- * not 22.3 by way of 22.25.
+ * A metric in the field's format: integers unchanged, floats with at most two decimals, or a fixed number of decimals
+ * if the field's validation requires it (`number_1dp`: 22 is `22.0`). It is rounded once: 22.249 becomes 22.2, not 22.3
+ * by way of 22.25.
  */
 export function written(value: number, field: DictionaryField | undefined): string {
   const validation = field?.field_type === 'text' ? field.validation : '';
@@ -26,10 +26,10 @@ export function written(value: number, field: DictionaryField | undefined): stri
   return validation.endsWith(COMMA) ? text.replace('.', ',') : text;
 }
 
-/** To so many decimals, half away from zero, by the digits that one sees: 1.005 is 1.01. */
+/** Rounds half away from zero, by the written digits: 1.005 becomes 1.01. */
 export function round(value: number, places: number): number {
   const size = Math.abs(value);
-  // Below it the digits are written with an exponent.
+  // Smaller numbers are written with an exponent.
   if (size < 1e-6) return 0;
   if (Number.isInteger(value)) return value;
   return Math.sign(value) * Number(`${Math.round(Number(`${size}e${places}`))}e-${places}`);
@@ -44,8 +44,8 @@ const YES_NO = new Set(['yesno', 'truefalse']);
 const NOT_NUMBERS = /^(date|time|email|phone|zipcode|postalcode|ssn|vmrn|mrn|alpha_only)/;
 
 /**
- * Why a field takes no such value; undefined: it does, or the dictionary does not list it. A checkbox is written to one
- * box at a time (`field___code`), and `<instrument>_complete` is on every instrument.
+ * Why a field refuses a value; undefined: it accepts it, or is not in the dictionary. A checkbox is written one box at
+ * a time (`field___code`), and `<instrument>_complete` is on every instrument.
  */
 export function checkValue(
   name: string,
@@ -61,7 +61,7 @@ export function checkValue(
   return box?.field_type === 'checkbox' && codes(box).includes(code!) ? oneOf(['0', '1'], text) : undefined;
 }
 
-/** Why a field takes no number at all, whichever it is; undefined: it may. */
+/** Why a field accepts no number at all; undefined: it may. */
 export function takesNoNumber({
   field_name,
   field_type: type,
@@ -87,8 +87,8 @@ function checkField(field: DictionaryField, text: string): string | undefined {
 }
 
 /**
- * The suggested range that a value is outside of, in words; undefined: it is inside, or there is none. The capture
- * system takes such a value all the same, so it is told and sent.
+ * The suggested range that a value exceeds, in words; undefined: it is inside, or there is none. The capture system
+ * accepts such a value, so it is sent with a warning.
  */
 export function outOfRange(field: DictionaryField | undefined, text: string): string | undefined {
   if (field?.field_type === 'slider') return beyond(text, field.min || '0', field.max || '100');
@@ -109,7 +109,7 @@ function beyond(text: string, min: string, max: string): string | undefined {
   return undefined;
 }
 
-/** `1, Yes | 0, No`: what is stored. */
+/** `1, Yes | 0, No`: the stored codes. */
 const codes = (field: DictionaryField): string[] =>
   ['radio', 'dropdown', 'checkbox'].includes(field.field_type)
     ? field.choices

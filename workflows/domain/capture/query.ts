@@ -1,28 +1,30 @@
 import type { MappingWarning } from './mapping-dictionary.js';
 
-/** How long somebody who asked waits for the capture system. */
+/** How long a requester waits for the capture system. */
 export const QUERY_SECONDS = 20;
 
-/** Who asks: the row in which the API has noted whom it authenticated. What a message itself claims does not count. */
+/** The requester: the row in which the API stored the authenticated user. Claims in the message itself do not count. */
 export interface Asking {
   question_id?: string;
-  /** Read by workers of former releases alone. */
+  /** Only read by workers of former releases. */
   actor_user_id: string | null;
   request_id: string | null;
 }
 
 /**
- * A question to a study's capture system, asked by the worker for the API. Only ids travel; a token that is not stored
- * yet travels sealed, for its address alone.
+ * A question to a study's capture system, sent by the API to the worker. It only contains ids; an unsaved token is
+ * sealed, for its address only.
  */
 export type CaptureQuestion =
   | ({ kind: 'test-connection'; study_id: string } & Asking)
-  /** A connection before it is saved. Without a token of its own: with the stored one, which goes to its own server alone. */
+  /**
+   * A connection before it is saved. Without its own token: with the stored one, which is only sent to its own server.
+   */
   | { kind: 'try-connection'; study_id: string; api_url: string; sealed_token?: string }
   | { kind: 'instruments'; study_id: string }
-  /** `follow`: what was renamed there is renamed here first, on behalf of whoever asks. */
+  /** `follow`: renames in the capture system are applied first, on behalf of the requester. */
   | { kind: 'events'; study_id: string; follow?: Asking }
-  /** The mapping as stored, compared with the dictionary; `proposed` members stand in for the stored ones. */
+  /** The stored mapping, compared with the dictionary; `proposed` members replace stored ones. */
   | { kind: 'check-mapping'; study_id: string; proposed: Record<string, unknown> };
 
 export interface ConnectionReport {
@@ -37,7 +39,7 @@ export interface Instrument {
   instrument_label: string;
 }
 export interface CaptureEvent {
-  /** Stays when the event is renamed; empty where the capture system does not say it. */
+  /** Stays when the event is renamed; empty if the capture system lacks it. */
   event_id: string;
   event_name: string;
   unique_event_name: string;
@@ -47,7 +49,7 @@ export interface CaptureEvent {
   offset_max: number | null;
 }
 
-/** What came of it: a fault of the capture system is an answer, not an exception, so that it is told in words. */
+/** The answer: a fault of the capture system is an answer with a message, not an exception. */
 export type CaptureAnswer =
   | {
       ok: true;

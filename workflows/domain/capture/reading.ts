@@ -2,7 +2,7 @@ import { factItems, mapParticipant } from './participant.js';
 import type { MappedParticipant } from './participant.js';
 import type { RecordValues } from './record.js';
 
-/** What a record of the capture system says of its participant, whether a trigger, a sync or a poll has read it. */
+/** A capture-system record's data about its participant, from a trigger, a sync or a poll. */
 export interface Reading {
   record: string;
   form_complete: boolean;
@@ -10,7 +10,7 @@ export interface Reading {
   /** The record's data access group, by its unique name. */
   group: string | null;
   items: RecordValues;
-  /** The arm of the event in which the record is enrolled; absent where the project has one arm only. */
+  /** The arm of the event in which the record is enrolled; missing if the project has one arm only. */
   datacapture_arm?: number;
 }
 
@@ -26,10 +26,7 @@ export interface ReadingRules {
   arm?: number | undefined;
 }
 
-/**
- * Reads what an enrolled record says (`enrollmentOf`). `group` stands in where the export does not name the data access
- * group.
- */
+/** Reads an enrolled record (`enrollmentOf`). `group` is used if the export lacks the data access group. */
 export function readingOf(
   record: string,
   values: RecordValues,

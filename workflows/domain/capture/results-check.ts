@@ -6,7 +6,7 @@ import type { MappingWarning } from './mapping-dictionary.js';
 
 type Warn = (code: string, path: string, message: string) => void;
 
-/** What of the results' mapping no push can satisfy, as far as the capture system tells. */
+/** The parts of the results' mapping that no push can satisfy, as far as the capture system tells. */
 export function checkResults(mapping: MappingFields, dictionary: Dictionary): MappingWarning[] {
   const warnings: MappingWarning[] = [];
   const warn: Warn = (code, path, message) => warnings.push({ code, path, message });
@@ -27,8 +27,8 @@ export function checkResults(mapping: MappingFields, dictionary: Dictionary): Ma
 }
 
 /**
- * The mapped events at which results of a task come: those whose battery has the task; all where none has. Undefined:
- * no event is mapped.
+ * The mapped events with results of a task: those whose battery has the task; all if none has. Undefined: no event is
+ * mapped.
  */
 function eventsOf(task: string, mapping: MappingFields, { batteries = {} }: Dictionary): string[] | undefined {
   const mapped = Object.entries(mapping.event_battery_mapping ?? {}) as [string, { battery_id?: unknown }][];

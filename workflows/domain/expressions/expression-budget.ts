@@ -1,33 +1,33 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { serialize } from '@marcbachmann/cel-js';
 
-/** Steps that one evaluation of an expression may take: a node that is evaluated, or an element that is looked at. */
+/** The most steps of one evaluation: a node that is evaluated, or an element that is visited. */
 export const MAX_STEPS = 100_000;
-/** Text is looked at faster than elements are. */
+/** Text is processed faster than elements. */
 const CHARACTERS_PER_STEP = 100;
 
-/** The function that `countedText` puts around operands. */
+/** The function that `countedText` wraps around operands. */
 export const COUNTED = 'counted';
 export const MACROS = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
 
 let spent = 0;
 
-/** Starts an evaluation, which is synchronous, from zero. */
+/** Starts a synchronous evaluation from zero. */
 export const startCounting = (): void => {
   spent = 0;
 };
 export const isOverBudget = (): boolean => spent > MAX_STEPS;
 
 /**
- * Charges for a value that an operator, a method or a loop is about to look at. Over budget it is an empty one: a loop
- * catches what its body throws and goes on, but over nothing it ends.
+ * Charges for a value that an operator, a method or a loop is about to read. Over budget it returns an empty value: a
+ * loop catches errors of its body and continues, but ends over an empty value.
  */
 export function withStepCount(value: unknown): unknown {
   spent += sizeOf(value, MAX_STEPS);
   return spent > MAX_STEPS ? emptied(value) : value;
 }
 
-/** The size of a value in steps, counted no further than `most`. */
+/** The size of a value in steps, counted up to `most`. */
 function sizeOf(value: unknown, most: number): number {
   if (typeof value === 'string') return 1 + Math.floor(value.length / CHARACTERS_PER_STEP);
   if (typeof value !== 'object' || value === null) return 1;
@@ -47,8 +47,8 @@ function emptied(value: unknown): unknown {
 }
 
 /**
- * The same expression with `counted(…)` around every operand. Null where the number of nodes bounds its cost already:
- * it has neither loop nor method, and reads no form.
+ * The expression with `counted(…)` around every operand. Null if the number of nodes already limits its cost: it has
+ * neither loops nor methods, and reads no form.
  */
 export const countedText = (ast: ASTNode): string | null => (isBounded(ast) ? null : textOf(ast));
 

@@ -15,9 +15,9 @@ import type { Policy } from '../anchor/policy-schema.js';
 import type { Candidate, Facts } from '../util/types.js';
 
 /**
- * Expressions of a policy (CEL). They see dates as `YYYY-MM-DD` text, which compares as it sorts, and nothing of a
- * person but status, site, arm, language and age. What is not known is absent: `has(consent.date)` asks for it, and
- * reading it is an error at run time, which counts as no source or as the rule not passed.
+ * Expressions of a policy (CEL). Dates are `YYYY-MM-DD` text, whose order is that of the dates; of a person only
+ * status, site, arm, language and age are visible. Unknown values are missing: `has(consent.date)` checks for it, and
+ * reading one is a run-time error, which counts as no source or as the rule not passed.
  */
 const integer = (value: bigint) => Number(value);
 const date = (value: string): string => {
@@ -67,9 +67,11 @@ const environment = new Environment({
   .registerFunction('latest(string, string): string', (a: string, b: string) => (date(a) > date(b) ? a : b))
   .registerFunction('dateOf(string, string): string', (instant: string, zone: string) => dateIn(instant, zone));
 
-/** What an expression may name: what docs/expressions.md describes. */
+/** The names that an expression may use, as described in docs/expressions.md. */
 export const expressionNames = () => environment.getDefinitions();
-/** The same for what is run: a text that counts its steps has more nodes, and is nested deeper, than what was written. */
+/**
+ * The same for execution: an expression that counts its steps has more nodes, and deeper nesting, than the original.
+ */
 const counting = environment
   .clone({ limits: { maxAstNodes: 10_000, maxDepth: 250 } })
   .registerFunction(`${COUNTED}(dyn): dyn`, withStepCount);
@@ -79,7 +81,7 @@ export interface ExpressionFault {
   message: string;
 }
 
-/** A regular expression can run for ever, a binding can double a text at each step: neither is needed for a date. */
+/** A regular expression can run forever, a binding can double a text at each step: neither is needed for a date. */
 const REFUSED = new Set(['matches', 'bind']);
 
 const remembered = (make: (expression: string) => ParseResult) => {
@@ -95,13 +97,13 @@ const remembered = (make: (expression: string) => ParseResult) => {
   };
 };
 const parse = remembered((expression) => environment.parse(expression));
-/** What is run in an expression's place: it counts its steps where they are not bounded by its length. */
+/** The executed form of an expression: it counts its steps unless its length limits them. */
 const runnable = remembered((expression) => {
   const text = countedText(parse(expression).ast);
   return text === null ? parse(expression) : counting.parse(text);
 });
 
-/** Visits every node below `node`; `depth` counts the loops around it. */
+/** Visits every node below `node`; `depth` counts the enclosing loops. */
 function walk(node: unknown, visit: (op: string, args: unknown, loops: number) => void, loops = 0): void {
   if (Array.isArray(node)) {
     for (const item of node) walk(item, visit, loops);
@@ -117,10 +119,7 @@ function walk(node: unknown, visit: (op: string, args: unknown, loops: number) =
 const callName = (op: unknown, args: unknown): string | null =>
   (op === 'call' || op === 'rcall') && Array.isArray(args) ? String(args[0]) : null;
 
-/**
- * What an expression of a policy may not be; null when it is fine. Checked when a policy is saved (decisions, section
- * 5).
- */
+/** The fault of a policy's expression; null: none. Checked when a policy is saved (decisions, section 5). */
 export function checkExpression(expression: string, kind: ExpressionKind): ExpressionFault | null {
   if (expression.length > 4000) return { message: 'is longer than 4,000 characters' };
   let tree: ParseResult;
@@ -154,7 +153,7 @@ export function checkExpression(expression: string, kind: ExpressionKind): Expre
   );
 }
 
-/** What is wrong and where, in one line: the parser draws the place below its sentence. */
+/** The fault and its place in one line: the parser draws the place below its sentence. */
 function sentenceOf(fault: unknown): string {
   const text = (fault instanceof Error ? fault.message : String(fault)).trim();
   const sentence = text.split('\n', 1)[0]!.slice(0, 400);
@@ -162,7 +161,7 @@ function sentenceOf(fault: unknown): string {
   return drawn ? `${sentence} (line ${drawn[2]}, column ${drawn[3]!.length - drawn[1]!.length + 1})` : sentence;
 }
 
-/** The form items that an expression names, so that a snapshot holds these and no others; null: it cannot be told. */
+/** The form items that an expression names, so that a snapshot has only these; null: unknown. */
 export function formItemsOf(expression: string): { form_oid: string; item_oid: string }[] | null {
   const items: { form_oid: string; item_oid: string }[] = [];
   let mentions = 0;
@@ -208,7 +207,7 @@ function member(node: unknown): { of: unknown; name: string } | null {
   return null;
 }
 
-/** Without what is not known: reading it is then an error, and has() says no. */
+/** Removes unknown values: reading one is then an error, and has() returns false. */
 function known(fields: Record<string, unknown>): Record<string, unknown> {
   const left: Record<string, unknown> = {};
   for (const name in fields) if (fields[name] !== null && fields[name] !== undefined) left[name] = fields[name];
@@ -223,8 +222,8 @@ const celValue = (value: unknown): unknown => {
 export type ExpressionContext = Record<string, unknown>;
 
 /**
- * What an expression sees of the facts. Built once a decision (DecisionContext), which knows the consent that
- * counts already.
+ * An expression's variables from the facts. Built once for each decision (DecisionContext), which already knows the
+ * consent that counts.
  */
 export function expressionContext(
   facts: Facts,
@@ -287,7 +286,7 @@ export function expressionContext(
   };
 }
 
-/** What an expression sees of the candidate: nothing where there is none. */
+/** An expression's variables of the candidate: empty without one. */
 export const candidateContext = (candidate: Candidate | null): ExpressionContext =>
   candidate ? { date: candidate.date, source_type: candidate.source_type, precision: candidate.precision } : {};
 
@@ -298,7 +297,7 @@ const OVER_BUDGET: RuleOutcome = {
   reason: `RULE_ERROR: it takes more than ${MAX_STEPS.toLocaleString('en')} steps`,
 };
 
-/** Runs an expression; a fault at run time is an outcome, never a throw, and so is one that goes on for too long. */
+/** Runs an expression; a run-time error or an exceeded budget is a result, never thrown. */
 export function runExpression(expression: string, context: Record<string, unknown>): RuleOutcome {
   try {
     const run = runnable(expression);
@@ -312,7 +311,7 @@ export function runExpression(expression: string, context: Record<string, unknow
   }
 }
 
-/** The fault with its place in the expression as it was written, which costs no more steps than were counted. */
+/** The error with its place in the original expression, which takes no more steps than were counted. */
 function faultAsWritten(expression: string, context: Record<string, unknown>, fault: unknown): string {
   try {
     parse(expression)(context);

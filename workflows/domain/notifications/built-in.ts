@@ -1,7 +1,7 @@
 import type { ParticipantMessage } from './message-words.js';
 import type { Words } from './message-words.js';
 
-/** The languages in which the service has words of its own for participants. */
+/** The languages of the service's built-in texts for participants. */
 export const BUILT_IN_LANGUAGES = ['en', 'de', 'es', 'fr'] as const;
 export type BuiltInLanguage = (typeof BUILT_IN_LANGUAGES)[number];
 export const hasBuiltIn = (language: string): language is BuiltInLanguage =>
@@ -17,7 +17,7 @@ export const builtInLanguage = (
 ): BuiltInLanguage =>
   [language, default_language].map((one) => primary(one ?? '')).find((one) => hasBuiltIn(one)) ?? 'en';
 
-/** The built-in words of each message to a participant, without a closing line on whom to ask. */
+/** The built-in texts of each message to a participant, without the closing line with a contact. */
 export const builtInWords: Record<BuiltInLanguage, Record<ParticipantMessage, Words>> = {
   en: {
     visit_reminder: {
@@ -85,7 +85,7 @@ export const shortLink: Record<BuiltInLanguage, string> = {
   fr: '{{public_name}} : {{link}}\nCe lien fonctionne une fois, pendant {{minutes}} minutes. Si vous ne l’avez pas demandé, ignorez-le.',
 };
 
-/** What stands around the words of a message; `%` stands for what is put in. */
+/** The text around a message; `%` is a placeholder. */
 export const around: Record<BuiltInLanguage, { questions: string; end: string; open: string }> = {
   en: { questions: 'Questions? Your study team: %', end: 'No more of these mails: %', open: 'Open my page' },
   de: {

@@ -3,23 +3,23 @@ import { evaluateReminder, reminderStateOf } from './reminder-state.js';
 import type { ReminderDecision, ReminderFacts } from './reminder-state.js';
 import type { Channel, NotificationSettings } from './settings.js';
 
-/** What a reminder of a visit that staff send by hand depends on: as of a planned one, for every channel. */
+/** The facts of a visit reminder sent by staff: as for a planned one, for every channel. */
 export interface ByHandFacts extends Omit<ReminderFacts, 'channel' | 'kind' | 'opted_out' | 'address_dead' | 'visit'> {
   visit: NonNullable<ReminderFacts['visit']>;
-  /** Channels that the participant does not want, and whose address is dead. */
+  /** Channels that the participant opted out of, and those with a dead address. */
   opted_out_of: readonly Channel[];
   dead: readonly Channel[];
 }
 
 export type ByHand =
   | { what: 'send'; channel: Channel; kind: ReminderFacts['kind'] }
-  /** Nothing is sent before. */
+  /** The earliest time of sending. */
   | { what: 'wait'; until: string; channel: Channel }
   | { what: 'not'; reason: string; channel: Channel | null };
 
 /**
- * Whether a reminder of a visit can be sent at this moment, and by which channel: the first of the study's that reaches
- * the participant, else of those that serve instead. It is held to what a planned one is held to, quiet hours as well.
+ * Whether a reminder of a visit can be sent now, and on which channel: the study's first channel that reaches the
+ * participant, else a fallback channel. The same rules apply as for a planned one, including quiet hours.
  */
 export function reminderByHand(of: ByHandFacts, now: string): ByHand {
   const { channels = ['email'], fallback = [] } = of.settings as NotificationSettings;

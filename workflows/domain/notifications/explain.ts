@@ -47,8 +47,8 @@ const reasons: Record<string, string> = {
 };
 
 /**
- * Why a reminder was, will be or will not be sent, in words; the rule that made it, and when it is due on the
- * participant's clock. Pure.
+ * Explains in words why a reminder was, will be or will not be sent, with its rule, and its due time in the
+ * participant's time zone. Pure.
  */
 export function explain(of: ExplainedRow, now: string, maxLatenessHours: number): Explanation {
   const told = {
@@ -69,7 +69,7 @@ export function explain(of: ExplainedRow, now: string, maxLatenessHours: number)
     };
   if (of.status !== 'pending')
     return { outcome: 'will_not_be_sent', ...told, why: `It is not sent: ${wordsOf(of.reason, maxLatenessHours)}.` };
-  // What the next run will find. Of one that is still to come: what it would find if it were time.
+  // The decision of the next run. For a future reminder: the decision as if it were due now.
   const verdict = evaluateReminder(
     reminderStateOf(of),
     Temporal.Instant.compare(now, of.due_at) < 0 ? of.due_at : now,
@@ -98,7 +98,7 @@ export function explain(of: ExplainedRow, now: string, maxLatenessHours: number)
   };
 }
 
-/** What was said of it after it was taken. */
+/** The delivery report after it was accepted. */
 const arrivalOf = ({ delivery_status, last_error }: ExplainedRow): string =>
   delivery_status === 'undelivered'
     ? `, and did not arrive: ${last_error ?? 'why was not said'}`
@@ -116,7 +116,7 @@ export function explainNone(visit: { status: string }, settings: NotificationSet
     : 'None is planned: no rule of the study gives one.';
 }
 
-/** A reason as it stands on a reminder, in words that complete a sentence. */
+/** A reminder's stored reason, in words that complete a sentence. */
 export const reasonInWords = (reason: string): string =>
   reason === 'too_late'
     ? 'its time was over when it was planned or found'

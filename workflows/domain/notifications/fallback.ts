@@ -1,12 +1,9 @@
 import type { Channel, NotificationSettings } from './settings.js';
 
-/** Reasons of the channel, for which another one may serve. */
+/** Reasons specific to the channel: another one may work. */
 export const OF_THE_CHANNEL = ['opted_out', 'no_address', 'address_dead'];
 
-/**
- * The channel to try instead, by the study's order; those that it uses anyway have reminders of their own. Null: there
- * is none.
- */
+/** The fallback channel, by the study's order; channels in use have reminders of their own. Null: none. */
 export function channelInstead(of: { channel: Channel; settings: unknown }): Channel | null {
   const { channels = ['email'], fallback = [] } = of.settings as NotificationSettings;
   const order = fallback.filter((channel) => !channels.includes(channel));

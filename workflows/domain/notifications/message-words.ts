@@ -1,4 +1,4 @@
-/** The kinds of message about a visit, which a study may word itself, as it may that of a link to the portal. */
+/** The kinds of message about a visit that a study may reword, like that of a portal link. */
 export const WORDED = ['visit_reminder', 'visit_missed'] as const;
 
 export type Worded = (typeof WORDED)[number];

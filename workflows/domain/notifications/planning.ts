@@ -1,20 +1,20 @@
 import { Temporal } from 'temporal-polyfill';
 
-/** A study's rule as it counts for one reminder; clock times are HH:MM, local to the participant. */
+/** A study's rule for one reminder; clock times are HH:MM, in the participant's time zone. */
 export interface Rule {
   send_at: string;
   quiet_hours: { from: string; to: string } | null;
 }
 
-/** Whether a clock time lies within quiet hours; `to` is no longer quiet. Equal ends: there are none. */
+/** Whether a clock time is within quiet hours; `to` is exclusive. Equal ends: there are none. */
 function isQuiet(time: string, quiet: { from: string; to: string } | null): quiet is { from: string; to: string } {
   if (!quiet || quiet.from === quiet.to) return false;
   return quiet.from < quiet.to ? time >= quiet.from && time < quiet.to : time >= quiet.from || time < quiet.to;
 }
 
 /**
- * When a message of this day is due: at `send_at`, or where that is quiet, at the end of the quiet hours.
- * The database plans sets by the same rule (`reminder_due`, migration 0020); a property test holds the two together.
+ * When a message of this day is due: at `send_at`, or if that is quiet, at the end of the quiet hours. The database
+ * plans sets by the same rule (`reminder_due`, migration 0020); a property test compares the two.
  * @param date YYYY-MM-DD, local @returns an ISO instant
  */
 export function dueAt(date: string, rule: Rule, zone: string): string {
@@ -26,8 +26,8 @@ export function dueAt(date: string, rule: Rule, zone: string): string {
 }
 
 /**
- * A local time as an instant: one that a clock change skips as if the clock had not changed yet, of one that comes
- * twice the second.
+ * A local time as an instant: a time skipped by a clock change counts as if the clock had not changed yet; of a
+ * repeated time the second one counts.
  */
 const local = (day: Temporal.PlainDate, time: string, zone: string): string =>
   day
@@ -36,9 +36,9 @@ const local = (day: Temporal.PlainDate, time: string, zone: string): string =>
     .toInstant()
     .toString();
 
-/** When quiet hours that hold at `now` end; null: they do not hold. */
+/** When quiet hours that include `now` end; null: it is not quiet. */
 export function quietUntil(now: string, quiet: Rule['quiet_hours'], zone: string): string | null {
-  // Most studies have none, and what a clock shows somewhere is dear to find out.
+  // Most studies have none, and local times are expensive to compute.
   if (!quiet || quiet.from === quiet.to) return null;
   const here = Temporal.Instant.from(now).toZonedDateTimeISO(zone);
   const time = here.toPlainTime().toString({ smallestUnit: 'minute' });

@@ -4,7 +4,7 @@ import type { Rule } from './planning.js';
 import type { Channel, NotificationSettings } from './settings.js';
 import type { Worded } from './message-words.js';
 
-/** What a reminder is judged by at the moment when it would be sent. */
+/** The facts for deciding a reminder at the moment of sending. */
 export interface ReminderState {
   kind: Worded;
   channel: Channel;
@@ -15,7 +15,7 @@ export interface ReminderState {
   quiet_hours: Rule['quiet_hours'];
 }
 
-/** What the database knows of a reminder and of all that it depends on. */
+/** The stored facts about a reminder and everything it depends on. */
 export interface ReminderFacts {
   kind: Worded;
   channel: Channel;
@@ -50,7 +50,7 @@ export const addressesOf = (of: ReminderFacts): readonly string[] =>
         (address): address is string => address !== null && address !== '',
       );
 
-/** What a reminder is judged by. */
+/** The facts for deciding a reminder. */
 export const reminderStateOf = (of: ReminderFacts): ReminderState => ({
   kind: of.kind,
   channel: of.channel,
@@ -75,8 +75,8 @@ export type ReminderDecision =
 const stop = (what: 'cancelled' | 'suppressed', reason: string): ReminderDecision => ({ what, reason });
 
 /**
- * Whether a reminder is still true at `now`: what is over is cancelled, what nobody is to be told any more (or not on
- * this channel, or not this late) is suppressed. Pure: the sweep sends by it, `explain` tells by it.
+ * Whether a reminder is still valid at `now`: an obsolete one is cancelled; one that must not be sent any more (or not
+ * on this channel, or not this late) is suppressed. Pure: the sweep and `explain` both use it.
  */
 export function evaluateReminder(of: ReminderState, now: string, maxLatenessHours: number): ReminderDecision {
   const { visit, participant } = of;

@@ -19,7 +19,7 @@ export const Template = Type.Object(
   closed,
 );
 
-/** A study's `config.notifications` (decisions, section 4, "Notifications"); every field may be left out. */
+/** A study's `config.notifications` (decisions, section 4, "Notifications"); every field is optional. */
 export const NotificationSettings = Type.Object(
   {
     channels: Type.Optional({ ...Channels, description: 'each rule is sent on each of them; default email' }),
@@ -74,7 +74,7 @@ export interface SettingsFault {
   message: string;
 }
 
-/** What is wrong with settings that fit their schema: variables in a template that no message has. */
+/** The faults of settings that fit their schema: unknown variables in templates. */
 export function settingsFaults(settings: NotificationSettings): SettingsFault[] {
   return Object.entries(settings.languages ?? {}).flatMap(([language, kinds]) =>
     ([...WORDED, 'magic_link'] as const).flatMap((kind) =>

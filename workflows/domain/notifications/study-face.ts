@@ -7,12 +7,12 @@ const closed = { additionalProperties: false };
 const Name = Type.String({ minLength: 1, maxLength: 300, pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f]+$' });
 const LANGUAGE = '^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$';
 
-/** A study's `config.public_name`: the name that participants know it by, one for all or one for each language. */
+/** A study's `config.public_name`: its name for participants, one for all or one for each language. */
 export const PublicName = Type.Union(
   [Name, Type.Record(Type.String({ pattern: LANGUAGE }), Name, { ...closed, minProperties: 1, maxProperties: 100 })],
   { description: 'what participants call the study: a text, or texts by language; default: study_name' },
 );
-/** A study's `config.contact`: whom participants may ask. */
+/** A study's `config.contact`: the contact for participants. */
 export const Contact = Type.Object(
   {
     name: Type.Optional(Name),
@@ -23,7 +23,7 @@ export const Contact = Type.Object(
 );
 export type Contact = Static<typeof Contact>;
 
-/** What a study shows of itself to participants, as it is stored. */
+/** A study's public texts for participants, as stored. */
 export interface StudyFace {
   study_name: string;
   public_name?: unknown;
@@ -34,7 +34,7 @@ export interface StudyFace {
 export const publicName = ({ study_name, public_name }: StudyFace, language: string | null): string =>
   textIn(public_name, language) ?? study_name;
 
-/** Whom participants may ask; undefined: the study names nobody. What does not fit the schema was stored before it. */
+/** The contact for participants; undefined: none. Invalid values were stored before the schema existed. */
 export function contactOf({ contact }: StudyFace): Contact | undefined {
   if (typeof contact !== 'object' || contact === null) return undefined;
   const { name, email, phone } = contact as Record<string, unknown>;
@@ -42,7 +42,7 @@ export function contactOf({ contact }: StudyFace): Contact | undefined {
   return known.length > 0 ? (Object.fromEntries(known) as Contact) : undefined;
 }
 
-/** The variables of a message that tell of the study. */
+/** The variables of a message about the study. */
 export function faceValues(study: StudyFace, language: string | null) {
   const { name = '', email = '', phone = '' } = contactOf(study) ?? {};
   const direction = directionOf(language ?? 'en');

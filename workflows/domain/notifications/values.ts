@@ -4,7 +4,7 @@ import { visitTitle } from '../scheduling/visit-title.js';
 import { faceValues } from './study-face.js';
 import type { Values } from './words.js';
 
-/** What the variables of a template stand for in a reminder that is written at `now` in a language; its visit must be there. */
+/** The values of a template's variables for a reminder written at `now` in a language; its visit must exist. */
 export function placeholderValues(
   of: ReminderFacts,
   urls: { portal_url: string; unsubscribe_url: string },

@@ -2,13 +2,13 @@ import { around, builtInWords, hasBuiltIn, primary, shortLink } from './built-in
 import { directionOf, isolated } from '../util/text-direction.js';
 import type { ParticipantMessage, Words } from './message-words.js';
 
-/** The kinds of message of which a study's settings may speak; those to staff keep their built-in words. */
+/** The kinds of message that a study's settings may reword; those to staff keep their built-in texts. */
 export type ReminderMessageKind =
   ParticipantMessage | 'daily_summary' | 'override_pending' | 'trigger_override_required';
 
-/** What each template may name of the study: its name for participants, and whom they may ask. */
+/** The study's variables in each template: its public name and contact. */
 const FACE = ['public_name', 'contact', 'contact_name', 'contact_email', 'contact_phone'] as const;
-/** What a template may name, as {{name}} or {name}. Of the participant nothing but its code. */
+/** The variables of a template, as {{name}} or {name}. Of the participant only its code. */
 export const VARIABLES = [
   ...FACE,
   'participant_code',
@@ -27,8 +27,8 @@ export const VARIABLES = [
 ] as const;
 export type Values = Record<(typeof VARIABLES)[number], string>;
 /**
- * The same of a message with a link to the portal, which `portal_url` names as well: without it the portal does not
- * open. To a caregiver the codes are of all whom it lets in for, the sites theirs, each once, with commas between.
+ * The same for a message with a portal link, plus `portal_url`: without it the portal can't be opened. For a caregiver
+ * the codes and sites are those of all its participants, without duplicates, separated by commas.
  */
 export const LINK_VARIABLES = [
   ...FACE,
@@ -43,22 +43,22 @@ export const LINK_VARIABLES = [
   'minutes',
 ] as const;
 export type LinkValues = Record<(typeof LINK_VARIABLES)[number], string>;
-/** A study's own words by language. */
+/** A study's own texts by language. */
 export type Languages = Record<string, { [K in ReminderMessageKind]?: Words | undefined }>;
-/** What a study's `config.notifications` says of words. */
+/** The texts in a study's `config.notifications`. */
 export interface StudyWords {
   languages?: Languages | undefined;
-  /** For readers in whose language there are no words. */
+  /** For readers without texts in their language. */
   default_language?: string | undefined;
 }
 
 const VARIABLE = /\{\{\s*([^{}\s]+)\s*\}\}|\{([A-Za-z_][\w.]*)\}/g;
 
-/** The names that a template uses. */
+/** The variables that a template uses. */
 const named = (template: string): string[] =>
   [...template.matchAll(VARIABLE)].map(([, double, single]) => (double ?? single)!);
 
-/** The names in a template that its kind of message has no value for. */
+/** The variables of a template that its kind of message does not have. */
 export function unknownVariables(template: string, kind: ParticipantMessage): string[] {
   const known: readonly string[] = kind === 'magic_link' ? LINK_VARIABLES : VARIABLES;
   return named(template).filter((name) => !known.includes(name));
@@ -73,7 +73,7 @@ const filled = (template: string, valueOf: (name: string) => string | undefined)
 /** `de_AT` is `de-AT`. */
 const tag = (language: string): string => language.toLowerCase().replaceAll('_', '-');
 
-/** A study's own words in a language: for the language itself, without its region, then for another region of it. */
+/** A study's own text in a language: for the language itself, without its region, then for another region of it. */
 function ownWords(kind: ParticipantMessage, language: string, languages: Languages): MatchedWords | undefined {
   const own = Object.entries(languages).flatMap(([code, kinds]) =>
     kinds[kind] ? [{ language: code, own: true, ...kinds[kind] }] : [],
@@ -90,8 +90,8 @@ function ownWords(kind: ParticipantMessage, language: string, languages: Languag
 export type MatchedWords = Words & { language: string; own: boolean };
 
 /**
- * The words of a message: in the reader's language, else in the study's default language, else in English. In each
- * language the study's own words come before the built-in ones.
+ * The text of a message: in the reader's language, else in the study's default language, else in English. In each
+ * language the study's own text has priority over the built-in one.
  */
 export function wordsFor(
   kind: ParticipantMessage,
@@ -112,20 +112,20 @@ const speech = (language: string) => {
   const code = primary(language);
   return around[hasBuiltIn(code) ? code : 'en'];
 };
-/** The words below a mail that say where such mails are ended. */
+/** The footer of a mail with the opt-out link. */
 export const footer = (language: string, url: string): string => speech(language).end.replace('%', () => url);
-/** What the button of a mail with a link says. */
+/** The label of a mail's button. */
 export const openWord = (language: string): string => speech(language).open;
 
-/** Built-in words say at their end whom to ask, where the study names somebody; a study's own say what they like. */
+/** Built-in texts end with the study's contact, if any; a study's own texts stay as they are. */
 export const withSignature = (words: MatchedWords, { contact }: { contact: string }): MatchedWords =>
   words.own || contact === ''
     ? words
     : { ...words, body: `${words.body}\n\n${speech(words.language).questions.replace('%', '{{contact}}')}` };
 
 /**
- * The words of a message with a link to the portal. A study's own that do not name the link have it below them; the
- * built-in ones of a text message are short.
+ * The text of a message with a portal link. A study's own text without the link gets it appended; the built-in one of a
+ * text message is short.
  */
 export function linkWords(channel: string, language: string | null, study: StudyWords): MatchedWords {
   const words = wordsFor('magic_link', language, study);
@@ -137,10 +137,10 @@ export function linkWords(channel: string, language: string | null, study: Study
     : { ...words, body: `${words.body}\n\n{{link}}` };
 }
 
-/** A mark behind an address would become a part of it. Of a contact each part has its own. */
+/** A direction mark after an address would become a part of it. Each part of a contact has its own. */
 const UNMARKED = new Set(['link', 'portal_url', 'new_link_url', 'unsubscribe_url', 'contact_email', 'contact']);
 
-/** A message as a person reads it. A value of another direction than the message's language keeps to its place. */
+/** Composes a message. Values in another text direction than the message are isolated. */
 export function compose(words: Words & { language?: string }, values: Readonly<Record<string, string>>): Words {
   const direction = directionOf(words.language ?? 'en');
   const valueOf = (name: string): string | undefined => {

@@ -1,4 +1,4 @@
-/** What a form may hold, so that every rule that reads it has room for its steps. */
+/** Limits of a form's content, so that rules that read it stay within their steps. */
 export const MAX_FACT_ITEMS = 2_000;
 const MAX_ENTRIES = 1_000;
 const MAX_CHARACTERS = 20_000;
@@ -11,8 +11,8 @@ export interface BoundFault {
 }
 
 /**
- * The first place of a fact that holds more than rules may read: a list or an object with all that is in it has 1,000
- * entries at most, text 20,000 characters, and values are nested 8 levels deep.
+ * The first place of a fact that is larger than rules may read: a list or object has at most 1,000 entries in total,
+ * text 20,000 characters, nesting 8 levels.
  */
 export function boundFault(value: unknown, path: string): BoundFault | null {
   let entries = 0;
@@ -43,7 +43,7 @@ const fault = (path: string, code: BoundFault['code'], sentence: string): BoundF
   message: `${path} ${sentence}`,
 });
 
-/** The places of named facts that hold too much. `inAll`: how many there are of them. */
+/** The places of named facts that are too large. `inAll`: their total number. */
 export function boundFaults(facts: Record<string, unknown>, path: string, inAll: number): BoundFault[] {
   if (inAll > MAX_FACT_ITEMS) return [fault(path, 'MAX_PROPERTIES', `has more than ${MAX_FACT_ITEMS} items`)];
   return Object.entries(facts).flatMap(([name, value]) => boundFault(value, `${path}.${name}`) ?? []);

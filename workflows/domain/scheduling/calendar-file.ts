@@ -8,24 +8,24 @@ export interface CalendarEntry {
   description: string;
   cancelled: boolean;
   updated_at: string;
-  /** Grows with every change. */
+  /** Increases with every change. */
   sequence: number;
 }
 
-/** What is said of the calendar as a whole. */
+/** The properties of the calendar as a whole. */
 export interface CalendarFile {
   name?: string;
   /** Of its texts. */
   language?: string;
-  /** How often a program looks again (RFC 7986, 5.7). */
+  /** How often a program refreshes it (RFC 7986, 5.7). */
   hours?: number;
 }
 
 const LINE_OCTETS = 75;
 
 /**
- * Visits as an iCalendar document (RFC 5545). The uid is the visit's key, so that a visit that moves, moves in a
- * calendar that has it already instead of standing there twice. Nothing of the person is in it.
+ * Visits as an iCalendar document (RFC 5545). The uid is the visit's key, so that a calendar moves an existing visit
+ * instead of adding a second one. It contains no personal data.
  */
 export function calendarFile(
   entries: readonly CalendarEntry[],
@@ -67,7 +67,7 @@ const escaped = (text: string): string => text.replaceAll(/[\\;,]/g, (c) => `\\$
 
 /** Lines are folded at 75 octets, never inside a character. */
 function folded(line: string): string[] {
-  // A sign is three octets at most, or two of its kind and four.
+  // A UTF-16 unit takes at most three octets.
   if (line.length * 3 <= LINE_OCTETS || (line.length <= LINE_OCTETS && isAscii(line))) return [line];
   const parts: string[] = [];
   let part = '';
@@ -87,6 +87,6 @@ function folded(line: string): string[] {
 
 // eslint-disable-next-line no-control-regex
 const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text);
-/** In UTF-8. An encoder for each sign took a tenth of a mail's time. */
+/** In UTF-8. An encoder for each character took a tenth of a mail's time. */
 const octetsOf = (codePoint: number): number =>
   codePoint < 0x80 ? 1 : codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4;

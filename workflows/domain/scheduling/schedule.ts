@@ -1,6 +1,6 @@
 import { addDays } from '../util/dates.js';
 
-/** A study's visit window, as far as a schedule needs it. Days count from the anchor date. */
+/** A study's visit window for scheduling. Days count from the anchor date. */
 export interface WindowDefinition {
   id: string;
   code: string;
@@ -18,14 +18,17 @@ export interface EventMapping {
   target_day: number;
   window_before?: number;
   window_after?: number;
-  /** What the event's visits are known by, where the event was called otherwise once. */
+  /** The identity of the event's visits, if the event was renamed. */
   identity?: string;
 }
 
 export interface PlannedVisit {
-  /** What the visit is, whatever its dates: its window, or its capture-system event. Its `visit_key` comes of it. */
+  /**
+   * The visit's identity, independent of its dates: its window, or its capture-system event. Its `visit_key` is derived
+   * from it.
+   */
   identity: string;
-  /** Of a window of a mapped event: what its visit is where it was planned before there was the window. */
+  /** For a window of a mapped event: the visit's identity if it was planned before the window existed. */
   before_window?: string;
   visit_window_id: string | null;
   /** Set on study event instances (`edc` mode), where the window is null. */
@@ -39,9 +42,9 @@ export interface PlannedVisit {
   target_date: string;
   window_open: string;
   window_close: string;
-  /** Of one that stays where somebody put it: the days that the plan has for it. */
+  /** For a visit that a user moved: the plan's dates. */
   moved_from?: Days | null;
-  /** Of what somebody changed by hand: what the plan has for it. */
+  /** For fields that a user changed: the plan's values. */
   changed_from?: ChangedFrom | null;
 }
 /** The identity of the visit that a window plans. */
@@ -52,9 +55,9 @@ export interface Plan {
 }
 
 /**
- * The visits of `legacy` mode: each mapped event and each window, target = anchor + target_day, open window_before
- * days before it and window_after days after it (interface, "Schedule creation from the mapping"). Where a window
- * stands for a mapped event, the mapping says the days and the window lends its name and identity.
+ * The visits of `legacy` mode: each mapped event and each window, target = anchor + target_day, open window_before days
+ * before it and window_after days after it (interface, "Schedule creation from the mapping"). If a mapped event has a
+ * window, the mapping defines the days and the window provides name and identity.
  */
 export function planVisits(
   anchorDate: string,
@@ -72,7 +75,7 @@ export function planVisits(
   for (const [event, rule] of Object.entries(mapping)) {
     const window = windowOf.get(event);
     if (window) mapped.add(window.id);
-    // A name that another event had once is not that event's visit.
+    // The former name of another event does not identify this event's visit.
     const ofEvent = `event:${rule.identity ?? (known.has(event) ? `${event}#` : event)}`;
     visits.push(
       place(
@@ -132,9 +135,7 @@ function place(
 }
 
 export type VisitStatus = 'scheduled' | 'open' | 'completed' | 'missed' | 'superseded' | 'cancelled';
-/**
- * A visit as it stands; superseded ones do not matter to a new version, cancelled ones where somebody cancelled them.
- */
+/** An existing visit; a new version ignores superseded ones, and cancelled ones unless a user cancelled them. */
 export interface StandingVisit {
   id: string;
   visit_key: string;
@@ -148,11 +149,11 @@ export interface StandingVisit {
   schedule_version_id: string | null;
   needs_review: boolean;
   reporting_target_date: string | null;
-  /** The target that the last review held a completed visit against; null or absent: none was. */
+  /** The target that the last review compared a completed visit with; null or absent: none. */
   reviewed_target_date?: string | null;
-  /** The days that the plan had for it when somebody moved it by hand; null or absent: nobody did. */
+  /** The plan's dates when a user moved it; null or absent: never moved. */
   moved_from?: Days | null;
-  /** Of what somebody changed by hand: what the plan had then. */
+  /** For fields that a user changed: the plan's values then. */
   changed_from?: ChangedFrom | null;
 }
 export type KeyedVisit = PlannedVisit & { visit_key: string };
@@ -160,38 +161,31 @@ export type KeyedVisit = PlannedVisit & { visit_key: string };
 export interface Regeneration {
   /** New rows of the next version. */
   create: KeyedVisit[];
-  /** Visits not done yet: their rows become superseded. */
+  /** Open visits: their rows become superseded. */
   supersede: StandingVisit[];
-  /**
-   * Completed visits: they stay the one row that they are; the new version refers to those whose window is still
-   * planned.
-   */
+  /** Completed visits: each stays one row; the new version refers to those whose window is still planned. */
   completed: { visit: StandingVisit; planned: KeyedVisit | null }[];
-  /**
-   * Visits to do that were scheduled by hand for a window: they stay, the new version refers to them in place of its
-   * own.
-   */
+  /** Open visits scheduled by hand for a window: they stay, and the new version refers to them instead of new ones. */
   kept: { visit: StandingVisit; planned: KeyedVisit }[];
-  /** Visits that somebody cancelled: they stay cancelled, the new version refers to them in place of its own. */
+  /** Visits that a user cancelled: they stay cancelled, and the new version refers to them instead of new ones. */
   cancelled: { visit: StandingVisit; planned: KeyedVisit }[];
   /**
-   * Visits that were missed on the very days that the plan has: they stay missed, the new version refers to them in
-   * place of its own.
+   * Visits missed on exactly the planned dates: they stay missed, and the new version refers to them instead of new
+   * ones.
    */
   missed: { visit: StandingVisit; planned: KeyedVisit }[];
-  /** Whether the next version would differ from the current one at all. */
+  /** Whether the next version would differ from the current one. */
   changes: boolean;
 }
 
 /**
- * What the next schedule version is made of, so that over any sequence of re-anchorings no completion is lost or
- * doubled: a completed visit's window is not planned again, everything else of the older versions gives way.
- * A missed visit is to do again where its days move; on the same days it was missed once and for all: planned anew it
- * would be missed, and told as missed, a second time. A visit without a version was scheduled by hand and is left
- * alone; where it is the visit of a planned window it stands for it, until it is missed: then it is as any that was
- * missed. A visit that somebody cancelled stays cancelled, whatever moves, until it is reopened or scheduled anew by
- * hand. One that somebody moved stays where it was put as long as the plan has the same days for it as then; so do
- * another name, battery or event, each for itself.
+ * Composes the next schedule version, so that over any sequence of re-anchorings no completion is lost or duplicated: a
+ * completed visit's window is not planned again, all other visits of older versions are superseded. A missed visit is
+ * open again if its dates move; on the same dates it stays missed: planned again, it would be missed and reported a
+ * second time. A visit without a version was scheduled by hand and stays; if it is the visit of a planned window it
+ * replaces it, until it is missed: then it is treated like any missed visit. A visit that a user cancelled stays
+ * cancelled, whatever moves, until it is reopened or scheduled again by hand. One that a user moved stays there as long
+ * as the plan has the same dates as then; the same holds for a changed name, battery or event, each separately.
  */
 export function regenerate(plan: readonly KeyedVisit[], standing: readonly StandingVisit[]): Regeneration {
   const planned = asChanged(plan, standing);
@@ -235,7 +229,7 @@ export function regenerate(plan: readonly KeyedVisit[], standing: readonly Stand
   return { create, supersede, completed, kept, cancelled, missed, changes };
 }
 
-/** The plan with what visits were given by hand, where the plan has not changed its own since. */
+/** The plan with the visits' manual changes, unless the plan's own values changed since. */
 function asChanged(plan: readonly KeyedVisit[], standing: readonly StandingVisit[]): readonly KeyedVisit[] {
   const changed = new Map(
     standing.flatMap((visit) =>
@@ -263,7 +257,7 @@ type ByHand = Pick<
   | 'datacapture_event'
 >;
 
-/** The days that somebody gave a visit, where the plan still has those for it that it had then; nothing else. */
+/** The dates that a user gave a visit, if the plan still has the same dates as then; otherwise empty. */
 export function daysByHand(visit: ByHand, planned: Days): Partial<Days & Pick<StandingVisit, 'moved_from'>> {
   if (!visit.moved_from || !sameDays(visit.moved_from, planned)) return {};
   return {
@@ -274,7 +268,7 @@ export function daysByHand(visit: ByHand, planned: Days): Partial<Days & Pick<St
   };
 }
 
-/** The same of name, battery and event, each for itself. */
+/** The same for name, battery and event, each separately. */
 export function contentByHand(visit: ByHand, planned: Content): Partial<Content & Pick<StandingVisit, 'changed_from'>> {
   const kept = CONTENT.filter(
     (field) => visit.changed_from?.[field] !== undefined && visit.changed_from[field] === planned[field],
@@ -286,11 +280,11 @@ export function contentByHand(visit: ByHand, planned: Content): Partial<Content 
   };
 }
 
-/** What somebody may change of a planned visit, beside its days. */
+/** The fields of a planned visit that a user may change, besides its dates. */
 export const CONTENT = ['name', 'battery_id', 'datacapture_event'] as const;
 type Content = Pick<KeyedVisit, (typeof CONTENT)[number]>;
 export type ChangedFrom = Partial<Content>;
-/** When a visit is due, and from when to when it may take place. */
+/** A visit's target date, and its window. */
 export interface Days {
   target_date: string;
   window_open: string;

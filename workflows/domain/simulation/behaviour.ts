@@ -6,7 +6,7 @@ const share = (byDefault: number, description: string) =>
 const days = (byDefault: number, description: string, most = 365) =>
   Type.Number({ minimum: 0, maximum: most, default: byDefault, description });
 
-/** How people of a simulated study behave: shares from 0 to 1, days. What is left out has its default. */
+/** The behaviour of people in a simulated study: shares from 0 to 1, days. Missing fields have their defaults. */
 export const Behaviour = Type.Object(
   {
     enrolment_days: Type.Optional(
@@ -55,11 +55,11 @@ export const Behaviour = Type.Object(
 );
 export type Behaviour = Static<typeof Behaviour>;
 
-/** What a caller may send: any part of it. */
+/** A caller's input: any part of it. */
 export const BehaviourInput = Type.Partial(Behaviour, { additionalProperties: false });
 export type BehaviourInput = Static<typeof BehaviourInput>;
 
-/** The behaviour in full. `length` is the simulated time in days. */
+/** Completes the behaviour. `length` is the simulated time in days. */
 export function completeBehaviour(input: BehaviourInput, length: number): Required<Behaviour> {
   const defaults = Object.fromEntries(
     Object.entries(Behaviour.properties).map(([name, schema]) => [name, (schema as { default?: number }).default]),

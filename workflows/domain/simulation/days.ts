@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { addDays, dayOfWeek, daysBetween } from '../util/dates.js';
 
-/** The simulated days by number, 0 being the first. Dates before and after are numbered on. */
+/** The simulated days by number, starting at 0. Dates before and after have numbers, too. */
 export class SimulatedDays {
   readonly count: number;
   private readonly dates: string[] = [];
@@ -26,7 +26,7 @@ export class SimulatedDays {
     return this.dates[day] ?? addDays(this.first, day);
   }
 
-  /** Arithmetic on dates is exact and slow: each date is counted once. */
+  /** Exact date arithmetic is slow: each date is computed once. */
   number(date: string): number {
     let found = this.numbers.get(date);
     if (found === undefined) this.numbers.set(date, (found = daysBetween(this.first, date)));
@@ -40,13 +40,13 @@ export class SimulatedDays {
     return found;
   }
 
-  /** The calendar months that the simulated time touches, `YYYY-MM`. */
+  /** The calendar months of the simulated time, `YYYY-MM`. */
   months(): string[] {
     return [...new Set(this.dates.map((date) => date.slice(0, 7)))];
   }
 }
 
-/** The instant of a local time; one that a clock change skips is the one as much later. */
+/** The instant of a local time; one skipped by a clock change moves later by the difference. */
 export const instantOf = (date: string, minute: number, zone: string): string =>
   Temporal.PlainDate.from(date)
     .toPlainDateTime({ hour: Math.floor(minute / 60), minute: minute % 60 })

@@ -11,8 +11,8 @@ export interface SimulatedSite {
 }
 
 /**
- * Everything that a simulation is made from: a study as it stood when it was asked for. Nothing else is read, so the
- * same inputs give the same bytes at any time.
+ * The complete input of a simulation: a study at the time of the request. Nothing else is read, so the same inputs
+ * always give the same bytes.
  */
 export interface SimulationInputs {
   participants: number;
@@ -27,13 +27,13 @@ export interface SimulationInputs {
   windows: readonly WindowDefinition[];
   mapping: Readonly<Record<string, EventMapping>>;
   events: readonly EventDefinition[];
-  /** The study's default calendar. In `legacy` mode it moves nothing, but clashes with it are counted. */
+  /** The study's default calendar. In `legacy` mode it moves nothing, but conflicts with it are counted. */
   calendar: WorkingCalendar | null;
-  /** Participants are spread over these evenly; none: all live in the study's zone. */
+  /** Participants are distributed evenly over these; none: all live in the study's time zone. */
   sites: readonly SimulatedSite[];
 }
 
-/** Visits that one participant's schedule has: what a simulation's size is judged by. */
+/** The visits of one participant's schedule: they determine a simulation's size. */
 export const visitsPerParticipant = (
   inputs: Pick<SimulationInputs, 'scheduling_mode' | 'windows' | 'mapping' | 'events'>,
 ): number =>

@@ -3,7 +3,10 @@ import type { SimulationInputs } from './inputs.js';
 
 const known = new WeakMap<SimulationInputs, Map<string, { code: string; day: number }>>();
 
-/** What people call a planned visit: its window's code, its event's name. Never an id: two studies alike read alike. */
+/**
+ * The readable name of a planned visit: its window's code, or its event's name. Never an id: two identical studies have
+ * the same labels.
+ */
 export function planLabel(
   inputs: SimulationInputs,
   identity: string,

@@ -13,13 +13,13 @@ import type { SimulatedVisit } from './visits.js';
 import { workingDayNear } from './world.js';
 import type { SimulatedClinic, World } from './world.js';
 
-/** The first and the last minute of a day at which anything happens. */
+/** The first and the last minute of a day with events. */
 const MORNING = 7 * 60,
   EVENING = 22 * 60;
 
 /**
- * A simulated participant: facts come in as behaviour has it, and the anchor, the schedule and the visits follow by the
- * service's own functions. Nothing here decides; it only lives.
+ * A simulated participant: facts occur by the configured behaviour; anchor, schedule and visits follow from the
+ * service's own functions. Nothing is decided here.
  */
 export class SimulatedPerson {
   readonly visits: Visits;
@@ -51,7 +51,7 @@ export class SimulatedPerson {
     return this.stored.anchor;
   }
 
-  // --- what happens to a participant
+  // --- events of a participant
 
   private arrive(): void {
     const { behaviour, agenda, inputs, forms } = this.world;
@@ -127,7 +127,7 @@ export class SimulatedPerson {
     this.fact(at);
   }
 
-  /** A coordinator enters the date where none is final by then, as the service takes it or refuses it. */
+  /** A coordinator enters the date if none is final by then, as the service accepts or refuses it. */
   private enterByHand(consentDay: number): void {
     const { anchor } = this.stored;
     if (this.gone || anchor.status === 'finalized') return;
@@ -171,9 +171,9 @@ export class SimulatedPerson {
     this.reevaluate(at);
   }
 
-  // --- what follows
+  // --- consequences
 
-  /** A fact came in: all sources are looked at again, as the service does. */
+  /** A fact occurred: all sources are evaluated again, as by the service. */
   private fact(at: string): void {
     if (!this.gone) this.reevaluate(at);
   }
@@ -202,7 +202,7 @@ export class SimulatedPerson {
     if (before.status !== 'finalized' && this.stored.anchor.status === 'finalized') this.becameFinal();
   }
 
-  /** The anchor as transitions leave it. */
+  /** Applies transitions to the anchor. */
   private take(transitions: readonly Transition[]): void {
     for (const { value, status_after, is_override } of transitions) {
       const { anchor } = this.stored;
@@ -288,7 +288,7 @@ export class SimulatedPerson {
 
   // --- time
 
-  /** The day that is lived through now. */
+  /** The current day. */
   private get now(): number {
     return this.world.agenda.today;
   }
@@ -302,7 +302,7 @@ export class SimulatedPerson {
     return factsOf({ ...this.stored, baseline, now: at }, this.world.inputs.policy);
   }
 
-  /** Whether the anchor's date is not the day that it was where the participant lives when its source came about. */
+  /** Whether the anchor's date differs from the source's local date in the participant's time zone. */
   dateIsOffLocal(): boolean {
     const { anchor, consents, eligibility, randomization } = this.stored;
     const source =
@@ -316,7 +316,7 @@ export class SimulatedPerson {
     return source != null && dateIn(source, this.site.zone) !== anchor.enrollment_date_value;
   }
 
-  /** A moment of today where the participant lives, later than every moment before. */
+  /** A time today in the participant's time zone, later than every earlier one. */
   private instant(): string {
     const drawn = MORNING + this.random.below(EVENING - MORNING);
     const minute = this.clock.day === this.now ? Math.min(24 * 60 - 1, Math.max(drawn, this.clock.minute + 1)) : drawn;
@@ -324,7 +324,7 @@ export class SimulatedPerson {
     return instantOf(this.world.days.date(this.now), minute, this.site.zone);
   }
 
-  /** `day`, or the working day after it, for those who keep to working days. */
+  /** `day`, or the next working day, for participants who keep to working days. */
   private workday(day: number): number {
     if (!this.random.chance(this.world.behaviour.avoid_days_off)) return day;
     const date = this.world.days.date(day);

@@ -1,7 +1,7 @@
 /**
- * Chance for simulations: the sfc32 generator (Chris Doty-Humphrey, public domain), on 32-bit integers only, so that
- * the same seed gives the same numbers on every machine. Each stream of a seed is its own sequence: what one
- * participant draws does not move what another one does.
+ * Random numbers for simulations: the sfc32 generator (Chris Doty-Humphrey, public domain), with 32-bit integers only,
+ * so that the same seed gives the same numbers on every machine. Each stream of a seed is a separate sequence: one
+ * participant's draws do not affect another's.
  */
 export class Random {
   private a: number;
@@ -14,7 +14,7 @@ export class Random {
     this.a = mix(seed >>> 0);
     this.b = mix(Math.floor(seed / 2 ** 32) ^ 0x9e3779b9);
     this.c = mix(stream ^ 0x85ebca6b);
-    // Seeds that differ in one bit begin alike: the first numbers are thrown away.
+    // Seeds that differ in one bit begin alike: the first numbers are discarded.
     for (let i = 0; i < 12; i++) this.bits();
   }
 
@@ -28,7 +28,7 @@ export class Random {
     return sum >>> 0;
   }
 
-  /** From 0 up to but not including 1. */
+  /** From 0 (inclusive) to 1 (exclusive). */
   next(): number {
     return this.bits() / 2 ** 32;
   }
@@ -41,8 +41,8 @@ export class Random {
   }
 
   /**
-   * Days of waiting: most are short, few are long (geometric, with this mean), never more than four times the mean.
-   * Counted trial by trial: a logarithm may differ in its last digit from one platform to the next.
+   * Waiting days: mostly short, rarely long (geometric, with this mean), at most four times the mean. Computed trial by
+   * trial: a logarithm may differ in its last digit between platforms.
    */
   days(mean: number): number {
     const most = Math.ceil(mean * 4);

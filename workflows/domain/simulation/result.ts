@@ -8,7 +8,7 @@ import type { SimulatedVisit } from './visits.js';
 import type { World } from './world.js';
 
 const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
-/** Fractions are rounded where they are made: six digits, the same on every machine. */
+/** Fractions are rounded at once: six digits, the same on every machine. */
 export const rate = (part: number, whole: number): number | null =>
   whole === 0 ? null : Math.round((part / whole) * 1e6) / 1e6;
 
@@ -22,7 +22,7 @@ export interface Adherence {
   rate: number | null;
 }
 
-/** What became of a visit that no later version replaced. A withdrawn participant's open visits are frozen. */
+/** The outcome of a visit that no later version replaced. A withdrawn participant's open visits are frozen. */
 function fateOf(visit: SimulatedVisit, person: SimulatedPerson): SimulatedOutcome {
   if (visit.completedDay !== null)
     return visit.completedDay > visit.closeDay ? 'late' : visit.completedDay < visit.openDay ? 'early' : 'in_window';
@@ -36,7 +36,7 @@ interface JudgedVisit {
   fate: SimulatedOutcome;
 }
 
-/** Reads the result off a simulation that has run to its end. */
+/** Computes the result of a completed simulation. */
 export function resultOf(world: World, people: readonly SimulatedPerson[]) {
   const { inputs, days, tally, behaviour } = world;
   const rows = people.flatMap((person) => person.visits.all.map((visit) => ({ visit, person })));
@@ -131,7 +131,7 @@ export function resultOf(world: World, people: readonly SimulatedPerson[]) {
 }
 export type SimulationResult = ReturnType<typeof resultOf>;
 
-/** Adherence of visits that are over: completed, or their window passed without. */
+/** Adherence of past visits: completed ones, or those whose window has passed. */
 function adherenceOf(standing: readonly JudgedVisit[]): Adherence {
   const count = (fate: SimulatedOutcome) => standing.reduce((sum, s) => sum + (s.fate === fate ? 1 : 0), 0);
   const [inWindow, early, late, missed] = [count('in_window'), count('early'), count('late'), count('missed')];
@@ -166,7 +166,7 @@ function perDay({ days }: World, standing: readonly JudgedVisit[]) {
     else if (target >= days.count) outside.after_end += 1;
     else list[target]!.due += 1;
     if (visit.completedDay !== null) list[visit.completedDay]!.completed += 1;
-    // A visit whose window was over when it was scheduled is missed at once, on a day that is no longer known.
+    // A visit scheduled after its window is missed at once, on an unknown day.
     if (fate === 'missed') list[Math.max(0, visit.closeDay)]!.missed += 1;
   }
   return { days: list, outside };
@@ -208,7 +208,7 @@ function reanchorings({ tally, days }: World) {
   };
 }
 
-/** Targets and completions on days on which nobody works, by the participant's calendar. */
+/** Targets and completions on days off, by the participant's calendar. */
 function clashes({ days, tally }: World, standing: readonly JudgedVisit[]) {
   const targets = new Counts();
   const completions = new Counts();
@@ -265,7 +265,7 @@ function spread(values: number[]): { median: number; p90: number; max: number } 
   return { median: at(0.5), p90: at(0.9), max: values.at(-1)! };
 }
 
-/** What must hold of every simulation, counted a second time from the other side. */
+/** Invariants of every simulation, counted independently. */
 function checks(
   rows: readonly SimulatedVisit[],
   visits: Record<string, number>,

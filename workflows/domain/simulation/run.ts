@@ -5,9 +5,8 @@ import type { SimulationResult } from './result.js';
 import { createWorld } from './world.js';
 
 /**
- * Lives through a study day by day and tells after each day how far it is (0 to 1); returns the result. Pure: no
- * clock, no chance but the seed's, nothing of a database. Anchors, schedules and visits follow by the functions that
- * the service itself decides and plans with.
+ * Simulates a study day by day and yields the progress (0 to 1) after each day; returns the result. Pure: no clock,
+ * only seeded randomness, no database. Anchors, schedules and visits follow from the service's own functions.
  */
 export function* simulate(inputs: SimulationInputs): Generator<number, SimulationResult, void> {
   const world = createWorld(inputs);
@@ -19,7 +18,7 @@ export function* simulate(inputs: SimulationInputs): Generator<number, Simulatio
   return resultOf(world, people);
 }
 
-/** The whole simulation at once. */
+/** The whole simulation, without yielding. */
 export function simulateAtOnce(inputs: SimulationInputs): SimulationResult {
   const run = simulate(inputs);
   for (;;) {

@@ -1,4 +1,4 @@
-/** Numbers by word, in the order of the words: two simulations that count the same write the same. */
+/** Counts by word, sorted by word: two simulations with the same counts serialize alike. */
 export class Counts {
   private readonly counts = new Map<string, number>();
   add(word: string, by = 1): void {
@@ -12,7 +12,7 @@ export class Counts {
   }
 }
 
-/** What is counted while a simulation runs; what can be read off the participants at the end is not here. */
+/** Counts during a simulation; values that can be computed from the participants at the end are not here. */
 export class Tally {
   evaluations = 0;
   /** Results of evaluations, codes of validation faults and of refused dates, and codes of generation warnings. */

@@ -6,7 +6,7 @@ import type { Random } from './random.js';
 import { workingDayNear } from './world.js';
 import type { SimulatedClinic, World } from './world.js';
 
-/** A row as the service would keep it, with what its day numbers are and when it was done. */
+/** A row as the service would store it, with its day numbers and its completion. */
 export interface SimulatedVisit extends StandingVisit {
   planned: KeyedVisit;
   openDay: number;
@@ -38,12 +38,12 @@ export class Visits {
     return this.date;
   }
 
-  /** The baseline visits that count. */
+  /** The live baseline visits. */
   baseline(): SimulatedVisit[] {
     return this.standing.filter((visit) => visit.planned.is_baseline);
   }
 
-  /** Makes the next schedule version from `date`. */
+  /** Creates the next schedule version from `date`. */
   regenerate(date: string, today: number): void {
     const { inputs, tally } = this.world;
     const sources: ScheduleInputs = {
@@ -110,7 +110,7 @@ export class Visits {
     return visit;
   }
 
-  /** What the hourly job does to a visit by the calendar; a withdrawn participant's stays. */
+  /** The hourly job's change of a visit by date; a withdrawn participant's visits stay. */
   private move(visit: SimulatedVisit, from: readonly string[], to: 'open' | 'missed'): void {
     if (!this.owner.frozen() && from.includes(visit.status)) visit.status = to;
   }
@@ -122,10 +122,10 @@ export class Visits {
     this.owner.completed(visit);
   }
 
-  /** The day on which the participant will come, as far as it is known when the visit is scheduled; null: never. */
+  /** The day on which the participant will come, as far as known when the visit is scheduled; null: never. */
   private dayOfCompletion(visit: SimulatedVisit, today: number): number | null {
     const { behaviour, days } = this.world;
-    // All draws are made whatever comes of them, so that one rate does not shift what the others decide.
+    // All numbers are drawn in any case, so that one rate does not affect other decisions.
     const [fate, onTarget, where, avoids, late] = [
       this.random.next(),
       this.random.next(),

@@ -17,7 +17,7 @@ export interface SimulatedClinic {
   daysOff: WorkingCalendar;
 }
 
-/** What all participants of a simulation share. */
+/** The shared state of a simulation's participants. */
 export interface World {
   inputs: SimulationInputs;
   behaviour: Required<Behaviour>;
@@ -27,7 +27,7 @@ export interface World {
   sites: readonly SimulatedClinic[];
   /** The forms with the items that the policy reads. */
   forms: ReadonlyMap<string, readonly string[]>;
-  /** The policy takes dates by hand. */
+  /** The policy allows manual dates. */
   takesManualDates: boolean;
 }
 
@@ -74,10 +74,7 @@ function formsRead({ policy }: SimulationInputs): Map<string, string[]> {
   return new Map([...forms].map(([form, items]) => [form, [...items]]));
 }
 
-/**
- * A day of work for `date` inside a window: the day itself, else the next one, else the one before; null: there is
- * none.
- */
+/** A working day for `date` inside a window: the day itself, else the next one, else the one before; null: none. */
 export function workingDayNear(
   calendar: WorkingCalendar,
   date: string,

@@ -1,20 +1,20 @@
-/** Addresses of the console's pages, under the service's public address. Every link to a page is made here. */
+/** Addresses of the console's pages, under the service's public address. Every link to a page is created here. */
 export interface ConsoleLinks {
   inbox: string;
   today: string;
-  /** What waits, of one kind or of all, in a study or in all. */
+  /** The inbox, of one kind or all, in one study or all. */
   inboxOf: (filter: { kind?: string; study?: string }) => string;
   todayOf: (studyId: string) => string;
   login: string;
   approval: (requestId: string) => string;
   participant: (participantId: string) => string;
   captureOf: (studyId: string) => string;
-  /** The token stands after the #: no server and no log is told it. */
+  /** The token follows the #: it is sent to no server and appears in no log. */
   reset: (token: string) => string;
   accept: (token: string) => string;
 }
 
-/** @returns undefined where the console is switched off: then a message has no link to it */
+/** @returns undefined if the console is disabled: then a message has no link to it */
 export function consoleLinks(publicUrl: string, enabled: boolean): ConsoleLinks | undefined {
   if (!enabled) return undefined;
   const console = `${publicUrl.replace(/\/+$/, '')}/console`;

@@ -1,8 +1,8 @@
 import { Temporal } from 'temporal-polyfill';
 
 /**
- * What was worked out before, for what comes again and again: a study's dates are a few thousand, and reading one
- * costs more than what is then done with it. Forgotten as a whole when it is full, so that it never grows.
+ * A cache of results for recurring inputs: a study has a few thousand dates, and parsing one costs more than using it.
+ * It is cleared when full, so that it never grows.
  */
 function remembered<Of, T>(most: number, work: (of: Of) => T): (of: Of) => T {
   const known = new Map<Of, T>();
@@ -17,7 +17,7 @@ function remembered<Of, T>(most: number, work: (of: Of) => T): (of: Of) => T {
   };
 }
 
-/** Dates never change once made, so that everybody may have the same one. */
+/** Dates are immutable, so all callers may share one. */
 const plain = remembered(5_000, (date: string) => Temporal.PlainDate.from(date, { overflow: 'reject' }));
 
 const EPOCH = Temporal.PlainDate.from('1970-01-01');
@@ -30,7 +30,7 @@ export const addDays = (date: string, days: number): string => dayOf(dayNumber(d
 /** Days from `from` to `to`; positive when `to` is later. */
 export const daysBetween = (from: string, to: string): number => dayNumber(to) - dayNumber(from);
 
-/** A stretch of time in which a zone's clocks keep one offset from UTC. */
+/** A period in which a time zone keeps one offset from UTC. */
 interface Stretch {
   from: number;
   until: number;
@@ -39,15 +39,15 @@ interface Stretch {
 const stretches = remembered(600, (_zone: string): Stretch[] => []);
 
 /**
- * The offset of `zone` at `instant`, both in milliseconds. Working it out costs more than all else of a decision, and
- * holds from one change of the clocks to the next: the stretch is kept.
+ * The offset of `zone` at `instant`, both in milliseconds. Computing it costs more than the rest of a decision, and it
+ * is valid from one clock change to the next: the period is cached.
  */
 function offsetAt(zone: string, instant: number): number {
   const known = stretches(zone);
   const found = known.find(({ from, until }) => instant >= from && instant < until);
   if (found) return found.offset;
   const at = Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(zone);
-  // "previous" is the last one before: one at this very instant begins the stretch.
+  // "previous" is exclusive: a change at this very instant begins the period.
   const from = at.add({ milliseconds: 1 }).getTimeZoneTransition('previous')?.epochMilliseconds ?? -Infinity;
   const until = at.getTimeZoneTransition('next')?.epochMilliseconds ?? Infinity;
   const offset = at.offsetNanoseconds / 1e6;
@@ -58,10 +58,10 @@ function offsetAt(zone: string, instant: number): number {
 
 const MS_PER_DAY = 86_400_000;
 
-/** Milliseconds since 1970 of an instant as it is written: one `now` is asked for its date again and again. */
+/** Milliseconds since 1970 of an instant's text; cached, since the date of one `now` is computed repeatedly. */
 export const epochOf = remembered(1_000, (instant: string) => Temporal.Instant.from(instant).epochMilliseconds);
 
-/** The calendar date that an instant falls on in `zone`. */
+/** The calendar date of an instant in `zone`. */
 export const dateIn = (instant: string, zone: string): string => dateAt(epochOf(instant), zone);
 
 /** The same of an instant in milliseconds since 1970. */
@@ -75,10 +75,7 @@ export const startOfDay = (date: string, zone: string): string =>
 export const dayOfWeek = (date: string): number => plain(date).dayOfWeek;
 
 const FIRST_DAY = '0001-01-01';
-/**
- * Whether what a calculation gave is a day of the years 1 to 9999: no other is written as `YYYY-MM-DD` and can be
- * stored.
- */
+/** Whether a computed date is in the years 1 to 9999: others can't be written as `YYYY-MM-DD` and stored. */
 export const inCalendar = (date: string): boolean => date >= FIRST_DAY;
 
 /** True for a date of the years 1 to 9999 written as `YYYY-MM-DD` (2023-02-29 is none). */
@@ -92,7 +89,7 @@ export function isDate(value: string): boolean {
   }
 }
 
-/** True for an IANA zone name that this platform knows. */
+/** True for an IANA time zone name that this platform knows. */
 export function isZone(value: string): boolean {
   if (value.length === 0 || value.length > 50 || /^[+-]/.test(value)) return false;
   try {
@@ -109,7 +106,7 @@ export const yearsBetween = (birth: string, on: string): number =>
 
 export type PartialHandling = 'reject' | 'first_of_month' | 'last_of_month' | 'middle_of_month';
 
-/** What a date item says: a day, an instant, a month or a year; null when it cannot be read as any. */
+/** The content of a date item: a day, an instant, a month or a year; null: unreadable. */
 export interface ReadDate {
   date: string;
   instant: string | null;
@@ -122,8 +119,8 @@ const PARTIAL_MONTH = new RegExp(`^(?!0000)(\\d{4})-(\\d{2})${UNKNOWN}?$`, 'i');
 const PARTIAL_YEAR = new RegExp(`^(?!0000)(\\d{4})${UNKNOWN}?${UNKNOWN}?$`, 'i');
 
 /**
- * Reads a form's date item. A partial value becomes the day that `handling` gives (middle = the 15th; of a year
- * without month the middle is the 15th of June), and keeps what it said; `reject` reads it as no date.
+ * Reads a form's date item. A partial value becomes the day that `handling` defines (middle = the 15th; of a year
+ * without month the 15th of June), and keeps its text; `reject` reads it as no date.
  */
 export function readDateItem(raw: unknown, zone: string, handling: PartialHandling): ReadDate | null {
   if (typeof raw !== 'string') return null;
@@ -132,7 +129,7 @@ export function readDateItem(raw: unknown, zone: string, handling: PartialHandli
   const instant = readInstant(value, zone);
   if (instant) {
     const date = dateIn(instant, zone);
-    // At the ends of the calendar the day here and the instant in UTC are of two years.
+    // At the ends of the calendar the local day and the instant in UTC may be in different years.
     return isDate(date) && isDate(instant.slice(0, 10))
       ? { date, instant, partial: null, precision: 'datetime' }
       : null;
@@ -164,7 +161,7 @@ function dayWithin(yearMonth: string, handling: Exclude<PartialHandling, 'reject
   return month.toPlainDate({ day }).toString();
 }
 
-/** An instant from `2026-01-05T10:00Z`, with an offset, or local to `zone` without one; null when it is none. */
+/** An instant from `2026-01-05T10:00Z`, with an offset, or local to `zone` without one; null: invalid. */
 function readInstant(value: string, zone: string): string | null {
   if (!/^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}/.test(value)) return null;
   const text = value.replace(' ', 'T');
@@ -177,6 +174,6 @@ function readInstant(value: string, zone: string): string | null {
   }
 }
 
-/** The name of a time zone in its usual spelling: `europe/berlin` is `Europe/Berlin`. The zone must be a known one. */
+/** The name of a known time zone in its usual spelling: `europe/berlin` becomes `Europe/Berlin`. */
 export const zoneName = (zone: string): string =>
   Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone).timeZoneId;

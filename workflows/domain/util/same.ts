@@ -1,4 +1,4 @@
-/** Whether two JSON values say the same, whatever the order of their keys (the database keeps none). */
+/** Whether two JSON values are equal, ignoring the order of keys (the database does not keep it). */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

@@ -1,4 +1,4 @@
-/** The words of the anchor service. Dates are `YYYY-MM-DD`, instants ISO 8601 UTC, whole-day arithmetic only. */
+/** Types of the anchor service. Dates are `YYYY-MM-DD`, instants ISO 8601 UTC, whole-day arithmetic only. */
 export type AnchorStatus = 'unset' | 'provisional' | 'finalized';
 export type Precision = 'date' | 'datetime' | 'partial_year' | 'partial_month';
 export type PolicySourceType =
@@ -10,21 +10,21 @@ export type HistoryType =
 export type EvaluationResult =
   'none' | 'validation_failed' | 'override_required' | 'unchanged' | 'proposed' | 'set' | 'changed' | 'finalized';
 
-/** A rule that was broken (error) or that deserves a look (warning). */
+/** A broken rule (error) or a warning. */
 export interface Fault {
   code: string;
   message: string;
   rule?: string;
-  /** Of the message's field that is at fault. */
+  /** The message's field with the fault. */
   path?: string;
 }
 
-/** A date as a source or a person gives it, with what is known of its precision. */
+/** A date from a source or a person, with its precision. */
 export interface AnchorValue {
   date: string;
   /** The instant, when the policy's precision is datetime and the source knows it. */
   datetime: string | null;
-  /** `2024-02` or `2024`: what was said; `date` is the day that the policy's handling makes of it. */
+  /** `2024-02` or `2024`: the given text; `date` is the day that the policy's handling makes of it. */
   partial: string | null;
   precision: Precision;
   timezone: string | null;
@@ -37,13 +37,11 @@ export interface AnchorState extends Omit<AnchorValue, 'date'> {
   source_ref: Record<string, unknown> | null;
   is_override: boolean;
   version: number;
-  /** Reopened by an override-back: a mere restart does not finalize it. */
+  /** Reopened by an override-back: a restart alone does not finalize it. */
   reopened: boolean;
-  /**
-   * Sources and prerequisites as they stood at that override-back; while they are the same only `evaluate` moves it.
-   */
+  /** Sources and prerequisites at that override-back; while they are the same only `evaluate` moves it. */
   reopened_facts: string | null;
-  /** The source facts as they stood at a cancel; while they are the same nothing is proposed. */
+  /** The source facts at a cancel; while they are the same nothing is proposed. */
   cancelled_facts: string | null;
 }
 
@@ -69,7 +67,7 @@ export interface VisitFact {
   is_baseline: boolean;
 }
 
-/** What only expressions read of a person: each is there where the policy has an expression that names it. */
+/** Personal facts that only expressions read: each is present if the policy has an expression that names it. */
 export interface PersonalFacts {
   site_code: string | null;
   arm: string | null;
@@ -78,14 +76,14 @@ export interface PersonalFacts {
 }
 
 /**
- * What was known when something was decided: what the policy reads and no more. Never a name, an address or a birth
- * date (decisions, section 5).
+ * The known facts of a decision: only those that the policy reads. Never a name, an address or a birth date (decisions,
+ * section 5).
  */
 export interface Facts {
   anchor: AnchorState;
-  /** The zone in which instants become dates, by the policy's timezone_policy. */
+  /** The time zone that converts instants into dates, by the policy's timezone_policy. */
   zone: string;
-  /** The moment of the decision, and its date in `zone`. */
+  /** The time of the decision, and its date in `zone`. */
   now: string;
   today: string;
   study: { start_date: string | null; consent_mode: 'none' | 'external' | 'econsent'; timezone: string };
@@ -98,13 +96,13 @@ export interface Facts {
   manual: { enrollment_date: string; entered_by_user_id: string | null } | null;
   /** A capture-system configuration maps the enrollment date: it counts as a form item of the lowest priority. */
   captureMapping: { form_oid: string; item_oid: string } | null;
-  /** What re-anchoring would disturb. */
+  /** Existing data that re-anchoring would affect. */
   stored: { has_schedule: boolean; data_entered: boolean; signed: boolean; locked: boolean };
   /** The value that the last override replaced. */
   beforeOverride: (AnchorValue & { source_type: SourceType; source_ref: Record<string, unknown> | null }) | null;
 }
 
-/** A source's answer: the candidate for the anchor. */
+/** A source's candidate for the anchor. */
 export interface Candidate extends AnchorValue {
   source_type: SourceType;
   source_ref: Record<string, unknown>;
@@ -123,7 +121,7 @@ export interface Trace {
   prerequisites: { name: string; met: boolean; reason?: string }[];
 }
 
-/** One line of the state table as it was taken: becomes one history entry. */
+/** One applied line of the state table: becomes one history entry. */
 export interface Transition {
   event_type: HistoryType;
   status_before: AnchorStatus;

@@ -88,7 +88,7 @@ function Status({ of }: { of: BatteryRecord['status'] }) {
   return <span class={`tag ${of === 'published' ? 'approved' : ''}`}>{studies.batteryStatuses[of]}</span>;
 }
 
-/** A battery: its tasks, what publishing it changes, its versions, what a device is given. */
+/** A battery: its tasks, changes since the last publication, versions, and the compiled output. */
 export function BatteryPage({
   view,
   edit,
@@ -145,7 +145,7 @@ export function BatteryPage({
   );
 }
 
-/** The version of the battery that the page shows: a change goes by it, or is refused. */
+/** The displayed version of the battery: a change of another version is refused. */
 const Seen = ({ of }: { of: BatteryRecord }) => <input type="hidden" name="version" value={versionOf(of)} />;
 
 function Modules({ battery, at, isOpen }: { battery: BatteryRecord; at: string; isOpen: boolean }) {
@@ -335,7 +335,7 @@ function Versions({ versions }: { versions: VersionRow[] }) {
   );
 }
 
-/** Copy, retire, bring back, delete. */
+/** Copy, retire, restore, delete. */
 function Life({ battery, at }: { battery: BatteryRecord; at: string }) {
   const { words } = useUi();
   const { batteries: texts, studies } = words;
@@ -380,5 +380,5 @@ function Life({ battery, at }: { battery: BatteryRecord; at: string }) {
   );
 }
 
-/** A battery's page that only says why something was refused. */
+/** A battery's page with a refusal. */
 export const refusedEdit = (edit: Edit, fault: Problem): Edit => ({ ...edit, fault });

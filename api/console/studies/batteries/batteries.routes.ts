@@ -39,12 +39,12 @@ async function loadBatteries(tx: Tx, id: string) {
   return { study, batteries: items };
 }
 
-/** Leads to a battery's page, which says what was done. */
+/** Redirects to a battery's page with the result. */
 export const toBattery = ({ study_id, id }: BatteryRecord, notice: BatteryNotice) =>
   redirect(`/console/studies/${study_id}/batteries/${id}?said=${notice}`);
 
 type Refused = Omit<AgainInput<string>, 'params'> & { params: { study_id: string; battery_id: string } };
-/** The battery's page once more, with why something was refused. */
+/** The battery's page again, with the refusal. */
 export const batteryAgain = ({ read, params, form, fault, ui }: Refused): Promise<View> =>
   read(async (tx) => {
     const view = await loadBattery(tx, params);

@@ -40,12 +40,12 @@ export async function loadBattery(tx: Tx, params: Params): Promise<BatteryView> 
   };
 }
 
-/** What the next publication would change of what is published. */
+/** The changes that the next publication would make. */
 export interface Publication {
   added: ModuleRow[];
   removed: ModuleRow[];
   changed: { module: ModuleRow; differences: Difference[] }[];
-  /** Modules that stay, in another order. */
+  /** The same modules in another order. */
   reordered: boolean;
 }
 
@@ -68,7 +68,7 @@ export function publicationOf({ battery, versions }: BatteryView): Publication {
 }
 const without = ({ id: _id, position: _position, ...module }: ModuleRow) => module;
 
-/** A module as a client is given it has its texts in one language: those that there are. */
+/** Languages of the modules' texts: a compiled module has them in one language. */
 export function languagesOf(modules: readonly ModuleRow[]): string[] {
   const found = modules.flatMap(({ settings }) =>
     LOCALISED.flatMap((name) => {
@@ -82,14 +82,14 @@ export function languagesOf(modules: readonly ModuleRow[]): string[] {
 // --- a module as a form
 
 type Schema = Readonly<Record<string, unknown>>;
-/** A setting that has a field of its own: a number, or one of some texts. */
+/** A setting with its own field: a number, or a choice of texts. */
 export interface Setting {
   name: string;
   options?: readonly string[];
   fallback: string;
 }
 
-/** The settings of a task that are plain; all others are JSON. */
+/** The plain settings of a task; all others are JSON. */
 export function plainSettings(task: string): Setting[] {
   if (!isTask(task)) return [];
   const { settings, defaults } = taskDefinition(task);
@@ -127,8 +127,8 @@ const number = (text: string): number | string =>
   text !== '' && Number.isFinite(Number(text.replace(',', '.'))) ? Number(text.replace(',', '.')) : text;
 
 /**
- * What a module's form changes. An empty setting is the task's default; what the JSON leaves out goes. @throws 422 where
- * it is not JSON
+ * The changes of a module's form. An empty setting means the task's default; keys missing in the JSON are removed.
+ * @throws 422 if it is not JSON
  */
 export function moduleIn(form: URLSearchParams, module: ModuleRow) {
   const said = (name: string) => typedIn(form, name).trim();

@@ -6,7 +6,7 @@ import { refusalOf } from '../../html/refusal.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from './edit.js';
 
-/** The field that a refusal of the whole is about. */
+/** The field of a refusal without a field. */
 const FIELD_OF: Readonly<Record<string, string>> = {
   STUDY_CODE_TAKEN: 'study_code',
   SITE_CODE_TAKEN: 'site_code',
@@ -14,13 +14,13 @@ const FIELD_OF: Readonly<Record<string, string>> = {
   BATTERY_CODE_TAKEN: 'code',
 };
 
-/** What is wrong with one field, in words. */
+/** The error of one field, in words. */
 export function wrongWith({ fault }: Pick<Edit, 'fault'>, name: string, words: Words): string | undefined {
   if (fault && FIELD_OF[fault.code] === name) return words.problems.refusals[fault.code] ?? fault.message;
   return errorOf(fault, name, words);
 }
 
-/** What became of a form that was refused, above it; each fault of a field stands at the field. */
+/** The refusal above the form; each field's error is at the field. */
 export function Outcome({ edit, labels }: { edit: Edit; labels: Record<string, ComponentChildren> }) {
   const { words } = useUi();
   const { fault, changed } = edit;
@@ -55,7 +55,7 @@ export function Outcome({ edit, labels }: { edit: Edit; labels: Record<string, C
   );
 }
 
-/** The form of a record, with what it was drawn from. */
+/** The form of a record, with its initial values. */
 export function EditForm({
   action,
   edit,
@@ -76,13 +76,13 @@ export function EditForm({
   );
 }
 
-/** A field of the form, with its value and its fault. */
+/** A field of the form, with its value and error. */
 export function EditField({ edit, ...field }: { edit: Edit } & FieldProps) {
   const { words } = useUi();
   return <Field {...field} value={edit.values[field.name] ?? ''} error={wrongWith(edit, field.name, words)} />;
 }
 
-/** One of several, with its fault. */
+/** A choice of one, with its error. */
 export function EditChoice({
   edit,
   name,
@@ -129,7 +129,7 @@ export function EditChoice({
   );
 }
 
-/** A box to tick. */
+/** A checkbox. */
 export function EditBox({ edit, name, label }: { edit: Edit; name: string; label: string }) {
   return (
     <label class="check">
@@ -138,7 +138,7 @@ export function EditBox({ edit, name, label }: { edit: Edit; name: string; label
   );
 }
 
-/** Several boxes of one name, of which some are ticked. */
+/** Checkboxes of one name. */
 export function EditBoxes({
   edit,
   name,

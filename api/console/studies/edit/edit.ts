@@ -1,36 +1,35 @@
 import type { Problem } from '../../../http/errors.js';
 import { etagOf } from '../../../http/conventions/etag.js';
 
-/** The fields of a form, as texts; an unticked box is an empty one. */
+/** The fields of a form, as texts; an unticked checkbox is an empty one. */
 export type Texts = Record<string, string>;
 
-/** What somebody else has changed since the form was drawn. */
+/** A field that another user changed since the form was drawn. */
 export interface Changed {
   name: string;
   from: string;
   to: string;
 }
 
-/** A form of a record: what it shows, what it was drawn from, and what became of sending it. */
+/** A form of a record: displayed values, initial values, and the result of sending it. */
 export interface Edit {
   values: Texts;
-  /** What the record was when the form was drawn. */
+  /** The record's values when the form was drawn. */
   seen: Texts;
   version: string;
   changed: Changed[];
   fault?: Problem | undefined;
 }
 
-/** How a form is drawn again after it was refused. */
+/** The input for drawing a refused form again. */
 export interface Sent {
   form: URLSearchParams;
   fault: Problem;
 }
 
 /**
- * A form of what is stored now. One that was refused keeps what was typed, and the version that it was drawn from: only
- * what has been seen is overwritten. After a stale version it shows what the other one changed; fields that were not
- * touched have the new value.
+ * A form of the stored values. A refused one keeps the typed values and its original version: only seen values are
+ * overwritten. After a stale version it shows the other user's changes; untouched fields get the new values.
  */
 export function editOf(record: object | undefined, now: Texts, sent?: Sent): Edit {
   const version = record ? (etagOf(record) ?? '') : '';
@@ -52,11 +51,11 @@ export function editOf(record: object | undefined, now: Texts, sent?: Sent): Edi
   };
 }
 
-/** A field as it was typed; of several boxes of a name those that are ticked. Line ends are those of the database. */
+/** A typed field; of checkboxes with one name the ticked ones. Line ends are normalized as in the database. */
 export const typedIn = (form: URLSearchParams, name: string): string =>
   form.getAll(name).sort().join(',').replaceAll('\r\n', '\n');
 
-/** What the form says that it was drawn from; undefined where it says nothing that can be read. */
+/** The form's initial values; undefined if they are missing or unreadable. */
 export function seenIn(form: URLSearchParams): Texts | undefined {
   const said: unknown = readJson(form.get('seen') ?? '');
   if (typeof said !== 'object' || said === null) return undefined;
@@ -65,7 +64,7 @@ export function seenIn(form: URLSearchParams): Texts | undefined {
   );
 }
 
-/** @returns undefined for what is no JSON */
+/** @returns undefined for invalid JSON */
 export function readJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -75,7 +74,7 @@ export function readJson(text: string): unknown {
   }
 }
 
-/** A number where a whole one is written, else the text, which the schema refuses by its field. */
+/** A number if the text is a whole one, else the text, which the schema refuses by its field. */
 export const wholeNumber = (text: string): number | string => (/^-?\d{1,8}$/.test(text.trim()) ? Number(text) : text);
-/** An empty text is none. */
+/** An empty text becomes null. */
 export const orNull = <T>(text: string, value: T): T | null => (text.trim() === '' ? null : value);

@@ -6,7 +6,7 @@ import { useUi } from '../../html/ui.js';
 export type StudyTab = keyof Words['edit']['tabs'];
 const configurers: readonly Role[] = ['admin', 'researcher'];
 const connectors: readonly Role[] = ['admin', 'researcher', 'data_manager'];
-/** The parts of a study, each with its address and who sees it; not said: everybody. */
+/** The parts of a study, each with its address and roles; not set: all. */
 const tabs: readonly { tab: StudyTab; at: (studyId: string) => string; roles?: readonly Role[] }[] = [
   { tab: 'study', at: (id) => `/console/studies/${id}` },
   { tab: 'events', at: (id) => `/console/studies/${id}/events` },
@@ -19,7 +19,7 @@ const tabs: readonly { tab: StudyTab; at: (studyId: string) => string; roles?: r
   { tab: 'mapping', at: (id) => `/console/capture/${id}/mapping`, roles: connectors },
 ];
 
-/** The ways between the pages of a study. */
+/** The tabs of a study's pages. */
 export function StudyTabs({ studyId, tab }: { studyId: string; tab: StudyTab }) {
   const { words, user } = useUi();
   const seen = tabs.filter(({ roles }) => !roles || (user !== undefined && roles.includes(user.role)));

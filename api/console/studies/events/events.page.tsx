@@ -14,7 +14,7 @@ import { WouldMove } from '../windows.page.js';
 import { plansByEvents } from './events.service.js';
 import type { EventsView } from './events.service.js';
 
-/** The events of a study's protocol, and whether the study plans by them. */
+/** The events of a study's protocol, and whether the study schedules by them. */
 export function EventsPage({ view, edit, said }: { view: EventsView; edit?: Edit; said?: 'saved' | undefined }) {
   const { words, user } = useUi();
   const { events: texts, studies } = words;
@@ -82,7 +82,7 @@ export function EventsPage({ view, edit, said }: { view: EventsView; edit?: Edit
   );
 }
 
-/** By what the study plans, and the switch to the other. */
+/** The scheduling mode, and the switch to the other. */
 function Mode({ view: { study } }: { view: EventsView }) {
   const { words, user } = useUi();
   const { events: texts } = words;
@@ -106,7 +106,7 @@ function Mode({ view: { study } }: { view: EventsView }) {
   );
 }
 
-/** An event to add or to change, and what that would move. */
+/** An event to add or to change, with a preview of the moves. */
 export function EventPage({
   view,
   event,
@@ -117,7 +117,7 @@ export function EventPage({
   /** Not set: a new one. */
   event?: EventDefinitionRecord | undefined;
   edit: Edit;
-  /** `tried`: somebody asked, and the study does not plan by events. */
+  /** `tried`: a preview was requested, but the study does not schedule by events. */
   trial?: ScheduleDryRun | 'tried' | undefined;
 }) {
   const { words } = useUi();
@@ -222,7 +222,7 @@ export function EventPage({
   );
 }
 
-/** What deleting an event would do, and the button that does it. */
+/** A preview of deleting an event, and the button that does it. */
 export function DeleteEventPage({
   view,
   event,

@@ -24,7 +24,7 @@ import type { EventsView } from './events.service.js';
 const list = '/console/studies/{study_id}/events';
 const one = `${list}/{event_id}` as const;
 
-/** The form as it was typed, for a page that shows what it would move. */
+/** The typed form, for a page with the preview. */
 const asTyped = (edit: Edit, form: URLSearchParams): Edit => ({
   ...edit,
   values: Object.fromEntries(Object.keys(edit.values).map((name) => [name, typedIn(form, name)])),
@@ -41,7 +41,7 @@ function atFields(fault: Problem): Problem {
   return errors ? problemOf(fault.status, fault.code, fault.message, { ...fault.options, errors }) : fault;
 }
 
-/** To the progress of the change where the study plans by events, else back to the list. */
+/** Redirects to the change's progress if the study schedules by events, else to the list. */
 const after = ({ study }: EventsView, changeId: string) =>
   redirect(
     plansByEvents(study)

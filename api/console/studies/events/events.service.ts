@@ -55,7 +55,7 @@ export const eventEdit = (event: EventDefinitionRecord | undefined, sent?: Sent)
     sent,
   );
 
-/** An event as it was typed: what is no number stays a text, and the schema says so. */
+/** A typed event: text that is no number stays text, and the schema refuses it. */
 export function eventIn(form: URLSearchParams): Static<typeof NewEventDefinition> {
   const said = (name: string) => form.get(name)?.trim() ?? '';
   const number = (name: string) => wholeNumber(said(name)) as number;
@@ -75,8 +75,8 @@ export function eventIn(form: URLSearchParams): Static<typeof NewEventDefinition
 }
 
 /**
- * What the plan would be with this event in the place of the one with its id; null: without it. Undefined where the
- * study does not plan by events.
+ * A dry run of the schedules with this event in place of the one with its id; null: without it. Undefined if the study
+ * does not schedule by events.
  */
 export async function eventTrial(
   tx: Tx,
@@ -92,6 +92,6 @@ export async function eventTrial(
     return { ...sources, edc: { ...sources.edc, events } };
   });
 }
-/** As the plan reads them. */
+/** In the order of the plan. */
 const inOrder = (a: EventRow, b: EventRow): number =>
   a.sort_order - b.sort_order || a.target_day - b.target_day || (a.event_oid < b.event_oid ? -1 : 1);

@@ -17,7 +17,7 @@ export type MemberNotice = (typeof memberNotices)[number];
 const siteOptions = ({ sites }: MembersView) =>
   sites.map(({ id, site_code, name }) => [id, name ? `${site_code} (${name})` : site_code] as const);
 
-/** Who works in a study; somebody is added here. */
+/** The members of a study, with a form to add one. */
 export function MembersPage({ view, edit, said }: { view: MembersView; edit: Edit; said?: MemberNotice | undefined }) {
   const { words } = useUi();
   const { members: texts } = words;
@@ -103,7 +103,7 @@ export function MembersPage({ view, edit, said }: { view: MembersView; edit: Edi
   );
 }
 
-/** One member: role, sites of this study, and the end of the membership. */
+/** One member: role, sites in this study, and the removal. */
 export function MemberPage({ view, user, edit }: { view: MembersView; user: UserRow; edit: Edit }) {
   const { words } = useUi();
   const { members: texts } = words;

@@ -14,15 +14,15 @@ import { MemberPage, MembersPage, memberNotices } from './members.page.js';
 import { addMember, changeMember, endMembership, loadMembers, memberOf } from './members.service.js';
 import type { MembersView } from './members.service.js';
 
-/** The study is not `study_id`, which would narrow what is seen to it. */
+/** The parameter is not `study_id`, which would narrow the transaction to the study. */
 const list = '/console/studies/{id}/members';
 const one = `${list}/{user_id}` as const;
-/** As the routes of users: a user has more studies than the one that is looked at. */
+/** As for the users routes: a user may have other studies. */
 const access = outsideStudy(roles('admin'));
 const Chosen = Type.Object({ user_id: Uuid, site_ids: Type.Array(Uuid) });
 
 const newMember = (sent?: Sent) => editOf(undefined, { user_id: '', site_ids: '' }, sent);
-/** Of a member what this study's page changes. */
+/** The fields of a member that this page changes. */
 const memberEdit = (user: UserRow, view: MembersView, sent?: Sent) => {
   const ofStudy = view.sites.map(({ id }) => id);
   const sites = user.site_ids.filter((id) => ofStudy.includes(id));
@@ -34,13 +34,13 @@ const ids = (params: { id: string; user_id: string }) => ({
 });
 
 type Refused = Omit<AgainInput<string>, 'params'> & { params: { id: string; user_id: string } };
-/** The member's page once more. */
+/** The member's page again. */
 const again = ({ read, params, form, fault, ui }: Refused): Promise<View> =>
   read(async (tx) => {
     const { studyId, userId } = ids(params);
     const user = await memberOf(tx, studyId, userId);
     const view = await loadMembers(tx, studyId);
-    // The form that ends a membership has no fields.
+    // The form that removes a member has no fields.
     const edit = form.has('role') ? memberEdit(user, view, { form, fault }) : { ...memberEdit(user, view), fault };
     return { title: ui.words.edit.tabs.members, content: h(MemberPage, { user, view, edit }) };
   });

@@ -12,27 +12,27 @@ import type { RequestScope } from '../../../http/state.js';
 export type MembersView = Omit<StudyMembers, 'study'> & { study: NonNullable<StudyMembers['study']> };
 type Unchanged = (record: Record<string, unknown>) => void;
 
-/** @throws 404 for a study that is not there */
+/** @throws 404 for an unknown study */
 export async function loadMembers(tx: Tx, studyId: string): Promise<MembersView> {
   const { study, ...found } = await membersOfStudy(tx, studyId);
   if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   return { ...found, study };
 }
 
-/** @throws 404 for who is no member of the study */
+/** @throws 404 for a user who is no member of the study */
 export async function memberOf(tx: Tx, studyId: string, userId: string): Promise<UserRow> {
   const user = await userById(tx, userId);
   if (!user?.study_ids.includes(studyId)) throw problem('NOT_FOUND', { detail: 'There is no such member.' });
   return user;
 }
 
-/** Assigns a user to a study, at some of its sites or at all. Who is a member already stays as they are. @throws 404, 400 */
+/** Assigns a user to a study, with all or some of its sites. Existing members stay as they are. @throws 404, 400 */
 export async function addMember(
   change: RequestScope,
   studyId: string,
   given: { user_id: string; site_ids: string[] },
 ): Promise<void> {
-  // Of two who assign the same user at once, the second sees what the first has made of it.
+  // Of two concurrent assignments of a user, the second sees the first one's result.
   await userSecretForUpdate(change.tx, given.user_id);
   const user = await userById(change.tx, given.user_id);
   if (!user) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
@@ -43,7 +43,7 @@ export async function addMember(
 }
 
 /**
- * Gives a member another role or other sites of this study; those of other studies stay.
+ * Changes a member's role or sites in this study; those of other studies stay.
  * @param ofStudy the sites of this study
  * @throws 404, 409 STALE or LAST_ADMIN, 400, 422
  */
@@ -60,7 +60,7 @@ export async function changeMember(
   await changeUser(change, user.id, to, unchanged);
 }
 
-/** Ends a membership; the study's sites go with it. @throws 404, 409 STALE */
+/** Removes a member, and its sites in this study. @throws 404, 409 STALE */
 export async function endMembership(
   change: RequestScope,
   user: UserRow,

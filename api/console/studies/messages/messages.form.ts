@@ -6,7 +6,7 @@ import type { Problem } from '../../../http/errors.js';
 import { editOf, orNull, typedIn, wholeNumber } from '../edit/edit.js';
 import type { Edit, Sent, Texts } from '../edit/edit.js';
 
-/** Messages whose words a study may have of its own. */
+/** Messages that a study can reword. */
 export const kinds = ['visit_reminder', 'visit_missed', 'magic_link'] as const;
 type Kind = (typeof kinds)[number];
 export const channels = CHANNELS;
@@ -19,17 +19,17 @@ interface Contact {
 const settingsOf = (study: StudyRecord): NotificationSettings =>
   (study.config.notifications ?? {}) as NotificationSettings;
 
-/** The words of its own that a study has, a message and language each. */
+/** The study's own texts, by message and language. */
 export const templatesOf = (study: StudyRecord): { language: string; kind: Kind; subject: string; body: string }[] =>
   Object.entries(settingsOf(study).languages ?? {}).flatMap(([language, own]) =>
     kinds.flatMap((kind) => (own[kind] ? [{ language, kind, ...own[kind] }] : [])),
   );
 
-/** What participants call the study may be a text by language, which is no field: it stays as it is. */
+/** The study's public name may have one text for each language, which this form can't edit: it stays. */
 export const nameIsPlain = ({ config }: StudyRecord): boolean =>
   config.public_name === undefined || typeof config.public_name === 'string';
 
-/** A study's messages as texts. */
+/** A study's message settings as texts. */
 export function messageTexts(study: StudyRecord): Texts {
   const { channels: used = ['email'], fallback = [], days_before = [1], ...given } = settingsOf(study);
   const contact = (study.config.contact ?? {}) as Contact;
@@ -59,7 +59,7 @@ export function messageTexts(study: StudyRecord): Texts {
   };
 }
 
-/** The form of a study's messages; a fault of its settings stands at the field that it comes of. */
+/** The form of a study's messages; a setting's error is shown at its field. */
 export const messageEdit = (study: StudyRecord, sent?: Sent): Edit =>
   editOf(study, messageTexts(study), sent && { ...sent, fault: atFields(study, sent) });
 
@@ -91,7 +91,7 @@ function atFields(study: StudyRecord, { form, fault }: Sent): Problem {
   return errors ? problemOf(fault.status, fault.code, fault.message, { ...fault.options, errors }) : fault;
 }
 
-/** What the form changes of the study's configuration, as a merge: null takes a setting out. */
+/** The form's changes of the study's configuration, as a merge: null removes a setting. */
 export function messagesIn(form: URLSearchParams, study: StudyRecord): Record<string, unknown> {
   const said = (name: string) => typedIn(form, name).trim();
   const some = (name: string) => orNull(said(name), said(name));

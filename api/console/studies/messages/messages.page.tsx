@@ -6,7 +6,7 @@ import { EditBoxes, EditChoice, EditField, EditForm, Outcome } from '../edit/edi
 import { StudyHead } from '../edit/study-tabs.js';
 import { channels, kinds, nameIsPlain, templatesOf } from './messages.form.js';
 
-/** When and how participants are written to, in which words, and what they are told of the study. */
+/** When and how participants get messages, the texts, and the study's public information. */
 export function MessagesPage({ study, edit, said }: { study: StudyRecord; edit: Edit; said?: 'saved' | undefined }) {
   const { words } = useUi();
   const { messages: texts, studies } = words;

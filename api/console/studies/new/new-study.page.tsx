@@ -6,7 +6,7 @@ import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
 import { EditBox, EditChoice, EditField, EditForm, Outcome } from '../edit/edit-form.js';
 
-/** A study from nothing: its batteries, visits and policy come afterwards. */
+/** An empty new study: batteries, visits and policy are added later. */
 export function NewStudyPage({ edit }: { edit: Edit }) {
   const { words } = useUi();
   const { newStudy: texts, studies } = words;
@@ -66,7 +66,7 @@ export function NewStudyPage({ edit }: { edit: Edit }) {
   );
 }
 
-/** The end of a study that nobody takes part in. */
+/** Deletes a study without participants. */
 export function DeleteStudyPage({ study, fault }: { study: StudyRecord; fault?: Problem }) {
   const { words } = useUi();
   const { newStudy: texts, studies } = words;

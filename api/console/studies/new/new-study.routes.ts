@@ -30,7 +30,7 @@ const newStudy = (sent?: Sent) =>
     sent,
   );
 
-/** A study as it was typed. @throws 422 */
+/** The typed study. @throws 422 */
 function studyIn(form: URLSearchParams) {
   const said = (name: string) => typedIn(form, name).trim();
   const given = {

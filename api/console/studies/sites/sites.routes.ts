@@ -19,7 +19,7 @@ import { SitePage, SitesPage, siteNotices } from './sites.page.js';
 
 const list = '/console/studies/{study_id}/sites';
 const one = `${list}/{site_id}` as const;
-/** More sites than a study has. */
+/** More sites than any study has. */
 const MOST = 1_000;
 
 const siteEdit = (site?: Site, sent?: Sent) =>
@@ -34,7 +34,7 @@ const siteEdit = (site?: Site, sent?: Sent) =>
     sent,
   );
 
-/** A site as it was typed; an empty text is none. */
+/** A typed site; an empty text becomes null. */
 function siteIn(form: URLSearchParams): Static<typeof NewSite> {
   const said = (name: string) => form.get(name)?.trim() ?? '';
   return {

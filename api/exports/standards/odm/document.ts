@@ -14,8 +14,8 @@ import type { Tx } from '../../../../db/client/database.js';
 export const ODM_VERSION = '1.3.2';
 
 /**
- * Writes a study as a CDISC ODM document into `sink` and ends it: its plan, sites, and what there is of each
- * participant, one at a time. `tx`: a transaction of one instant, narrowed to who asked.
+ * Writes a study as a CDISC ODM document into `sink` and ends it: plan, sites, and the data of each participant, one at
+ * a time. `tx`: a transaction with one snapshot, narrowed to the requester.
  * @returns the number of participants
  */
 export async function writeOdm(tx: Tx, studyId: string, createdAt: string, sink: Writable): Promise<number> {
@@ -47,7 +47,7 @@ export async function writeOdm(tx: Tx, studyId: string, createdAt: string, sink:
   );
 }
 
-/** Lines of text as something else, between a head and a tail. */
+/** Transforms lines of text, between a head and a tail. */
 function eachLine(write: (line: string) => string, head: string, tail: string): Transform {
   let rest: Buffer = Buffer.alloc(0),
     begun = false;

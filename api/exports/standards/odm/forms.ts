@@ -1,9 +1,7 @@
 import type { StudyShape, Subject, ValueKind } from '../../../../db/exports/standards.queries.js';
 
 export type DataType = 'text' | 'integer' | 'float' | 'date' | 'datetime' | 'boolean';
-/**
- * `key`: under which its value stands; names are what people wrote, and may be that of one of the service's own items.
- */
+/** `key`: the key of its value; names are user input, and may equal one of the service's own items. */
 export interface OdmItem {
   oid: string;
   name: string;
@@ -36,7 +34,7 @@ const form = (code: string, name: string, repeating: boolean, items: readonly Gi
   })),
 });
 
-/** What every study has. Names are those of the record's own fields. */
+/** The forms of every study. Names are those of the record's own fields. */
 export const SUBJECT = form('SUBJECT', 'Participant', false, [
   ['status', 'text', ['enrolled', 'withdrawn']],
   ['arm', 'text', 100],
@@ -98,14 +96,14 @@ export const filledIn = (item: string): string => `item ${item}`;
 export const itemsByKey = (values: OdmValues, key: (name: string) => string): OdmValues =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [key(name), value]));
 
-/** The narrowest type that all of an item's values have. */
+/** The narrowest type for all of an item's values. */
 function typeOf(kinds: readonly ValueKind[]): DataType {
   const [first, ...others] = kinds;
   if (first === undefined) return 'text';
   if (others.length === 0) return first === 'number' ? 'float' : first;
   return kinds.every((kind) => kind === 'integer' || kind === 'number') ? 'float' : 'text';
 }
-/** Texts and integers say how long they are. */
+/** Texts and integers state their length. */
 const lengthOf = (type: DataType, length: number): { length?: number } =>
   type === 'text' || type === 'integer' ? { length: Math.max(1, length) } : {};
 const groups = <T>(rows: readonly T[], key: (row: T) => string): Map<string, T[]> => {
@@ -114,7 +112,7 @@ const groups = <T>(rows: readonly T[], key: (row: T) => string): Map<string, T[]
   return found;
 };
 
-/** A study's own forms and tasks, by what was filled in and measured; what the service adds to each stands first. */
+/** A study's own forms and tasks, from submitted and measured values; the service's items come first. */
 export function formsOf(shape: StudyShape): { tasks: Map<string, OdmForm>; forms: Map<string, OdmForm> } {
   const tasks = [...groups(shape.metrics, ({ task }) => task)].map(([task, metrics]) => {
     const base = form(`TASK.${task}`, task, true, OF_SESSION);
@@ -157,7 +155,7 @@ export function formsOf(shape: StudyShape): { tasks: Map<string, OdmForm>; forms
   return { tasks: new Map(tasks), forms: new Map(forms) };
 }
 
-/** The values of a participant's own form, by the items' names. */
+/** The values of a participant's own form, by item name. */
 export const subjectValues = ({
   status,
   arm,

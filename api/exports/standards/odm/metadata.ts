@@ -4,7 +4,7 @@ import { COMMON, VISIT, formsOf } from './forms.js';
 import type { OdmForm, OdmItem } from './forms.js';
 import { element, textElement } from './xml.js';
 
-/** Everything that a document's clinical data refer to. */
+/** All definitions that a document's clinical data reference. */
 export interface Metadata {
   studyOid: string;
   versionOid: string;
@@ -16,16 +16,13 @@ export interface Metadata {
 }
 
 export const COMMON_EVENT = 'SE.COMMON';
-/** Of a visit that was planned by hand, or whose window was taken out of the plan. */
+/** For a visit scheduled by hand, or whose window was deleted from the plan. */
 export const UNSCHEDULED_EVENT = 'SE.UNSCHEDULED';
 export const eventOid = (kind: 'window' | 'event', code: string): string =>
   `SE.${kind === 'window' ? 'WINDOW' : 'EVENT'}.${code}`;
 export const locationOid = (siteCode: string): string => `LOC.${siteCode}`;
 
-/**
- * The study of a document: its events, forms, items and code lists, and its sites. The same plan has the same version
- * OID.
- */
+/** The study of a document: events, forms, items, code lists and sites. The same plan has the same version OID. */
 export function metadataOf(study: StandardStudy, shape: StudyShape): Metadata {
   const { tasks, forms } = formsOf(shape);
   const own = [...forms.values()],

@@ -23,7 +23,7 @@ interface Filled {
 }
 
 /**
- * Everything of one participant: what is of no visit in the common event, each visit as an event with its sessions'
+ * All data of one participant: data without a visit in the common event, each visit as an event with its sessions'
  * tasks.
  */
 export function subjectData(subject: Subject, metadata: Metadata): string {
@@ -96,7 +96,7 @@ const tasksOf = (sessions: readonly Session[], { tasks }: Metadata): Filled[] =>
     }),
   );
 
-/** Forms in the order given; one that may be there again is numbered. */
+/** Forms in the given order; repeatable ones are numbered. */
 function formData(filled: readonly Filled[]): string[] {
   const repeats = new Map<string, number>();
   return filled.map(({ form, values }) => {
@@ -121,7 +121,7 @@ function formData(filled: readonly Filled[]): string[] {
   });
 }
 
-/** What the signature of a form says. */
+/** The items of a form's signature. */
 const signedBy = ({ name, meaning, proved_by }: Signature): OdmValues => ({
   signer_name: name,
   signature_meaning: meaning,

@@ -1,4 +1,4 @@
-/** Characters that XML 1.0 has no place for. */
+/** Characters that XML 1.0 does not allow. */
 const UNWRITABLE = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;
 const ESCAPES: Record<string, string> = {
   '&': '&amp;',
@@ -14,7 +14,7 @@ const written = (text: string): string =>
 
 export type XmlAttributes = Record<string, string | number | null | undefined>;
 
-/** An element; attributes without a value are left out, content is markup already. */
+/** An element; attributes without a value are omitted, content is markup already. */
 export function element(name: string, attributes: XmlAttributes, content: readonly string[] | string = ''): string {
   const open = `<${name}${Object.entries(attributes)
     .map(([key, value]) => (value === null || value === undefined ? '' : ` ${key}="${written(String(value))}"`))

@@ -5,17 +5,17 @@ const MAX_PARTS = 2_000;
 const END = 0x06054b50,
   ENTRY = 0x02014b50;
 const NO_WORKBOOK = 'This is not a workbook (.xlsx).';
-/** A part is handed on in pieces of this size, however large it is. */
+/** The piece size in which any part is passed on. */
 const PIECE = 16 * 1024;
 
-/** A file in the archive; `name` as parts name each other: without a slash before it, its case is of no account. */
+/** A file in the archive; `name` is normalized: without a leading slash, case-insensitive. */
 export interface Part {
   name: string;
   method: number;
   packed: Buffer;
 }
 
-/** The parts of a workbook, by name. @throws 400 FILE_UNREADABLE what is none, is encrypted, or has macros */
+/** The parts of a workbook, by name. @throws 400 FILE_UNREADABLE if it is no workbook, is encrypted, or has macros */
 export function partsOf(bytes: Buffer): Map<string, Part> {
   if (bytes.subarray(0, 4).equals(Buffer.from('d0cf11e0', 'hex')))
     throw unreadable('This is an old (.xls) or encrypted workbook: save it as .xlsx without a password.');
@@ -28,7 +28,7 @@ export function partsOf(bytes: Buffer): Map<string, Part> {
 }
 
 /**
- * What a part holds, in pieces. Sizes that an archive states of itself are not believed.
+ * The content of a part, in pieces. The archive's own size fields are not trusted.
  * @throws 400 FILE_UNREADABLE, as soon as there is more than `most`
  */
 export async function* partContent({ name, method, packed }: Part, most = MAX_UNPACKED): AsyncGenerator<Buffer> {
@@ -54,7 +54,7 @@ export async function* partContent({ name, method, packed }: Part, most = MAX_UN
   }
 }
 
-/** The parts that the archive's directory names. */
+/** The parts in the archive's directory. */
 function listed(bytes: Buffer): Part[] {
   try {
     const end = bytes.lastIndexOf(Buffer.from('PK\u0005\u0006', 'latin1'));
@@ -82,7 +82,7 @@ function listed(bytes: Buffer): Part[] {
       return part;
     });
   } catch (fault) {
-    // Offsets that lead out of the file.
+    // Offsets beyond the end of the file.
     if (fault instanceof RangeError) throw unreadable(NO_WORKBOOK, fault);
     throw fault;
   }

@@ -4,11 +4,11 @@ import type { Part } from './archive.js';
 import { unreadable } from './unreadable.js';
 import { prefixed, readXml } from './xml.js';
 
-/** The parts that the rows of a workbook's first sheet are read from. */
+/** The parts that define the rows of a workbook's first sheet. */
 export interface Book {
   sheet: Part;
   name: string;
-  /** How many the workbook has. */
+  /** The workbook's number of sheets. */
   sheets: number;
   hidden: boolean;
   date1904: boolean;
@@ -24,8 +24,8 @@ interface Relationship {
 const FOLDER = 'xl/';
 
 /**
- * Finds the first sheet in the workbook's own order, hidden or not: in which order the archive has its parts, and what
- * they are called, says nothing. Charts that are sheets of their own have no cells and do not count.
+ * Finds the first sheet in the workbook's own order, hidden or not: order and names of the archive's parts are
+ * arbitrary. Chart sheets have no cells and are skipped.
  * @throws 400 FILE_UNREADABLE
  */
 export async function openBook(parts: Map<string, Part>): Promise<Book> {
@@ -76,7 +76,7 @@ async function relationshipsOf(part: Part | undefined): Promise<Relationship[]> 
   return found;
 }
 
-/** A target is told from the root of the archive, or from the workbook's folder. */
+/** A target is relative to the root of the archive, or to the workbook's folder. */
 const partNamed = (target: string): string => {
   const path = target.trim().replaceAll('\\', '/');
   return normalize(path.startsWith('/') ? path : FOLDER + path)

@@ -3,7 +3,7 @@ import type { Format } from './styles.js';
 import { unescaped } from './text.js';
 import { damaged } from './unreadable.js';
 
-/** What the cells of a workbook refer to. */
+/** The parts that cells of a workbook reference. */
 export interface Meaning {
   strings: SharedStrings;
   formats: readonly Format[];
@@ -11,13 +11,13 @@ export interface Meaning {
 }
 
 const DAY_MS = 86_400_000;
-/** The day zero of a workbook's count, in days from 1970. */
+/** Day zero of a workbook's date numbers, in days from 1970. */
 const ZERO_1900 = -25_569,
   ZERO_1904 = ZERO_1900 + 1_462;
 
 /**
- * A cell as the person sees it: dates without a zone, numbers with the zeros of their format, the results of formulas.
- * @param type what the sheet says of the value, which is a number where it says nothing
+ * A cell as displayed: dates without a time zone, numbers with the zeros of their format, the results of formulas.
+ * @param type of the value in the sheet; a number if missing
  */
 export function cellText(
   value: string,
@@ -36,7 +36,7 @@ export function cellText(
       return String(Number.parseInt(value, 10) !== 0);
     case 'e':
       return value;
-    // A date is written out by few programs: 2026-01-31T00:00:00.
+    // Few programs write dates as text: 2026-01-31T00:00:00.
     case 'd':
       return /^\d{4}-\d\d-\d\d/.test(value) ? value.slice(0, 10) : value;
     default:

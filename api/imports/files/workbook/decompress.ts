@@ -3,25 +3,25 @@ import { promisify } from 'node:util';
 import type { SheetRow } from '../sheet.js';
 import { MAX_UNPACKED, unreadable } from './unreadable.js';
 
-/** Characters of rows that are packed together: the API's thread unpacks them in a moment. */
+/** Characters of rows that are compressed together: the main thread decompresses them quickly. */
 const PIECE = 64 * 1024;
 
-/** A row as it is packed: its number, how many cells it has, and those up to the last that is not empty. */
+/** A compressed row: its number, its number of cells, and the cells up to the last non-empty one. */
 type Packed = [row: number, width: number, cells: string[]];
 
 /**
- * Packs rows as they are read. A hundred thousand participants are two or three megabytes then; the same text in every
- * cell of a sheet, which a workbook holds once, is next to nothing.
+ * Compresses rows while they are read. A hundred thousand participants take two or three megabytes; a text repeated in
+ * every cell, which a workbook stores once, takes almost nothing.
  */
 export class Packing {
   private rows: Packed[] = [];
   private size = 0;
   private total = 0;
 
-  /** @param send gets the rows in pieces, each of an array of its own */
+  /** @param send gets the rows in pieces, each in an array of its own */
   constructor(private readonly send: (piece: Uint8Array<ArrayBuffer>) => void) {}
 
-  /** A blank row is left out: whoever reads the rows knows them by their numbers. */
+  /** Blank rows are skipped: rows have numbers. */
   add(row: number, cells: readonly string[]): void {
     if (cells.every((cell) => cell.trim() === '')) return;
     let last = cells.length;
@@ -36,13 +36,13 @@ export class Packing {
     if (this.size >= PIECE) this.flush();
   }
 
-  /** Sends what is left. */
+  /** Sends the rest. */
   end(): void {
     if (this.rows.length > 0) this.flush();
   }
 
   private flush(): void {
-    // As little time as can be: what is packed well takes thrice as long.
+    // The fastest level: better compression takes three times as long.
     this.send(new Uint8Array(deflateRawSync(JSON.stringify(this.rows), { level: 1 })));
     this.rows = [];
     this.size = 0;
@@ -51,7 +51,7 @@ export class Packing {
 
 const inflate = promisify(inflateRaw);
 
-/** The rows of packed pieces, unpacked one piece at a time. */
+/** The rows of compressed pieces, decompressed one piece at a time. */
 export async function* decompress(pieces: readonly Uint8Array[]): AsyncGenerator<SheetRow> {
   for (const piece of pieces) {
     for (const [row, width, cells] of JSON.parse((await inflate(piece)).toString()) as Packed[]) {

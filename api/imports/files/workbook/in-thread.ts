@@ -5,38 +5,38 @@ import type { ImportThreadData, ImportThreadMessage } from '../reading-thread.js
 import type { SheetRead } from './read.js';
 import { unreadable } from './unreadable.js';
 
-/** What was read of a file: its rows, packed. */
+/** The content of a file: its compressed rows. */
 export interface Contents<Found> {
   sheet: Found;
   pieces: Uint8Array[];
 }
 
 export interface WorkbookReading {
-  /** What it is called in a refusal. */
+  /** Its name in a refusal. */
   what?: 'workbook' | 'file';
-  /** Nobody waits for it any more. */
+  /** Aborted when the client disconnects. */
   gone: AbortSignal;
-  /** The largest workbook that is taken needs a twentieth of it, where nobody else uses the processor. */
+  /** The largest accepted workbook needs a twentieth of it on an idle processor. */
   limitMs?: number;
-  /** The program that reads, where it is another: its name and the file that it stands beside. */
+  /** Another reading program: its name, and a file in the same folder. */
   program?: readonly [name: string, from: string];
 }
 
 const LIMIT_MS = 60_000;
-/** One on a processor of its own leaves the others to those who import nothing. */
+/** On a processor of its own it leaves the others to other requests. */
 const CONCURRENCY = 2,
   MAX_WAITING = 10;
 const turns = new ConcurrencyLimiter(CONCURRENCY);
 let inLine = 0;
 /**
- * What is read is bounded piece by piece, so that no thread comes near it: one that runs out of memory ends, but may
- * take the process with it.
+ * The input is limited piece by piece, so that no thread comes near it: a thread that runs out of memory may take the
+ * process with it.
  */
 const MEMORY = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 4 };
 
 /**
- * Reads a workbook, or another file of rows, in a thread of its own, which ends with it; two at a time.
- * @throws 400 FILE_UNREADABLE, 503 where too many wait, or where the thread was lost
+ * Reads a workbook, or another file of rows, in its own thread, which ends afterwards; two at a time.
+ * @throws 400 FILE_UNREADABLE, 503 when too many wait, or when the thread was lost
  */
 export async function readInThread<Found = SheetRead>(
   bytes: Buffer,

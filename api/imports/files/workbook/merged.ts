@@ -4,11 +4,11 @@ interface Whole {
   text: string;
 }
 
-/** Cells that are one: each of them says what the first one says, in whichever row it stands. */
+/** Merged cells: each has the text of the first one, in any row. */
 export class Merged {
   private readonly first = new Map<string, Whole>();
   private readonly others = new Map<number, { column: number; whole: Whole }[]>();
-  /** Rows with such cells, the last one first; a row may have no others. */
+  /** Rows with merged cells, the last one first. */
   private readonly rows: number[];
 
   constructor(merges: readonly Merge[]) {
@@ -24,25 +24,25 @@ export class Merged {
     this.rows = [...this.others.keys()].sort((a, b) => b - a);
   }
 
-  /** The last row that one of them reaches. */
+  /** The last row with merged cells. */
   get last(): number {
     return this.rows[0] ?? 0;
   }
 
-  /** Takes what the first of several cells says, before the others are asked. */
+  /** Stores the text of the first cell, before the others are read. */
   note(row: number, column: number, text: string): void {
     if (this.first.size === 0) return;
     const whole = this.first.get(`${row}:${column}`);
     if (whole) whole.text = text;
   }
 
-  /** The next row below `row` that has such cells. */
+  /** The next row below `row` with merged cells. */
   before(row: number): number | undefined {
     const next = this.rows.at(-1);
     return next !== undefined && next < row ? next : undefined;
   }
 
-  /** What the cells of a row say that are part of others; each row is asked once, in their order. */
+  /** The texts of a row's merged cells; each row is read once, in order. */
   take(row: number): readonly { column: number; text: string }[] {
     if (this.rows.at(-1) === row) this.rows.pop();
     return (this.others.get(row) ?? []).map(({ column, whole }) => ({ column, text: whole.text }));

@@ -8,7 +8,7 @@ import { SharedStrings } from './strings.js';
 import { formatsOf } from './styles.js';
 import { readXml } from './xml.js';
 
-/** Which sheet was read: its name, of how many, and whether people see it. */
+/** The sheet that was read: its name, the number of sheets, and whether it is visible. */
 export interface SheetRead {
   name: string;
   sheets: number;
@@ -16,10 +16,10 @@ export interface SheetRead {
 }
 
 /**
- * Reads the first sheet of a workbook from its beginning to its end: each row as its elements come, whatever the order
- * of the archive's parts.
- * @param send gets the rows, packed
- * @throws 400 FILE_UNREADABLE: no workbook, macros, encrypted, damaged, or far larger unpacked than any list of
+ * Reads the first sheet of a workbook completely, row by row while its elements arrive, in any order of the archive's
+ * parts.
+ * @param send gets the compressed rows
+ * @throws 400 FILE_UNREADABLE: no workbook, macros, encrypted, damaged, or far larger uncompressed than any list of
  * participants
  */
 export async function readWorkbook(bytes: Buffer, send: (piece: Uint8Array<ArrayBuffer>) => void): Promise<SheetRead> {

@@ -9,10 +9,10 @@ import type { Attributes, XmlReader } from './xml.js';
 
 const LAST_ROW = 1_048_576,
   LAST_COLUMN = 16_384;
-/** Cells of a row that are read. */
+/** The most cells of a row. */
 const MAX_CELLS = 2_000;
 
-/** Reads a sheet's rows as their elements come, and hands each on that has something in it. */
+/** Reads a sheet's rows while its elements arrive, and passes on those that are not empty. */
 export class Rows implements XmlReader {
   private within = false;
   private row = 0;
@@ -24,7 +24,7 @@ export class Rows implements XmlReader {
   private formula = false;
   private readonly value = new Text(['v', 't']);
 
-  /** @param take gets each row, in their order; `cells` is its own */
+  /** @param take gets each row in order; it owns `cells` */
   constructor(
     private readonly meaning: Meaning,
     private readonly merged: Merged,
@@ -34,7 +34,7 @@ export class Rows implements XmlReader {
   }
 
   open(name: string, attributes: Attributes): void {
-    // Elsewhere in a sheet there are rows and columns of other things, such as the places of its buttons.
+    // Other parts of a sheet have rows and columns of other objects, such as the positions of its buttons.
     if (name === 'sheetData') this.within = true;
     if (!this.within) return;
     if (name === 'row') this.beginRow(attributes.r);
@@ -55,7 +55,7 @@ export class Rows implements XmlReader {
     else this.value.close(name);
   }
 
-  /** The sheet is at its end: there may be more rows, of cells that are part of others. */
+  /** The end of the sheet: merged cells may continue in further rows. */
   end(): void {
     this.rowsBefore(Infinity);
   }
@@ -90,14 +90,14 @@ export class Rows implements XmlReader {
     const { t, s } = this.cell ?? {};
     this.cell = undefined;
     const value = this.value.end();
-    // An empty text is a result as well, and says that it is a text.
+    // An empty text is a formula result, too, of type text.
     const text =
       this.formula && value === '' && t !== 'str'
         ? NOT_CALCULATED
         : cellText(value, t, this.meaning.formats[Number(s ?? 0)], this.meaning);
     this.merged.note(this.row, this.column, text);
     const filled = value !== '' || this.formula;
-    // A cell that is only coloured counts as one, though it is empty.
+    // A cell with formatting only counts as a cell, although it is empty.
     if (filled || Number(s ?? 0) > 0) this.put(this.column, text);
     this.filled ||= filled;
   }
@@ -127,5 +127,5 @@ export class Rows implements XmlReader {
   }
 }
 
-// A number that somebody wrote there.
+// A row number in the file.
 const tooFar = (row: number) => unreadable(`The sheet has a row ${row}; the last there can be is ${LAST_ROW}.`);

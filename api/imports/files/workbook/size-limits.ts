@@ -2,14 +2,14 @@ import { partContent } from './archive.js';
 import type { Part } from './archive.js';
 import { MAX_UNPACKED, unreadable } from './unreadable.js';
 
-/** Of cells and of texts: ten columns of as many rows as an import takes. */
+/** The most cells and texts: ten columns of the most rows that an import accepts. */
 const MAX_CELLS = 1_000_000;
 const MAX_MERGED = 100_000,
   MAX_MERGES = 2_000;
-/** What is looked for begins and ends within so many bytes. */
+/** The longest markup that is searched for, in bytes. */
 const REACH = 200;
 
-/** A rectangle of cells that are one to whoever looks at the sheet. */
+/** A rectangle of merged cells. */
 export interface Merge {
   left: number;
   top: number;
@@ -18,9 +18,9 @@ export interface Merge {
 }
 
 /**
- * Refuses what no spreadsheet program would write, before anything is read of it: all parts are unpacked once, a piece
- * at a time and up to a bound, and those of the workbook counted. Answers the merged cells of each sheet that has some:
- * it names them behind its rows.
+ * Refuses workbooks that no spreadsheet program would write, before they are parsed: all parts are decompressed once, a
+ * piece at a time and up to a limit, and elements of the workbook's parts are counted. Returns the merged cells of each
+ * sheet that has any: the file lists them after the rows.
  * @throws 400 FILE_UNREADABLE
  */
 export async function assertSizeLimits(parts: Iterable<Part>): Promise<Map<Part, Merge[]>> {
@@ -44,18 +44,18 @@ export const columnOf = (letters: string): number => {
   return column;
 };
 
-/** What a few bytes of a part may stand for, counted in its bytes as they pass. */
+/** Counts markup with a large effect, in the bytes of a part as they pass. */
 class Counts {
   readonly merges: Merge[] = [];
   private cells = 0;
   private texts = 0;
   private merged = 0;
-  /** A piece, behind what may go on in it of the one before. */
+  /** A piece, preceded by the end of the one before, in which markup may begin. */
   private bytes = Buffer.alloc(0);
   private length = 0;
 
   add(piece: Buffer): void {
-    // One for all pieces: as many new ones would stay until somebody collects them.
+    // One buffer for all pieces: new ones would stay until the next garbage collection.
     if (this.bytes.length < REACH + piece.length) this.bytes = Buffer.concat([this.bytes], REACH + piece.length);
     piece.copy(this.bytes, this.length);
     const bytes = this.bytes.subarray(0, this.length + piece.length);
@@ -68,7 +68,7 @@ class Counts {
     this.look(this.bytes.subarray(0, this.length), this.length);
   }
 
-  /** Takes what begins before `until`. */
+  /** Processes markup that begins before `until`. */
   private look(bytes: Buffer, until: number): void {
     this.cells += times(bytes, '<c', until);
     this.texts += times(bytes, '<si', until);
@@ -95,7 +95,7 @@ class Counts {
   }
 }
 
-/** How often an element of this name begins before `until`. */
+/** The number of elements with this name that begin before `until`. */
 function times(bytes: Buffer, opening: string, until: number): number {
   let found = 0;
   for (let at = bytes.indexOf(opening); at >= 0 && at < until; at = bytes.indexOf(opening, at + opening.length)) {

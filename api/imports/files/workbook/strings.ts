@@ -5,13 +5,13 @@ import { MAX_UNPACKED, tooLarge } from './unreadable.js';
 import { readXml } from './xml.js';
 
 const BLOCK = 1024 * 1024;
-/** Before each text: how many bytes it has, and whether it has two for each character. */
+/** Before each text: its length in bytes, and whether each character has two. */
 const HEAD = 5;
 const NARROW = /^[\0-\u{ff}]*$/u;
 
 /**
- * The texts that a workbook's cells share: as many as it has cells, and needed until its last row. They are kept as
- * bytes side by side, not as so many objects of the thread's heap.
+ * The shared texts of a workbook's cells: as many as cells, and needed until the last row. They are stored as adjacent
+ * bytes, not as objects on the thread's heap.
  */
 export class SharedStrings {
   private readonly blocks: Buffer[] = [];
@@ -37,7 +37,7 @@ export class SharedStrings {
     return strings;
   }
 
-  /** The text of this number; undefined where there is none. */
+  /** The text with this number; undefined: none. */
   at(index: number): string | undefined {
     if (!(index >= 0 && index < this.count)) return undefined;
     const place = this.places[index]!;

@@ -3,7 +3,7 @@ import type { Part } from './archive.js';
 import { damaged } from './unreadable.js';
 import { readXml } from './xml.js';
 
-/** What a cell's number format makes of a number: a date, or whole numbers with so many digits at least. */
+/** The effect of a cell's number format: a date, or integers with a minimum number of digits. */
 export interface Format {
   date: boolean;
   digits: number;
@@ -11,11 +11,11 @@ export interface Format {
 
 const PLAIN: Format = { date: false, digits: 0 },
   DATE: Format = { date: true, digits: 0 };
-/** A spreadsheet program has 64,000 at most. */
+/** A spreadsheet program supports at most 64,000. */
 const MAX_STYLES = 65_536;
 /**
- * The formats that no workbook spells out (ECMA-376, 18.8.30), by number: of dates and times, also those of 27 to 36
- * and 50 to 58, which are written otherwise in each language of East Asia.
+ * The built-in formats (ECMA-376, 18.8.30), by number: of dates and times, including 27 to 36 and 50 to 58, which
+ * differ in each East Asian language.
  */
 const BUILT_IN_DATES = [
   [14, 22],
@@ -25,7 +25,7 @@ const BUILT_IN_DATES = [
   [81, 81],
 ] as const;
 
-/** The formats of a workbook's cells, by the number of their style. */
+/** The formats of a workbook's cells, by style number. */
 export async function formatsOf(part: Part | undefined): Promise<Format[]> {
   const codes = new Map<string, string>();
   const styles: string[] = [];
@@ -55,7 +55,7 @@ const builtIn = (id: number): Format =>
 
 function formatOf(code: string): Format {
   if (/^0+$/.test(code)) return { date: false, digits: code.length };
-  // Colours, currencies and words that stand in it are no days and months.
+  // Colours, currencies and quoted words in it are no days and months.
   return /[ymdhsb]/i.test(code.replaceAll(/\[[^\]]*\]|"[^"]*"|\\.|[_*]./g, '').replaceAll(/General|Standard/gi, ''))
     ? DATE
     : PLAIN;

@@ -1,8 +1,8 @@
 import { MAX_ROW_TEXT, unreadable } from './unreadable.js';
 
 /**
- * Gathers the text of a cell or of one that cells share: of its runs, in whatever fonts, without how it is pronounced,
- * which stands beside it in Japanese workbooks.
+ * Collects the text of a cell or of a shared string: of all its runs, without phonetic guides, which Japanese workbooks
+ * add.
  */
 export class Text {
   private text = '';
@@ -38,7 +38,7 @@ export class Text {
   }
 }
 
-/** Characters that XML cannot hold are written as their number (ECMA-376, 22.9.2.19). */
+/** Characters that XML can't represent are written as their number (ECMA-376, 22.9.2.19). */
 export const unescaped = (text: string): string =>
   text.includes('_x')
     ? text.replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))

@@ -1,4 +1,4 @@
-/** The thread in which a workbook is read, once: the API answers meanwhile, and all that it took is gone with it. */
+/** The thread that reads one workbook: the API continues meanwhile, and the thread's memory is freed with it. */
 import { answerReading } from '../reading-thread.js';
 import { readWorkbook } from './read.js';
 

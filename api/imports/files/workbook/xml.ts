@@ -2,14 +2,14 @@ import { StringDecoder } from 'node:string_decoder';
 import { SaxesParser } from 'saxes';
 import { damaged } from './unreadable.js';
 
-/** Of elements in each other, and of one element: far more than any part of a workbook has. */
+/** Limits of nesting, and of one element: far more than any part of a workbook has. */
 const MAX_DEPTH = 100,
   MAX_ATTRIBUTES = 200;
-/** Characters without an element beginning or ending: the parser keeps them until one does. */
+/** Characters without the begin or end of an element: the parser buffers them until one comes. */
 const MAX_SILENCE = 1024 * 1024;
 
 export type Attributes = Record<string, string | undefined>;
-/** What is told of a document: names without their prefix. */
+/** The events of a document: names without prefix. */
 export interface XmlReader {
   open(name: string, attributes: Attributes): void;
   close?(name: string): void;
@@ -17,10 +17,9 @@ export interface XmlReader {
 }
 
 /**
- * Reads a document in the order of its text, and keeps nothing of it. What the parser itself would have to keep is
- * bounded: a thread that reaches the limit of its memory may take the process with it.
- * @throws 400 FILE_UNREADABLE what is no XML; what it would unfold by definitions of its own is not known, and none
- * either
+ * Parses a document as a stream, and keeps nothing of it. The parser's own buffers are limited: a thread that reaches
+ * its memory limit may take the process with it.
+ * @throws 400 FILE_UNREADABLE for invalid XML; custom entities are not expanded, and refused
  */
 export async function readXml(content: AsyncIterable<Buffer>, reader: XmlReader): Promise<void> {
   const parser = new SaxesParser({ position: false });
@@ -28,8 +27,7 @@ export async function readXml(content: AsyncIterable<Buffer>, reader: XmlReader)
   let depth = 0,
     attributes = 0,
     silence = 0;
-  // No more kinds of events than these: each is a property of the parser, which with a few more becomes four times
-  // slower.
+  // No further event handlers: each is a property of the parser, which becomes four times slower with a few more.
   parser.on('error', (fault) => {
     throw damaged(fault);
   });
@@ -65,6 +63,6 @@ const local = (name: string): string => {
   return at < 0 ? name : name.slice(at + 1);
 };
 
-/** An attribute that is in a namespace of its own, whatever its prefix. */
+/** An attribute in a namespace, with any prefix. */
 export const prefixed = (attributes: Attributes, name: string): string | undefined =>
   Object.entries(attributes).find(([key]) => key.includes(':') && local(key) === name)?.[1];

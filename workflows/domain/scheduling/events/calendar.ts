@@ -5,21 +5,21 @@ export interface Holiday {
   name: string | null;
 }
 
-/** A holiday as somebody writes it: with a name, without one, or as its date alone. */
+/** A holiday as given: with a name, without one, or as a date only. */
 export const asHoliday = (input: string | { date: string; name?: string | null }): Holiday =>
   typeof input === 'string' ? { date: input, name: null } : { date: input.date, name: input.name ?? null };
 
-/** A holiday calendar, as far as a schedule needs it. Days of the week are ISO: 1 is Monday, 7 is Sunday. */
+/** A holiday calendar for scheduling. Days of the week are ISO: 1 is Monday, 7 is Sunday. */
 export interface WorkingCalendar {
   id: string;
   weekend_days: readonly number[];
   holidays: readonly Holiday[];
 }
 
-/** The weekend that counts where no calendar says otherwise. */
+/** The weekend without a calendar. */
 export const commonWeekend: readonly number[] = [6, 7];
 
-// One calendar serves a whole study: its dates are put in order once and not once a visit.
+// One calendar serves a whole study: its dates are indexed once and not for each visit.
 const indexed = new WeakMap<WorkingCalendar, Map<string, string | null>>();
 function holidaysOf(calendar: WorkingCalendar): Map<string, string | null> {
   let found = indexed.get(calendar);
@@ -27,7 +27,7 @@ function holidaysOf(calendar: WorkingCalendar): Map<string, string | null> {
   return found;
 }
 
-/** Why nobody works on `date`; null: it is a working day. A holiday on a weekend is named as the holiday. */
+/** Why `date` is no working day; null: it is one. A holiday on a weekend is named as the holiday. */
 export function dayOff(
   calendar: WorkingCalendar,
   date: string,
@@ -37,7 +37,7 @@ export function dayOff(
   return calendar.weekend_days.includes(dayOfWeek(date)) ? { kind: 'weekend', name: null } : null;
 }
 
-/** The first working day from `date` on, no later than `last`; null: there is none. */
+/** The first working day from `date` on, no later than `last`; null: none. */
 export function nextWorkingDay(calendar: WorkingCalendar, date: string, last: string): string | null {
   for (let day = date; day <= last; day = addDays(day, 1)) if (dayOff(calendar, day) === null) return day;
   return null;

@@ -3,7 +3,7 @@ import type { Plan, PlannedVisit } from '../schedule.js';
 import { dayOff, nextWorkingDay } from './calendar.js';
 import type { WorkingCalendar } from './calendar.js';
 
-/** An event of the study's protocol. Days count from the anchor date; a repeating one comes `count` times in all. */
+/** An event of the study's protocol. Days count from the anchor date; a repeating one occurs `count` times in total. */
 export interface EventDefinition {
   id: string;
   event_oid: string;
@@ -18,19 +18,19 @@ export interface EventDefinition {
   sort_order: number;
 }
 
-/** What `edc` mode makes a participant's schedule from; the calendar is the site's, else the study's default. */
+/** The sources of a participant's schedule in `edc` mode; the calendar is the site's, else the study's default. */
 export interface EdcSources {
   events: readonly EventDefinition[];
   calendar: WorkingCalendar | null;
 }
 
-/** What an instance is, whatever its date: its event and which time of it. */
+/** The identity of an instance, independent of its date: its event and occurrence. */
 export const instanceIdentity = (eventId: string, occurrence: number): string => `event-def:${eventId}#${occurrence}`;
 
 /**
- * The study event instances of `edc` mode (decisions, section 5, "Schedule versions"): a target that falls on a holiday
- * or a weekend of the calendar moves to the next working day inside its window, and a warning says so; where there is
- * none it stays, with another warning. The window itself is counted from the day that the protocol names.
+ * The study event instances of `edc` mode (decisions, section 5, "Schedule versions"): a target on a holiday or a
+ * weekend of the calendar moves to the next working day inside its window, with a warning; if there is none it stays,
+ * with another warning. The window itself is counted from the protocol's day.
  */
 export function planInstances(anchorDate: string, { events, calendar }: EdcSources): Plan {
   const visits: PlannedVisit[] = [];
@@ -55,7 +55,7 @@ export function planInstances(anchorDate: string, { events, calendar }: EdcSourc
         name: event.repeating ? `${event.name} ${occurrence}` : event.name,
         battery_id: event.battery_id,
         datacapture_event: event.datacapture_event,
-        // Of a repeating baseline the first time is the baseline.
+        // The first occurrence of a repeating baseline is the baseline.
         is_baseline: event.is_baseline && occurrence === 1,
         target_date: target,
         ...window,
