@@ -79,7 +79,7 @@ describe('the console’s pages of events, batteries and messages', function () 
     await page.goto(`${browser.base}${at}/new`);
     await fill(page, { event_oid: 'SE_M1', name: 'Again', target_day: '1' });
     await submit(page, 'button[value=save]');
-    expect(await textOf(page, '.error')).to.include('Another event of the study has this OID.');
+    expect(await textOf(page, '.error')).to.include('Another event of the study has this code.');
     await page.goto(`${browser.base}${at}/${event!.id}/delete`);
     expect(await textOf(page, '.notice')).to.include('1 of 1 would get another schedule.');
     expect(await axe(page)).to.deep.equal([]);
