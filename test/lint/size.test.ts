@@ -27,6 +27,7 @@ const LONGER: Record<string, string> = {
   'test/capture/push.test.ts': 'each thing a capture system may answer to a push',
   'test/capture/trigger.test.ts': 'each outcome of a trigger',
   'test/data/export.test.ts': 'each format of each export',
+  'test/data/import.test.ts': 'each rule of a file of participants',
   'test/notifications/providers.test.ts': 'each thing a mail, SMS or push provider may answer',
   'test/notifications/sending.test.ts': 'each state of a notification',
 };
