@@ -86,10 +86,16 @@ function sizeRows({ costs, simulated }: Capacity): string[] {
     '|---|---|---|---|---|',
     ...simulated.map(({ perDay, answers, used, isFull }) => {
       const perSecond = (perDay * PEAK_SHARE) / 3_600;
-      return `| ${perDay.toLocaleString('en')} | ${PARTS.map((part) => cores(perDay, part).toPrecision(2)).join(', ')} | ${bytes(perSecond * lifeOf(costs, ({ walBytes }) => walBytes))} | ${bytes(perDay * 365 * lifeOf(costs, ({ diskBytes }) => diskBytes))} | ${isFull ? `more comes than two cores work off (${percent(used)} used)` : `${answers.map(({ name, p50, p99 }) => `${name} ${ms(p50)} and ${ms(p99)} ms`).join(', ')} (${percent(used)} used)`} |`;
+      return `| ${perDay.toLocaleString('en')} | ${PARTS.map((part) => cores(perDay, part).toPrecision(2)).join(', ')} | ${bytes(perSecond * lifeOf(costs, ({ walBytes }) => walBytes))} | ${bytes(perDay * 365 * lifeOf(costs, ({ diskBytes }) => diskBytes))} | ${isFull ? `more comes than two cores work off (${percent(used)} used)` : `${answersOf(answers)} (${percent(used)} used)`} |`;
     }),
   ];
 }
+
+/** Where hardly anything comes, nobody waits for another. */
+const answersOf = (answers: Simulated['answers']): string =>
+  answers.every(({ p99 }) => Number.isFinite(p99))
+    ? answers.map(({ name, p50, p99 }) => `${name} ${ms(p50)} and ${ms(p99)} ms`).join(', ')
+    : 'each is alone: nobody waits';
 
 function runRows({ runs }: Capacity): string[] {
   return [
