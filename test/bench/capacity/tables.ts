@@ -115,7 +115,7 @@ const SERVER_CORES = [2, 8, 32, 64] as const;
 
 function databaseRows({ databaseMs: { fixed, each } }: Capacity): string[] {
   return [
-    `PostgreSQL uses ${fixed.toFixed(1)} ms a second in any case, and ${(each * 1_000).toFixed(2)} ms a second more for each 1,000 participants a day.`,
+    `The line: ${(each * 1_000).toFixed(2)} ms of each second for each 1,000 participants a day, ${fixed < 0 ? 'less' : 'and'} ${Math.abs(fixed).toFixed(1)} ms.`,
     '',
     '| cores of PostgreSQL | participants a day with 60 % of them used |',
     '|---|---|',
