@@ -62,7 +62,7 @@ With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on
       ),
     }),
     responses: { 200: response(listOf(Event), { mediaTypes: [STREAM] }) },
-    handle: async ({ tx, services, actor, credential, params, query, headers, signal }) => {
+    handle: async ({ tx, services, actor, credential, params, query, headers, disconnected }) => {
       const filter = {
         type: query.type,
         participantId: query.participant_id,
@@ -80,7 +80,8 @@ With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on
       const start = await streamStart(tx, params.study_id, last);
       const site = siteNamed(headers);
       const leave = eventReader(services).enter(actor.id);
-      signal.addEventListener('abort', leave);
+      const gone = disconnected();
+      gone.addEventListener('abort', leave);
       const stream = eventStream({
         services,
         access: may,
@@ -88,7 +89,7 @@ With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on
         epoch: actor.session_epoch,
         filter,
         start,
-        gone: signal,
+        gone,
       });
       return reply(200, Readable.from(stream).once('close', leave), {
         'Content-Type': `${STREAM}; charset=utf-8`,

@@ -33,7 +33,7 @@ export const fullStudyRoutes = [
       'The document is the body, or the part `file` of a form, up to MAX_UPLOAD_BYTES; the target is said by query, header, a part of the form, or a key beside or within the document.',
     query: StudyTarget,
     responses: { 201: StudyLoaded, 403: undefined },
-    handle: async ({ tx, audit, actor, context, services, raw, parts, query, studyId, signal }) =>
+    handle: async ({ tx, audit, actor, context, services, raw, parts, query, studyId, disconnected }) =>
       created(
         await importFullStudy(
           { tx, audit, actor, context, services },
@@ -44,7 +44,7 @@ export const fullStudyRoutes = [
               study_code: query.study_code ?? parts.study_code,
               study_name: query.study_name ?? parts.study_name,
             },
-            gone: signal,
+            gone: disconnected(),
           },
         ),
       ),

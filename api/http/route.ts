@@ -66,8 +66,8 @@ export type Input<P extends string, Q extends TSchema, B extends TSchema, Kind e
   parts: Record<string, string>;
   /** The rows of the statements of `prefetch`. */
   prefetched: unknown[][];
-  /** Aborted when the client disconnects before the answer. */
-  signal: AbortSignal;
+  /** A signal that is aborted when the client disconnects before the answer. */
+  disconnected: () => AbortSignal;
 } & Opened<W>;
 
 /** A body that is not ordinary JSON: `bytes`, a file, or JSON as large as a file. */

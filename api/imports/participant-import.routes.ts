@@ -46,13 +46,13 @@ const importing = (format: 'csv' | 'excel', summary: string, about: string) =>
       403: undefined,
       409: undefined,
     },
-    handle: async ({ tx, audit, actor, context, services, params, query, raw, signal }) => {
+    handle: async ({ tx, audit, actor, context, services, params, query, raw, disconnected }) => {
       const options = optionsOf(query);
       const answer = await importFile(
         services,
         { tx, audit, actor, context },
         params.study_id,
-        { format, bytes: raw, signal, import_id: query.import_id },
+        { format, bytes: raw, signal: disconnected(), import_id: query.import_id },
         options,
       );
       if (options.answer === 'result') return answer;

@@ -151,7 +151,6 @@ export async function queryAsCaller<A>(
 function pageOf(rows: PageRow[]): PageRows {
   const total = rows[0]!.total!;
   if (rows[0]!.id === null) return { items: [], total };
-  // The last column: removing it keeps the rows' hidden class; a copy of each costs more.
-  for (const row of rows) delete row.total;
-  return { items: rows, total };
+  // A property that is deleted turns the row into a hash table: four times the memory, and slow to write as JSON.
+  return { items: rows.map(({ total: _total, ...row }) => row), total };
 }

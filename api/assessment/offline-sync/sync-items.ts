@@ -26,14 +26,28 @@ export interface ItemNotice {
   visit_ids?: string[];
 }
 export type SessionGiven = Static<typeof SessionItem>;
-/** `content` is computed on first use: it is most of the cost of a response. */
-export interface ResponseGiven {
-  id: string;
-  sessionId: string;
-  deviceId: string | null;
-  task: string;
-  moduleId: string | null;
-  readonly content: TaskContent;
+/** A response as it was sent, and its content as it is stored. */
+export class ResponseGiven {
+  readonly id: string;
+  readonly sessionId: string;
+  readonly deviceId: string | null;
+  readonly task: string;
+  readonly moduleId: string | null;
+  private computed: TaskContent | undefined;
+
+  constructor(private readonly raw: Static<typeof ResponseItem>) {
+    this.id = raw.id;
+    this.sessionId = raw.sessionId;
+    this.deviceId = raw.deviceId ?? null;
+    this.task = raw.task;
+    this.moduleId = raw.moduleId ?? null;
+  }
+
+  /** Computed on first use: it is most of the cost of a response. */
+  get content(): TaskContent {
+    const { task, summary = {}, trials = [] } = this.raw;
+    return (this.computed ??= readTask(task, summary, trials));
+  }
 }
 /** A valid item, with its index among all sent items. */
 export type SyncItem =
@@ -95,21 +109,7 @@ function readResponse(raw: Static<typeof ResponseItem>, index: number): SyncItem
     );
   if (trials.length === 0 && Object.keys(raw.summary ?? {}).length === 0)
     return rejection('response', raw.id, 'EMPTY', 'has neither a metric in summary nor a trial');
-  let content: TaskContent | undefined;
-  return {
-    kind: 'response',
-    index,
-    given: {
-      id: raw.id,
-      sessionId: raw.sessionId,
-      deviceId: raw.deviceId ?? null,
-      task: raw.task,
-      moduleId: raw.moduleId ?? null,
-      get content() {
-        return (content ??= readTask(raw.task, raw.summary ?? {}, trials));
-      },
-    },
-  };
+  return { kind: 'response', index, given: new ResponseGiven(raw) };
 }
 
 function schemaFault(schema: TSchema, raw: unknown): string | undefined {

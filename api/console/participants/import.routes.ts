@@ -74,12 +74,12 @@ export const importPages = [
     summary: 'Preview or import a file of participants',
     access: staff.read,
     upload: true,
-    submit: async ({ services, actor, context, credential, params, form, raw, signal, read, ui }) => {
+    submit: async ({ services, actor, context, credential, params, form, raw, disconnected, read, ui }) => {
       const by: Importing = { services, actor, context, credential, studyId: params.study_id.toLowerCase() };
       if (raw.length === 0) throw brokenRule('file', 'REQUIRED', ui.words.participants.fileNeeded);
       const given = form.get('import_id') ?? '';
       const importId = UUID.test(given) ? given.toLowerCase() : randomUUID();
-      const file = { format: formatOf(raw), bytes: raw, signal, import_id: undefined };
+      const file = { format: formatOf(raw), bytes: raw, signal: disconnected(), import_id: undefined };
       const step = form.get('step');
       if (step === 'failed_rows')
         return reply(200, await failedRows(by, file, chosenIn(form)), {

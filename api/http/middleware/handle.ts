@@ -30,9 +30,8 @@ export function handle(route: Route, services: Dependencies): RouteMiddleware {
       requestKey: key ? requestKeyOf(key) : state.context.requestId,
       assertIfMatch: (record: Record<string, unknown> | undefined) => assertIfMatch(ctx, record),
       prefetched: [],
-      get signal() {
-        return signalOf(ctx);
-      },
+      // No getter: the engine makes a hidden class for each object with one, and keeps it, with the request, for long.
+      disconnected: () => signalOf(ctx),
       ...state.opened,
     } as Parameters<Route['handle']>[0]);
     state.reply = result instanceof Reply ? result : new Reply(200, result);
