@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import type { DomainEvent } from '../../db/events/events.js';
 import type { AnchorWrite, HistoryWrite } from '../../db/anchor/anchors.queries.js';
 import type { Transition } from '../../workflows/domain/util/types.js';
 import type { AnchorDecision } from './commands/outcome.js';
+import { orderedId } from '../util/ordered-id.js';
 
 /** An entry about a pending or denied request leaves the anchor and its version unchanged. */
 export const changesAnchor = (t: Transition) =>
@@ -22,7 +22,7 @@ export function entriesOf(decision: AnchorDecision): { history: HistoryWrite; tr
     return {
       transition,
       history: {
-        id: randomUUID(),
+        id: orderedId(),
         anchor_date_id: row.anchor.id,
         participant_id: row.participant_id,
         study_id: row.study_id,

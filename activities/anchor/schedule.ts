@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { stopSupersededStatement } from '../../db/notifications/reminders.queries.js';
 import type { Statement } from '../../db/client/one-trip.js';
 import {
@@ -13,6 +12,7 @@ import type { NextVersion, ScheduleInputs } from '../../workflows/domain/anchor/
 import { anchorMoved, nextVersion } from '../../workflows/domain/anchor/regeneration.js';
 import type { Regeneration } from '../../workflows/domain/scheduling/schedule.js';
 import type { AnchorSnapshot } from './snapshot.js';
+import { orderedId } from '../util/ordered-id.js';
 
 /** The requested change of a participant's schedule. */
 export interface ScheduleOrder {
@@ -78,7 +78,7 @@ export function schedulesToWrite(
       continue;
     }
     const next = order.next ?? nextVersion(order.date, order.inputs, keyOf);
-    const id = order.id ?? randomUUID();
+    const id = order.id ?? orderedId();
     // A first version has no predecessor.
     if (order.inputs.current_date !== null || next.change.supersede.length > 0)
       end(
@@ -115,7 +115,7 @@ export function schedulesToWrite(
     });
     for (const visit of next.change.create) {
       const { identity: _identity, ...planned } = visit;
-      visits.push({ id: randomUUID(), schedule_version_id: id, ...planned });
+      visits.push({ id: orderedId(), schedule_version_id: id, ...planned });
     }
     made.set(row.participant_id, id);
   }

@@ -14,12 +14,12 @@ export interface AdherenceCell {
 }
 
 /** Adherence of each site in each window of the plan, for a heat map. */
-export function adherenceMap(tx: Tx, asked: ReportScope): Promise<AdherenceCell[]> {
+export async function adherenceMap(tx: Tx, asked: ReportScope): Promise<AdherenceCell[]> {
   return askOfAll<AdherenceCell>(
     tx,
     asked,
     [],
-    `with ${tallied(asked, { by: ['window', 'site'] })}
+    `with ${await tallied(tx, asked, { by: ['window', 'site'] })}
     select j.site_code, coalesce(w.code, e.event_oid) as code, coalesce(w.name, e.name) as name,
       coalesce(sum(n) filter (where ${DUE}), 0)::integer as due, coalesce(sum(n) filter (where adherence = 'in_window'), 0)::integer as in_window
     from tallied j left join visit_windows w on w.id = j.visit_window_id left join event_definitions e on e.id = j.event_definition_id

@@ -70,7 +70,7 @@ export async function studySummary(tx: Tx, asked: ReportScope): Promise<StudySum
     tx,
     asked,
     ['enrolled'],
-    `, ${tallied(asked)}
+    `, ${await tallied(tx, asked)}
     select p.participants, s.sessions, v.visits, a.anchors, v.adherence
     from (select jsonb_build_object('total', count(*), ${countOf('enrolled')}, ${countOf('withdrawn')}) as participants from enrolled) p,
       (select jsonb_build_object('total', count(*), ${countOf('completed')}, ${countOf('expired')}) as sessions
@@ -132,12 +132,12 @@ export interface WindowCompletion {
  * Each window of the plan, in order, also one without due visits; events of the mode `edc` likewise. Visits without one
  * (unscheduled, or of a deleted window) come last, with code null.
  */
-export function completion(tx: Tx, asked: ReportScope): Promise<WindowCompletion[]> {
+export async function completion(tx: Tx, asked: ReportScope): Promise<WindowCompletion[]> {
   return askOfAll<WindowCompletion>(
     tx,
     asked,
     [],
-    `with ${tallied(asked, { by: ['window'] })}, counted as (
+    `with ${await tallied(tx, asked, { by: ['window'] })}, counted as (
       select visit_window_id, event_definition_id, ${sumOf(DUE)}::integer as due, ${sumOf(`status = 'completed'`)}::integer as completed,
         ${sumOf(`adherence = 'in_window'`)}::integer as in_window, ${sumOf(`adherence = 'late'`)}::integer as late, ${sumOf(`adherence = 'missed'`)}::integer as missed
       from tallied where status <> 'superseded' group by 1, 2
@@ -229,12 +229,12 @@ export interface SiteReport {
  * Every visible site of the study, also an empty one; participants without a site under null. Sessions and visits count
  * for the participant's site.
  */
-export function sites(tx: Tx, asked: ReportScope): Promise<SiteReport[]> {
+export async function sites(tx: Tx, asked: ReportScope): Promise<SiteReport[]> {
   return askOfAll<SiteReport>(
     tx,
     asked,
     ['people', 'enrolled', 'sessions'],
-    `, ${tallied(asked, { by: ['site'], ended: true })}, counted as (
+    `, ${await tallied(tx, asked, { by: ['site'], ended: true })}, counted as (
       select site_code, sum(participants)::integer as participants, sum(sessions)::integer as sessions, sum(completed)::integer as visits_completed, sum(missed)::integer as visits_missed from (
         select site_code, count(*) as participants, 0 as sessions, 0 as completed, 0 as missed from enrolled group by site_code
         union all select site_code, 0, count(*), 0, 0 from sessions group by site_code

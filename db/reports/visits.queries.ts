@@ -40,7 +40,7 @@ export async function reportedVisits(
     tx,
     asked,
     [],
-    `with ${tallied(asked)} select coalesce(sum(n), 0) as total from tallied j where ${which}`,
+    `with ${await tallied(tx, asked)} select coalesce(sum(n), 0) as total from tallied j where ${which}`,
     { adherence: at.adherence },
   );
   const items =

@@ -64,15 +64,52 @@ export const visitSorts = [
   'created_at',
 ] as const satisfies (keyof typeof SORTS)[];
 
-/**
- * What a visit's stored row must have to get a status by the participant's local date, which is at most a day off UTC:
- * the time zone of other rows is not looked up.
- */
 const UTC = `(select (now() at time zone 'UTC')::date)`;
-const STORED: Record<string, string> = {
-  scheduled: `v.status = 'scheduled' and v.window_close >= ${UTC} - 1`,
-  open: `v.status in ('scheduled', 'open') and v.window_close >= ${UTC} - 1 and (v.status = 'open' or v.window_open <= ${UTC} + 1)`,
-  missed: `(v.status = 'missed' or v.status in ('scheduled', 'open') and v.window_close <= ${UTC})`,
+/** Stored rows whose window may open or close today, depending on where the participant is: at most a day off UTC. */
+const OPENING = `v.status = 'scheduled' and v.window_open <= ${UTC} + 1 and v.window_close >= ${UTC} - 1`,
+  CLOSING = `v.window_close between ${UTC} - 1 and ${UTC} and (v.status = 'open' or v.status = 'scheduled' and v.window_open <= ${UTC})`;
+interface CalendarStatus {
+  everywhere: string;
+  somewhere: string;
+  /** Those that have it everywhere come late by target date, and their condition does not say so. */
+  late?: true;
+}
+/**
+ * Stored rows that have a status by the participant's local date: those that have it on every calendar, and those that
+ * the participant must be asked for. The target date lies within the window, and an index is ordered by it.
+ */
+const STORED: Record<string, CalendarStatus> = {
+  scheduled: {
+    everywhere: `v.status = 'scheduled' and v.window_open > ${UTC} + 1 and v.target_date > ${UTC} + 1`,
+    somewhere: OPENING,
+  },
+  open: {
+    everywhere: `v.status = 'open' and v.window_close > ${UTC}`,
+    somewhere: `(${OPENING} or v.status = 'open' and v.window_close between ${UTC} - 1 and ${UTC})`,
+    late: true,
+  },
+  missed: {
+    everywhere: `(v.status = 'missed' or v.status in ('scheduled', 'open') and v.window_close < ${UTC} - 1)`,
+    somewhere: `(${CLOSING})`,
+  },
+};
+/** Isolation by site, where no participant is joined. */
+const REACHED = `((select app_all_sites()) or exists (select from participants p where p.id = v.participant_id))`;
+
+/** Conditions on the visits alone. */
+const ofVisits = (filter: VisitFilter) => (q: Knex.QueryBuilder) => {
+  if (filter.studyId) q.where('v.study_id', filter.studyId);
+  if (filter.participantId) q.where('v.participant_id', filter.participantId);
+  if (filter.status !== undefined && !(filter.status in STORED)) q.where('v.status', filter.status);
+  for (const [column, days] of [
+    ['v.target_date', filter.target],
+    ['v.window_open', filter.windowOpen],
+    ['v.window_close', filter.windowClose],
+  ] as const) {
+    if (days?.from) q.where(column, '>=', days.from);
+    if (days?.to) q.where(column, '<=', days.to);
+  }
+  if (filter.needsReview !== undefined) q.where('v.needs_review', filter.needsReview);
 };
 
 /**
@@ -80,44 +117,71 @@ const STORED: Record<string, string> = {
  * everyone.
  */
 export function listVisits(tx: Tx, filter: VisitFilter): Promise<Listed<VisitRecord>> {
-  const { status } = filter;
-  const isByCalendar = status !== undefined && status in STORED;
-  const own = (q: Knex.QueryBuilder) => {
-    if (filter.studyId) q.where('v.study_id', filter.studyId);
-    if (filter.participantId) q.where('v.participant_id', filter.participantId);
-    if (isByCalendar) q.whereRaw(STORED[status]!);
-    else if (status) q.where('v.status', status);
-    for (const [column, days] of [
-      ['v.target_date', filter.target],
-      ['v.window_open', filter.windowOpen],
-      ['v.window_close', filter.windowClose],
-    ] as const) {
-      if (days?.from) q.where(column, '>=', days.from);
-      if (days?.to) q.where(column, '<=', days.to);
-    }
-    if (filter.needsReview !== undefined) q.where('v.needs_review', filter.needsReview);
-  };
-  const withPeople = () =>
+  const stored = STORED[filter.status ?? ''];
+  const visits = (which?: string) =>
     tx(FROM)
+      .modify(ofVisits(filter))
+      .modify((q) => {
+        if (which) q.whereRaw(which);
+      });
+  const withPeople = (which?: string) =>
+    visits(which)
       .join('participants as p', 'p.id', 'v.participant_id')
-      .modify(own)
       .modify((q) => {
         if (filter.participantCode) q.where('p.participant_code', filter.participantCode);
         if (filter.siteCode) q.whereRaw('p.site_id in (select id from sites where site_code = ?)', [filter.siteCode]);
       });
-  const found = withPeople()
-    .joinRaw(CALENDAR)
-    .modify((q) => {
-      if (isByCalendar) q.where('z.status', status);
-    });
-  const reached = (isByCalendar ? found.clone() : withPeople()).count('*');
-  const ofPeople = isByCalendar || filter.participantCode !== undefined || filter.siteCode !== undefined;
+  const judged = (which?: string) =>
+    withPeople(which)
+      .joinRaw(CALENDAR)
+      .modify((q) => {
+        if (stored) q.where('z.status', filter.status);
+      });
+  const ofPeople = filter.participantCode !== undefined || filter.siteCode !== undefined;
+  const found = judged(stored && `(${stored.everywhere} or ${stored.somewhere})`);
+  if (stored && !ofPeople && filter.participantId === undefined && BY_DATE.includes(filter.sort))
+    found.whereIn('v.id', firstOf(tx, stored, visits, judged, filter));
+  const number = (q: Knex.QueryBuilder) => q.count('*');
+  const all = stored
+    ? tx.raw('? + ?', [number(visits(stored.everywhere)), number(judged(stored.somewhere))])
+    : number(visits());
+  const reached = stored
+    ? tx.raw('? + ?', [number(withPeople(stored.everywhere)), number(judged(stored.somewhere))])
+    : number(withPeople());
   const counted = tx.select(
     ofPeople
       ? tx.raw('? as count', [reached])
-      : tx.raw('case when app_all_sites() then ? else ? end as count', [tx(FROM).modify(own).count('*'), reached]),
+      : tx.raw('case when app_all_sites() then ? else ? end as count', [all, reached]),
   );
   return page(tx, found, COLUMNS, filter, SORTS, 'v.id', { counted, filled: ['target_date'] });
+}
+
+const BY_DATE = ['target_date', '-target_date'];
+/**
+ * The ids among which a page's visits of a status by the calendar are. Participants are looked up only for
+ * visits that have it somewhere. `offset` keeps the planner from going through the index by target date, where these
+ * and open visits come after all that are over.
+ */
+function firstOf(
+  tx: Tx,
+  { everywhere, somewhere, late }: CalendarStatus,
+  visits: (which: string) => Knex.QueryBuilder,
+  judged: (which: string) => Knex.QueryBuilder,
+  { sort, skip, limit }: Page,
+): Knex.QueryBuilder {
+  const order = sort.startsWith('-') ? 'desc' : 'asc';
+  const first = (found: Knex.QueryBuilder, apart: boolean) =>
+    tx
+      .select('id')
+      .from(tx.raw(apart ? '(? offset 0) as v' : '? as v', [found.select('v.id', 'v.target_date')]))
+      .orderBy([
+        { column: 'target_date', order },
+        { column: 'id', order },
+      ])
+      .limit(skip + limit);
+  const certain = first(visits(everywhere).whereRaw(REACHED), late === true),
+    asked = first(judged(somewhere), true);
+  return tx.select('id').from(tx.raw('(? union all ?) as v', [certain, asked]));
 }
 
 /**

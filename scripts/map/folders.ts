@@ -90,7 +90,7 @@ export const folders: Record<string, string> = {
   'activities/notifications/reminders': 'the sweep that sends due reminders',
   'activities/notifications/summary': 'the daily summary to staff',
   'activities/outbox': 'the relay that empties the outbox',
-  'activities/util': 'timers, load, addresses',
+  'activities/util': 'timers, load, addresses, ids',
   db: 'migrations and the schema',
   'activities/html': 'what pages, mails, pictures and reports are written with: frame, palette, charts',
   'db/client': 'pool, transactions, scope, statements, clock, paging',

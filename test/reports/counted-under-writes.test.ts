@@ -21,19 +21,22 @@ interface Completion {
 }
 
 /** What the rows say, one by one and by hand: each visit's status and adherence on its participant's own calendar. */
+const SAID = `
+  select v.id, v.target_date, v.window_open, v.window_close, (v.completed_at at time zone z.zone)::date as done,
+    case when v.status in ('scheduled', 'open') and v.window_close < z.today then 'missed'
+      when v.status = 'scheduled' and v.window_open <= z.today and p.status = 'enrolled' then 'open' else v.status end as said
+  from scheduled_visits v join participants p on p.id = v.participant_id join studies y on y.id = v.study_id left join sites s on s.id = p.site_id
+  cross join lateral (select coalesce(s.timezone, y.timezone) as zone, (now() at time zone coalesce(s.timezone, y.timezone))::date as today) z
+  where v.study_id = $1`;
+const ROWS = `select id from (${SAID}) v`;
 const PLAIN = `
 select count(*)::integer as total, count(*) filter (where said = 'completed')::integer as completed, count(*) filter (where said = 'missed')::integer as missed,
   count(*) filter (where said = 'open')::integer as open, count(*) filter (where said = 'scheduled')::integer as scheduled,
   count(*) filter (where said = 'superseded')::integer as superseded, count(*) filter (where said = 'cancelled')::integer as cancelled,
   count(*) filter (where said = 'completed' and done between window_open and window_close)::integer as in_window,
   count(*) filter (where said = 'completed' and done > window_close)::integer as late
-from (
-  select v.window_open, v.window_close, (v.completed_at at time zone z.zone)::date as done,
-    case when v.status in ('scheduled', 'open') and v.window_close < z.today then 'missed'
-      when v.status = 'scheduled' and v.window_open <= z.today and p.status = 'enrolled' then 'open' else v.status end as said
-  from scheduled_visits v join participants p on p.id = v.participant_id join studies y on y.id = v.study_id left join sites s on s.id = p.site_id
-  cross join lateral (select coalesce(s.timezone, y.timezone) as zone, (now() at time zone coalesce(s.timezone, y.timezone))::date as today) z
-  where v.study_id = $1) v`;
+from (${SAID}) v`;
+const STATUSES = ['scheduled', 'open', 'missed', 'completed', 'cancelled', 'superseded'];
 
 /** Visits around today, at every hour, so that many stand at the edge of a day where their participants live. */
 const MAKE = `
@@ -144,9 +147,38 @@ describe('What a study’s visits are counted as, while they change', function (
     });
     const listed = await http.expect(200, 'GET', `/api/schedules/visits?study_id=${study.id}&limit=1`);
     expect(listed.total).to.equal(plain.total);
+    for (const [status, sort] of STATUSES.flatMap((one) => [
+      [one, 'target_date'] as const,
+      [one, '-target_date'] as const,
+    ])) {
+      const { rows: wanted } = await owner.query<{ id: string }>(
+        `${ROWS} where said = $2 order by target_date ${sort === 'target_date' ? ', id' : 'desc, id desc'}`,
+        [study.id, status],
+      );
+      const found = await pagesOf(http, `/api/schedules/visits?study_id=${study.id}&status=${status}&sort=${sort}`);
+      expect(found.ids, `${status} ${sort}`).to.deep.equal(wanted.map(({ id }) => id));
+      expect(found.totals, `${status} ${sort}`).to.deep.equal([wanted.length]);
+    }
   });
 });
 
 /** Computed anew: no filter twice the same, since what is written here by SQL leaves no record by which it is told. */
 const summary = (http: Http, study: string, look: number): Promise<Summary> =>
   http.expect<Summary>(200, 'GET', `/api/reports/studies/${study}/summary?from=${1900 + look + 1}-01-01`);
+
+const PAGE = 37;
+/** Every page of a list, one after the other: the ids, and what was said of how many there are. */
+async function pagesOf(http: Http, path: string): Promise<{ ids: string[]; totals: number[] }> {
+  const ids: string[] = [],
+    totals = new Set<number>();
+  for (;;) {
+    const page = await http.expect<{ items: { id: string }[]; total: number }>(
+      200,
+      'GET',
+      `${path}&limit=${PAGE}&skip=${ids.length}`,
+    );
+    ids.push(...page.items.map(({ id }) => id));
+    totals.add(page.total);
+    if (page.items.length < PAGE) return { ids, totals: [...totals] };
+  }
+}
