@@ -87,7 +87,8 @@ export async function pushRecord(
     // A refusal of unchecked values is not final, if the dictionary may be readable the next time.
     const told = failure.errorType === 'rejected' && progress.unread?.retryable ? progress.unread : failure;
     // A refusal is an answer: the last call wrote nothing; earlier ones perhaps did.
-    const sent = failure.errorType === 'rejected' && !unanswered ? 'no' : progress.sent;
+    const refused = failure.errorType === 'rejected' || failure.status === TOO_MANY;
+    const sent = refused && !unanswered ? 'no' : progress.sent;
     return {
       kind: 'failed',
       type: told.errorType,
@@ -95,10 +96,13 @@ export async function pushRecord(
       message: redact(told.message, plan.record),
       contacted: progress.contacted && told.errorType !== 'configuration',
       sent,
+      ...(told.limitedMs !== undefined && { limitedMs: told.limitedMs }),
     };
   }
 }
 
+/** Nothing was written. */
+const TOO_MANY = 429;
 /** A refusal of values; a refusal of access (403, 429) is not retried here. */
 const REFUSED_VALUES = 400;
 
