@@ -137,7 +137,9 @@ export class CaptureClient {
       timeoutMs: Math.max(1, Math.min(timeoutMs, until - performance.now())),
       allowPrivate: this.access.allowPrivate,
     });
-    return this.read(answer);
+    const parsed = this.read(answer);
+    limited.delete(this.key);
+    return parsed;
   }
 
   /** The JSON of an answer. @throws CaptureFailure for any other content */
