@@ -21,7 +21,7 @@ export interface RecordFilter {
 }
 
 /** An address is banned for good (429): no call helps. */
-const BANNED = /\bbanned\b|\bblocked\b/i;
+const BANNED = /\bbanned\b/i;
 
 /** When a project may be called again, in milliseconds of the monotonic clock. */
 const limited = new Map<string, number>();
@@ -180,12 +180,12 @@ export class CaptureClient {
   }
 
   /**
-   * A request to call less often, or later (429, 503 with Retry-After): it is waited for. Undefined: none, or a ban, where
-   * another call would be one more.
+   * A request to call less often, or later (429, 503 with Retry-After): it is waited for. Undefined: none, or a ban
+   * without an end, where another call would be one more.
    */
   private limitOf({ status, body, retryAfterSeconds }: HttpAnswer, parsed: unknown): CaptureFailure | undefined {
     if (status !== 429 && (status !== 503 || retryAfterSeconds === undefined)) return undefined;
-    if (status === 429 && BANNED.test(hasError(parsed) ? parsed.error : body)) return undefined;
+    if (retryAfterSeconds === undefined && BANNED.test(hasError(parsed) ? parsed.error : body)) return undefined;
     const limitedMs = Math.ceil((retryAfterSeconds ?? 0) * 1000);
     if (limited.size >= 1_000) limited.clear();
     if (limitedMs > 0) limited.set(this.key, performance.now() + limitedMs);
