@@ -69,7 +69,8 @@ describe('Offline sync: several devices of one participant count alike', functio
     const theirs = other.results[0]!.server_id!;
     const somebody = await site.newParticipant();
     const own = { ...today({ participantId: somebody.id }), id: theirs };
-    const bulk = await site.bulk({ sessions: [own], responses: [response('r2', theirs, 202, { task: 'flanker' })] });
+    const sent = response('r2', theirs, 202, { task: 'flanker' });
+    const bulk = await site.bulk({ sessions: [own], responses: [sent] });
     const [session, result] = bulk.results;
     expect([session!.status, result!.status]).to.deep.equal(['created', 'created']);
     expect(session!.server_id).to.not.equal(theirs);
@@ -81,12 +82,7 @@ describe('Offline sync: several devices of one participant count alike', functio
       code: 'AMBIGUOUS_SESSION',
       server_id: null,
     });
-    const repeated = await site.http.expect<Loose>(
-      200,
-      'POST',
-      '/api/sync/responses',
-      response('r2', theirs, 202, { task: 'flanker' }),
-    );
+    const repeated = await site.http.expect<Loose>(200, 'POST', '/api/sync/responses', sent);
     expect(repeated).to.include({ status: 'duplicate', server_id: session!.server_id });
     expect([await marks(theirs), await marks(session!.server_id!)]).to.deep.equal([[101], [202]]);
     const invalid = { ...own, startedAt: 'yesterday' };
