@@ -2286,6 +2286,16 @@ AS $function$
   order by e.n
 $function$;
 
+CREATE OR REPLACE FUNCTION public.local_instant(p_local timestamp without time zone, p_zone text)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when t.first < t.at and t.first at time zone p_zone = p_local then t.first else t.at end
+  from (select x.at, (p_local - ((x.at - interval '3 hours') at time zone p_zone - (x.at - interval '3 hours') at time zone 'UTC')) at time zone 'UTC' as first
+        from (select p_local at time zone p_zone as at) x) t
+$function$;
+
 CREATE OR REPLACE FUNCTION public.login_ended(p_login uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -2497,12 +2507,12 @@ CREATE OR REPLACE FUNCTION public.reminder_due(p_day date, p_send time without t
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select (case
+  select local_instant(case
     when p_from is null or p_to is null or p_from = p_to then p_day + p_send
     when p_from < p_to then p_day + case when p_send >= p_from and p_send < p_to then p_to else p_send end
     when p_send >= p_from then p_day + 1 + p_to
     when p_send < p_to then p_day + p_to
-    else p_day + p_send end) at time zone p_zone
+    else p_day + p_send end, p_zone)
 $function$;
 
 CREATE OR REPLACE FUNCTION public.reminder_rules(p_config jsonb)

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { findConfig, noteConnection, updateConfig } from '../../db/capture/datacapture-configs.queries.js';
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
 import { takeAsker } from '../../db/capture/capture-questions.queries.js';
@@ -32,29 +33,49 @@ export async function queryCapture(deps: CaptureDeps, question: CaptureQuestion)
   // The caller should learn of a slow capture system, not of a worker timeout.
   const until = performance.now() + QUERY_SECONDS * 1000;
   try {
-    if (question.kind === 'try-connection')
-      return { ok: true, connection: await describe(await openTrial(deps, question, { until })) };
-    const { config, client } = await openConnection(deps, question.study_id, { until });
-    switch (question.kind) {
-      case 'test-connection': {
-        const connection = await describe(client);
-        await storeTest(deps, question, connection);
-        return { ok: true, connection };
-      }
-      case 'instruments':
-        return { ok: true, instruments: (await client.instruments()).map(instrumentOf) };
-      case 'events':
-        return { ok: true, events: await listEvents(deps, question, client) };
-      case 'check-mapping':
-        return {
-          ok: true,
-          warnings: await checkNames(deps, config, question, client),
-        };
-    }
+    return await waitingForLimits(until, () => answer(deps, question, until));
   } catch (failure) {
     if (!(failure instanceof CaptureFailure)) throw failure;
     if (question.kind === 'test-connection') await storeFailedTest(deps, question, failure);
     return { ok: false, error_type: failure.errorType, message: failure.message };
+  }
+}
+
+const PAUSE_MS = 1_000;
+
+/** Asks again when the capture system asks for it, as long as the caller waits. */
+async function waitingForLimits<T>(until: number, ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (failure) {
+      if (!(failure instanceof CaptureFailure) || failure.limitedMs === undefined) throw failure;
+      const pause = Math.max(failure.limitedMs, PAUSE_MS);
+      if (performance.now() + pause >= until) throw failure;
+      await sleep(pause);
+    }
+  }
+}
+
+async function answer(deps: CaptureDeps, question: CaptureQuestion, until: number): Promise<CaptureAnswer> {
+  if (question.kind === 'try-connection')
+    return { ok: true, connection: await describe(await openTrial(deps, question, { until })) };
+  const { config, client } = await openConnection(deps, question.study_id, { until });
+  switch (question.kind) {
+    case 'test-connection': {
+      const connection = await describe(client);
+      await storeTest(deps, question, connection);
+      return { ok: true, connection };
+    }
+    case 'instruments':
+      return { ok: true, instruments: (await client.instruments()).map(instrumentOf) };
+    case 'events':
+      return { ok: true, events: await listEvents(deps, question, client) };
+    case 'check-mapping':
+      return {
+        ok: true,
+        warnings: await checkNames(deps, config, question, client),
+      };
   }
 }
 

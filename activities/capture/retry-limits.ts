@@ -1,6 +1,8 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { nowMs } from '../../db/client/clock.js';
+import { inScope } from '../../db/client/transaction.js';
+import { noteConnection } from '../../db/capture/datacapture-configs.queries.js';
 import type { CaptureDeps } from './deps.js';
 import { attemptFailure, CaptureFailure, defaultLimits, TriggerRefused } from './client/failure.js';
 
@@ -8,11 +10,12 @@ const BEAT_MS = 3_000;
 
 /**
  * Runs one attempt of an activity: sends heartbeats, so that Temporal notices a dead worker within seconds, and
- * converts errors into Temporal's handling (activities/capture/client/failure.ts).
+ * converts errors into Temporal's handling (activities/capture/client/failure.ts). A capture system that asks to be called
+ * later is told as the state of the connection.
  */
 export async function withRetryLimits<T>(
   deps: CaptureDeps,
-  ids: Record<string, string>,
+  ids: { study_id: string } & Record<string, string>,
   work: () => Promise<T>,
 ): Promise<T> {
   const context = Context.current();
@@ -29,6 +32,8 @@ export async function withRetryLimits<T>(
     );
     const foreseen =
       thrown instanceof CaptureFailure || thrown instanceof TriggerRefused || thrown instanceof ApplicationFailure;
+    if (thrown instanceof CaptureFailure && thrown.limitedMs !== undefined)
+      await inScope(deps.database, ids.study_id, ({ tx }) => noteConnection(tx, ids.study_id, thrown.message));
     if (failure.type !== 'RECORD_BUSY') {
       deps.log[foreseen ? 'warn' : 'error'](
         {

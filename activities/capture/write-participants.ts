@@ -82,7 +82,7 @@ export async function writeParticipants(
         ...(site.id !== undefined && { site_id: site.id }),
         ...(reading.datacapture_arm !== undefined && { datacapture_arm: reading.datacapture_arm }),
       },
-      notices: [...(site.notice ? [site.notice] : []), ...droppedFrom(origin, reading)],
+      notices: [...(site.notice ? [site.notice] : []), ...droppedFrom(reading)],
     };
     const row = locked.get(reading.record);
     if (row) known.push({ ...each, row });
@@ -93,14 +93,12 @@ export async function writeParticipants(
   return results;
 }
 
-/** Unusable values. A date that the policy may read in another precision is not dropped. */
-const droppedFrom = ({ date_field }: CaptureOrigin, { mapped, items }: Reading): TriggerNotice[] =>
-  mapped.dropped
-    .filter((name) => !(name === 'enrollment_date' && date_field !== undefined && Object.hasOwn(items, date_field)))
-    .map((name) => ({
-      code: 'VALUE_NOT_TAKEN',
-      message: `What the capture system has for ${name} was not taken: it is no valid ${name}.`,
-    }));
+/** Unusable values. */
+const droppedFrom = ({ mapped }: Reading): TriggerNotice[] =>
+  mapped.dropped.map((name) => ({
+    code: 'VALUE_NOT_TAKEN',
+    message: `What the capture system has for ${name} was not taken: it is no valid ${name}.`,
+  }));
 
 const about = (origin: CaptureOrigin, id: string) => ({
   study_id: origin.study_id,
@@ -125,7 +123,7 @@ async function enroll(
 ): Promise<void> {
   const rows: NewCaptured[] = [];
   for (const { reading, columns } of cases) {
-    const code = columns.participant_code ?? reading.record;
+    const code = columns.participant_code ?? reading.record.normalize('NFC');
     if (!isParticipantCode(code)) {
       results.set(
         reading.record,

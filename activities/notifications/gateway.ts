@@ -1,4 +1,4 @@
-import { nowMs } from '../../db/client/clock.js';
+import { retryAfter } from '../util/retry-after.js';
 import { RefusedMessage } from './provider.js';
 
 const PATIENCE_MS = 10_000;
@@ -53,13 +53,4 @@ export async function postToGateway({ called, setting, url, id, key, body, gone 
     code: `${about}_${response.status}`,
     retryAfterSeconds: retryAfter(response.headers.get('retry-after')),
   });
-}
-
-const MAX_RETRY_AFTER_SECONDS = 3600;
-
-/** The seconds of Retry-After, from its number or date; undefined: invalid. */
-export function retryAfter(header: string | null): number | undefined {
-  if (header === null) return undefined;
-  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - nowMs()) / 1000;
-  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, MAX_RETRY_AFTER_SECONDS) : undefined;
 }

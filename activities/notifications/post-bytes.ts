@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
 import { publicAddresses } from '../util/public-addresses.js';
-import { retryAfter } from './gateway.js';
+import { retryAfter } from '../util/retry-after.js';
 import { RefusedMessage } from './provider.js';
 
 const PATIENCE_MS = 10_000;

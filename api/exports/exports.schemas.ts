@@ -1,13 +1,13 @@
 import { datasetNames } from '../../db/exports/datasets.js';
 import { exportFormats } from '../../db/exports/write.js';
 import {
+  SoughtCode,
   Instant,
   IsoDate,
   Type,
   Uuid,
   nullable,
   oneOf,
-  text,
   named,
   input,
   record,
@@ -20,7 +20,7 @@ export const NewExport = input('ExportCreate', {
   dataset: DatasetName,
   from: Type.Optional(nullable(IsoDate)),
   to: Type.Optional(nullable(IsoDate)),
-  site_code: Type.Optional(nullable(text(64, 1))),
+  site_code: Type.Optional(nullable(SoughtCode)),
   participant_ids: Type.Optional(nullable(Type.Array(Uuid, { maxItems: 10_000 }))),
   deidentify: Type.Optional(
     Type.Boolean({

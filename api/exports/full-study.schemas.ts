@@ -1,4 +1,4 @@
-import { Code, IsoDate, Json, Type, Uuid, nullable, text, record, Remark, Rows } from '../http/common.schemas.js';
+import { nameText, Code, IsoDate, Json, Type, Uuid, nullable, record, Remark, Rows } from '../http/common.schemas.js';
 import { FORMAT } from '../../db/exports/full-study/format.js';
 
 /** Rows as in their tables; the database refuses what a table cannot hold. */
@@ -25,7 +25,7 @@ export const StudyDocument = record('StudyDocument', {
 export const StudyTarget = Type.Object({
   study_id: Type.Optional(Uuid),
   study_code: Type.Optional(Code),
-  study_name: Type.Optional(text(300, 1)),
+  study_name: Type.Optional(nameText(300)),
 });
 export const StudyLoaded = record('StudyImported', {
   study_id: Uuid,

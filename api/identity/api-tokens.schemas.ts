@@ -1,5 +1,5 @@
 import { scopes } from '../http/access.js';
-import { Instant, Type, Uuid, nullable, oneOf, text, named, input } from '../http/common.schemas.js';
+import { nameText, Instant, Type, Uuid, nullable, oneOf, named, input } from '../http/common.schemas.js';
 import { proof } from './reauthentication.schemas.js';
 export const Scope = named('TokenScope', oneOf(...scopes));
 
@@ -23,7 +23,7 @@ export const MintedToken = named(
 );
 
 export const NewToken = input('ApiTokenCreate', {
-  name: text(200, 1),
+  name: nameText(200),
   scopes: Type.Array(Scope, { minItems: 1, maxItems: scopes.length }),
   study_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1000 }),
   expires_in_days: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 365, default: 90 })),

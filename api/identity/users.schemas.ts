@@ -2,6 +2,7 @@ import { allRoles } from '../http/access.js';
 import type { Role } from '../http/access.js';
 import { proof } from './reauthentication.schemas.js';
 import {
+  nameText,
   Email,
   Instant,
   Type,
@@ -39,7 +40,7 @@ export const User = record('User', {
 const Ids = Type.Array(Uuid, { maxItems: 1000 });
 export const Register = input('UserRegister', {
   email: Email,
-  name: text(200, 1),
+  name: nameText(200),
   password: Password,
   role: RoleName,
   study_ids: Type.Optional(Ids),
@@ -47,7 +48,7 @@ export const Register = input('UserRegister', {
 });
 export const Invite = input('UserInvite', {
   email: Email,
-  name: text(200, 1),
+  name: nameText(200),
   role: RoleName,
   study_ids: Type.Optional(Ids),
   site_ids: Type.Optional(Ids),

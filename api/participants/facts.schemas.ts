@@ -1,5 +1,6 @@
 import { Signature, signing } from '../identity/reauthentication.schemas.js';
 import {
+  nameText,
   Instant,
   IsoDate,
   Json,
@@ -99,7 +100,7 @@ export const Eligibility = record('Eligibility', {
 // --- randomization
 
 export const NewRandomization = input('RandomizationCreate', {
-  arm: text(100, 1),
+  arm: nameText(100),
   randomized_at: Instant,
   stratum: Type.Optional(nullable(text(200))),
 });
@@ -118,7 +119,7 @@ export const Randomization = record('Randomization', {
 
 export const FormStatus = named('FormStatus', oneOf('draft', 'complete', 'signed', 'locked'));
 export const NewForm = input('FormCreate', {
-  form_oid: text(200, 1),
+  form_oid: nameText(200),
   status: Type.Optional(FormStatus),
   items: Type.Optional(Json),
   ...signing,

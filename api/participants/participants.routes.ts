@@ -1,7 +1,7 @@
 import { participantSorts, participantsPage } from '../../db/participants/participants.queries.js';
 import { inStudy, staff } from '../http/access.js';
 import { created, noContent, route } from '../http/route.js';
-import { Type, listOf, paging, sorting, text } from '../http/common.schemas.js';
+import { SoughtCode, Type, listOf, paging, sorting, text } from '../http/common.schemas.js';
 import {
   NewParticipant,
   Participant,
@@ -23,8 +23,8 @@ const filters = Type.Object({
   ...paging,
   sort: sorting(...participantSorts),
   status: Type.Optional(ParticipantStatus),
-  search: Type.Optional(text(200)),
-  site_code: Type.Optional(text(64, 1)),
+  search: Type.Optional({ ...text(200), 'x-nfc': true }),
+  site_code: Type.Optional(SoughtCode),
 });
 const list = (
   path: '/api/participants' | '/api/studies/{study_id}/participants',

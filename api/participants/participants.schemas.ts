@@ -1,4 +1,6 @@
 import {
+  lineText,
+  nameText,
   Code,
   Email,
   Instant,
@@ -11,7 +13,6 @@ import {
   nullable,
   oneOf,
   partial,
-  text,
   named,
   record,
   input,
@@ -44,7 +45,7 @@ export const Phone = Type.String({ pattern: '^[+(0-9][0-9 ()./-]{2,39}$', maxLen
 /** enrollment_date is not included: it mirrors the anchor date, which has its own routes. */
 export const NewParticipant = input('ParticipantCreate', {
   participant_code: Code,
-  external_id: Type.Optional(nullable(text(200, 1))),
+  external_id: Type.Optional(nullable(lineText(200))),
   site_id: Type.Optional(nullable(Uuid)),
   site_code: Type.Optional(nullable(Code)),
   preferred_language: Type.Optional(nullable(Language)),
@@ -52,7 +53,7 @@ export const NewParticipant = input('ParticipantCreate', {
   phone: Type.Optional(nullable(Phone)),
   timezone: Type.Optional(nullable(TimeZone)),
   date_of_birth: Type.Optional(nullable(IsoDate)),
-  arm: Type.Optional(nullable(text(100, 1))),
+  arm: Type.Optional(nullable(nameText(100))),
 });
 export const ParticipantChange = named('ParticipantPatch', partial(NewParticipant));
 export const Reinstatement = input('ParticipantReinstate', { reason: Reason });

@@ -1,4 +1,5 @@
 import {
+  nameText,
   Email,
   Instant,
   Language,
@@ -7,7 +8,6 @@ import {
   nullable,
   oneOf,
   partial,
-  text,
   named,
   record,
   input,
@@ -41,11 +41,11 @@ export const CaregiverOf = record('ParticipantCaregiver', {
 });
 
 export const NewCaregiver = input('CaregiverCreate', {
-  name: Type.Optional(nullable(text(200, 1))),
+  name: Type.Optional(nullable(nameText(200))),
   email: Type.Optional(nullable(Email)),
   phone: Type.Optional(nullable(Phone)),
   preferred_language: Type.Optional(nullable(Language)),
   status: Type.Optional(CaregiverStatus),
 });
 export const CaregiverChange = named('CaregiverPatch', partial(NewCaregiver));
-export const CareGiven = input('CaregiverAssign', { relationship: text(100, 1) });
+export const CareGiven = input('CaregiverAssign', { relationship: nameText(100) });

@@ -1,6 +1,7 @@
 import { ParticipantStatus } from '../participants/participants.schemas.js';
 import { Anchor } from '../anchor/anchor.schemas.js';
 import {
+  SoughtCode,
   Instant,
   IsoDate,
   Json,
@@ -24,7 +25,7 @@ export const reportFilters = {
     'x-parameter': 'FirstDay',
   }),
   to: Type.Optional({ ...IsoDate, description: 'last day, inclusive', 'x-parameter': 'LastDay' }),
-  site_code: Type.Optional({ ...text(64, 1), description: 'participants of this site', 'x-parameter': 'SiteCode' }),
+  site_code: Type.Optional({ ...SoughtCode, description: 'participants of this site', 'x-parameter': 'SiteCode' }),
   arm: Type.Optional({ ...text(100, 1), description: 'participants of this arm', 'x-parameter': 'Arm' }),
 };
 export const ReportQuery = Type.Object(reportFilters);

@@ -1,4 +1,5 @@
 import {
+  nameText,
   Instant,
   IsoDate,
   Type,
@@ -48,8 +49,8 @@ export const EventDefinition = record('EventDefinition', {
 /** As a change of it is answered. */
 export const ChangedEventDefinition = extended('EventDefinitionChanged', EventDefinition, earlierOverrides);
 export const NewEventDefinition = input('EventDefinitionCreate', {
-  event_oid: text(200, 1),
-  name: text(300, 1),
+  event_oid: nameText(200),
+  name: nameText(300),
   target_day: Day,
   window_before: Type.Optional(Days),
   window_after: Type.Optional(Days),
@@ -62,7 +63,7 @@ export const NewEventDefinition = input('EventDefinitionCreate', {
 export const EventDefinitionChange = named('EventDefinitionPatch', partial(NewEventDefinition));
 
 const Weekday = Type.Integer({ minimum: 1, maximum: 7 });
-const NamedHoliday = input('HolidayCreate', { date: IsoDate, name: Type.Optional(nullable(text(200, 1))) });
+const NamedHoliday = input('HolidayCreate', { date: IsoDate, name: Type.Optional(nullable(nameText(200))) });
 // One type list, as in `nullable`: each keyword applies to its own type only, and an error names the broken rule.
 const Holiday = Type.Unsafe<Static<typeof NamedHoliday> | string>({
   ...NamedHoliday,
@@ -91,7 +92,7 @@ export const HolidayCalendar = record('HolidayCalendar', {
 /** As a change of it is answered. */
 export const ChangedHolidayCalendar = extended('HolidayCalendarChanged', HolidayCalendar, earlierOverrides);
 const calendarFields = {
-  name: text(200, 1),
+  name: nameText(200),
   is_default: Type.Optional(Type.Boolean()),
   weekend_days: Type.Optional(Type.Array(Weekday, weekend)),
   holidays: Type.Optional(

@@ -1,4 +1,5 @@
 import {
+  nameText,
   Code,
   Instant,
   IsoDate,
@@ -42,7 +43,7 @@ export const VisitWindow = record('VisitWindow', {
 export const ChangedVisitWindow = extended('VisitWindowChanged', VisitWindow, earlierOverrides);
 const windowFields = {
   code: Code,
-  name: text(300, 1),
+  name: nameText(300),
   battery_id: Type.Optional(BatteryId),
   target_day: Day,
   window_before: Type.Optional(Days),
@@ -126,7 +127,7 @@ export const NewVisit = input('VisitCreate', {
   participant_id: Uuid,
   study_id: Type.Optional(Uuid),
   visit_window_id: Type.Optional(nullable(Uuid)),
-  name: Type.Optional(text(300, 1)),
+  name: Type.Optional(nameText(300)),
   battery_id: Type.Optional(BatteryId),
   target_date: IsoDate,
   window_open: Type.Optional(IsoDate),
@@ -134,7 +135,7 @@ export const NewVisit = input('VisitCreate', {
   datacapture_event: Type.Optional(Event),
 });
 export const VisitChange = input('VisitPatch', {
-  name: Type.Optional(text(300, 1)),
+  name: Type.Optional(nameText(300)),
   battery_id: Type.Optional(BatteryId),
   target_date: Type.Optional(IsoDate),
   window_open: Type.Optional(IsoDate),

@@ -2,7 +2,7 @@ import { listVisits, visitSorts } from '../../db/scheduling/visits.queries.js';
 import { listWindows } from '../../db/scheduling/windows.queries.js';
 import { inStudy, staff } from '../http/access.js';
 import { created, noContent, route, IfMatch } from '../http/route.js';
-import { IsoDate, Type, Uuid, listOf, paging, sorting, text } from '../http/common.schemas.js';
+import { SoughtCode, IsoDate, Type, Uuid, listOf, paging, sorting } from '../http/common.schemas.js';
 import {
   ChangedVisitWindow,
   Completion,
@@ -124,8 +124,8 @@ export const visitRoutes = [
       window_close_from: Type.Optional(IsoDate),
       window_close_to: Type.Optional(IsoDate),
       needs_review: Type.Optional(Type.Boolean()),
-      participant_code: Type.Optional(text(64, 1)),
-      site_code: Type.Optional(text(64, 1)),
+      participant_code: Type.Optional(SoughtCode),
+      site_code: Type.Optional(SoughtCode),
     }),
     responses: { 200: listOf(Visit) },
     handle: ({ tx, query, studyId }) =>

@@ -1,4 +1,5 @@
 import {
+  nameText,
   Code,
   Instant,
   IsoDate,
@@ -52,7 +53,7 @@ export const ChangedStudy = extended('StudyChanged', Study, earlierOverrides);
 
 export const NewStudy = input('StudyCreate', {
   study_code: Code,
-  study_name: text(300, 1),
+  study_name: nameText(300),
   description: Type.Optional(nullable(text(10_000))),
   status: Type.Optional(StudyStatus),
   start_date: Type.Optional(nullable(IsoDate)),
@@ -80,7 +81,7 @@ export const Site = record('Site', {
 export const ChangedSite = extended('SiteChanged', Site, earlierOverrides);
 export const NewSite = input('SiteCreate', {
   site_code: Code,
-  name: Type.Optional(nullable(text(300))),
+  name: Type.Optional(nullable(nameText(300))),
   timezone: Type.Optional(nullable(TimeZone)),
   status: Type.Optional(SiteStatus),
 });

@@ -1,5 +1,6 @@
 import { taskNames } from '../../workflows/domain/assessment/tasks.js';
 import {
+  nameText,
   Code,
   Instant,
   Json,
@@ -150,7 +151,7 @@ export const TemplatePreview = record('TemplatePreview', {
 });
 export const ApplyQuery = Type.Object({
   study_code: { ...Code, description: 'of the new study' },
-  study_name: Type.Optional({ ...text(300, 1), description: 'default: the template’s name' }),
+  study_name: Type.Optional({ ...nameText(300), description: 'default: the template’s name' }),
 });
 /** Interface, "Template application result". */
 export const TemplateApplied = record('TemplateApplied', {
@@ -163,7 +164,7 @@ export const TemplateApplied = record('TemplateApplied', {
 });
 export const SaveTemplate = input('TemplateSave', {
   template_id: Slug,
-  name: text(300, 1),
+  name: nameText(300),
   category: Type.Optional(Slug),
   description: Type.Optional(text(10_000)),
 });

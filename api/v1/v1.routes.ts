@@ -4,7 +4,7 @@ import { listApiTokens } from '../../db/v1/api-tokens.queries.js';
 import { withNote, scoped, signedIn, outsideStudy } from '../http/access.js';
 import type { TokenScope } from '../http/access.js';
 import { created, noContent, route, tagged, response } from '../http/route.js';
-import { Type, Uuid, listOf, oneOf, paging, sorting } from '../http/common.schemas.js';
+import { Code, Type, Uuid, listOf, oneOf, paging, sorting } from '../http/common.schemas.js';
 import { Reauthentication } from '../identity/reauthentication.schemas.js';
 import { Study } from '../studies/studies.schemas.js';
 import {
@@ -21,7 +21,7 @@ import {
   v1List,
   v1Paging,
 } from './v1.schemas.js';
-import { invalid } from '../http/errors.js';
+import { check } from '../http/validation/validation.js';
 import { proofIn } from '../identity/reauthentication.service.js';
 import { putBattery, putWindow } from './v1-authoring.service.js';
 import { exportSnapshot, snapshot } from './v1-document.service.js';
@@ -63,10 +63,12 @@ const Authoring = Type.Object({
 });
 const whole =
   'The body is the whole of it: what is left out is the default. The same body again changes nothing. `changes` says what differed.';
+const PathCode = Type.Object({ code: Code });
+/** A code of the path, by the rules of a code in a body. @throws 422 */
 const codeOf = (code: string): string => {
-  if (code.length > 64 || code !== code.trim() || /\p{Cc}/u.test(code))
-    throw invalid('code', 'PATTERN', 'is not a code: at most 64 characters, no blanks around it');
-  return code;
+  const path = { code };
+  check(PathCode, path, 'body');
+  return path.code;
 };
 /** The target of a write, and whether it is a dry run. */
 const placeOf = (params: { study_id: string; code: string }, { dry_run }: { dry_run?: boolean | undefined }) => ({

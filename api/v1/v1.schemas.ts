@@ -3,6 +3,7 @@ import { SessionSource, SessionStatus } from '../assessment/sessions/sessions.sc
 import { ParticipantStatus } from '../participants/participants.schemas.js';
 import { Battery, NewModule } from '../assessment/batteries/batteries.schemas.js';
 import {
+  nameText,
   Code,
   Instant,
   IsoDate,
@@ -185,10 +186,10 @@ export const StudyExport = record('StudyHistory', {
 
 const { position: _position, ...moduleFields } = NewModule.properties;
 /** The record as read has the code of the path. */
-const SameCode = Type.Optional(Type.String({ maxLength: 200, description: 'as in the path' }));
+const SameCode = Type.Optional(Type.String({ maxLength: 200, 'x-nfc': true, description: 'as in the path' }));
 export const WantedBattery = input('BatteryPut', {
   code: SameCode,
-  name: text(300, 1),
+  name: nameText(300),
   description: Type.Optional(nullable(text(10_000))),
   modules: Type.Optional(Type.Array(body(moduleFields), { maxItems: 100 })),
   publish: Type.Optional(Type.Boolean({ description: 'publish what then stands there' })),
@@ -196,7 +197,7 @@ export const WantedBattery = input('BatteryPut', {
 const Days = Type.Integer({ minimum: 0, maximum: 3_650 });
 export const WantedWindow = input('VisitWindowPut', {
   code: SameCode,
-  name: text(300, 1),
+  name: nameText(300),
   target_day: Type.Integer({ minimum: -36_500, maximum: 36_500 }),
   window_before: Type.Optional(Days),
   window_after: Type.Optional(Days),

@@ -34,6 +34,16 @@ export const allowed: readonly Allowed[] = [
     reason: 'the form of a trigger was told as a text; its fields have names',
   },
   {
+    rule: 'request-narrowed',
+    at: / (body|query)[. ](.*\.|.*\[\]\.)?(name|study_name|code|study_code|site_code|participant_code|external_id|battery_code|arm|relationship|form_oid|event_oid)$/,
+    reason: 'a name or code of blanks, of signs without width or of several lines was a mistake that nobody could see',
+  },
+  {
+    rule: 'request-narrowed',
+    at: /^POST \/api\/notifications\/preview body\.template\.(subject|body)$/,
+    reason: 'a message without words was sent; a subject is one line',
+  },
+  {
     rule: 'parameter-removed',
     at: /\/participants\/\{participant_id\}\/anchor-date query participant_id$/,
     reason: 'the path names the participant already; it is taken as before, and told no more: it made two of one name',

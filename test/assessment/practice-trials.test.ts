@@ -49,6 +49,19 @@ describe('What is worked out from trials', () => {
     expect(rows.map(({ practice }) => practice)).to.deep.equal([true, true, true, false, false, false, false]);
   });
 
+  it('trials for practice that are counted with the others are no gap between them', async () => {
+    const id = await site.session();
+    const counted = trials('stroop', 9, { correct: true }).map((trial, i) => ({ ...trial, rt: 400 + i }));
+    const raw_trials = counted.map((trial, i) => (i < 3 || i === 6 ? { ...trial, practice: true } : trial));
+    const whole = await site.submit(id, { task_summaries: {}, raw_trials });
+    expect(whole.body.warnings).to.deep.equal([]);
+    const other = await site.session();
+    const missing = await site.submit(other, { task_summaries: {}, raw_trials: raw_trials.filter((_, i) => i !== 7) });
+    expect((missing.body.warnings as Loose[]).map(({ code, count }) => [code, count])).to.deep.equal([
+      ['TRIAL_GAP', 1],
+    ]);
+  });
+
   it('is nothing where all are for practice; the same by sync', async () => {
     const item = site.item('practice-only', { deviceId: 'tablet' });
     const only = practised('flanker').slice(0, 3);

@@ -69,11 +69,21 @@ describe('Offline sync: several devices of one participant count alike', functio
     const theirs = other.results[0]!.server_id!;
     const somebody = await site.newParticipant();
     const own = { ...today({ participantId: somebody.id }), id: theirs };
-    const bulk = await site.bulk({ sessions: [own], responses: [response('r2', theirs, 202, { task: 'flanker' })] });
+    const sent = response('r2', theirs, 202, { task: 'flanker' });
+    const bulk = await site.bulk({ sessions: [own], responses: [sent] });
     const [session, result] = bulk.results;
     expect([session!.status, result!.status]).to.deep.equal(['created', 'created']);
     expect(session!.server_id).to.not.equal(theirs);
     expect(result!.server_id).to.equal(session!.server_id);
+    expect([await marks(theirs), await marks(session!.server_id!)]).to.deep.equal([[101], [202]]);
+    const alone = (id: string, sessionId: string, task: string) =>
+      site.http.expect<Loose>(200, 'POST', '/api/sync/responses', response(id, sessionId, 404, { task }));
+    expect(await alone('r4', theirs, 'n_back'), 'alone, the id may mean either').to.include({
+      code: 'AMBIGUOUS_SESSION',
+      server_id: null,
+    });
+    const repeated = await site.http.expect<Loose>(200, 'POST', '/api/sync/responses', sent);
+    expect(repeated).to.include({ status: 'duplicate', server_id: session!.server_id });
     expect([await marks(theirs), await marks(session!.server_id!)]).to.deep.equal([[101], [202]]);
     const invalid = { ...own, startedAt: 'yesterday' };
     const refused = await site.bulk({

@@ -50,6 +50,7 @@ function send(
 ): void {
   ctx.status = answer.status;
   if (location !== undefined) ctx.set('Location', location);
+  if (suffering.retry_after !== undefined) ctx.set('Retry-After', suffering.retry_after);
   let body = Buffer.from(answer.body);
   if (suffering.truncate_json === true) body = body.subarray(0, Math.floor(body.length / 2));
   if (suffering.pad_bytes !== undefined) body = Buffer.concat([body, Buffer.alloc(suffering.pad_bytes, ' ')]);

@@ -114,7 +114,9 @@ function fits(fault: Fault, projectId: number | null, content: string, action: s
 /** The names of what is done to a call, for the log; null: nothing. */
 export function faultName(suffering: Suffering): string | null {
   const names = Object.entries(suffering)
-    .filter(([key, value]) => value !== false && !['message', 'content_type', 'after_write'].includes(key))
+    .filter(
+      ([key, value]) => value !== false && !['message', 'content_type', 'after_write', 'retry_after'].includes(key),
+    )
     .map(([key, value]) =>
       typeof value === 'string' && key === 'drop'
         ? `drop_${value}`

@@ -100,6 +100,7 @@ export const FaultSchema = Type.Object(
     latency_ms: Type.Optional(Type.Number({ minimum: 0 })),
     status: Type.Optional(Type.Integer({ minimum: 200, maximum: 599 })),
     message: Type.Optional(Type.String()),
+    retry_after: Type.Optional(Type.String()),
     html: Type.Optional(Type.Boolean()),
     fatal: Type.Optional(Type.Boolean()),
     redirect: Type.Optional(Type.String()),

@@ -30,6 +30,24 @@ describe('dates that the capture system has with a time', function () {
       date_of_birth: '1950-03-04',
       email: null,
     });
+    load([
+      row('3', { enrolled: '2026-01', dob: '1950' }),
+      row('4', { enrolled: '2026-01-16 25:00', dob: '1950-03-05' }),
+    ]);
+    for (const record of ['3', '4']) await study.trigger({ record, redcap_event_name: 'baseline_arm_1' });
+    const later = await study.settled(3);
+    const named = (record: string) =>
+      later
+        .find((each) => each.record === record)!
+        .warnings.map(({ code, message }) => `${code} ${/ for (\w+) was/.exec(message)?.[1]}`);
+    expect(named('3')).to.deep.equal(['VALUE_NOT_TAKEN enrollment_date', 'VALUE_NOT_TAKEN date_of_birth']);
+    expect(named('4')).to.deep.equal([]);
+    const people = await study.participants();
+    expect(people.map(({ external_id, enrollment_date }) => [external_id, enrollment_date])).to.deep.equal([
+      ['1', '2026-01-15'],
+      ['3', null],
+      ['4', '2026-01-16'],
+    ]);
     load([row('2', { enrolled: '2026-02-30 10:00', dob: '1950-03-04T00:30:00+02:00' })]);
     const report = await synced(study);
     const told = report.issues.items.find(({ record }) => record === '2')!;

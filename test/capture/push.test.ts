@@ -163,6 +163,27 @@ describe('results are pushed to the capture system', function () {
     }
   });
 
+  it('a field that does not take its result stops no other: the others are sent, the form is not complete, and the push names the field', async () => {
+    const of = await stage.study();
+    const { session, record } = await of.ended({
+      summaries: { stroop: { mean_rt: 300.5, accuracy: 0.9, total_trials: 411.25 } },
+    });
+    const attempt = await of.attempt(session, () => true, 'an attempt');
+    expect(attempt).to.include({ status: 'failed', error_type: 'rejected', next_attempt_at: null });
+    expect(attempt.message)
+      .to.match(/has the others: trials: its type is integer/)
+      .and.not.include('411');
+    const { trials, cognition_complete: complete, ...sent } = of.standing(record!)!;
+    expect([trials ?? '', complete ?? '']).to.deep.equal(['', '']);
+    expect(sent).to.include({ mean_rt: '300.5', accuracy: '0.9' });
+    expect((await of.failures('?final=true')).total).to.equal(1);
+
+    of.redesign((dictionary) => dictionary.replace('text,Trials,,integer,1,5000', 'text,Trials,,number,1,5000'));
+    await of.push(session);
+    await of.synced(session);
+    expect(of.standing(record!)).to.include({ mean_rt: '300.5', trials: '411.25', cognition_complete: '2' });
+  });
+
   it('a value outside of the range that a field suggests is sent, and the push says so', async () => {
     const { session, record } = await study.ended({ summaries: { stroop: { accuracy: 411.25, mean_rt: 300 } } });
     await study.synced(session);

@@ -59,6 +59,20 @@ const TABLE: [string, Record<string, unknown>, string][] = [
     'UNKNOWN_TASK data_field_mapping.strop',
   ],
   [
+    'two results in one field',
+    {
+      data_field_mapping: {
+        stroop: { datacapture_instrument: 'cognition', fields: { mean_rt: 'rt_mean', median_rt: 'rt_mean' } },
+      },
+    },
+    'DUPLICATE data_field_mapping.stroop.fields.median_rt',
+  ],
+  [
+    'an enrollment form that the enrollment event does not have',
+    { enrollment_event: 'baseline_arm_1,month_3_arm_1' },
+    'INSTRUMENT_NOT_DESIGNATED enrollment_event',
+  ],
+  [
     'a participant’s field from a file',
     { participant_field_mapping: { arm: 'scan' } },
     'FIELD_HAS_NO_VALUE participant_field_mapping.arm',

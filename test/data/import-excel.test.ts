@@ -32,6 +32,30 @@ describe('Importing participants from a workbook', function () {
       )
     ).items[0]!;
 
+  it('a number of more digits than a workbook keeps is an error of its row that says what to do; as text it is taken', async () => {
+    const bytes = await workbook((sheet) => {
+      sheet.addRow(['participant_code', 'external_id', 'notes']);
+      sheet.addRow([1234567890123450, 'A']);
+      sheet.addRow(['1234567890123456789', '12345678901234567']);
+      sheet.addRow(['P-4', 1.23456789012345e18]);
+      sheet.addRow(['P-5', { formula: '10^16', result: 1e16 }]);
+      sheet.addRow([999999999999999, 'B']);
+    });
+    const result = await imported(http, study.id, bytes, '', 'excel');
+    expect(result.errors.map(({ row, field, code }) => [row, field, code])).to.deep.equal([
+      [2, 'participant_code', 'NUMBER_NOT_EXACT'],
+      [4, 'external_id', 'NUMBER_NOT_EXACT'],
+      [5, 'external_id', 'NUMBER_NOT_EXACT'],
+    ]);
+    expect(result.errors[0]!.message).to.match(/participant_code in row 2 .*store it as text/);
+    expect(
+      result.imported_participants.map(({ participant_code, external_id }) => [participant_code, external_id]),
+    ).to.deep.equal([
+      ['1234567890123456789', '12345678901234567'],
+      ['999999999999999', 'B'],
+    ]);
+  });
+
   it('reads the first sheet: dates without a zone, leading zeros, formulas’ results, rich text; rows are numbered as the sheet numbers them', async () => {
     const bytes = await workbook((sheet, book) => {
       sheet.addRow(['participant_code', 'external_id', 'site_code', 'preferred_language', 'date_of_birth']);

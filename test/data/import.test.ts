@@ -130,6 +130,9 @@ describe('Importing participants from CSV', () => {
     ['sep=; alone', 'sep=;\r\n', ';'],
     ['SEP=, in quotes, padded to the width of the sheet', '"SEP=,",,,\r\n', ','],
     ['a tab by name, behind a byte order mark', '\ufeffsep=\t\r\n', '\t'],
+    ['a bar by name', 'sep=|\r\n', '|'],
+    ['a tab by its escape', 'sep=\\t\r\n', '\t'],
+    ['a colon by name, behind a blank line', '\r\n"sep=:"\r\n', ':'],
     ['empty lines and a row of empty cells', '\r\n\r\n;;;\r\n', ';'],
   ] as const)
     it(`a header may have in front: ${name}; rows are counted with it`, async () => {
@@ -158,6 +161,20 @@ describe('Importing participants from CSV', () => {
       errors.map((_, i) => [i + 2, 'external_id', 'FORMULA_ERROR']),
     );
     expect(result.imported_participants.map((one) => one.external_id)).to.deep.equal(['#7']);
+  });
+
+  it('a long number that a spreadsheet program shortened is an error of its row', async () => {
+    const [code, site] = [unique('E'), unique('1E')];
+    const result = await imported(
+      http,
+      study.id,
+      ['participant_code;external_id', `1,23457E+15;`, `${code};1.2E+18`, `${site};1E5`].join('\n'),
+    );
+    expect(faults(result)).to.deep.equal([
+      [2, 'participant_code', 'NUMBER_NOT_EXACT'],
+      [3, 'external_id', 'NUMBER_NOT_EXACT'],
+    ]);
+    expect(result.imported_participants.map((one) => one.external_id)).to.deep.equal(['1E5']);
   });
 
   it('a title above the header is named as what it is', async () => {

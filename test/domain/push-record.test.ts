@@ -153,7 +153,7 @@ describe('what is pushed of a session', () => {
     ]);
   });
 
-  it('a metric that is mapped to the record id is a fault; an instrument that the dictionary does not list is sent', () => {
+  it('a metric that is mapped to the record id is a fault, and its form is not complete', () => {
     const plan = {
       kind: 'push' as const,
       record: 'R1',
@@ -162,7 +162,7 @@ describe('what is pushed of a session', () => {
       instruments: ['gone'],
     };
     expect(pushValuesOf(plan, [key, field()])).to.deep.equal({
-      values: { gone_complete: '2' },
+      values: {},
       faults: [{ field: 'subject_id', rule: 'it is the record id' }],
       warnings: [],
     });

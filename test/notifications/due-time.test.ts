@@ -97,6 +97,25 @@ describe('When a reminder is due', function due() {
     );
   });
 
+  it('of a local time that comes twice is the first; a skipped one counts as if the clock had not changed yet', async () => {
+    for (const [day, send_at, zone, due] of [
+      ['2026-10-25', '02:30', 'Europe/Berlin', '2026-10-25T00:30:00Z'],
+      ['2026-10-25', '02:00', 'Europe/Berlin', '2026-10-25T00:00:00Z'],
+      ['2026-10-25', '03:00', 'Europe/Berlin', '2026-10-25T02:00:00Z'],
+      ['2026-11-01', '01:15', 'America/New_York', '2026-11-01T05:15:00Z'],
+      ['2026-04-05', '01:45', 'Australia/Lord_Howe', '2026-04-04T14:45:00Z'],
+      ['2026-03-29', '02:30', 'Europe/Berlin', '2026-03-29T01:30:00Z'],
+    ] as const) {
+      expect(dueAt(day, { send_at, quiet_hours: null }, zone), `${day} ${send_at}`).to.equal(due);
+      const [row] = await desk.stage.sql<{ due: string }>('select reminder_due(?, ?, null, null, ?) as due', [
+        day,
+        send_at,
+        zone,
+      ]);
+      expect(Date.parse(row!.due), `${day} ${send_at} in the database`).to.equal(Date.parse(due));
+    }
+  });
+
   it('never lies within quiet hours, and not a day off', () => {
     fc.assert(
       fc.property(one, ({ date: day, send_at, quiet, zone }) => {

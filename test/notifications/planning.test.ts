@@ -66,7 +66,7 @@ describe('Reminders are planned with their visits', function planning() {
 
   for (const [send_at, date, due] of [
     ['02:30', '2031-03-31', '2031-03-30T01:30'], // skipped by the clock: 03:30 CEST
-    ['02:30', '2031-10-27', '2031-10-26T01:30'], // comes twice: the second, CET
+    ['02:30', '2031-10-27', '2031-10-26T00:30'], // comes twice: the first, CEST
   ] as const) {
     it(`on a day of a clock change ${send_at} on ${date} is due at ${due} UTC`, async () => {
       const who = await desk.person(await desk.study({ send_at }, { timezone: 'Europe/Berlin' }));

@@ -20,6 +20,21 @@ export interface RecordFilter {
   dateRangeEnd?: string;
 }
 
+/** An address is banned for good (429): no call helps. */
+const BANNED = /\bbanned\b/i;
+
+/** When a project may be called again, in milliseconds of the monotonic clock. */
+const limited = new Map<string, number>();
+
+function tooMany(status: number, limitedMs: number, words: string): CaptureFailure {
+  const when = limitedMs === 0 ? 'later' : `after ${Math.ceil(limitedMs / 1000)} s`;
+  return new CaptureFailure(
+    'http_error',
+    `The capture system asks to be called less often (${status}), and is called again ${when}${words}`,
+    { status, limitedMs },
+  );
+}
+
 const LIMITS = { timeoutMs: 60_000, maxBytes: 64 * 1024 * 1024 } satisfies Omit<PostOptions, 'allowPrivate'>;
 export interface ClientLimits {
   /** For one call. */
@@ -115,13 +130,16 @@ export class CaptureClient {
       if (typeof value === 'string') form.set(name, value);
       else value?.forEach((item, index) => form.set(`${name}[${index}]`, item));
     }
+    this.assertNotLimited();
     const { until = Infinity, timeoutMs = LIMITS.timeoutMs, maxBytes = LIMITS.maxBytes } = this.limits;
     const answer = await postForm(this.access.apiUrl, form, {
       maxBytes,
       timeoutMs: Math.max(1, Math.min(timeoutMs, until - performance.now())),
       allowPrivate: this.access.allowPrivate,
     });
-    return this.read(answer);
+    const parsed = this.read(answer);
+    limited.delete(this.key);
+    return parsed;
   }
 
   /** The JSON of an answer. @throws CaptureFailure for any other content */
@@ -133,8 +151,10 @@ export class CaptureClient {
         `The capture system redirects elsewhere (${status}): check api_url.`,
       );
     if (status === 408) throw new CaptureFailure('timeout', 'The capture system gave up on the request (408).');
+    const parsed = status >= 500 ? undefined : parseJson(answer.body);
+    const later = this.limitOf(answer, parsed);
+    if (later) throw later;
     if (status >= 500) throw new CaptureFailure('http_error', `The capture system answered ${status}.`);
-    const parsed = parseJson(answer.body);
     if (status >= 400)
       throw new CaptureFailure(
         'rejected',
@@ -147,6 +167,29 @@ export class CaptureClient {
     if (hasError(parsed))
       throw new CaptureFailure('invalid_response', `The capture system answered with an error${this.words(parsed)}`);
     return parsed;
+  }
+
+  /** A question of a person is asked nevertheless: the limit may have been lifted. @throws CaptureFailure */
+  private assertNotLimited(): void {
+    const leftMs = (limited.get(this.key) ?? 0) - performance.now();
+    if (leftMs > 0 && this.limits.until === undefined) throw tooMany(429, Math.ceil(leftMs), '.');
+  }
+
+  private get key(): string {
+    return `${this.access.apiUrl}\0${this.access.token}`;
+  }
+
+  /**
+   * A request to call less often, or later (429, 503 with Retry-After): it is waited for. Undefined: none, or a ban
+   * without an end, where another call would be one more.
+   */
+  private limitOf({ status, body, retryAfterSeconds }: HttpAnswer, parsed: unknown): CaptureFailure | undefined {
+    if (status !== 429 && (status !== 503 || retryAfterSeconds === undefined)) return undefined;
+    if (retryAfterSeconds === undefined && BANNED.test(hasError(parsed) ? parsed.error : body)) return undefined;
+    const limitedMs = Math.ceil((retryAfterSeconds ?? 0) * 1000);
+    if (limited.size >= 1_000) limited.clear();
+    if (limitedMs > 0) limited.set(this.key, performance.now() + limitedMs);
+    return tooMany(status, limitedMs, this.words(parsed));
   }
 
   /** The capture system's message, shortened and without possible tokens, records and values. */

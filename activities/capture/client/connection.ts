@@ -129,7 +129,7 @@ const SOON_MS = 30_000;
 /**
  * The project's missing-data codes and whether it has events, cached for ten minutes. If the project cannot be read (by
  * the token, or not at all), the last known facts apply, or a project with events and without codes: records are read
- * nevertheless.
+ * nevertheless. @throws CaptureFailure when it asks to be called later
  */
 export async function projectFacts(deps: CaptureDeps, { config, client }: CaptureConnection): Promise<ProjectFacts> {
   // Another URL or token may belong to another project.
@@ -145,7 +145,7 @@ export async function projectFacts(deps: CaptureDeps, { config, client }: Captur
       classic: ['0', 'false'].includes(String(project['is_longitudinal'])),
     };
   } catch (failure) {
-    if (!(failure instanceof CaptureFailure)) throw failure;
+    if (!(failure instanceof CaptureFailure) || failure.limitedMs !== undefined) throw failure;
     if (failure.errorType !== 'rejected') fresh = SOON_MS;
     deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'the project cannot be read');
   }

@@ -20,15 +20,18 @@ export class CaptureFailure extends Error {
   readonly status: number | undefined;
   /** Access was refused: another token may work. */
   readonly forbidden: boolean;
+  /** It asks for fewer calls, and says when it can be called again: milliseconds; 0: it does not say when. */
+  readonly limitedMs: number | undefined;
 
   constructor(
     readonly errorType: CaptureErrorType,
     message: string,
-    options: { cause?: unknown; status?: number; forbidden?: boolean } = {},
+    options: { cause?: unknown; status?: number; forbidden?: boolean; limitedMs?: number } = {},
   ) {
     super(message, options);
     this.name = 'CaptureFailure';
     this.status = options.status;
+    this.limitedMs = options.limitedMs;
     this.forbidden = options.forbidden ?? (options.status === 401 || options.status === 403);
     this.retryable = RETRYABLE.has(errorType);
   }
@@ -90,7 +93,8 @@ export function attemptFailure(
     return ApplicationFailure.create({
       type: thrown.errorType,
       message: thrown.message,
-      nonRetryable: !thrown.retryable || attempt.ageMs >= limits.captureMs,
+      nonRetryable: !thrown.retryable || attempt.ageMs >= limits.captureMs + (thrown.limitedMs ?? 0),
+      ...(thrown.limitedMs && { nextRetryDelay: thrown.limitedMs }),
       category: ApplicationFailureCategory.BENIGN,
     });
   }

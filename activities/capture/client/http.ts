@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { captureUrlFault } from '../../../workflows/domain/capture/addresses.js';
 import { publicAddresses } from '../../util/public-addresses.js';
+import { retryAfter } from '../../util/retry-after.js';
 import { CaptureFailure } from './failure.js';
 
 export interface PostOptions {
@@ -15,6 +16,7 @@ export interface HttpAnswer {
   status: number;
   contentType: string;
   location: string | undefined;
+  retryAfterSeconds: number | undefined;
   body: string;
 }
 
@@ -59,6 +61,7 @@ export function postForm(target: string, form: URLSearchParams, options: PostOpt
                 status: response.statusCode ?? 0,
                 contentType: response.headers['content-type'] ?? '',
                 location: response.headers.location,
+                retryAfterSeconds: retryAfter(response.headers['retry-after']),
                 body: text,
               }),
             (failure) => {

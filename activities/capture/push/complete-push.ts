@@ -36,6 +36,8 @@ export type PushOutcome =
       /** Access was refused. */
       forbidden?: boolean;
       sent: 'no' | 'perhaps';
+      /** It asks to be called again after so many milliseconds. */
+      limitedMs?: number;
     };
 
 const GAVE_UP = 'It was tried for as long as PUSH_RETRY_MAX_DAYS allows. Last: ';
@@ -165,7 +167,7 @@ function failedResult(
   const now = nowMs();
   const wait = open
     ? breakerWait(outcome.closed ? 0 : Date.parse(outcome.retryAt) - now, cooldown * 1000, waits, Math.random())
-    : retryWait(initial * 1000, failures, Math.random());
+    : Math.max(retryWait(initial * 1000, failures, Math.random()), outcome.limitedMs ?? 0);
   const until = Date.parse(push.requested_at) + days * 86_400_000;
   const failed = { ...base, status: 'failed' as const, error_type: type, message };
   if (!isRetried(type)) return { attempt: failed, push: { ...over, status: 'failed', unanswered } };
@@ -193,7 +195,10 @@ async function tellBreaker(deps: PushDeps, tx: Tx, passage: BreakerPermit, outco
   const { DATACAPTURE_BREAKER_FAILURES: failures, DATACAPTURE_BREAKER_COOLDOWN_SECONDS: cooldownSeconds } =
     deps.settings;
   if (outcome.kind === 'failed' && isRetried(outcome.type))
-    return recordFailure(tx, passage, `${outcome.type}: ${outcome.message}`, { failures, cooldownSeconds });
+    return recordFailure(tx, passage, `${outcome.type}: ${outcome.message}`, {
+      failures,
+      cooldownSeconds: Math.max(cooldownSeconds, (outcome.limitedMs ?? 0) / 1000),
+    });
   if (outcome.kind === 'success' || (outcome.kind === 'failed' && outcome.contacted)) {
     if (await recordSuccess(tx, passage)) await requeueWaitingPushes(tx, passage.studyId);
     return undefined;

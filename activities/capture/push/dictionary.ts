@@ -21,7 +21,8 @@ export interface PushDictionary {
 
 /**
  * The dictionary that a push needs, cached for ten minutes. An empty or unreadable one does not prevent sending: then
- * only the capture system validates. @throws CaptureFailure when it does not answer at all
+ * only the capture system validates. @throws CaptureFailure when it does not answer at all, or asks
+ * to be called later
  */
 export async function dictionaryOf(
   client: CaptureClient,
@@ -41,7 +42,8 @@ export async function dictionaryOf(
     known.set(key, { fields, until: performance.now() + CACHE_TTL_MS });
     return { fields, fresh: true };
   } catch (failure) {
-    if (!(failure instanceof CaptureFailure) || AWAY.has(failure.errorType)) throw failure;
+    if (!(failure instanceof CaptureFailure) || AWAY.has(failure.errorType) || failure.limitedMs !== undefined)
+      throw failure;
     // A dictionary of ten minutes ago is better than none.
     return { fields: found?.fields ?? [], fresh: true, unread: failure };
   }

@@ -56,7 +56,11 @@ export async function pushRecord(
       const open = unanswered
         ? missingFrom(row.values, await standing(client, { ...place, record }, row.primaryKey, row.values, call))
         : row.values;
-      if (Object.keys(open).length === 0) return { kind: 'success', records: 1, alreadyThere: true, warnings };
+      const done = (records: number, alreadyThere: boolean): PushOutcome =>
+        row.refused === undefined
+          ? { kind: 'success', records, alreadyThere, warnings }
+          : { kind: 'failed', type: 'rejected', message: row.refused, contacted: true, sent: 'no' };
+      if (Object.keys(open).length === 0) return done(1, true);
       await call();
       progress.sent = 'perhaps';
       const records = await client.importRecords(
@@ -68,7 +72,7 @@ export async function pushRecord(
           'invalid_response',
           'The capture system took the import and says that it imported no record.',
         );
-      return { kind: 'success', records, alreadyThere: false, warnings };
+      return done(records, false);
     };
     const row = await checked(client, plan, connection, call);
     try {
@@ -87,7 +91,8 @@ export async function pushRecord(
     // A refusal of unchecked values is not final, if the dictionary may be readable the next time.
     const told = failure.errorType === 'rejected' && progress.unread?.retryable ? progress.unread : failure;
     // A refusal is an answer: the last call wrote nothing; earlier ones perhaps did.
-    const sent = failure.errorType === 'rejected' && !unanswered ? 'no' : progress.sent;
+    const refused = failure.errorType === 'rejected' || failure.status === TOO_MANY;
+    const sent = refused && !unanswered ? 'no' : progress.sent;
     return {
       kind: 'failed',
       type: told.errorType,
@@ -95,10 +100,13 @@ export async function pushRecord(
       message: redact(told.message, plan.record),
       contacted: progress.contacted && told.errorType !== 'configuration',
       sent,
+      ...(told.limitedMs !== undefined && { limitedMs: told.limitedMs }),
     };
   }
 }
 
+/** Nothing was written. */
+const TOO_MANY = 429;
 /** A refusal of values; a refusal of access (403, 429) is not retried here. */
 const REFUSED_VALUES = 400;
 
@@ -106,12 +114,17 @@ interface Checked {
   primaryKey: string;
   values: PushRecordRow;
   warnings: PushWarning[];
+  /** The fields that do not take their values, and are left out. */
+  refused: string | undefined;
   /** With a dictionary that was read now. */
   fresh: boolean;
   unread: CaptureFailure | undefined;
 }
 
-/** The values in the dictionary's formats. @throws CaptureFailure `rejected`, naming each field and its rule */
+/**
+ * The values in the dictionary's formats, without those that it does not take. @throws CaptureFailure `rejected`, naming
+ * each field and its rule, if none is left
+ */
 async function checked(
   client: CaptureClient,
   plan: Delivery['plan'],
@@ -129,18 +142,15 @@ async function checked(
     ({ fields } = dictionary);
     ({ values, faults, warnings } = pushValuesOf(plan, fields));
   }
-  if (faults.length > 0)
-    throw new CaptureFailure(
-      'rejected',
-      `The capture system does not take the results: ${faults.map(({ field, rule }) => `${field}: ${rule}`).join('; ')}.`.slice(
-        0,
-        900,
-      ),
-    );
+  const named = `${faults.map(({ field, rule }) => `${field}: ${rule}`).join('; ')}.`;
+  const words = Object.keys(values).length === 0 ? 'the results' : 'these results, and has the others';
+  const refused = faults.length === 0 ? undefined : `The capture system does not take ${words}: ${named}`.slice(0, 900);
+  if (refused !== undefined && Object.keys(values).length === 0) throw new CaptureFailure('rejected', refused);
   return {
     primaryKey: fields[0]?.field_name ?? USUAL_KEY,
     values,
     warnings,
+    refused,
     fresh: dictionary.fresh,
     unread: dictionary.unread,
   };

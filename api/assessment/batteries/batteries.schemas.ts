@@ -1,5 +1,6 @@
 import { taskNames } from '../../../workflows/domain/assessment/tasks.js';
 import {
+  nameText,
   Code,
   Instant,
   Json,
@@ -66,20 +67,20 @@ export const BatteryVersion = record('BatteryVersion', {
  */
 export const NewModule = input('ModuleCreate', {
   task: Task,
-  name: Type.Optional(text(300, 1)),
+  name: Type.Optional(nameText(300)),
   settings: Type.Optional(Json),
   required: Type.Optional(Type.Boolean()),
   estimated_minutes: Type.Optional(Minutes),
   position: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
 });
 export const ModuleChange = input('ModulePatch', {
-  name: Type.Optional(text(300, 1)),
+  name: Type.Optional(nameText(300)),
   settings: Type.Optional(Json),
   required: Type.Optional(Type.Boolean()),
   estimated_minutes: Type.Optional(Minutes),
 });
 const modules = Type.Array(NewModule, { maxItems: 100 });
-const fields = { code: Code, name: text(300, 1), description: Type.Optional(nullable(text(10_000))) };
+const fields = { code: Code, name: nameText(300), description: Type.Optional(nullable(text(10_000))) };
 /** The study comes from `study_id` here or from the context. */
 export const NewBattery = input('BatteryCreate', {
   ...fields,
@@ -92,7 +93,7 @@ export const ModuleOrder = input('ModuleOrder', { module_ids: Type.Array(Uuid, {
 export const Duplicate = input('BatteryDuplicate', {
   study_id: Uuid,
   code: Type.Optional(Code),
-  name: Type.Optional(text(300, 1)),
+  name: Type.Optional(nameText(300)),
 });
 
 export const CompileQuery = Type.Object({

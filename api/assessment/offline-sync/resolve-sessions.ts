@@ -87,17 +87,33 @@ export async function resolveSessions(
   const named = (input: ResponseGiven): ResolvedSession => {
     const itself = byId.get(input.sessionId.toLowerCase());
     const came = claimed.get(input.sessionId);
-    if (itself && !came?.every((claim) => isOfAnother(claim, itself))) return itself;
-    if (came) return resultOfClaim(came, input, (id) => byId.get(id), hasIt(input));
-    if (own !== null) return ofOwn(stored, input, hasIt(input));
-    return ofHolders(
-      holders.byLocalId.get(holderKey(input.sessionId, input.deviceId)) ?? [],
-      byId,
-      input,
-      having(input),
-    );
+    if (came)
+      return itself && !came.every((claim) => isOfAnother(claim, itself))
+        ? itself
+        : resultOfClaim(came, input, (id) => byId.get(id), hasIt(input));
+    const local =
+      own !== null
+        ? ofOwn(stored, input, hasIt(input))
+        : ofHolders(
+            holders.byLocalId.get(holderKey(input.sessionId, input.deviceId)) ?? [],
+            byId,
+            input,
+            having(input),
+          );
+    return itself ? oneOfTwo(itself, local, hasIt(input)) : local;
   };
   return { all: [...byId.values()], tasks, named };
+}
+
+/** A server id that is a local id, too: the session with it, unless the caller may mean the one under that local id. */
+function oneOfTwo(
+  itself: SessionCandidate,
+  local: ResolvedSession,
+  hasIt: (session: SessionFacts) => boolean,
+): ResolvedSession {
+  if (local === 'unknown' || hasIt(itself)) return itself;
+  if (local === 'ambiguous' || 'refused' in local) return 'ambiguous';
+  return local.id === itself.id || hasIt(local) ? local : 'ambiguous';
 }
 
 /** The participant's session under a local id: that of the named device, or the only one. */

@@ -25,7 +25,7 @@ const notContent = {
 /** A device's session. `syncStatus` and `syncAttempts` are not content. */
 export const SessionItem = input('OfflineSession', {
   id: LocalId,
-  participantId: Type.String({ minLength: 1, maxLength: 64, description: 'id or code' }),
+  participantId: Type.String({ minLength: 1, maxLength: 64, 'x-nfc': true, description: 'id or code' }),
   studyId: Uuid,
   status: oneOf('active', 'in_progress', 'completed', 'expired', 'abandoned'),
   startedAt: Instant,

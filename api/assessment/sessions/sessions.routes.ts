@@ -3,7 +3,18 @@ import { listSessions } from '../../../db/assessment/sessions.queries.js';
 import { arrivedTasks, tasksOfSession } from '../../../db/assessment/submissions.queries.js';
 import { anyone, inStudy } from '../../http/access.js';
 import { created, route, tagged, response, largeJson } from '../../http/route.js';
-import { IsoDate, Type, Uuid, listOf, oneOf, paging, sorting, text, record } from '../../http/common.schemas.js';
+import {
+  SoughtCode,
+  IsoDate,
+  Type,
+  Uuid,
+  listOf,
+  oneOf,
+  paging,
+  sorting,
+  text,
+  record,
+} from '../../http/common.schemas.js';
 import {
   End,
   Ended,
@@ -129,7 +140,7 @@ export const sessionRoutes = [
       source: Type.Optional(oneOf('online', 'offline')),
       sync_status: Type.Optional(oneOf('pending', 'synced', 'failed')),
       battery_id: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
-      site_code: Type.Optional(text(64, 1)),
+      site_code: Type.Optional(SoughtCode),
       from: Type.Optional(IsoDate),
       to: Type.Optional(IsoDate),
     }),

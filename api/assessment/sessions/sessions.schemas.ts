@@ -1,4 +1,5 @@
 import {
+  SoughtCode,
   Instant,
   Json,
   Language,
@@ -91,7 +92,7 @@ export const SessionDetails = extended('AssessmentSessionDetails', Session, {
   ),
 });
 
-const IdOrCode = text(64, 1);
+const IdOrCode = SoughtCode;
 /** `participant_id` and `site_id` may be the id or the code; a code needs the study: `study_id` here or the context. */
 export const Start = input('SessionStart', {
   participant_id: IdOrCode,

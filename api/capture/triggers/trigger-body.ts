@@ -14,7 +14,7 @@ const MAX_LENGTHS = {
 
 /**
  * Reads a data-entry trigger. Keys come in any order, with the prefix `datacapture_` or `redcap_`; keys that do not
- * apply are absent. Record ids are arbitrary text: nothing is trimmed or parsed as a number.
+ * apply are absent. Record ids are arbitrary text: they are neither trimmed nor parsed as numbers.
  * @throws 400 naming every missing required field, or an impossible value
  */
 export async function parseTrigger(raw: Buffer, contentType: string): Promise<NewTrigger> {
@@ -28,7 +28,7 @@ export async function parseTrigger(raw: Buffer, contentType: string): Promise<Ne
   }
   const prefixed = (name: string) => fields.get(`datacapture_${name}`) || fields.get(`redcap_${name}`) || null;
   const trigger = {
-    project_id: fields.get('project_id')!,
+    project_id: fields.get('project_id')!.trim(),
     record: fields.get('record')!,
     instrument: fields.get('instrument')!,
     event_name: prefixed('event_name'),

@@ -17,12 +17,15 @@ function decimal(text: string): { digits: string; exponent: number } {
   return { digits, exponent: Number(exponent) - fraction.length + all.length - digits.length };
 }
 
-/** Whether a number survives a round trip, or is a double written with more digits than needed. */
+/**
+ * Whether a number survives a round trip, or is a double written with more digits than needed. A number with a fraction is
+ * a measurement: its nearest double is what every program has of it.
+ */
 export function isExact(text: string): boolean {
   // Most are short, or as ECMAScript writes them.
   if (text.length <= SAFE_DIGITS || String(Number(text)) === text) return true;
   const sent = decimal(text);
-  if (sent.digits.length <= SAFE_DIGITS) return true;
+  if (sent.digits.length <= SAFE_DIGITS || sent.exponent < 0) return true;
   const same = (written: string): boolean => {
     const { digits, exponent } = decimal(written);
     return digits === sent.digits && exponent === sent.exponent;

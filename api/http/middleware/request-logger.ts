@@ -53,7 +53,7 @@ export function requestLogger(
     } catch (thrown) {
       answerFault(ctx, thrown, log);
     }
-    drainRequestBody(ctx, 4 * (state.bodyLimit ?? settings.MAX_BODY_BYTES));
+    drainRequestBody(ctx, Math.max(4 * (state.bodyLimit ?? settings.MAX_BODY_BYTES), settings.MAX_BODY_BYTES));
     const ms = performance.now() - started;
     metrics.record(ctx.method, state.route, ctx.status, ms);
     log.info(

@@ -70,8 +70,13 @@ function build(allErrors: boolean): Ajv2020 {
   ajv.addFormat('date-or-date-time', (value: string) => date(value) || instant(value));
   addRewriting(ajv, 'x-instant', (value) => (FAR.test(value) ? nearer(value) : undefined));
   addRewriting(ajv, 'x-time-zone', (value) => (isTimeZone(value) ? zoneName(value) : undefined));
+  addRewriting(ajv, 'x-nfc', (value) => (PLAIN.test(value) ? undefined : value.normalize('NFC')));
+  addRewriting(ajv, 'x-trimmed', (value) => value.trim());
   return ajv;
 }
+
+/** Text that is the same in every normal form. */
+const PLAIN = /^[ -~]*$/;
 
 /** Adds a keyword that replaces a text in place, if `rewritten` returns another. */
 function addRewriting(ajv: Ajv2020, keyword: string, rewritten: (value: string) => string | undefined): void {
@@ -211,15 +216,27 @@ function wording(
     case 'format':
       return { code: 'FORMAT', sentence: `is not a valid ${String(params.format)}` };
     case 'pattern':
-      return params.pattern === '\\S'
-        ? { code: 'BLANK', sentence: 'must not be blank' }
-        : { code: 'PATTERN', sentence: 'has characters that are not allowed here' };
+      return patternWording(params.pattern, error);
     default:
       return {
         code: error.keyword.replaceAll(/[A-Z]/g, (c) => `_${c}`).toUpperCase(),
         sentence: error.message ?? 'is not valid',
       };
   }
+}
+
+/** Blanks, and signs of no width. */
+const INVISIBLE = /^[\s\u00ad\u200b-\u200f\u2060\ufeff]+$/;
+
+function patternWording(pattern: unknown, { data, parentSchema }: ErrorObject): { code: string; sentence: string } {
+  const schema = parentSchema as { minLength?: number; 'x-trimmed'?: boolean } | undefined;
+  // A text of nothing is told by its length.
+  if (data === '' && pattern !== '\\S' && (schema?.minLength ?? 0) > 0)
+    return { code: 'MIN_LENGTH', sentence: 'must not be empty' };
+  const blank = pattern === '\\S' || (schema?.['x-trimmed'] === true && INVISIBLE.test(data as string));
+  return blank
+    ? { code: 'BLANK', sentence: 'must not be blank' }
+    : { code: 'PATTERN', sentence: 'has characters that are not allowed here' };
 }
 
 const propertiesOf = (schema: unknown): string[] =>

@@ -10,10 +10,13 @@ const PIECE = 32 * 1024;
 /** The most characters of one record. Otherwise an unclosed quote would turn the whole file into one record. */
 const MAX_RECORD = 256 * 1024;
 const SEPARATORS = [',', ';', '\t'] as const;
-const NAMES: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab' };
+const NAMES: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'bar' };
 
-/** The first line in which spreadsheet programs name the separator: `sep=;`, also in quotes. */
-const NAMED_SEPARATOR = /^"?sep=([,;\t])"?[,;\t]*(?=[\r\n])/i;
+/**
+ * The first line in which spreadsheet programs name the separator: `sep=;`, also in quotes. It may be any sign that is
+ * not part of a word; a tab also as `\\t`.
+ */
+const NAMED_SEPARATOR = /^[\r\n]*[ ]*"?sep=(\\t|[^\r\n"\p{L}\p{N} ])"?[,;\t| ]*(?=[\r\n]|$)/iu;
 
 /** The most lines, including blank ones. */
 const MAX_LINES = 200_000;
@@ -25,7 +28,7 @@ export interface CsvRead {
 }
 
 /**
- * Reads CSV with comma, semicolon or tab, named in a first line `sep=;` or detected from the header; quoted cells may
+ * Reads CSV with comma, semicolon or tab, detected from the header, or the separator that a first line `sep=;` names; quoted cells may
  * contain line breaks. Rows are counted as in a spreadsheet: the header is row 1, a quoted line break is within its
  * row, an empty line is a row.
  * @param send gets the rows that are not blank, compressed
@@ -36,8 +39,8 @@ export async function readCsvRows(bytes: Buffer, send: (piece: Uint8Array<ArrayB
   requireLines(decoded.text);
   const named = NAMED_SEPARATOR.exec(decoded.text);
   // The line becomes an empty one: rows are counted as a spreadsheet program counts them.
-  const text = named ? decoded.text.slice(named[0].length) : decoded.text;
-  const separator = named?.[1] ?? separatorOf(text);
+  const text = named ? decoded.text.replace(NAMED_SEPARATOR, (line) => line.replace(/[^\r\n]/g, '')) : decoded.text;
+  const separator = named?.[1]?.replace('\\t', '\t') ?? separatorOf(text);
   const packing = new Packing(send);
   for await (const { row, cells } of rowsOf(text, separator)) {
     if (row > MAX_LINES)
@@ -47,7 +50,7 @@ export async function readCsvRows(bytes: Buffer, send: (piece: Uint8Array<ArrayB
     packing.add(row, cells);
   }
   packing.end();
-  return { encoding: decoded.encoding, separator: NAMES[separator]! };
+  return { encoding: decoded.encoding, separator: NAMES[separator] ?? separator };
 }
 
 /** Checked early: a line of millions of separators would create as many cells before they could be counted. */

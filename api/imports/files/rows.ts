@@ -3,7 +3,7 @@ import { NewParticipant } from '../../participants/participants.schemas.js';
 import { faultsIn } from '../../http/validation/validation.js';
 import { hasParticipantCode, readHeader } from './columns.js';
 import type { Header, ImportColumn } from './columns.js';
-import { NOT_CALCULATED } from './sheet.js';
+import { DIGITS_LOST, NOT_CALCULATED } from './sheet.js';
 import type { Sheet, SheetRow } from './sheet.js';
 
 export type RowFields = { [K in ImportColumn]?: string };
@@ -119,7 +119,7 @@ function readRow({ row, cells }: SheetRow, { columns }: Header): ReadRow {
       value = cells[i]?.trim();
     if (column && value) fields[column] = value;
   }
-  const broken = formulaErrors(fields);
+  const broken = [...lostDigits(row, fields), ...formulaErrors(fields)];
   return {
     row,
     fields,
@@ -142,7 +142,7 @@ const LOCAL_FORMULA_ERROR =
 const isFormulaError = (value: string): boolean => FORMULA_ERROR.test(value) || LOCAL_FORMULA_ERROR.test(value);
 const formulaErrors = (fields: RowFields): RowFault[] =>
   Object.entries(fields)
-    .filter(([, value]) => value === NOT_CALCULATED || isFormulaError(value))
+    .filter(([, value]) => value !== DIGITS_LOST && (value === NOT_CALCULATED || isFormulaError(value)))
     .map(([field, value]) => ({
       field,
       code: 'FORMULA_ERROR',
@@ -150,6 +150,23 @@ const formulaErrors = (fields: RowFields): RowFault[] =>
         value === NOT_CALCULATED
           ? `${field} is a formula without a stored value: open the file in a spreadsheet program and save it there`
           : `${field} is ${value}: the formula of the cell has no value`,
+    }));
+
+/** How a spreadsheet program writes a long number to CSV that it took a text for: `1.23457E+15`. */
+const SHORTENED = /^\d[.,]\d+E\+\d{2,3}$/;
+const NAMES = ['participant_code', 'external_id', 'site_code'] as const;
+
+/** Numbers that are no longer those that were typed: two participants may have become the same. */
+const lostDigits = (row: number, fields: RowFields): RowFault[] =>
+  (Object.keys(fields) as ImportColumn[])
+    .filter(
+      (field) =>
+        fields[field] === DIGITS_LOST || (NAMES.some((name) => name === field) && SHORTENED.test(fields[field]!)),
+    )
+    .map((field) => ({
+      field,
+      code: 'NUMBER_NOT_EXACT',
+      message: `${field} in row ${row} is a number of more than 15 digits, which a spreadsheet program does not keep: store it as text`,
     }));
 
 /** A lone surrogate, and the NUL that no column can store. */

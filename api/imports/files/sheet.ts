@@ -16,3 +16,5 @@ export interface Sheet {
 
 /** The value of a cell whose formula has no stored result: the writing program does not calculate. */
 export const NOT_CALCULATED = '#NOT_CALCULATED!';
+/** The value of a cell with a whole number of more digits than a spreadsheet program keeps. */
+export const DIGITS_LOST = '#DIGITS_LOST!';

@@ -81,8 +81,11 @@ class Alike<T> {
   }
 }
 
-/** Warnings about gaps, duplicates and disorder of one task's trial indexes. A task counts from 0 or from 1. */
-export function orderWarnings(task: string, trials: readonly Trial[]): Remark[] {
+/**
+ * Warnings about gaps, duplicates and disorder of one task's trial indexes. A task counts from 0 or from 1.
+ * @param practice trials are counted with the others, or by themselves
+ */
+export function orderWarnings(task: string, trials: readonly Trial[], practice: readonly Trial[] = []): Remark[] {
   const warnings: Remark[] = [];
   const warn = (code: string, count: number, message: string) => {
     if (count > 0) warnings.push({ code, task, count, message });
@@ -97,7 +100,15 @@ export function orderWarnings(task: string, trials: readonly Trial[]): Remark[] 
     if (trial_index > most) most = trial_index;
     if (i > 0 && trial_index < trials[i - 1]!.trial_index) disorder++;
   });
-  warn('TRIAL_DOUBLE', trials.length - distinct.size, 'trial indexes that come more than once');
+  const double = trials.length - distinct.size;
+  // Trials for practice that have indexes of their own fill the gaps between the others.
+  if (!practice.some(({ trial_index }) => distinct.has(trial_index)))
+    for (const { trial_index } of practice)
+      if (trial_index < most) {
+        distinct.add(trial_index);
+        least = Math.min(least, trial_index);
+      }
+  warn('TRIAL_DOUBLE', double, 'trial indexes that come more than once');
   warn('TRIAL_GAP', most - least + 1 - distinct.size, 'trial indexes that are missing');
   warn('TRIAL_ORDER', disorder, 'trials that come before an earlier one');
   return warnings;

@@ -46,7 +46,11 @@ export function taskResult(
   const [trials, at] =
     scored.length === all.length ? [all, allAt] : [scored.map((i) => all[i]!), scored.map((i) => allAt[i]!)];
   const computed = trials.length > 0 ? summarise(trials) : {};
-  const warnings = orderWarnings(task, trials);
+  const warnings = orderWarnings(
+    task,
+    trials,
+    all.filter(({ practice }) => practice),
+  );
   const several = named ? 0 : modulesWith(task, modules);
   if (several > 1)
     warnings.push({

@@ -21,5 +21,5 @@ export function leadingDay(text: string): string | undefined {
 export function isDateLike(text: string): boolean {
   if (/^(?!0000)\d{4}$/.test(text)) return true;
   if (/^(?!0000)\d{4}-(0[1-9]|1[0-2])$/.test(text)) return true;
-  return isCalendarDate(text.slice(0, 10)) && /^$|^[T ]\d{2}:\d{2}(:\d{2})?$/.test(text.slice(10));
+  return isCalendarDate(text.slice(0, 10)) && /^$|^[T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/.test(text.slice(10));
 }

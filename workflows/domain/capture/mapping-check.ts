@@ -34,6 +34,12 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
   if (mapping.enrollment_event && !dictionary.longitudinal)
     warn('NO_EVENTS', 'enrollment_event', "The capture system's project has no events: enrollment_event is not used.");
   else for (const name of enrollmentEvents(mapping.enrollment_event ?? null)) event(name, 'enrollment_event');
+  for (const name of eventsWithoutForm(mapping, dictionary))
+    warn(
+      'INSTRUMENT_NOT_DESIGNATED',
+      'enrollment_event',
+      `The instrument "${mapping.enrollment_instrument}" is not designated for the event "${name}": nobody is enrolled there.`,
+    );
   for (const [name, target] of Object.entries(mapping.participant_field_mapping ?? {})) {
     const path = `participant_field_mapping.${name}`;
     if (!(participantFields as readonly string[]).includes(name)) {
@@ -66,4 +72,15 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
     for (const [metric, name] of Object.entries(target.fields)) field(name, `${path}.fields.${metric}`);
   }
   return [...warnings, ...checkResults(mapping, dictionary)];
+}
+
+/** The known events of `enrollment_event` that do not have the enrollment form. */
+function eventsWithoutForm(
+  { enrollment_instrument: form, enrollment_event: named }: MappingFields,
+  { designated, events, instruments, longitudinal }: Dictionary,
+): string[] {
+  if (!form || !instruments.includes(form) || !longitudinal || designated === undefined) return [];
+  return enrollmentEvents(named ?? null).filter(
+    (event) => events.includes(event) && !designated.some((place) => place.event === event && place.form === form),
+  );
 }

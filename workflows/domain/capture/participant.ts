@@ -62,10 +62,16 @@ export function mapParticipant(
     const value = field ? captureValue(record, field, missing) : undefined;
     if (value === undefined) continue;
     const taken = isDateField(name) ? (leadingDay(value) ?? value) : value;
-    if (fits[name](taken)) mapped.values[name] = name === 'timezone' ? zoneName(taken) : taken;
+    if (fits[name](taken)) mapped.values[name] = rewritten(name, taken);
     else mapped.dropped.push(name);
   }
   return mapped;
+}
+
+/** As the API stores it: a zone's canonical name, a code in its composed form. */
+function rewritten(name: ParticipantField, value: string): string {
+  if (name === 'timezone') return zoneName(value);
+  return name === 'participant_code' || name === 'site_code' ? value.normalize('NFC') : value;
 }
 
 /** A language code in common notation: `de`, `pt-BR`. */

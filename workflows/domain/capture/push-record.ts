@@ -85,7 +85,7 @@ export const EVENT_FIELD = 'redcap_event_name';
 /**
  * The row of an import, as text, checked against the capture system's dictionary: its first field is the primary key.
  * Fields missing in the dictionary are validated by the capture system only.
- * @returns the row without key and event, every field that refuses its value, and warnings
+ * @returns the row without key and event, every field that refuses its value, which is left out of it, and warnings
  */
 export function pushValuesOf(
   plan: Extract<PushPlan, { kind: 'push' }>,
@@ -106,7 +106,8 @@ export function pushValuesOf(
     const range = outOfRange(fields.get(field), text);
     if (range !== undefined) warnings.push({ code: 'OUT_OF_RANGE', field, message: `${field}: ${range}.` });
   }
-  for (const instrument of plan.instruments) values[`${instrument}_complete`] = '2';
+  // A form that lacks a result is not complete.
+  if (faults.length === 0) for (const instrument of plan.instruments) values[`${instrument}_complete`] = '2';
   return { values, faults, warnings };
 }
 

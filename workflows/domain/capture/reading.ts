@@ -1,5 +1,5 @@
 import { factItems, mapParticipant } from './participant.js';
-import type { MappedParticipant } from './participant.js';
+import type { MappedParticipant, ParticipantField } from './participant.js';
 import type { RecordValues } from './record.js';
 
 /** A capture-system record's data about its participant, from a trigger, a sync or a poll. */
@@ -34,12 +34,38 @@ export function readingOf(
   group: string | null = null,
 ): Reading {
   const { instrument, mapping, policy, missing, arm } = rules;
+  const items = factItems(values, { mapping, enrollmentInstrument: instrument, policy }, missing);
+  const mapped = mapParticipant(values, mapping, missing);
+  const field = mapping['enrollment_date'];
+  // The policy may read a month or a year.
+  const isRead = (name: ParticipantField) =>
+    name === 'enrollment_date' &&
+    field !== undefined &&
+    Object.hasOwn(items, field) &&
+    readsPartialDates(policy, instrument, field);
   return {
     record,
     form_complete: values[`${instrument}_complete`] === '2',
-    mapped: mapParticipant(values, mapping, missing),
+    mapped: { ...mapped, dropped: mapped.dropped.filter((name) => !isRead(name)) },
     group: values['redcap_data_access_group'] ?? group,
-    items: factItems(values, { mapping, enrollmentInstrument: instrument, policy }, missing),
+    items,
     ...(arm !== undefined && { datacapture_arm: arm }),
   };
+}
+
+/** Whether an active source of the policy takes the form's item in a precision of less than a day. */
+function readsPartialDates(policy: unknown, form: string, item: string): boolean {
+  const { sources } = (policy ?? {}) as { sources?: unknown };
+  return (Array.isArray(sources) ? (sources as PolicySource[]) : []).some(
+    ({ is_active, form_mapping: mapping }) =>
+      is_active !== false &&
+      mapping?.form_oid === form &&
+      mapping.item_oid === item &&
+      (mapping.partial_date_handling ?? 'reject') !== 'reject',
+  );
+}
+
+interface PolicySource {
+  is_active?: boolean;
+  form_mapping?: { form_oid?: string; item_oid?: string; partial_date_handling?: string } | null;
 }

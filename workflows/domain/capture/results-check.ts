@@ -15,8 +15,13 @@ export function checkResults(mapping: MappingFields, dictionary: Dictionary): Ma
     if (!isTask(task)) warn('UNKNOWN_TASK', path, `There is no task "${task}": no session has results of it.`);
     const events = eventsOf(task, mapping, dictionary);
     checkForm(target.datacapture_instrument, `${path}.datacapture_instrument`, { events, dictionary, warn });
+    const metricOf = new Map<string, string>();
     for (const [metric, field] of Object.entries(target.fields)) {
       const at = `${path}.fields.${metric}`;
+      const other = metricOf.get(field);
+      if (other !== undefined)
+        warn('DUPLICATE', at, `The field "${field}" already takes ${other}: of two results one is lost.`);
+      metricOf.set(field, metric);
       checkField(field, at, dictionary, warn);
       const form = formOf(field, dictionary);
       if (form !== undefined && form !== target.datacapture_instrument)

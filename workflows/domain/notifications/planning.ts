@@ -14,7 +14,7 @@ function isQuiet(time: string, quiet: { from: string; to: string } | null): quie
 
 /**
  * When a message of this day is due: at `send_at`, or if that is quiet, at the end of the quiet hours. The database
- * plans sets by the same rule (`reminder_due`, migration 0020); a property test compares the two.
+ * plans sets by the same rule (`reminder_due`, migration 0103); a property test compares the two.
  * @param date YYYY-MM-DD, local @returns an ISO instant
  */
 export function dueAt(date: string, rule: Rule, zone: string): string {
@@ -26,13 +26,13 @@ export function dueAt(date: string, rule: Rule, zone: string): string {
 }
 
 /**
- * A local time as an instant: a time skipped by a clock change counts as if the clock had not changed yet; of a
- * repeated time the second one counts.
+ * A local time as an instant, as everywhere in the service and in calendars (RFC 5545): a time skipped by a clock change
+ * counts as if the clock had not changed yet; of a repeated time the first one counts.
  */
 const local = (day: Temporal.PlainDate, time: string, zone: string): string =>
   day
     .toPlainDateTime(Temporal.PlainTime.from(time))
-    .toZonedDateTime(zone, { disambiguation: 'later' })
+    .toZonedDateTime(zone, { disambiguation: 'compatible' })
     .toInstant()
     .toString();
 

@@ -15,7 +15,10 @@ export type Channel = (typeof CHANNELS)[number];
 const Channels = Type.Array(Type.Enum([...CHANNELS]), { uniqueItems: true, maxItems: CHANNELS.length });
 
 export const Template = Type.Object(
-  { subject: Type.String({ minLength: 1, maxLength: 300 }), body: Type.String({ minLength: 1, maxLength: 20_000 }) },
+  {
+    subject: Type.String({ minLength: 1, maxLength: 300, pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f]+$' }),
+    body: Type.String({ minLength: 1, maxLength: 20_000, pattern: '\\S' }),
+  },
   closed,
 );
 

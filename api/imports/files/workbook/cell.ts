@@ -1,3 +1,4 @@
+import { DIGITS_LOST } from '../sheet.js';
 import type { SharedStrings } from './strings.js';
 import type { Format } from './styles.js';
 import { unescaped } from './text.js';
@@ -14,6 +15,9 @@ const DAY_MS = 86_400_000;
 /** Day zero of a workbook's date numbers, in days from 1970. */
 const ZERO_1900 = -25_569,
   ZERO_1904 = ZERO_1900 + 1_462;
+
+/** Spreadsheet programs keep 15 digits of a number, and put zeros in place of the others. */
+const MAX_WHOLE = 1e15;
 
 /**
  * A cell as displayed: dates without a time zone, numbers with the zeros of their format, the results of formulas.
@@ -49,6 +53,7 @@ function numberShown(number: number, format: Format | undefined, date1904: boole
     const date = new Date(Math.round((number + (date1904 ? ZERO_1904 : ZERO_1900)) * DAY_MS));
     return Number.isNaN(date.getTime()) ? '' : date.toISOString().slice(0, 10);
   }
+  if (Number.isInteger(number) && Math.abs(number) >= MAX_WHOLE) return DIGITS_LOST;
   return format && format.digits > 0 && Number.isInteger(number) && number >= 0
     ? String(number).padStart(format.digits, '0')
     : String(number);
