@@ -37,8 +37,8 @@ export async function completeVisits(
     tx,
     `update scheduled_visits v set status = 'completed', status_reason = null, completed_at = n.completed_at, session_id = n.session_id
      from jsonb_to_recordset($1::jsonb) as n(id uuid, session_id uuid, completed_at timestamptz)
-     where v.id = n.id and v.status in ('scheduled', 'open', 'missed') returning v.id`,
-    [JSON.stringify(visits)],
+     where v.id = any($2::uuid[]) and v.id = n.id and v.status in ('scheduled', 'open', 'missed') returning v.id`,
+    [JSON.stringify(visits), visits.map(({ id }) => id)],
   );
   return rows.map(({ id }) => id);
 }

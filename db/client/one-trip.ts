@@ -31,19 +31,33 @@ export const queriesInSingleRoundTrip = (
 ): Promise<{ opened: unknown[]; found: unknown[][] }> =>
   allOf(database, 'begin transaction isolation level repeatable read read only', opening, statements);
 
-/** `queriesInSingleRoundTrip` that may also write: all is committed, or nothing, by the time it returns. */
+/**
+ * `queriesInSingleRoundTrip` that may also write: all is committed, or nothing, by the time it returns.
+ * @param plans `already`: the opening itself sets the use of cached plans
+ */
 export const writeInSingleRoundTrip = async (
   database: Database,
   opening: Statement,
   statements: readonly Statement[],
-): Promise<unknown[][]> => (await allOf(database, 'begin transaction', opening, statements)).found;
+  plans?: 'already',
+): Promise<unknown[][]> => (await allOf(database, 'begin transaction', opening, statements, plans)).found;
 
 async function allOf(
   database: Database,
   begin: string,
   opening: Statement,
   statements: readonly Statement[],
+  plans?: 'already',
 ): Promise<{ opened: unknown[]; found: unknown[][] }> {
+  if (plans === 'already') {
+    const [, opened, ...answers] = await whole(database, [
+      begin,
+      configOf(opening),
+      ...statements.map(configOf),
+      'commit',
+    ]);
+    return { opened: opened!.rows, found: answers.slice(0, statements.length).map(({ rows }) => rows as unknown[]) };
+  }
   const { configs, rowsOf } = withSettings(statements);
   const [, opened, ...answers] = await whole(database, [begin, configOf(opening), ...configs, 'commit']);
   return { opened: opened!.rows, found: rowsOf(answers) };

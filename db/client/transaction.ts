@@ -121,5 +121,5 @@ export async function writeInScope(
   statements: readonly Statement[],
   of: 'one' | 'queue',
 ): Promise<unknown[][]> {
-  return writeInSingleRoundTrip(database, openingOf(scope, of === 'queue' ? of : undefined), statements);
+  return writeInSingleRoundTrip(database, openingOf(scope, of), statements, of === 'one' ? 'already' : undefined);
 }

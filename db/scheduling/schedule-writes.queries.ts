@@ -105,11 +105,13 @@ const VISIT_FIELDS = {
   changed_from: 'jsonb',
 } as const satisfies Partial<Record<keyof VisitWrite, string>>;
 const FIELDS = Object.keys(VISIT_FIELDS) as (keyof typeof VISIT_FIELDS)[];
+// The ids stand beside the rows: the planner takes a JSON document for a hundred rows, and would read all participants.
 const INSERT_VERSIONS = `with v as (${insertSql({ table: 'schedule_versions', columns: VERSION_COLUMNS }, '$1')}),
   n as (
     select n.*, (now() at time zone coalesce(t.timezone, s.timezone))::date as today
     from jsonb_to_recordset($1::jsonb) as n(participant_id uuid, study_id uuid, id uuid)
-    join participants p on p.id = n.participant_id join studies s on s.id = p.study_id left join sites t on t.id = p.site_id),
+    join participants p on p.id = n.participant_id join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
+    where p.id = any($3::uuid[])),
   w as (
     insert into scheduled_visits (study_id, participant_id, created_at, updated_at, status, ${FIELDS.join(', ')})
     select n.study_id, n.participant_id, now(), now(), case when n.today between x.window_open and x.window_close then 'open' else 'scheduled' end, ${FIELDS.map((field) => `x.${field}`).join(', ')}

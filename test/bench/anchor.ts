@@ -15,8 +15,14 @@ const SINGLE = 25,
   MANY = 160;
 const GOAL = { throughput: 0.7, p99: 2, p50: 1.3 };
 
-interface Bare {
-  update: (concurrency: number, count: number, startFirst: boolean) => Promise<Measured>;
+export interface Bare {
+  pid: number;
+  update: (
+    concurrency: number,
+    workflows: number | readonly string[],
+    startFirst: boolean,
+    shown?: boolean,
+  ) => Promise<Measured>;
   stop: () => Promise<void>;
 }
 
@@ -80,6 +86,20 @@ export async function anchorFigures(
         () => bare.update(1, SINGLE, true),
       );
       figures.push(usual('P1_RUNNING_P50', single, 'the same, one at a time'));
+      const shown = await setAnchors(
+        stage,
+        studyId,
+        rounds,
+        AT_ONCE,
+        await enrolled(stage, studyId, (rounds + 1) * MANY),
+        () => bare.update(AT_ONCE, MANY, true, true),
+      );
+      figures.push({
+        name: 'P1_SHOWN',
+        what: 'as P1_RUNNING, the bare workflow shows its state to operators (search attributes) as well',
+        ...compared(shown, (m) => m.perSecond),
+        unit: 'anchors/s',
+      });
     }
     if (wanted('P1_FRESH')) {
       const pairs = await setAnchors(
@@ -122,7 +142,7 @@ const usual = (name: string, pairs: Pair[], what: string): Figure => ({
   unit: 'ms',
 });
 
-async function bareUpdates({ service, load }: Stage): Promise<Bare> {
+export async function bareUpdates({ service, load }: Stage): Promise<Bare> {
   const { temporal, temporal_namespace, database_url } = service.run;
   const worker = await startChild('bare/worker.js', {
     ...process.env,
@@ -132,7 +152,8 @@ async function bareUpdates({ service, load }: Stage): Promise<Bare> {
     BARE_TASK_QUEUE: TASK_QUEUE,
   });
   return {
-    update: (concurrency, count, startFirst) =>
+    pid: worker.pid,
+    update: (concurrency, workflows, startFirst, shown = false) =>
       load.ask({
         kind: 'updates',
         address: temporal,
@@ -140,12 +161,15 @@ async function bareUpdates({ service, load }: Stage): Promise<Bare> {
         taskQueue: TASK_QUEUE,
         concurrency,
         startFirst,
-        workflowIds: Array.from({ length: count }, () => `bench-bare/${randomUUID()}`),
+        shown,
+        workflowIds: typeof workflows === 'number' ? bareIds(workflows) : [...workflows],
         body: '2026-01-05',
       } satisfies Updates),
     stop: worker.stop,
   };
 }
+
+export const bareIds = (count: number): string[] => Array.from({ length: count }, () => `bench-bare/${randomUUID()}`);
 
 /**
  * P10: as P1, held against DBOS Transact that runs the same activity as a step of a workflow on the same PostgreSQL.

@@ -1,4 +1,5 @@
 /** The load generator: a process of its own that sends what it is told to and says how long it took. */
+import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection, WithStartWorkflowOperation } from '@temporalio/client';
@@ -55,7 +56,10 @@ export interface Timed {
   keepAlive: boolean;
   requests: (HttpRequest & { startMs: number })[];
 }
-/** The same for bare updates-with-start. `startFirst`: the workflows run already when the clock starts. */
+/**
+ * The same for bare updates-with-start. `startFirst`: the workflows run already when the clock starts; `shown`: each
+ * changes its workflow's search attributes.
+ */
 export interface Updates {
   kind: 'updates';
   address: string;
@@ -65,6 +69,7 @@ export interface Updates {
   workflowIds: string[];
   body: string;
   startFirst: boolean;
+  shown: boolean;
 }
 export type Load = Stream | Batch | Paced | Timed | Updates;
 
@@ -193,6 +198,7 @@ async function updates({
   workflowIds,
   body,
   startFirst,
+  shown,
 }: Updates): Promise<Measured> {
   const client = new Client({ connection: await (opened ??= Connection.connect({ address })), namespace });
   // Waits until each has done its first task, as the participants' workflows have.
@@ -203,7 +209,7 @@ async function updates({
     });
   return each(workflowIds, concurrency, async (workflowId) => {
     await client.workflow.executeUpdateWithStart(READY, {
-      args: [{ id: workflowId, body }],
+      args: [{ id: randomUUID(), body, shown }],
       startWorkflowOperation: new WithStartWorkflowOperation(WORKFLOW, {
         workflowId,
         taskQueue,

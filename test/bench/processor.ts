@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { startSimulator } from '../capture-simulator/server.js';
 import { connectedStudy, recordId, trigger } from './capture-study.js';
 import type { HttpRequest } from './load.js';
-import { enrolled } from './anchor.js';
+import { bareIds, bareUpdates, enrolled } from './anchor.js';
 import { enrollInBulk, studyWithWindows } from './setting.js';
 import type { Stage } from './stage.js';
 import { openSessions, submission } from './submissions.js';
@@ -36,7 +36,26 @@ export async function processorTimes(stage: Stage): Promise<Spent[]> {
     await anchors(stage, 'runs'),
     await triggers(stage),
     await submissions(stage),
+    ...(await bareRows(stage)),
   ];
+}
+
+/** What P1_RUNNING is held against. The program that asks is its API. */
+async function bareRows(stage: Stage): Promise<Spent[]> {
+  const bare = await bareUpdates(stage);
+  try {
+    const rows: Spent[] = [];
+    for (const shown of [false, true]) {
+      const ids = bareIds(WARM + COUNTED);
+      await bare.update(AT_ONCE, ids, true);
+      const update = (some: readonly string[]) => bare.update(AT_ONCE, some, false, shown);
+      const what = `a bare update of a workflow that runs: one local activity, one INSERT${shown ? '; its state is shown as search attributes' : ''}`;
+      rows.push(await spentOn(stage, what, ids, update, { api: stage.load.pid, worker: bare.pid }));
+    }
+    return rows;
+  } finally {
+    await bare.stop();
+  }
 }
 
 export async function anchors(stage: Stage, workflow: 'starts' | 'runs'): Promise<Spent> {
@@ -87,16 +106,26 @@ export async function submissions(stage: Stage): Promise<Spent> {
   );
 }
 
-export async function spent(stage: Stage, what: string, requests: readonly HttpRequest[]): Promise<Spent> {
-  const ask = (some: readonly HttpRequest[]) =>
-    stage.load.ask({ kind: 'batch', url: stage.service.run.api, concurrency: AT_ONCE, requests: [...some] });
-  await ask(requests.slice(0, WARM));
+export const spent = (stage: Stage, what: string, requests: readonly HttpRequest[]): Promise<Spent> =>
+  spentOn(stage, what, requests, (some) =>
+    stage.load.ask({ kind: 'batch', url: stage.service.run.api, concurrency: AT_ONCE, requests: [...some] }),
+  );
+
+/** @param instead processes that do the work of the service's */
+async function spentOn<One>(
+  stage: Stage,
+  what: string,
+  things: readonly One[],
+  ask: (some: readonly One[]) => Promise<unknown>,
+  instead: Partial<Record<Part, number>> = {},
+): Promise<Spent> {
+  await ask(things.slice(0, WARM));
   await settled(stage);
   const written = await writtenBytes(stage);
-  const before = processorMs(stage);
-  await ask(requests.slice(WARM));
+  const before = processorMs(stage, instead);
+  await ask(things.slice(WARM));
   await settled(stage);
-  const after = processorMs(stage);
+  const after = processorMs(stage, instead);
   const by = Object.fromEntries(PARTS.map((part) => [part, (after[part] - before[part]) / COUNTED])) as Spent['by'];
   const writtenAfter = await writtenBytes(stage);
   return {
@@ -129,8 +158,8 @@ const TICK_MS = 10;
 const statOf = (pid: string | number): number[] =>
   readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ').map(Number);
 
-export function processorMs({ service }: Stage): Record<Part, number> {
-  const { pids } = service.current();
+export function processorMs({ service }: Stage, instead: Partial<Record<Part, number>> = {}): Record<Part, number> {
+  const pids = { ...service.current().pids, ...instead };
   const own = (pid: number | string) => {
     const stat = statOf(pid);
     return (stat[11]! + stat[12]!) * TICK_MS;
