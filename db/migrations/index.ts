@@ -77,6 +77,7 @@ import * as claimedSignatures from './0093-claimed-signatures.js';
 import * as importedPersons from './0094-imported-persons.js';
 import * as reportDocuments from './0095-report-documents.js';
 import * as visitsOfAStudy from './0096-visits-of-a-study.js';
+import * as policyTrials from './0097-policy-trials.js';
 
 export interface SqlMigration {
   name: string;
@@ -164,5 +165,6 @@ export const migrations: readonly SqlMigration[] = [
   importedPersons,
   reportDocuments,
   visitsOfAStudy,
+  policyTrials,
 ];
 export const latestRevision = migrations.at(-1)!.name;

@@ -57,12 +57,12 @@ export function RecordsPage({
               title: words.audit.action,
               head: true,
               cell: ({ action }) => (
-                <a href={only({ action })}>
-                  <code>{action}</code>
+                <a href={only({ action })} title={action}>
+                  {words.auditCodes.action(action)}
                 </a>
               ),
             },
-            { title: words.audit.when, cell: ({ created_at }) => <Instant value={created_at} /> },
+            { title: words.audit.when, cell: ({ created_at }) => <Instant value={created_at} bare /> },
             {
               title: words.audit.person,
               cell: ({ user_id }) =>
@@ -129,14 +129,18 @@ function Filter({ asked, names }: { asked: RecordsAsked; names: AuditNames }) {
 
 function Details({ record, href }: { record: ListedAuditRecord; href: (more: RecordsAsked) => string }) {
   const { words } = useUi();
-  const { resource_type, resource_id, audit_metadata, request_id, hash, id } = record;
+  const { action, resource_type, resource_id, audit_metadata, request_id, hash, id } = record;
   const entries = Object.entries(audit_metadata);
   return (
     <details>
-      <summary>
-        <code>{resource_type}</code>
-      </summary>
+      <summary>{words.auditCodes.record(resource_type)}</summary>
       <dl class="small-facts">
+        <div>
+          <dt>{words.audit.code}</dt>
+          <dd>
+            <code>{`${action} ${resource_type}`}</code>
+          </dd>
+        </div>
         {resource_id && (
           <div>
             <dt>{words.audit.about}</dt>

@@ -130,6 +130,24 @@ export const en = {
     nothing: 'nothing',
     session: 'Session',
     detected: 'Detected',
+    /** Fields and values without words are shown by their names. */
+    fields: {
+      id: 'Id on the device',
+      sessionId: 'Session',
+      visitId: 'Visit',
+      batteryId: 'Battery',
+      batteryVersion: 'Version of the battery',
+      status: 'Status',
+      startedAt: 'Started',
+      completedAt: 'Completed',
+      language: 'Language',
+      task: 'Task',
+      trials: 'Trials',
+    } as Record<string, string>,
+    values: { completed: 'Completed', active: 'Running', abandoned: 'Abandoned', expired: 'Expired' } as Record<
+      string,
+      string
+    >,
   },
   reviewing: {
     title: 'Visit to review',
@@ -283,6 +301,20 @@ export const de: typeof en = {
     nothing: 'nichts',
     session: 'Sitzung',
     detected: 'Erkannt',
+    fields: {
+      id: 'Kennung auf dem Gerät',
+      sessionId: 'Sitzung',
+      visitId: 'Visite',
+      batteryId: 'Testbatterie',
+      batteryVersion: 'Version der Testbatterie',
+      status: 'Status',
+      startedAt: 'Begonnen',
+      completedAt: 'Abgeschlossen',
+      language: 'Sprache',
+      task: 'Aufgabe',
+      trials: 'Durchgänge',
+    },
+    values: { completed: 'Abgeschlossen', active: 'Läuft', abandoned: 'Abgebrochen', expired: 'Abgelaufen' },
   },
   reviewing: {
     title: 'Visite zu prüfen',
