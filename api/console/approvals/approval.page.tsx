@@ -31,7 +31,13 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
         <a href="/console/inbox">{words.approval.toInbox}</a>
       </p>
       <h1>
-        {words.approval.title} <span class={`tag ${state}`}>{words.approval[state]}</span>
+        {words.approval.title}
+        {state !== 'pending' && (
+          <>
+            {' '}
+            <span class={`tag ${state}`}>{words.approval[state]}</span>
+          </>
+        )}
       </h1>
       {said === 'stale' && (
         <Notice kind="alert" title={words.approval.stale}>

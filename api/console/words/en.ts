@@ -189,7 +189,7 @@ export const en = {
       LARGE_SHIFT: 'The date moves by more days than the policy expects',
     } as Record<string, string>,
     changed: 'Changed',
-    effect: (counts: string) => `Of the visits ${counts}.`,
+    effect: (counts: string) => `Visits: ${counts}.`,
     counts: {
       move: (n: number) => `${n} ${n === 1 ? 'moves' : 'move'}`,
       new: (n: number) => `${n} ${n === 1 ? 'is' : 'are'} new`,

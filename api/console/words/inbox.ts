@@ -180,7 +180,7 @@ export const de: typeof en = {
   item: 'Was',
   study: 'Studie',
   site: 'Standort',
-  participant: 'Teilnehmende Person',
+  participant: 'Person',
   since: 'Seit',
   due: (at) => `entscheiden bis ${at}`,
   action: 'Aktion',
