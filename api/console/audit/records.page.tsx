@@ -6,6 +6,7 @@ import { Field, SelectField } from '../html/form.js';
 import { Pager, withQuery } from '../html/pager.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
+import { auditCodes } from '../words/audit-codes.js';
 import { AUDIT, AuditHead, ChainName } from './tabs.js';
 
 export const RECORDS = 25;
@@ -91,7 +92,7 @@ export function RecordsPage({
 }
 
 function Filter({ asked, names }: { asked: RecordsAsked; names: AuditNames }) {
-  const { words } = useUi();
+  const { words, language } = useUi();
   const { audit } = words;
   const isNarrow = Object.values(asked).some((value) => value !== undefined);
   return (
@@ -108,7 +109,14 @@ function Filter({ asked, names }: { asked: RecordsAsked; names: AuditNames }) {
         value={asked.user_id}
         options={[['', audit.everybody], ...names.users.map((one) => [one.id, one.name] as const)]}
       />
-      <Field name="action" label={audit.action} value={asked.action} maxLength={100} />
+      <Field name="action" label={audit.action} value={asked.action} maxLength={100} list="actions" />
+      <datalist id="actions">
+        {Object.entries(auditCodes[language].actions).map(([code, called]) => (
+          <option key={code} value={code}>
+            {called}
+          </option>
+        ))}
+      </datalist>
       <Field name="resource_id" label={audit.record} value={asked.resource_id} maxLength={200} />
       <Field name="from" type="date" label={audit.from} value={asked.from?.slice(0, 10)} />
       <Field name="to" type="date" label={audit.to} value={asked.to?.slice(0, 10)} />
