@@ -106,8 +106,10 @@ async function shootAll(pages: readonly ShownPage[], acts: readonly Act[] = []):
 
 try {
   mkdirSync(values.out, { recursive: true });
-  await shootAll(AT_FIRST);
-  const subjects = await busyStudy(service.run);
+  if (isAll) await shootAll(AT_FIRST);
+  const { empty, ...busy } = await busyStudy(service.run);
+  // The repository has the pages with something in them.
+  const subjects = { ...busy, ...(isAll && { empty }) };
   await shootAll([...PUBLIC, ...pagesToShow(subjects)], isAll ? actsOn(subjects) : []);
   process.stdout.write(`${Math.round(sum / 1024)} KB in all.\n`);
 } finally {
