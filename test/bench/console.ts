@@ -140,7 +140,7 @@ async function subjectsIn(stage: Stage, study: string): Promise<Subjects> {
   return {
     study,
     participant: await one('select id from participants where study_id = $1 order by id limit 1'),
-    user: adminId,
+    user: await one('select user_id as id from user_studies where study_id = $1 limit 1'),
     battery: String(battery.id),
     more: {
       module_id: battery.modules[0]!.id,
