@@ -3,11 +3,13 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { pino } from 'pino';
 import type { DestinationStream } from 'pino';
+import { inScope } from '../db/client/transaction.js';
 import { followClock } from '../db/client/clock.js';
 import { openConnections, openDatabase } from '../db/client/knex.js';
 import { SchemaError, assertLatestRevision } from '../db/migrate.js';
 import { sweepKeys } from '../db/operations/idempotency.queries.js';
 import { sweepPoints } from '../db/operations/rate-limits.queries.js';
+import { sweepTrials } from '../db/studies/policy-trials.queries.js';
 import { SettingsError, readSettings } from '../settings.js';
 import { MessageSigning } from './anchor/message-signing.js';
 import type { Settings } from '../settings.js';
@@ -148,6 +150,9 @@ async function main(): Promise<void> {
     sweepKeys(database).catch((fault: unknown) => log.warn({ err: fault }, 'old idempotency keys were not removed'));
     sweepPoints(database).catch((fault: unknown) =>
       log.warn({ err: fault }, 'old counts of requests were not removed'),
+    );
+    inScope(database, '*', ({ tx }) => sweepTrials(tx)).catch((fault: unknown) =>
+      log.warn({ err: fault }, 'old dry runs were not removed'),
     );
     services.documents.sweep().catch((fault: unknown) => log.warn({ err: fault }, 'old documents were not removed'));
   }, SWEEP_MS);

@@ -1165,6 +1165,29 @@ CREATE TRIGGER reminders AFTER UPDATE OF timezone, site_id, email, phone, status
 CREATE TRIGGER touch BEFORE UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION touch_updated_at();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
+create table policy_trials (
+  id uuid not null default gen_random_uuid(),
+  study_id uuid not null,
+  requested_by_id uuid not null,
+  policy_text text not null,
+  status character varying(20) not null default 'running'::character varying,
+  seen integer not null default 0,
+  total integer not null,
+  alive_until timestamp with time zone not null,
+  result jsonb,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint policy_trials_check CHECK ((((status)::text = 'completed'::text) = (result IS NOT NULL))),
+  constraint policy_trials_status_check CHECK (((status)::text = ANY ((ARRAY['running'::character varying, 'completed'::character varying, 'failed'::character varying])::text[]))),
+  constraint policy_trials_requested_by_id_fkey FOREIGN KEY (requested_by_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint policy_trials_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
+  constraint policy_trials_pkey PRIMARY KEY (id)
+);
+CREATE INDEX policy_trials_created ON public.policy_trials USING btree (created_at);
+CREATE INDEX policy_trials_study ON public.policy_trials USING btree (study_id, requested_by_id);
+CREATE INDEX policy_trials_user ON public.policy_trials USING btree (requested_by_id);
+-- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
+
+-- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
 create table portal_links (
   notification_id uuid not null,
   study_id uuid not null,

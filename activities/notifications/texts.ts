@@ -39,13 +39,14 @@ function pending({ study, participant, override, pages }: StaffMessage): Written
     text: [
       `Participant ${participant} of study ${study}: the enrollment date is to move from ${of.previous} to ${of.wanted} (${days(of.previous, of.wanted)}).`,
       `Asked by ${isolated(of.asked_by)}.\nReason: ${isolated(of.reason ?? 'none was given')}`,
+      // Before the list, which may be long: the link is seen at once. Its paragraph becomes the button.
+      ...(pages
+        ? ['Approve or deny it on this page. You log in first.', pages.approval(of.override_request_id)]
+        : [`The request is ${of.override_request_id}. It is among your approvals in the program that you work with.`]),
       of.moving.length === 0
         ? 'No visit moves.'
         : ['Visits that move:', ...listed, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n'),
       `Without a decision it is denied on ${of.expires}.`,
-      ...(pages
-        ? [`Approve or deny it on this page. You log in first.\n${pages.approval(of.override_request_id)}`]
-        : [`The request is ${of.override_request_id}. It is among your approvals in the program that you work with.`]),
     ].join('\n\n'),
     ...(pages && { button: { url: pages.approval(of.override_request_id), says: 'Review the request' } }),
   };

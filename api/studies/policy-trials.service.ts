@@ -1,6 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { nowMs } from '../../db/client/clock.js';
+import { inScope } from '../../db/client/transaction.js';
+import type { Tx } from '../../db/client/database.js';
 import { readAsCaller } from '../../db/client/request.js';
+import { beginTrial, completeTrial, failTrial, noteTrial, trialById } from '../../db/studies/policy-trials.queries.js';
+import type { StoredTrial } from '../../db/studies/policy-trials.queries.js';
 import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
 import { authorizeUser, staff } from '../http/access.js';
 import type { Actor } from '../http/access.js';
@@ -9,26 +11,21 @@ import { serializeError } from '../http/middleware/request-logger.js';
 import type { Credential } from '../http/request-context.js';
 import type { Dependencies } from '../dependencies.js';
 import { dryRunWithCodes } from './policy-dry-run.service.js';
-import type { CodedRun } from './policy-dry-run.service.js';
+import type { CodedRun, DryRun } from './policy-dry-run.service.js';
 
 /** The request does not wait for a dry run of more participants than this. */
 export const LONG_TRIAL = 2_000;
-/** How long results are kept, and how many. */
-const KEPT_MS = 3_600_000;
-const MOST_KEPT = 20;
+/** How often the progress is stored. */
+const NOTE_MS = 1_000;
 
-/** A running or finished dry run of a policy. It lives in this process and ends with it: only its figures are lost. */
-export interface PolicyTrial {
-  id: string;
-  studyId: string;
-  userId: string;
-  /** The policy as typed. */
-  text: string;
-  startedMs: number;
-  seen: number;
-  total: number;
-  state: 'running' | 'done' | 'failed';
+/** A running or finished dry run of a policy. It ends with the process that computes it: only its figures are lost. */
+export interface PolicyTrial extends Omit<StoredTrial, 'result'> {
   result?: CodedRun;
+}
+/** How a result is stored. */
+interface Kept {
+  run: DryRun;
+  codes: [string, string][];
 }
 export interface TrialRequest {
   services: Dependencies;
@@ -37,61 +34,68 @@ export interface TrialRequest {
   studyId: string;
 }
 
-const trials = new Map<string, PolicyTrial>();
-
 /**
  * Starts a dry run that continues when its page is left, with the caller's rights. The same one twice is started once.
  * @returns its id
  */
-export function startTrial(
-  { services, actor, credential, studyId }: TrialRequest,
+export async function startTrial(
+  by: TrialRequest,
   { text, policy, total }: { text: string; policy: Policy; total: number },
-): string {
-  forgetOld();
-  for (const { id, ...known } of trials.values())
-    if (known.state === 'running' && known.userId === actor.id && known.studyId === studyId && known.text === text)
-      return id;
-  const trial: PolicyTrial = {
-    id: randomUUID(),
-    studyId,
-    userId: actor.id,
-    text,
-    startedMs: nowMs(),
-    seen: 0,
-    total,
-    state: 'running',
-  };
-  trials.set(trial.id, trial);
-  readAsCaller(
-    services.database,
-    { userId: actor.id, login: credential?.sid, studyId },
-    (row) => authorizeUser(staff.configure, row, studyId, actor.session_epoch),
-    (tx) =>
-      dryRunWithCodes(tx, studyId, policy, (n) => {
-        if (services.draining.aborted) throw problem('UNAVAILABLE');
-        trial.seen = n;
-      }),
-  ).then(
-    (result) => Object.assign(trial, { result, state: 'done' }),
-    (fault: unknown) => {
-      trial.state = 'failed';
-      services.log.warn({ err: serializeError(fault) }, 'a dry run of a policy failed');
-    },
+): Promise<string> {
+  const { services, actor, studyId } = by;
+  const { id, isNew } = await inScope(services.database, studyId, ({ tx }) =>
+    beginTrial(tx, { studyId, userId: actor.id }, { text, total }),
   );
-  return trial.id;
+  if (isNew)
+    compute(by, id, policy).catch((fault: unknown) => {
+      services.log.warn({ err: serializeError(fault) }, 'a dry run of a policy failed');
+    });
+  return id;
 }
 
-/** The caller's dry run; undefined: another process has it, or it was discarded. */
-export function trialOf(
+async function compute(
+  { services, actor, credential, studyId }: TrialRequest,
+  id: string,
+  policy: Policy,
+): Promise<void> {
+  const { database, log, draining } = services;
+  let seen = 0;
+  const noting = setInterval(() => {
+    inScope(database, studyId, ({ tx }) => noteTrial(tx, id, seen)).catch((fault: unknown) => {
+      log.warn({ err: serializeError(fault) }, 'the progress of a dry run was not stored');
+    });
+  }, NOTE_MS);
+  try {
+    const { run, codes } = await readAsCaller(
+      database,
+      { userId: actor.id, login: credential?.sid, studyId },
+      (row) => authorizeUser(staff.configure, row, studyId, actor.session_epoch),
+      (tx) =>
+        dryRunWithCodes(tx, studyId, policy, (n) => {
+          if (draining.aborted) throw problem('UNAVAILABLE');
+          seen = n;
+        }),
+    );
+    const kept: Kept = { run, codes: [...codes] };
+    await inScope(database, studyId, ({ tx }) => completeTrial(tx, id, kept));
+  } catch (fault) {
+    await inScope(database, studyId, ({ tx }) => failTrial(tx, id));
+    throw fault;
+  } finally {
+    clearInterval(noting);
+  }
+}
+
+/** The caller's dry run; undefined: it is unknown or was discarded. */
+export async function trialOf(
+  tx: Tx,
   { actor, studyId }: Pick<TrialRequest, 'actor' | 'studyId'>,
   id: string,
-): PolicyTrial | undefined {
-  const trial = trials.get(id);
-  return trial?.studyId === studyId && trial.userId === actor.id ? trial : undefined;
-}
-
-function forgetOld(): void {
-  const done = [...trials.values()].filter(({ state }) => state !== 'running');
-  const old = done.filter(({ startedMs }, at) => nowMs() - startedMs > KEPT_MS || at < done.length - MOST_KEPT);
-  for (const { id } of old) trials.delete(id);
+): Promise<PolicyTrial | undefined> {
+  const found = await trialById(tx, { studyId, userId: actor.id }, id);
+  if (!found) return undefined;
+  const { result, ...trial } = found;
+  if (result === null) return trial;
+  const { run, codes } = result as Kept;
+  return { ...trial, result: { run, codes: new Map(codes) } };
 }

@@ -77,7 +77,8 @@ import * as claimedSignatures from './0093-claimed-signatures.js';
 import * as importedPersons from './0094-imported-persons.js';
 import * as reportDocuments from './0095-report-documents.js';
 import * as visitsOfAStudy from './0096-visits-of-a-study.js';
-import * as repeatedHour from './0103-repeated-hour.js';
+import * as policyTrials from './0097-policy-trials.js';
+import * as repeatedHour from './0098-repeated-hour.js';
 
 export interface SqlMigration {
   name: string;
@@ -165,6 +166,7 @@ export const migrations: readonly SqlMigration[] = [
   importedPersons,
   reportDocuments,
   visitsOfAStudy,
+  policyTrials,
   repeatedHour,
 ];
 export const latestRevision = migrations.at(-1)!.name;

@@ -80,3 +80,17 @@ export class ReportDocument extends Row {
     },
   });
 }
+
+/** A dry run of a policy over a large study. */
+export class PolicyTrialRow extends Row {
+  static override tableName = 'policy_trials';
+  static override jsonAttributes = ['result'];
+  declare study_id: string;
+  declare requested_by_id: string;
+  declare policy_text: string;
+  declare status: 'running' | 'completed' | 'failed';
+  declare seen: number;
+  declare total: number;
+  declare alive_until: string;
+  declare result: object | null;
+}

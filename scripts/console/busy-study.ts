@@ -4,10 +4,16 @@ import { Stage } from '../../test/anchor/stage.js';
 import type { Person } from '../../test/anchor/stage.js';
 import { Http, goodPassword, login } from '../../test/support/http.js';
 import type { RunJson } from '../../test/support/service.js';
+import { workInProgress } from './work-in-progress.js';
 
 const DAY_MS = 86_400_000;
 const day = (fromToday: number): string => new Date(Date.now() + fromToday * DAY_MS).toISOString().slice(0, 10);
 
+/** An admin approves as well: whoever takes the pictures sees what an approver sees. */
+const withAdmins = {
+  ...withApproval,
+  permissions: { ...withApproval.permissions, override_approver_roles: ['admin', 'researcher'] },
+};
 /** The visits of the study: days and names. */
 const WINDOWS: [number, string, string, number][] = [
   [0, 'BL', 'Baseline', 3],
@@ -30,7 +36,7 @@ const STAFF: [string, string, string][] = [
 const ENROLLED = [-400, -370, -215, -183, -150, -95, -90, -61, -33, -30, -29, -14, -5, -1, 0];
 
 /** Creates the study's other parts: batteries, message texts, a connection with its mapping. */
-async function furnish(admin: Http, study_id: string): Promise<string> {
+async function furnish(admin: Http, study_id: string): Promise<{ battery_id: string; module_id: string }> {
   const main = await admin.expect(201, 'POST', '/api/batteries', {
     study_id,
     code: 'COG-A',
@@ -38,7 +44,7 @@ async function furnish(admin: Http, study_id: string): Promise<string> {
     status: 'published',
     modules: [{ task: 'reaction_time' }, { task: 'n_back' }, { task: 'digit_span' }],
   });
-  await admin.expect(200, 'PATCH', `/api/batteries/${main.id}`, {
+  const changed = await admin.expect<{ modules: { id: string }[] }>(200, 'PATCH', `/api/batteries/${main.id}`, {
     modules: [{ task: 'reaction_time', settings: { trials: 60 } }, { task: 'n_back' }, { task: 'stroop' }],
   });
   await admin.expect(201, 'POST', '/api/batteries', { study_id, code: 'COG-S', name: 'Short follow-up', modules: [] });
@@ -69,7 +75,7 @@ async function furnish(admin: Http, study_id: string): Promise<string> {
       n_back: { datacapture_instrument: 'cognition', fields: { d_prime: 'nback_dprime', mean_rt: 'nback_rt' } },
     },
   });
-  return String(main.id);
+  return { battery_id: String(main.id), module_id: String(changed.modules[0]!.id) };
 }
 
 /** A study in progress: sites, staff, participants with past and future visits, an open request. */
@@ -77,7 +83,7 @@ export async function busyStudy(run: RunJson): Promise<Subjects> {
   const stage = await Stage.open(run);
   const { admin } = stage;
   try {
-    const study = await stage.study(withApproval, {
+    const study = await stage.study(withAdmins, {
       days: [],
       fields: { study_code: 'MEMORY-24', study_name: 'Memory and ageing, two years' },
     });
@@ -86,7 +92,7 @@ export async function busyStudy(run: RunJson): Promise<Subjects> {
       sites.push((await admin.expect(201, 'POST', `/api/studies/${study.id}/sites`, { site_code, name, timezone })).id);
     for (const [target, code, name, around] of WINDOWS)
       await study.window(target, { code, name, window_before: around, window_after: around });
-    const battery = await furnish(admin, study.id);
+    const { battery_id, module_id } = await furnish(admin, study.id);
     const staff: Http[] = [];
     for (const [name, email, role] of STAFF) {
       await admin.expect(201, 'POST', '/api/auth/register', {
@@ -117,12 +123,24 @@ export async function busyStudy(run: RunJson): Promise<Subjects> {
     await second.override(day(-35), coordinator, { reason: 'Typing error in the month.' });
     await admin.expect(201, 'POST', '/api/audit/checkpoints', {});
     await admin.expect(202, 'POST', '/api/audit-verifications', {});
+    const admin_id = admin.userId!;
+    const done = (await people[1]!.visits()).find(({ status }) => status === 'completed')!;
+    const waits = await workInProgress({
+      stage,
+      study_id: study.id,
+      user_id: admin_id,
+      participant_ids: people.map(({ id }) => id),
+      visit: { participant_id: people[1]!.id, id: done.id },
+    });
+    const empty = await stage.study({}, { days: [], fields: { study_code: 'PILOT', study_name: 'Pilot study' } });
     return {
       study: study.id,
       participant: first.id,
       user: coordinator.userId!,
       approval: asked.body.override_request_id,
-      battery,
+      battery: battery_id,
+      more: { module_id, ...waits },
+      empty: empty.id,
     };
   } finally {
     await stage.close();

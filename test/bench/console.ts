@@ -2,6 +2,7 @@ import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import { pagesToShow } from '../console/pages.js';
+import type { Subjects } from '../console/pages.js';
 import { Visitor } from '../console/stage.js';
 import { startApi } from '../support/api-process.js';
 import { median, ofLimit } from './figure.js';
@@ -14,8 +15,10 @@ import type { Stage } from './stage.js';
 const PARTICIPANTS = 10_000,
   WINDOWS = 20,
   SESSIONS_OF_A_HUNDRED = 20;
-const TIMES = 20,
+/** Of each page, for each round asked for. */
+const TIMES_A_ROUND = 4,
   WARM_UP = 3;
+const MEMBERS = 300;
 const FIRST_BYTE_MS = 100,
   PAGE_KB = 100,
   ROUND_TRIPS = 5;
@@ -32,13 +35,10 @@ interface Got {
  * CONSOLE: each page that the menu leads to, and one of each kind of record: its first byte, what it weighs with all
  * that it loads, as it is sent, and how often the database is asked for it.
  */
-export async function consoleFigures(stage: Stage): Promise<Figure[]> {
+export async function consoleFigures(stage: Stage, rounds: number): Promise<Figure[]> {
+  const times = TIMES_A_ROUND * rounds;
   const study = await reportedStudy(stage, PARTICIPANTS, WINDOWS, SESSIONS_OF_A_HUNDRED);
-  const {
-    rows: [someone],
-  } = await stage.sql.query<{ id: string }>('select id from participants where study_id = $1 order by id limit 1', [
-    study,
-  ]);
+  const subjects = await subjectsIn(stage, study);
   const { api, admin_email, admin_password, database_url } = stage.service.run;
   const enter = async (base: string): Promise<Visitor> => {
     const visitor = new Visitor(base);
@@ -54,17 +54,17 @@ export async function consoleFigures(stage: Stage): Promise<Figure[]> {
   const figures: Figure[] = [];
   try {
     const [ours, counting] = [await enter(api), await enter(counted.url)];
-    for (const { name, path } of pagesToShow({ study, participant: someone!.id, user: stage.adminId })) {
+    for (const { name, path } of pagesToShow(subjects)) {
       const page = await get(agent, ours, path);
       // It leads to another one, where there is nothing to choose.
       if (page.status === 303) continue;
       if (page.status !== 200) throw new Error(`${path} answered ${page.status}`);
-      const [times, trips]: [number[], number[]] = [[], []];
-      for (let n = 0; n < WARM_UP + TIMES; n += 1) {
+      const [waited, trips]: [number[], number[]] = [[], []];
+      for (let n = 0; n < WARM_UP + times; n += 1) {
         const { firstByteMs } = await get(agent, ours, path);
         const asked = await way.during(() => get(agent, counting, path));
         if (n >= WARM_UP) {
-          times.push(firstByteMs);
+          waited.push(firstByteMs);
           trips.push(asked);
         }
       }
@@ -72,10 +72,10 @@ export async function consoleFigures(stage: Stage): Promise<Figure[]> {
       figures.push(
         ofLimit(
           `${figure}_FIRST`,
-          median(times),
+          median(waited),
           FIRST_BYTE_MS,
           'ms',
-          `${path.split('/').slice(0, 3).join('/')} ${OVER}: its first byte, the middle of ${TIMES}`,
+          `${path.split('/').slice(0, 3).join('/')} ${OVER}: its first byte, the middle of ${times}`,
         ),
         ofLimit(
           `${figure}_BYTES`,
@@ -99,6 +99,62 @@ export async function consoleFigures(stage: Stage): Promise<Figure[]> {
     await way.close();
   }
   return figures;
+}
+
+/** Further members of the study, and records whose pages show one: a battery, an event, a document, an import, a sync. */
+async function subjectsIn(stage: Stage, study: string): Promise<Subjects> {
+  const { sql, adminId } = stage;
+  const battery = await stage.call<{ id: number; modules: { id: string }[] }>('POST', '/api/batteries', {
+    study_id: study,
+    code: 'CONSOLE',
+    name: 'Battery of the pages',
+    modules: [{ task: 'stroop' }, { task: 'n_back' }],
+  });
+  await stage.call('POST', `/api/studies/${study}/event-definitions`, { event_oid: 'E1', name: 'E1', target_day: 0 });
+  await stage.call('POST', '/api/audit/checkpoints', {});
+  await stage.call('POST', '/api/audit-verifications', {});
+  await sql.query(
+    `with u as (insert into users (email, name, role, password_hash)
+       select 'member-' || n || '@example.org', 'Member ' || n, 'coordinator', '-' from generate_series(1, $2::integer) n returning id)
+     insert into user_studies (user_id, study_id) select id, $1 from u`,
+    [study, MEMBERS],
+  );
+  await sql.query(
+    `insert into participant_imports (study_id, id, requested_by_id, format, sha256, dry_run, mode) values ($1, gen_random_uuid(), $2, 'csv', repeat('a', 64), false, 'insert')`,
+    [study, adminId],
+  );
+  await sql.query(
+    `insert into report_documents (study_id, requested_by_id, request_id, question, status, attempt, taken_until)
+     values ($1, $2, 'bench', '{"language": "en", "page_size": "a4"}', 'running', 1, now() + interval '1 hour')`,
+    [study, adminId],
+  );
+  await sql.query(
+    `insert into datacapture_syncs (study_id, kind, listed, records_total) values ($1, 'sync', true, 10)`,
+    [study],
+  );
+  const one = async (statement: string): Promise<string> => {
+    const { rows } = await sql.query<{ id: string }>(statement, statement.includes('$1') ? [study] : []);
+    if (!rows[0]) throw new Error(`there is no ${statement}`);
+    return rows[0].id;
+  };
+  return {
+    study,
+    participant: await one('select id from participants where study_id = $1 order by id limit 1'),
+    user: await one('select user_id as id from user_studies where study_id = $1 limit 1'),
+    battery: String(battery.id),
+    more: {
+      module_id: battery.modules[0]!.id,
+      site_id: await one('select id from sites where study_id = $1 limit 1'),
+      window_id: await one('select id from visit_windows where study_id = $1 limit 1'),
+      event_id: await one('select id from event_definitions where study_id = $1 limit 1'),
+      visit_id: await one(`select id from scheduled_visits where study_id = $1 and status = 'open' limit 1`),
+      sync_id: await one('select id from datacapture_syncs where study_id = $1 limit 1'),
+      import_id: await one('select id from participant_imports where study_id = $1 limit 1'),
+      document_id: await one('select id from report_documents where study_id = $1 limit 1'),
+      verification_id: await one('select id from audit_verifications limit 1'),
+      template_id: 'longitudinal-cognition',
+    },
+  };
 }
 
 /** The page and every file of this service that it names. */

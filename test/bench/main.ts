@@ -152,7 +152,7 @@ try {
       if (wanted('APPROVAL')) tell(await approvalFigures(stage, rounds));
       if (wanted('REPORTS')) tell(await reportFigures(stage, rounds));
       if (wanted('PDF')) tell(await printingFigures(stage, rounds));
-      if (wanted('CONSOLE')) tell(await consoleFigures(stage));
+      if (wanted('CONSOLE')) tell(await consoleFigures(stage, rounds));
       if (wanted('P6')) tell(await studyChangeFigures(stage));
       if (wanted('PROCESSOR')) {
         const spent = await processorTimes(stage);

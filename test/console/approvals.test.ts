@@ -78,6 +78,36 @@ describe('the console’s page of an approval', function () {
     expect(faults).to.deep.equal([]);
   });
 
+  it('shows the question, the reason and both buttons without scrolling, at a desk and on a phone', async () => {
+    const of = await waiting(stage, { reason: 'The first training day was entered three days early.' });
+    for (const language of ['en', 'de'])
+      for (const viewport of [
+        { width: 1280, height: 720 },
+        { width: 360, height: 740 },
+      ]) {
+        const { page } = await openConsole(browser, `/console/approvals/${of.request}`, { viewport, language });
+        await signIn(page, of.approver.email);
+        const lowest = Number(
+          await page.evaluate(
+            `Math.max(...[...document.querySelectorAll('.dates, textarea, .decide .buttons button')].map((one) => one.getBoundingClientRect().bottom))`,
+          ),
+        );
+        expect(lowest, `${language}, ${viewport.width} px`).to.be.within(200, viewport.height);
+        await page.browserContext().close();
+      }
+  });
+
+  it('is asked for by a mail whose button comes before the list of visits', async () => {
+    const of = await waiting(stage);
+    await linkIn(of.approver.email);
+    const mails = (await (await fetch(`${stage.run.mail_ui}/email`)).json()) as Caught[];
+    const { html, text } = mails.find(({ to }) => to.some(({ address }) => address === of.approver.email))!;
+    const [button, list] = ['>Review the request</a>', 'Visits that move:'].map((part) => html.indexOf(part));
+    expect(button, html).to.be.greaterThan(0);
+    expect(list).to.be.greaterThan(button!);
+    expect(text.indexOf('/console/approvals/')).to.be.lessThan(text.indexOf('Visits that move:'));
+  });
+
   it('is listed in the inbox with its count, and denied without JavaScript', async () => {
     const of = await waiting(stage);
     const { page } = await openConsole(browser, '/console', { javascript: false, language: 'de' });

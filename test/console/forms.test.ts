@@ -64,6 +64,8 @@ describe('every form of the console', function () {
     reason: TYPED,
     resolution: TYPED,
     note: TYPED,
+    participant_code: 'CODE-THAT-WAS-TYPED',
+    webhook_secret: 'SECRET-THAT-WAS-TYPED',
   });
 
   it('changes nothing by a forged token, says so, and gives back what was typed', async () => {
@@ -89,7 +91,9 @@ describe('every form of the console', function () {
       const { status, text } = await visitor.send('POST', form, typed(token));
       expect(status, form).to.equal(401);
       expect(text, form).to.include('name="password"');
-      if (!UPLOADS.test(form)) expect(text, form).to.include('typed with care, äöü');
+      if (!UPLOADS.test(form))
+        expect(text, form).to.include('typed with care, äöü').and.to.include('CODE-THAT-WAS-TYPED');
+      expect(text, form).not.to.include('SECRET-THAT-WAS-TYPED');
     }
     const page = await visitor.send('POST', forms[0]!, typed(token));
     const kept = /name="kept" value="([^"]*)"/.exec(page.text)![1]!.replaceAll('&quot;', '"').replaceAll('&lt;', '<');

@@ -141,8 +141,9 @@ describe('the console’s inbox', function () {
     await signIn(page, (await staffOf(site.study.id, 'coordinator')).email);
     await submit(page, `a[href="/console/inbox/conflicts/${conflict}"]`);
     expect(await textOf(page, 'main'))
-      .to.include('completedAt')
-      .and.to.include('Differs');
+      .to.include('Completed')
+      .and.to.include('Differs')
+      .and.not.to.match(/\d{4}-\d{2}-\d{2}T/);
     expect(await axe(page)).to.deep.equal([]);
     await page.click('input[name=keep][value=local]');
     await fill(page, { reason: 'the paper notes say so' });

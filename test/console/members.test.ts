@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import pg from 'pg';
 import { admin, goodPassword, newStudy, unique, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { service } from '../support/service.js';
@@ -13,12 +14,18 @@ describe('the console’s pages of members and sites', function () {
   let run: RunJson;
   let by: Http;
   let browser: ConsoleBrowser;
+  let sql: pg.Client;
   before(async () => {
     run = await service();
     by = await admin();
+    sql = new pg.Client({ connectionString: run.database_url });
+    await sql.connect();
     browser = await ConsoleBrowser.start();
   });
-  after(() => browser?.close());
+  after(async () => {
+    await browser?.close();
+    await sql?.end();
+  });
 
   const site = (studyId: string, code: string, fields: object = {}): Promise<Loose> =>
     by.expect(201, 'POST', `/api/studies/${studyId}/sites`, { site_code: code, ...fields });
@@ -44,7 +51,10 @@ describe('the console’s pages of members and sites', function () {
     expect(await axe(page)).to.deep.equal([]);
     await submit(page, 'main button.primary');
     expect(await textOf(page, '.error')).to.include('Fill this in.');
-    await page.select('[name=user_id]', id);
+    await fill(page, { email: 'nobody@example.org' });
+    await submit(page, 'main button.primary');
+    expect(await textOf(page, '.error')).to.include('There is no active account with this email.');
+    await fill(page, { email });
     await page.click(`[name=site_ids][value="${berlin.id}"]`);
     await submit(page, 'main button.primary');
     expect(await textOf(page, 'main'))
@@ -78,6 +88,24 @@ describe('the console’s pages of members and sites', function () {
     expect(items.filter(({ resource_id }) => resource_id === id).length).to.equal(3);
   });
 
+  it('are shown by pages, and weigh little however many there are', async () => {
+    const study = await newStudy(by);
+    await sql.query(
+      `with u as (insert into users (email, name, role, password_hash)
+         select 'many-' || n || '-' || left($1, 8) || '@example.org', 'Member ' || lpad(n::text, 4, '0'), 'coordinator', '-'
+           from generate_series(1, 120) n returning id)
+       insert into user_studies (user_id, study_id) select id, $1::uuid from u`,
+      [study.id],
+    );
+    const visitor = await asAdmin();
+    const path = `/console/studies/${study.id}/members`;
+    const first = (await visitor.get(path)).text;
+    expect(first).to.include('120 members').and.to.include('Member 0050').and.not.to.include('Member 0051');
+    expect(first).to.include(`${path}?skip=50`);
+    const last = (await visitor.get(`${path}?skip=100`)).text;
+    expect(last).to.include('Member 0120').and.not.to.include('Member 0100');
+  });
+
   it('say what somebody else has changed, and keep the choice', async () => {
     const study = await newStudy(by);
     const { email } = await user(by, 'coordinator', { study_ids: [study.id] });
@@ -106,8 +134,8 @@ describe('the console’s pages of members and sites', function () {
     expect(forged.text).to.include('Choose one of these: ');
     // Who is added twice is a member once.
     const list = `/console/studies/${study.id}/members`;
-    expect((await visitor.post(list, list, { user_id: id })).status).to.equal(303);
-    expect((await visitor.post(list, list, { user_id: study.id })).status).to.equal(404);
+    expect((await visitor.post(list, list, { email })).status).to.equal(303);
+    expect((await visitor.post(list, list, { email: 'nobody' })).status).to.equal(404);
     expect((await visitor.get(`${list}/${by.userId}`)).status).to.equal(404);
   });
 

@@ -10,7 +10,6 @@ const NARROW = { width: 320, height: 640 };
 const LONG = 'n'.repeat(200);
 const RIGHT_TO_LEFT = 'מרכז הבריאות של ירושלים '.repeat(8).slice(0, 199);
 const SCRIPT = '<script>document.title="broken"</script><img src=x onerror=\'document.title="broken"\'>';
-const TABS = ['timeline', 'schedule', 'date', 'facts', 'sessions', 'messages', 'audit'];
 
 describe('every page of the console on a narrow screen', function () {
   this.timeout(240_000);
@@ -55,21 +54,45 @@ describe('every page of the console on a narrow screen', function () {
     const { body } = await person.override('2024-03-17', asker, { reason: `${SCRIPT}${LONG} ${RIGHT_TO_LEFT}` });
     const admin = await user(stage.admin, 'admin', { name: LONG });
     const [visit] = await person.visits();
+    const event = await stage.admin.expect(201, 'POST', `/api/studies/${study.id}/event-definitions`, {
+      event_oid: unique('E').padEnd(200, 'E'),
+      name: SCRIPT + LONG.slice(0, 150),
+      target_day: 3,
+    });
+    const battery = await stage.admin.expect<{ id: number; modules: { id: string }[] }>(201, 'POST', '/api/batteries', {
+      study_id: study.id,
+      code: unique('B').padEnd(64, 'B').slice(0, 64),
+      name: `${SCRIPT} ${RIGHT_TO_LEFT}`.slice(0, 200),
+      description: SCRIPT + LONG,
+      modules: [{ task: 'stroop', name: SCRIPT + LONG.slice(0, 100) }],
+    });
+    const words = { subject: SCRIPT, body: `${SCRIPT} ${RIGHT_TO_LEFT}` };
+    await stage.admin.expect(200, 'PATCH', `/api/studies/${study.id}`, {
+      config: {
+        notifications: { languages: { he: { visit_reminder: words } } },
+        public_name: { he: RIGHT_TO_LEFT, en: LONG },
+        contact: { name: SCRIPT },
+      },
+    });
+    const [windowOf] = await stage.sql<{ id: string }>('select id from visit_windows where study_id = ? limit 1', [
+      study.id,
+    ]);
     const subjects = {
       study: study.id,
       participant: person.id,
       user: asker.userId!,
       approval: body.override_request_id,
+      battery: String(battery.id),
+      more: {
+        site_id: site.id,
+        event_id: event.id,
+        window_id: windowOf!.id,
+        visit_id: visit!.id,
+        module_id: battery.modules[0]!.id,
+        template_id: 'longitudinal-cognition',
+      },
     };
-    const at = `/console/studies/${study.id}`;
-    const paths = [
-      ...pagesToShow(subjects).map(({ path }) => path),
-      ...TABS.map((tab) => `/console/participants/${person.id}?tab=${tab}`),
-      `/console/visits/${visit!.id}`,
-      ...['settings', 'policy', 'template', 'windows/new', 'enroll', 'import'].map((part) => `${at}/${part}`),
-      `/console/reports/${study.id}`,
-      '/console/audit/checkpoints',
-    ];
+    const paths = pagesToShow(subjects).map(({ path }) => path);
     for (const language of ['en', 'de']) {
       const { page, faults } = await openConsole(browser, '/console/login', { viewport: NARROW, language });
       await signIn(page, admin.email);

@@ -9,7 +9,6 @@ import { Visitor, waiting } from './stage.js';
 import type { Waiting } from './stage.js';
 
 const MOST = 5;
-const TABS = ['schedule', 'date', 'facts', 'sessions', 'messages', 'audit'];
 
 describe('round trips of the console', function () {
   this.timeout(120_000);
@@ -35,18 +34,16 @@ describe('round trips of the console', function () {
     const visitor = new Visitor(api.url);
     const { admin_email, admin_password } = await service();
     expect((await visitor.login(admin_email, admin_password ?? goodPassword)).status).to.equal(303);
+    const visit = (await one.person.visits())[0]!;
+    const site = await stage.admin.expect(201, 'POST', `/api/studies/${one.study.id}/sites`, { site_code: 'ONE' });
     const subjects = {
       study: one.study.id,
       participant: one.person.id,
       user: one.asker.userId!,
       approval: one.request,
+      more: { visit_id: visit.id, site_id: site.id, template_id: 'longitudinal-cognition' },
     };
-    const visit = (await one.person.visits())[0]!;
-    const paths = [
-      ...pagesToShow(subjects).map(({ path }) => path),
-      ...TABS.map((tab) => `/console/participants/${one.person.id}?tab=${tab}`),
-      `/console/visits/${visit.id}`,
-    ];
+    const paths = pagesToShow(subjects).map(({ path }) => path);
     const over: string[] = [];
     for (const path of paths) {
       // The first time on a connection, statements are made ready.

@@ -238,4 +238,37 @@ describe('the console’s pages of events, batteries and messages', function () 
     expect(((await config())['notifications'] as { languages: object }).languages).to.deep.equal({ de: {} });
     expect(faults).to.deep.equal([]);
   });
+
+  it('name the study for participants, for all languages or for each', async () => {
+    const study = await newStudy(stage.admin);
+    const path = `/console/studies/${study.id}/messages`;
+    const visitor = await visitorOf(await researcher(study.id));
+    const stored = async () =>
+      ((await stage.admin.expect(200, 'GET', `/api/studies/${study.id}`))['config'] as Record<string, unknown>)[
+        'public_name'
+      ];
+    const save = async (fields: Record<string, string>) => {
+      const { text } = await visitor.get(path);
+      const kept = ['version', 'seen'].map((name) => [name, hiddenIn(text, name)]);
+      const typed = { channels: 'email', days_before: '1', portal_results: 'none', ...fields };
+      return visitor.post(path, path, { ...Object.fromEntries(kept), ...typed });
+    };
+    expect((await save({ 'public_name.0': 'The memory study' })).status).to.equal(303);
+    expect(await stored()).to.equal('The memory study');
+    const refused = await save({ 'public_name.0': 'The memory study', name_language: '!', name_text: 'Studie' });
+    expect(refused.status).to.equal(422);
+    expect(refused.text).to.match(/name="name_language"[^>]*aria-invalid/);
+    expect((await save({ name_language: 'de', name_text: 'Die Gedächtnisstudie' })).status).to.equal(303);
+    expect(await stored()).to.deep.equal({ de: 'Die Gedächtnisstudie' });
+    await save({ 'public_name.0': 'Die Gedächtnisstudie', name_language: 'en', name_text: 'The memory study' });
+    expect(await stored()).to.deep.equal({ de: 'Die Gedächtnisstudie', en: 'The memory study' });
+    const both = (await visitor.get(path)).text;
+    expect(both).to.include('What participants call the study (de)');
+    const at = /name="public_name\.(\d)"[^>]*value="Die/.exec(both)?.[1];
+    const other = at === '0' ? '1' : '0';
+    await save({ [`public_name.${at}`]: '', [`public_name.${other}`]: 'The memory study' });
+    expect(await stored()).to.deep.equal({ en: 'The memory study' });
+    expect((await save({ 'public_name.0': '' })).status).to.equal(303);
+    expect(await stored()).to.equal(undefined);
+  });
 });

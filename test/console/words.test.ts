@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { problem, registered } from '../../api/http/errors.js';
 import { entryText, refusalOf } from '../../api/console/html/refusal.js';
 import { isSaid, phrase } from '../../api/console/words/phrases.js';
+import { auditCodes } from '../../api/console/words/audit-codes.js';
 import { languages } from '../../api/console/words/words.js';
 import type { Language } from '../../api/console/words/words.js';
 
@@ -81,6 +82,26 @@ const SENTENCES: [string, RegExp][] = [
   ['workflows/domain/notifications/explain.ts', /why: ['`](It (?!is tried).+?)['`][,\s]/g],
   ['workflows/domain/scheduling/events/plan.ts', /warning: `(.+?)`/g],
   ['api/imports/participant-import.service.ts', /message: `(The .+?)`/g],
+  ['activities/capture/client/client.ts', /['`](The capture system .+?\.)['`]/g],
+  ['activities/capture/client/connection.ts', /'((?:The study|There is) .+?\.)'/g],
+  ['activities/capture/client/export.ts', /['`](The .+?\.)['`]/g],
+  ['activities/capture/client/failure.ts', /message: ['"](.+?\.)['"]/g],
+  ['activities/capture/client/http.ts', /['"`]((?:The (?:capture system|host name)|api_url) .+?\.)['"`]/g],
+  ['activities/capture/client/project.ts', /'(The capture system .+?\.)'/g],
+  ['activities/capture/process-trigger.ts', /'[A-Z_]+', '(.+?\.)'/g],
+  ['activities/capture/push/attempt.ts', /'timeout', '(.+?\.)'/g],
+  ['activities/capture/push/push-record.ts', /^\s+['`]((?:[A-Z_]+: )?The (?:capture system|record) .+?\.)['`][,.]/gm],
+  ['activities/capture/write-batch.ts', /message: '(.+?\.)'/g],
+  ['activities/capture/write-participants.ts', /^[^*]*['`]((?:What|Another|The participant|A record) .+?\.)['`]/gm],
+  ['workflows/capture/datacapture-sync.workflow.ts', /message: '(.+?\.)'/g],
+  ['workflows/capture/datacapture-trigger.workflow.ts', /message: '(.+?\.)'/g],
+  ['workflows/capture/push-results.workflow.ts', /message: '(.+?\.)'/g],
+];
+/** How the audit log's codes are named where they are recorded. */
+const AUDIT_CODES: [keyof (typeof auditCodes)['en'], RegExp][] = [
+  ['actions', /\baction: '([a-z]+(?:_[a-z]+)+|log\w+)'/g],
+  ['actions', /noteChange\(\w+, \w+, '([a-z_]+)'/g],
+  ['records', /\bresource_type: '([a-z_]+)'/g],
 ];
 
 /** What a template literal comes to, its parts filled in. */
@@ -126,6 +147,19 @@ describe('the words of the console', () => {
       const without = [...named].filter((code) => !rules[code] && !said[code] && !refusals.has(code));
       expect(without.sort(), language).to.deep.equal([]);
     }
+  });
+
+  it('has words for each code of the audit log, in both languages', () => {
+    const sources = ['api', 'activities'].flatMap(sourcesIn);
+    const without: string[] = [];
+    for (const [kind, pattern] of AUDIT_CODES) {
+      const codes = new Set(sources.flatMap((text) => [...text.matchAll(pattern)].map(([, code]) => code!)));
+      expect(codes.size, kind).to.be.greaterThan(2);
+      for (const code of codes)
+        for (const language of LANGUAGES)
+          if (!auditCodes[language][kind][code]) without.push(`${language} ${kind}: ${code}`);
+    }
+    expect(without).to.deep.equal([]);
   });
 
   it('fills in what a rule says of its limits, and names the field', () => {

@@ -39,7 +39,7 @@ describe('Reports as PDF', function () {
 
   for (const [query, box, language, headings] of [
     ['', [612, 792], 'en', ['2 Enrollment', '3 Completion by window']],
-    ['?page_size=letter&language=de', [612, 792], 'de', ['2 Einschluss', '5 Zentren']],
+    ['?page_size=letter&language=de', [612, 792], 'de', ['2 Einschluss', '5 Standorte']],
     ['?page_size=A4', [595, 842], 'en', ['6 Task metrics']],
     ['?page_size=a4&language=de', [595, 842], 'de', ['6 Kennwerte der Aufgaben']],
   ] as const) {

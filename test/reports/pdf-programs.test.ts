@@ -54,7 +54,7 @@ const WORDS = {
   participant: {
     en: [
       'Participant report',
-      'Anchor date',
+      'Enrollment date',
       'Visits',
       'Course of the metrics',
       'Study, 25–75 %',
@@ -65,8 +65,8 @@ const WORDS = {
     ],
     de: [
       'Bericht zu einer teilnehmenden Person',
-      'Ankerdatum',
-      'Termine',
+      'Einschlussdatum',
+      'Visiten',
       'Verlauf der Kennwerte',
       'Studie, 25–75 %',
       'Tage vom Ziel',

@@ -5,6 +5,7 @@ import { Facts } from '../html/table.js';
 import { Typed } from '../html/problem.js';
 import { refusalText } from '../html/refusal.js';
 import { useUi } from '../html/ui.js';
+import type { Words } from '../words/words.js';
 import { seenOf } from './approvals.service.js';
 import type { ApprovalView } from './approvals.service.js';
 import { VisitChanges, Warning } from './impact.js';
@@ -22,7 +23,7 @@ export interface Decision {
 /** A change of an enrollment date that is pending or decided. */
 export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; decision?: Decision }) {
   const { words } = useUi();
-  const { approval, state } = view;
+  const { state } = view;
   const { said, refused } = decision;
   return (
     <article class="approval">
@@ -30,7 +31,13 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
         <a href="/console/inbox">{words.approval.toInbox}</a>
       </p>
       <h1>
-        {words.approval.title} <span class={`tag ${state}`}>{words.approval[state]}</span>
+        {words.approval.title}
+        {state !== 'pending' && (
+          <>
+            {' '}
+            <span class={`tag ${state}`}>{words.approval[state]}</span>
+          </>
+        )}
       </h1>
       {said === 'stale' && (
         <Notice kind="alert" title={words.approval.stale}>
@@ -48,36 +55,20 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
       {(state === 'pending' ? view.cannot !== undefined : !view.decidedByCaller) && (
         <Typed typed={[[words.approval.decisionReason, decision.reason ?? '']]} />
       )}
-      <Dates view={view} />
-      {state !== 'pending' && <Outcome view={view} />}
-      <Facts
-        of={[
-          [
-            words.approval.participant,
-            <a href={`/console/participants/${approval.participant_id}`}>
-              <bdi>{approval.participant_code}</bdi>
-            </a>,
-          ],
-          [words.approval.study, <bdi>{approval.study_code}</bdi>],
-          [words.approval.site, approval.site_code ? <bdi>{approval.site_code}</bdi> : words.approval.noSite],
-          [words.approval.askedBy, <Asked view={view} />],
-          [
-            words.approval.reason,
-            <p class="typed-text" dir="auto">
-              {approval.reason ?? words.approval.noReason}
-            </p>,
-          ],
-          ...(state === 'pending' ? ([[words.approval.deadline, <Deadline at={approval.expires_at} />]] as const) : []),
-        ]}
-      />
-      {view.impossible && (
-        <Notice kind="alert" title={words.approval.impossible}>
-          {refusalText(words, view.impossible)}
-        </Notice>
-      )}
+      <div class="question">
+        <div class="ask">
+          <Dates view={view} />
+          {state !== 'pending' && <Outcome view={view} />}
+          <Facts of={asked(view, words)} />
+        </div>
+        {state === 'pending' && !view.cannot && <Decide view={view} decision={decision} />}
+        <div class="more">
+          <Facts of={place(view, words)} />
+        </div>
+      </div>
       {view.warnings.length > 0 && (
         <section>
-          <h2>{words.approval.warnings}</h2>
+          <h2 id="warnings">{words.approval.warnings}</h2>
           <ul class="warnings">
             {view.warnings.map((one) => (
               <li key={one}>
@@ -87,11 +78,42 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
           </ul>
         </section>
       )}
+      {view.cannot && view.impossible && (
+        <Notice kind="alert" title={words.approval.impossible}>
+          {refusalText(words, view.impossible)}
+        </Notice>
+      )}
       <Visits view={view} isStale={said === 'stale'} />
-      {state === 'pending' && !view.cannot && <Decide view={view} decision={decision} />}
     </article>
   );
 }
+
+/** Who wants the change, for whom, and why. */
+const asked = (view: ApprovalView, { approval: texts }: Words) => {
+  const { approval } = view;
+  return [
+    [
+      texts.participant,
+      <a href={`/console/participants/${approval.participant_id}`}>
+        <bdi>{approval.participant_code}</bdi>
+      </a>,
+    ],
+    [texts.askedBy, <Asked view={view} />],
+    [
+      texts.reason,
+      <p class="typed-text" dir="auto">
+        {approval.reason ?? texts.noReason}
+      </p>,
+    ],
+  ] as const;
+};
+
+/** Where the participant belongs, and until when the request waits. */
+const place = ({ approval, state }: ApprovalView, { approval: texts }: Words) => [
+  [texts.study, <bdi>{approval.study_code}</bdi>] as const,
+  [texts.site, approval.site_code ? <bdi>{approval.site_code}</bdi> : texts.noSite] as const,
+  ...(state === 'pending' ? [[texts.deadline, <Deadline at={approval.expires_at} />] as const] : []),
+];
 
 /** The result of the decision just made. */
 function Done({ view: { approval, state, visits } }: { view: ApprovalView }) {
@@ -178,12 +200,36 @@ function Visits({ view, isStale }: { view: ApprovalView; isStale: boolean }) {
   const { visits, removed, differs, approval } = view;
   return (
     <section>
-      <h2>{words.approval.visits}</h2>
+      <h2 id="visits">{words.approval.visits}</h2>
       {!approval.regenerate_schedule && <p>{words.approval.noSchedule}</p>}
       {differs && !isStale && <Notice>{words.approval.sinceRequest}</Notice>}
       {removed.length > 0 && <p>{words.approval.removed(removed.join(', '))}</p>}
       {visits.length === 0 ? <p>{words.approval.noVisits}</p> : <VisitChanges visits={visits} />}
     </section>
+  );
+}
+
+/** What approving does to the visits, in a line; the table below has each of them. */
+function Effect({ view: { approval, visits, warnings } }: { view: ApprovalView }) {
+  const { approval: texts } = useUi().words;
+  if (!approval.regenerate_schedule) return <p class="effect">{texts.noSchedule}</p>;
+  const counts = (['move', 'new', 'supersede', 'keep'] as const)
+    .map((action) => [action, visits.filter((visit) => visit.action === action).length] as const)
+    .filter(([, n]) => n > 0);
+  return (
+    <p class="effect">
+      {counts.length === 0 ? (
+        texts.noVisits
+      ) : (
+        <a href="#visits">{texts.effect(counts.map(([action, n]) => texts.counts[action](n)).join(', '))}</a>
+      )}
+      {warnings.length > 0 && (
+        <>
+          {' '}
+          <a href="#warnings">{texts.warningCount(warnings.length)}</a>
+        </>
+      )}
+    </p>
   );
 }
 
@@ -193,6 +239,13 @@ function Decide({ view, decision }: { view: ApprovalView; decision: Decision }) 
   return (
     <section class="card decide">
       <h2>{words.approval.decide}</h2>
+      {view.impossible ? (
+        <Notice kind="alert" title={words.approval.impossible}>
+          {refusalText(words, view.impossible)}
+        </Notice>
+      ) : (
+        <Effect view={view} />
+      )}
       <Form action={action}>
         {/* The Enter key sends a form by its first button: here it decides nothing. */}
         <button disabled hidden />

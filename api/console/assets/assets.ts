@@ -36,13 +36,20 @@ const STYLES = [
   'edit.css',
 ];
 
+/** Tables become cards where there is no room for their columns: five and more of them need more than a tablet has. */
+function cardsCss(): Buffer {
+  const rules = own('cards.css').toString('utf8');
+  const wide = rules.replaceAll('table.cards', 'table.cards.wide');
+  return Buffer.from(`@media (max-width: 40rem) {${rules}}@media (max-width: 60rem) {${wide}}`);
+}
+
 /** All files that the pages load: nothing comes from other servers. */
 export const assets = {
   style: asset(
     'console',
     'css',
     'text/css; charset=utf-8',
-    Buffer.concat([Buffer.from(paletteCss('chosen')), ...STYLES.map(own)]),
+    Buffer.concat([Buffer.from(paletteCss('chosen')), ...STYLES.map(own), cardsCss()]),
   ),
   script: asset('console', 'js', SCRIPT, own('console.js')),
   icon: asset('icon', 'svg', 'image/svg+xml', own('icon.svg')),

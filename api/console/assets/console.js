@@ -74,7 +74,18 @@ function closeMenu() {
   });
 }
 
+/** On a phone menu and tabs are lines that move sideways: the current entry is brought into view. */
+function showCurrent() {
+  for (const current of document.querySelectorAll(':is(#menu, .tabs) [aria-current]')) {
+    const line = current.closest('ul');
+    line.scrollLeft = current.offsetLeft - line.offsetLeft - (line.clientWidth - current.offsetWidth) / 2;
+  }
+}
+
 takeToken();
 sendOnce();
 watchIdle();
 closeMenu();
+showCurrent();
+// The menu refreshes its counts.
+document.addEventListener('htmx:afterSwap', showCurrent);

@@ -57,7 +57,7 @@ export function CheckpointsPage({
           columns={[
             { title: audit.chain, head: true, cell: ({ chain }) => <ChainName id={chain} studies={studies} /> },
             { title: audit.rows, numeric: true, cell: ({ rows }) => rows },
-            { title: audit.signedAt, cell: ({ created_at }) => <Instant value={created_at} /> },
+            { title: audit.signedAt, cell: ({ created_at }) => <Instant value={created_at} bare /> },
             { title: audit.head, cell: ({ head }) => <code title={head}>{`${head.slice(0, 12)}…`}</code> },
             { title: audit.key, cell: ({ key_id }) => <code>{key_id}</code> },
           ]}

@@ -6,6 +6,7 @@ import { Field, SelectField } from '../html/form.js';
 import { Pager, withQuery } from '../html/pager.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
+import { auditCodes } from '../words/audit-codes.js';
 import { AUDIT, AuditHead, ChainName } from './tabs.js';
 
 export const RECORDS = 25;
@@ -57,12 +58,12 @@ export function RecordsPage({
               title: words.audit.action,
               head: true,
               cell: ({ action }) => (
-                <a href={only({ action })}>
-                  <code>{action}</code>
+                <a href={only({ action })} title={action}>
+                  {words.auditCodes.action(action)}
                 </a>
               ),
             },
-            { title: words.audit.when, cell: ({ created_at }) => <Instant value={created_at} /> },
+            { title: words.audit.when, cell: ({ created_at }) => <Instant value={created_at} bare /> },
             {
               title: words.audit.person,
               cell: ({ user_id }) =>
@@ -91,7 +92,7 @@ export function RecordsPage({
 }
 
 function Filter({ asked, names }: { asked: RecordsAsked; names: AuditNames }) {
-  const { words } = useUi();
+  const { words, language } = useUi();
   const { audit } = words;
   const isNarrow = Object.values(asked).some((value) => value !== undefined);
   return (
@@ -108,7 +109,14 @@ function Filter({ asked, names }: { asked: RecordsAsked; names: AuditNames }) {
         value={asked.user_id}
         options={[['', audit.everybody], ...names.users.map((one) => [one.id, one.name] as const)]}
       />
-      <Field name="action" label={audit.action} value={asked.action} maxLength={100} />
+      <Field name="action" label={audit.action} value={asked.action} maxLength={100} list="actions" />
+      <datalist id="actions">
+        {Object.entries(auditCodes[language].actions).map(([code, called]) => (
+          <option key={code} value={code}>
+            {called}
+          </option>
+        ))}
+      </datalist>
       <Field name="resource_id" label={audit.record} value={asked.resource_id} maxLength={200} />
       <Field name="from" type="date" label={audit.from} value={asked.from?.slice(0, 10)} />
       <Field name="to" type="date" label={audit.to} value={asked.to?.slice(0, 10)} />
@@ -129,14 +137,18 @@ function Filter({ asked, names }: { asked: RecordsAsked; names: AuditNames }) {
 
 function Details({ record, href }: { record: ListedAuditRecord; href: (more: RecordsAsked) => string }) {
   const { words } = useUi();
-  const { resource_type, resource_id, audit_metadata, request_id, hash, id } = record;
+  const { action, resource_type, resource_id, audit_metadata, request_id, hash, id } = record;
   const entries = Object.entries(audit_metadata);
   return (
     <details>
-      <summary>
-        <code>{resource_type}</code>
-      </summary>
+      <summary>{words.auditCodes.record(resource_type)}</summary>
       <dl class="small-facts">
+        <div>
+          <dt>{words.audit.code}</dt>
+          <dd>
+            <code>{`${action} ${resource_type}`}</code>
+          </dd>
+        </div>
         {resource_id && (
           <div>
             <dt>{words.audit.about}</dt>

@@ -2,6 +2,7 @@ import type { FailureRecord } from '../../../db/capture/pushes.queries.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Instant } from '../html/date.js';
 import { Form, Notice } from '../html/form.js';
+import { Said } from '../html/said.js';
 import { Facts, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { StudyTabs } from '../studies/edit/study-tabs.js';
@@ -10,7 +11,7 @@ import type { CaptureView } from './capture.service.js';
 import { SyncProgress } from './sync.page.js';
 
 /** The result of a submitted form. */
-export interface Said {
+export interface FormResult {
   tested?: boolean;
   retried?: number;
   testFailed?: string;
@@ -18,7 +19,7 @@ export interface Said {
 }
 
 /** The state of a study's capture system, with possible actions. */
-export function CapturePage({ view, said = {} }: { view: CaptureView; said?: Said }) {
+export function CapturePage({ view, said = {} }: { view: CaptureView; said?: FormResult }) {
   const { words, user } = useUi();
   const { capture } = words;
   const { study, config } = view;
@@ -34,7 +35,7 @@ export function CapturePage({ view, said = {} }: { view: CaptureView; said?: Sai
       <StudyTabs studyId={study.id} tab="capture" />
       {said.testFailed !== undefined && (
         <Notice kind="alert" title={capture.testFailed}>
-          {said.testFailed} {capture.testWhat}
+          <Said text={said.testFailed} /> {capture.testWhat}
         </Notice>
       )}
       {said.refused !== undefined && <Notice kind="alert">{said.refused}</Notice>}
@@ -60,6 +61,7 @@ function Status({ view: { study, config, breaker }, configures }: { view: Captur
   const { capture } = useUi().words;
   if (!config) return null;
   const { sync_status: state } = config;
+  const lastError = config.sync_error_message ?? breaker.last_error;
   return (
     <section>
       <Facts
@@ -77,10 +79,7 @@ function Status({ view: { study, config, breaker }, configures }: { view: Captur
             capture.lastTrigger,
             config.last_webhook_received ? <Instant value={config.last_webhook_received} /> : capture.never,
           ],
-          [
-            capture.lastError,
-            <span dir="auto">{config.sync_error_message ?? breaker.last_error ?? capture.noError}</span>,
-          ],
+          [capture.lastError, lastError === null ? capture.noError : <Said text={lastError} />],
           [capture.breaker, <Breaker of={breaker} />],
         ]}
       />
@@ -121,7 +120,7 @@ function Sync({ view: { study, sync }, configures }: { view: CaptureView; config
       <h2>{capture.sync}</h2>
       <p class="quiet">{capture.syncWhat}</p>
       <SyncProgress studyId={study.id} sync={sync} />
-      {configures && (
+      {configures && sync?.status !== 'running' && (
         <Form action={`/console/capture/${study.id}/sync`}>
           <button class="primary">{capture.syncStart}</button>
         </Form>
@@ -194,7 +193,7 @@ function Failures({ view: { study, failures } }: { view: Pick<CaptureView, 'stud
               {error_type && capture.reasons[error_type]} <span class="quiet">({capture.attempts(attempts)})</span>
               {message && (
                 <p class="typed-text quiet" dir="auto">
-                  {message}
+                  <Said text={message} />
                 </p>
               )}
             </div>

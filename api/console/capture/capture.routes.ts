@@ -10,7 +10,7 @@ import type { PageTools } from '../html/page.js';
 import { refusalText } from '../html/refusal.js';
 import { redirect } from '../html/render.js';
 import { CapturePage } from './capture.page.js';
-import type { Said } from './capture.page.js';
+import type { FormResult } from './capture.page.js';
 import { configurers, lastSync, loadCapture, loadMapping } from './capture.service.js';
 import { MappingPage } from './mapping.page.js';
 import { SyncPage, SyncProgress } from './sync.page.js';
@@ -24,7 +24,7 @@ const flag = Type.Optional(Type.String({ maxLength: 10 }));
 
 /** The page again, with the refusal. */
 const again =
-  (saidOf: (refused: string) => Said) =>
+  (saidOf: (refused: string) => FormResult) =>
   async ({ read, params, fault, ui }: PageTools & { params: { study_id: string }; fault: Problem }) => {
     const view = await read((tx) => loadCapture(tx, params.study_id.toLowerCase()));
     return {
@@ -42,7 +42,7 @@ export const capturePages = [
     query: Type.Object({ skip, tested: flag, retried: Type.Optional(Type.Integer({ minimum: 0 })) }),
     view: async ({ tx, params, query, ui }) => {
       const view = await loadCapture(tx, params.study_id.toLowerCase(), query.skip);
-      const said: Said = {
+      const said: FormResult = {
         tested: query.tested !== undefined && view.config?.sync_status === 'active',
         ...(query.retried !== undefined && { retried: query.retried }),
       };

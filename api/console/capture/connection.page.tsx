@@ -1,6 +1,7 @@
 import type { ConnectionReport } from '../../../workflows/domain/capture/query.js';
 import { Field, Form, Notice } from '../html/form.js';
 import { Facts } from '../html/table.js';
+import { Said } from '../html/said.js';
 import { useUi } from '../html/ui.js';
 import type { Edit } from '../studies/edit/edit.js';
 import { EditBox, EditChoice, EditField, EditForm, Outcome, wrongWith } from '../studies/edit/edit-form.js';
@@ -45,8 +46,8 @@ export function ConnectionPage({
       <StudyHead study={study} tab="connection" />
       {said && <Notice kind={said === 'fails' ? 'alert' : 'good'}>{texts.said[said]}</Notice>}
       {said === 'fails' && config?.sync_error_message && (
-        <p class="typed-text" lang="en" dir="auto">
-          {config.sync_error_message}
+        <p class="typed-text">
+          <Said text={config.sync_error_message} />
         </p>
       )}
       {trial && (
@@ -56,9 +57,7 @@ export function ConnectionPage({
       )}
       {edit.fault?.code === 'CONNECTION_FAILED' ? (
         <Notice kind="alert" title={texts.trialFails}>
-          <span lang="en" dir="auto">
-            {edit.fault.message}
-          </span>
+          <Said text={edit.fault.message} />
         </Notice>
       ) : (
         <Outcome edit={edit} labels={labels} />

@@ -1,5 +1,6 @@
 import type { syncReport } from '../../capture/datacapture-syncs.service.js';
 import { Instant } from '../html/date.js';
+import { Said } from '../html/said.js';
 import { Progress } from '../html/progress.js';
 import { Facts, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
@@ -43,7 +44,11 @@ function SyncWords({ sync: { status, progress, error, finished_at } }: { sync: S
   return (
     <p>
       <strong>{status === 'completed' ? capture.syncCompleted : capture.syncFailed}</strong>{' '}
-      {error && <span class="bad">{error.message} </span>}
+      {error && (
+        <span class="bad">
+          <Said text={error.message} />{' '}
+        </span>
+      )}
       {capture.syncCounts(progress.total)}
       {found.length > 0 && <>: {found.map(([n, words]) => `${n} ${words}`).join(', ')}</>}.{' '}
       <span class="quiet">
@@ -90,7 +95,11 @@ export function SyncPage({ report, skip }: { report: Report; skip: number }) {
               cell: ({ issues: list, outcome }) =>
                 list.length === 0
                   ? (capture.syncOutcomes[outcome ?? ''] ?? outcome)
-                  : list.map(({ message }) => <div key={message}>{message}</div>),
+                  : list.map(({ message }) => (
+                      <div key={message}>
+                        <Said text={message} />
+                      </div>
+                    )),
             },
             {
               title: capture.whatToDo,

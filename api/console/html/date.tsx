@@ -7,10 +7,23 @@ export function CalendarDate({ value }: { value: string | null | undefined }) {
   return value ? <time dateTime={value}>{dateText(language, value)}</time> : <>–</>;
 }
 
-/** An instant, in UTC. */
-export function Instant({ value }: { value: string | Date | null | undefined }) {
+/**
+ * An instant, in UTC.
+ * @param bare a heading names the zone already
+ * @param seconds two instants of a minute are told apart
+ */
+export function Instant({
+  value,
+  bare = false,
+  seconds = false,
+}: {
+  value: string | Date | null | undefined;
+  bare?: boolean;
+  seconds?: boolean;
+}) {
   const { language } = useUi();
   if (!value) return <>–</>;
   const at = new Date(value);
-  return <time dateTime={at.toISOString()}>{instantText(language, at)}</time>;
+  const text = instantText(language, at, seconds);
+  return <time dateTime={at.toISOString()}>{bare ? text.replace(/ UTC$/, '') : text}</time>;
 }

@@ -15,9 +15,10 @@ import { uiOf } from './ui.js';
 import type { Ui } from './ui.js';
 
 /** The most fields of a typed form. */
-const MOST_KEPT = 200;
-/** Fields that are never shown again. */
-const NEVER_KEPT = /^_|password|code|token|again|shown|preview/;
+const MOST_KEPT = 1_000;
+/** Fields that are never shown again: secrets, and what a page writes for itself. */
+const NEVER_KEPT =
+  /^_|password|token|secret|^again$|^shown|^(?:seen|version|policy_version|preview_hash|import_id|sort_order)$/;
 
 /** The page of a form, by its hidden field. */
 export const formAt = (form: URLSearchParams, otherwise: string): string => {
@@ -25,9 +26,12 @@ export const formAt = (form: URLSearchParams, otherwise: string): string => {
   return back === null ? otherwise : ownPath(back);
 };
 
-/** The typed fields of a form, by name. */
-export const typedIn = (form: URLSearchParams): [string, string][] =>
-  [...form].filter(([name, value]) => !NEVER_KEPT.test(name) && value !== '').slice(0, MOST_KEPT);
+/** The typed fields of a form, by name. The code of a login is a secret, that of a record is none. */
+export function typedIn(form: URLSearchParams): [string, string][] {
+  const isLogin = (form.get('_back') ?? '').startsWith('/console/login');
+  const isKept = (name: string) => !NEVER_KEPT.test(name) && !(isLogin && name === 'code');
+  return [...form].filter(([name, value]) => value !== '' && isKept(name)).slice(0, MOST_KEPT);
+}
 
 /** The error page. */
 export const faultView = (ui: Ui, fault: Problem, requestId: string, form?: URLSearchParams): View => ({

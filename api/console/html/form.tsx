@@ -42,6 +42,8 @@ export interface FieldProps {
   inputMode?: 'numeric' | 'text';
   multiline?: boolean;
   autofocus?: boolean;
+  /** The id of a list of suggestions. */
+  list?: string;
 }
 
 /** A labelled field with its hint and error. */
@@ -56,9 +58,9 @@ export function Field({ name, label, hint, error, multiline, maxLength, minLengt
     ...(described !== '' && { 'aria-describedby': described }),
     ...(error && { 'aria-invalid': true as const }),
   };
-  const { value, type = 'text', required, autocomplete, autofocus } = input;
+  const { value, type = 'text', required, autocomplete, autofocus, list } = input;
   // JSX has a type for each input type; this is any of them.
-  const written: Record<string, unknown> = { type, value, required, autocomplete, inputMode, autofocus };
+  const written: Record<string, unknown> = { type, value, required, autocomplete, inputMode, autofocus, list };
   return (
     <div class="field">
       <label for={id}>{label}</label>

@@ -1,5 +1,5 @@
 import type { Problem } from '../../http/errors.js';
-import { refusalOf } from './refusal.js';
+import { fieldName, refusalOf } from './refusal.js';
 import { useUi } from './ui.js';
 
 /** The error in words, with a next step and the typed fields, so that nothing is lost. */
@@ -38,7 +38,7 @@ export function ProblemPage({
   );
 }
 
-/** The typed fields of a form that was not sent. */
+/** The typed fields of a form that was not sent, by their names or labels. */
 export function Typed({ typed }: { typed: [string, string][] }) {
   const { words } = useUi();
   const given = typed.filter(([, value]) => value !== '');
@@ -48,7 +48,7 @@ export function Typed({ typed }: { typed: [string, string][] }) {
       <h2>{words.problems.typed}</h2>
       {given.map(([name, value]) => (
         <div class="field" key={name}>
-          <label for={`typed-${name}`}>{name}</label>
+          <label for={`typed-${name}`}>{/\s/.test(name) ? name : fieldName(words.problems, name)}</label>
           <textarea id={`typed-${name}`} rows={3} readonly>
             {`\n${value}`}
           </textarea>

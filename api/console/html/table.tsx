@@ -10,6 +10,9 @@ export interface Column<Row> {
   numeric?: boolean;
 }
 
+/** So many columns need more room than a tablet has. */
+const WIDE = 5;
+
 /** A table that becomes a list of cards on a phone: each cell shows its column's title. */
 export function Table<Row>({
   caption,
@@ -28,7 +31,7 @@ export function Table<Row>({
   narrow?: boolean;
 }) {
   return (
-    <table class={narrow ? undefined : 'cards'}>
+    <table class={narrow ? undefined : columns.length >= WIDE ? 'cards wide' : 'cards'}>
       <caption>{caption}</caption>
       <thead>
         <tr>

@@ -55,6 +55,7 @@ interface Line {
   local: string | undefined;
   server: string | undefined;
 }
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/;
 const NOT_SHOWN = new Set(['participantId', 'studyId', 'participant_id', 'study_id']);
 
 function textOf(value: unknown): string | undefined {
@@ -82,7 +83,10 @@ function Sides({ conflict: { local_content, server_content } }: { conflict: Conf
     .map((field) => ({ field, local: local.get(field), server: server.get(field) }))
     .filter((line) => line.local !== undefined || line.server !== undefined)
     .slice(0, MAX_ROWS);
-  const side = (value: string | undefined) => (value === undefined ? <em>{resolve.nothing}</em> : <bdi>{value}</bdi>);
+  const side = (value: string | undefined) => {
+    if (value === undefined) return <em>{resolve.nothing}</em>;
+    return INSTANT.test(value) ? <Instant value={value} seconds /> : <bdi>{resolve.values[value] ?? value}</bdi>;
+  };
   return (
     <Table
       caption={resolve.compare}
@@ -95,7 +99,8 @@ function Sides({ conflict: { local_content, server_content } }: { conflict: Conf
           head: true,
           cell: ({ field, ...line }) => (
             <>
-              <bdi>{field}</bdi> {line.local !== line.server && <mark>{resolve.differs}</mark>}
+              <bdi title={field}>{resolve.fields[field] ?? field}</bdi>{' '}
+              {line.local !== line.server && <mark>{resolve.differs}</mark>}
             </>
           ),
         },

@@ -10,6 +10,7 @@ import { Chips, Choice } from '../html/filter.js';
 import { Form, Notice } from '../html/form.js';
 import { ParticipantLink } from '../html/participant-link.js';
 import { Table } from '../html/table.js';
+import { phrase } from '../words/phrases.js';
 import { useUi } from '../html/ui.js';
 import type { Ui } from '../html/ui.js';
 import { PAGE, sizeOf, temporalPage } from './inbox.service.js';
@@ -173,10 +174,10 @@ const REFUSED = /^The capture system refused(?: \(\d+\))?: /;
 function reasonOf({ words: { inbox }, language }: Ui, row: InboxRow): string | undefined {
   if (row.kind === 'push') {
     const known = row.detail.error_type && inbox.reasons[row.detail.error_type];
-    const says = row.detail.message?.replace(REFUSED, '');
+    const says = row.detail.message && phrase(language, row.detail.message.replace(REFUSED, ''));
     return cut([known, says].filter(Boolean).join(': ')) || undefined;
   }
-  if (row.kind === 'trigger') return row.detail.error ? cut(row.detail.error) : undefined;
+  if (row.kind === 'trigger') return row.detail.error ? cut(phrase(language, row.detail.error)) : undefined;
   if (row.kind === 'conflict') return inbox.conflicts[row.detail.conflict_type];
   if (row.kind === 'workflow')
     return `${row.detail.workflow_id}, ${inbox.seen(instantText(language, new Date(row.detail.seen_at)))}`;

@@ -15,7 +15,8 @@ export function ParticipantsPage({ list, narrowed }: { list: ParticipantList; na
   const { words } = useUi();
   const { participants } = words;
   const { items, total, studies } = list;
-  const isNarrowed = Boolean(narrowed.code || narrowed.email || narrowed.study || narrowed.status);
+  // With nothing but a study chosen there is nobody to look for yet.
+  const isNarrowed = Boolean(narrowed.code || narrowed.email || narrowed.status);
   const several = studies.length > 1;
   return (
     <>

@@ -222,7 +222,11 @@ export function AuditTab({ items, at, skip, total, zone }: Listed & { items: Aud
         rowKey={({ id }) => id}
         columns={[
           { title: audit.at, cell: ({ created_at }) => <ZonedInstant value={created_at} zone={zone} /> },
-          { title: audit.action, head: true, cell: ({ action }) => <>{action.replaceAll('_', ' ')}</> },
+          {
+            title: audit.action,
+            head: true,
+            cell: ({ action }) => <span title={action}>{words.auditCodes.action(action)}</span>,
+          },
           { title: audit.by, cell: ({ by, user_id }) => <bdi>{by ?? user_id ?? audit.nobody}</bdi> },
           { title: audit.request, cell: ({ request_id }) => <code>{request_id?.slice(0, 8) ?? '–'}</code> },
         ]}

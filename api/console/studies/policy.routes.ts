@@ -17,8 +17,6 @@ import { TrialPage, TrialProgress } from './trial.page.js';
 
 const path = '/console/studies/{study_id}/policy';
 const trialPath = `${path}/trials/{trial_id}` as const;
-/** How often the page asks again if the process does not know a dry run: another process may. */
-const MOST_MISSES = 30;
 const change = '/console/studies/{study_id}/changes/{change_id}';
 
 /** The typed policy. @throws 422 if it is not JSON */
@@ -75,7 +73,7 @@ export const policyPages = [
         const total = await enrolledIn(tx, studyId);
         if (total > LONG_TRIAL) {
           const by = { services, actor, credential, studyId };
-          const id = startTrial(by, { text: form.get('policy')!, policy, total });
+          const id = await startTrial(by, { text: form.get('policy')!, policy, total });
           return redirect(`/console/studies/${studyId}/policy/trials/${id}`);
         }
         const trial = await dryRunWithCodes(tx, studyId, policy);
@@ -105,8 +103,8 @@ export const policyPages = [
     view: async ({ tx, actor, params, ui }) => {
       const studyId = params.study_id.toLowerCase();
       const view = await loadStudy(tx, actor, studyId);
-      const trial = trialOf({ actor, studyId }, params.trial_id);
-      const content = h(TrialPage, { view, trialId: params.trial_id, trial, missed: 0 });
+      const trial = await trialOf(tx, { actor, studyId }, params.trial_id);
+      const content = h(TrialPage, { view, trialId: params.trial_id, trial });
       return { title: ui.words.studies.dryRun, content };
     },
   }),
@@ -116,15 +114,13 @@ export const policyPages = [
     access: staff.configure,
     transaction: 'read',
     background: true,
-    query: Type.Object({ missed: Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_MISSES })) }),
-    view: async ({ tx, actor, params, query, ui }) => {
+    view: async ({ tx, actor, params, ui }) => {
       const studyId = params.study_id.toLowerCase();
-      const trial = trialOf({ actor, studyId }, params.trial_id);
+      const trial = await trialOf(tx, { actor, studyId }, params.trial_id);
       // The fragment belongs to the page of the dry run.
       ui.path = `/console/studies/${studyId}/policy/trials/${encodeURIComponent(params.trial_id)}`;
-      const missed = trial ? 0 : (query.missed ?? 0) + 1;
       const view = await loadStudy(tx, actor, studyId);
-      const content = h(TrialProgress, { view, trialId: params.trial_id, trial, missed, most: MOST_MISSES });
+      const content = h(TrialProgress, { view, trialId: params.trial_id, trial });
       return { title: ui.words.studies.dryRun, fragment: true, content };
     },
   }),

@@ -34,7 +34,9 @@ export function StudyPage({ view, said }: { view: StudyView; said?: 'created' | 
           {studies.underWay} <a href={`${at}/changes/${encodeURIComponent(change_id)}`}>{studies.showProgress}</a>
         </Notice>
       ))}
-      {figures.participants === 0 && <FirstSteps studyId={study.id} />}
+      {figures.participants === 0 && (
+        <FirstSteps studyId={study.id} hasVisits={isEdc(view) ? events.length > 0 : windows.length > 0} />
+      )}
       <p class="buttons">
         <a class="button" href={`${at}/enroll`}>
           {studies.enroll}
@@ -81,7 +83,7 @@ export function StudyPage({ view, said }: { view: StudyView; said?: 'created' | 
 const isEdc = ({ study }: StudyView): boolean => study.config.scheduling_mode === 'edc';
 
 /** The steps from an empty study to the first schedule. */
-function FirstSteps({ studyId }: { studyId: string }) {
+function FirstSteps({ studyId, hasVisits }: { studyId: string; hasVisits: boolean }) {
   const { studies } = useUi().words;
   return (
     <section class="card first-steps">
@@ -90,6 +92,11 @@ function FirstSteps({ studyId }: { studyId: string }) {
         <li>
           <a href="#policy">{studies.firstPolicy}</a>
         </li>
+        {!hasVisits && (
+          <li>
+            <a href={`/console/studies/${studyId}/windows/new`}>{studies.firstVisits}</a>
+          </li>
+        )}
         <li>
           <a href={`/console/studies/${studyId}/enroll`}>{studies.firstEnroll}</a>
         </li>

@@ -8,12 +8,8 @@ import type { StudyView } from './studies.service.js';
 interface TrialView {
   view: StudyView;
   trialId: string;
-  /** Not set: unknown to this process. */
+  /** Not set: it is unknown, or no longer kept. */
   trial: PolicyTrial | undefined;
-  /** How often it was unknown. */
-  missed: number;
-  /** The page gives up after so many. */
-  most?: number;
 }
 
 /** A dry run of a policy in a large study: its progress, then its result. */
@@ -34,26 +30,22 @@ export function TrialPage(props: TrialView) {
 }
 
 /** It reloads until the dry run is done; then it shows the result. */
-export function TrialProgress({ view, trialId, trial, missed, most = 1 }: TrialView) {
+export function TrialProgress({ view, trialId, trial }: TrialView) {
   const { studies } = useUi().words;
   const count = useCount();
-  if (trial?.state === 'done' && trial.result)
-    return <PolicyEditor view={view} text={trial.text} trial={trial.result} />;
-  if (trial?.state === 'failed' || missed >= Math.max(most, 2))
-    return <Notice kind="alert" title={studies.trialGone} />;
-  const asked = missed > 0 ? `?missed=${missed}` : '';
+  if (trial?.result) return <PolicyEditor view={view} text={trial.policy_text} trial={trial.result} />;
+  if (trial?.status !== 'running') return <Notice kind="alert" title={studies.trialGone} />;
   return (
     <Progress
       id="trial"
       label={studies.dryRun}
-      from={`/console/studies/${view.study.id}/policy/trials/${encodeURIComponent(trialId)}/progress${asked}`}
+      from={`/console/studies/${view.study.id}/policy/trials/${encodeURIComponent(trialId)}/progress`}
       running
-      done={trial?.seen ?? 0}
-      total={trial?.total ?? 0}
+      done={trial.seen}
+      total={trial.total}
     >
       <p>
-        {trial ? studies.trialRunning(count(trial.seen), count(trial.total)) : studies.trialWaiting}{' '}
-        <span class="quiet">{studies.trialLeave}</span>
+        {studies.trialRunning(count(trial.seen), count(trial.total))} <span class="quiet">{studies.trialLeave}</span>
       </p>
     </Progress>
   );

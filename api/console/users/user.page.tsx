@@ -131,8 +131,8 @@ function Logins({ at, logins }: { at: string; logins: LoginSessionRow[] }) {
             rows={logins}
             rowKey={({ id }) => id}
             columns={[
-              { title: users.began, head: true, cell: ({ created_at }) => <Instant value={created_at} /> },
-              { title: users.used, cell: ({ last_used_at }) => <Instant value={last_used_at} /> },
+              { title: users.began, head: true, cell: ({ created_at }) => <Instant value={created_at} bare /> },
+              { title: users.used, cell: ({ last_used_at }) => <Instant value={last_used_at} bare /> },
               { title: users.from, cell: ({ ip_address }) => <span class="address">{ip_address ?? '–'}</span> },
               { title: users.program, cell: ({ user_agent }) => <bdi>{user_agent?.slice(0, 120) ?? '–'}</bdi> },
             ]}

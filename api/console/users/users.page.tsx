@@ -55,13 +55,17 @@ export function UsersPage({
             {
               title: users.name,
               head: true,
-              cell: ({ id, name }) => (
-                <a href={`${USERS}/${id}`}>
-                  <bdi>{name}</bdi>
-                </a>
+              cell: ({ id, name, email }) => (
+                <>
+                  <a href={`${USERS}/${id}`}>
+                    <bdi>{name}</bdi>
+                  </a>
+                  <p class="quiet plain">
+                    <bdi>{email}</bdi>
+                  </p>
+                </>
               ),
             },
-            { title: users.email, cell: ({ email }) => email },
             { title: users.role, cell: ({ role }) => words.roles[role as Role] },
             {
               title: users.studies,

@@ -174,7 +174,7 @@ export const de: typeof en = {
     'Beheben Sie, was die Meldung nennt, und wiederholen Sie dann. Was einen nächsten Versuch hat, wird automatisch wiederholt.',
   failuresCaption: (n) => (n === 1 ? '1 fehlgeschlagene Übertragung' : `${n} fehlgeschlagene Übertragungen`),
   noFailures: 'Keine Übertragung ist fehlgeschlagen.',
-  participant: 'Teilnehmende Person',
+  participant: 'Person',
   event: 'Ereignis',
   reason: 'Warum',
   attempts: (n) => (n === 1 ? '1 Versuch' : `${n} Versuche`),

@@ -2,6 +2,7 @@ import { de as participant } from './participant.js';
 import { de as participants } from './participants.js';
 import { de as capture } from './capture.js';
 import { de as audit } from './audit.js';
+import { de as auditCodes } from './audit-codes.js';
 import { de as pager } from './pager.js';
 import { de as users } from './users.js';
 import { de as reports } from './reports.js';
@@ -166,7 +167,7 @@ export const de: Words = {
     days: (n) => `${Math.abs(n)} ${Math.abs(n) === 1 ? 'Tag' : 'Tage'} ${n < 0 ? 'früher' : 'später'}`,
     sameDay: 'derselbe Tag',
     study: 'Studie',
-    participant: 'Teilnehmende Person',
+    participant: 'Person',
     site: 'Standort',
     noSite: 'Keiner',
     askedBy: 'Beantragt von',
@@ -191,6 +192,14 @@ export const de: Words = {
       LARGE_SHIFT: 'Das Datum verschiebt sich um mehr Tage, als die Regeln der Studie vorsehen',
     },
     changed: 'Geändert',
+    effect: (counts: string) => `Visiten: ${counts}.`,
+    counts: {
+      move: (n: number) => `${n} verschoben`,
+      new: (n: number) => `${n} ${n === 1 ? 'kommt' : 'kommen'} hinzu`,
+      supersede: (n: number) => `${n} ${n === 1 ? 'entfällt' : 'entfallen'}`,
+      keep: (n: number) => `${n} ${n === 1 ? 'bleibt' : 'bleiben'}`,
+    },
+    warningCount: (n: number) => (n === 1 ? 'Zur Warnung.' : `Zu den ${n} Warnungen.`),
     decide: 'Ihre Entscheidung',
     decisionReason: 'Grund der Entscheidung',
     decisionReasonHint: 'Er bleibt im Audit-Log.',
@@ -230,6 +239,7 @@ export const de: Words = {
   },
   capture,
   audit,
+  auditCodes,
   pager,
   reports,
   users,

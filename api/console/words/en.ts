@@ -2,6 +2,7 @@ import { en as participant } from './participant.js';
 import { en as participants } from './participants.js';
 import { en as capture } from './capture.js';
 import { en as audit } from './audit.js';
+import { en as auditCodes } from './audit-codes.js';
 import { en as pager } from './pager.js';
 import { en as users } from './users.js';
 import { en as reports } from './reports.js';
@@ -188,6 +189,14 @@ export const en = {
       LARGE_SHIFT: 'The date moves by more days than the policy expects',
     } as Record<string, string>,
     changed: 'Changed',
+    effect: (counts: string) => `Visits: ${counts}.`,
+    counts: {
+      move: (n: number) => `${n} ${n === 1 ? 'moves' : 'move'}`,
+      new: (n: number) => `${n} ${n === 1 ? 'is' : 'are'} new`,
+      supersede: (n: number) => `${n} ${n === 1 ? 'is' : 'are'} superseded`,
+      keep: (n: number) => `${n} ${n === 1 ? 'stays' : 'stay'}`,
+    },
+    warningCount: (n: number) => (n === 1 ? 'See the warning.' : `See the ${n} warnings.`),
     decide: 'Your decision',
     decisionReason: 'Reason for the decision',
     decisionReasonHint: 'It is kept in the audit record.',
@@ -226,6 +235,7 @@ export const en = {
   },
   capture,
   audit,
+  auditCodes,
   pager,
   reports,
   users,

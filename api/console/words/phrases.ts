@@ -1,4 +1,5 @@
 import { dateText } from '../html/dates.js';
+import { germanOfCapture } from './phrases-capture.js';
 import type { Language } from './words.js';
 
 /**
@@ -232,11 +233,14 @@ const german: [string, string][] = [
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 
+/** Some sentences are stored behind their code. */
+const CODED = /^[A-Z][A-Z_]+: (.+)$/s;
+
 interface Phrase {
   pattern: RegExp;
   said: string;
 }
-const book: Record<Exclude<Language, 'en'>, Phrase[]> = { de: german.map(compiled) };
+const book: Record<Exclude<Language, 'en'>, Phrase[]> = { de: [...german, ...germanOfCapture].map(compiled) };
 
 function compiled([text, said]: [string, string]): Phrase {
   const pattern = text
@@ -248,7 +252,11 @@ function compiled([text, said]: [string, string]): Phrase {
 
 /** A sentence of the service in the reader's language; one without a translation stays English. */
 export function phrase(language: Language, text: string): string {
-  if (language === 'en') return text.replaceAll(/\b\d{4}-\d{2}-\d{2}\b/g, (day) => read(language, day));
+  const uncoded = CODED.exec(text)?.[1];
+  if (language === 'en') {
+    const sentence = uncoded !== undefined && isSaid('de', uncoded) ? uncoded : text;
+    return sentence.replaceAll(/\b\d{4}-\d{2}-\d{2}\b/g, (day) => read(language, day));
+  }
   for (const { pattern, said } of book[language]) {
     const parts = pattern.exec(text)?.slice(1);
     if (!parts) continue;
@@ -258,12 +266,13 @@ export function phrase(language: Language, text: string): string {
       return place === '{*}' ? phrase(language, part) : read(language, part);
     });
   }
-  return text;
+  return uncoded !== undefined && isSaid(language, uncoded) ? phrase(language, uncoded) : text;
 }
 
 /** Whether a sentence exists in the language. */
 export const isSaid = (language: Language, text: string): boolean =>
-  language === 'en' || book[language].some(({ pattern }) => pattern.test(text));
+  language === 'en' ||
+  [text, CODED.exec(text)?.[1] ?? text].some((one) => book[language].some(({ pattern }) => pattern.test(one)));
 
 /** Formats a date for its reader. */
 const read = (language: Language, part: string): string =>

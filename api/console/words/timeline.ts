@@ -1,5 +1,6 @@
 import type { TimelineRow } from '../../../db/timeline/timeline.queries.js';
 import { isolated } from '../../../workflows/domain/util/text-direction.js';
+import { dateText } from '../html/dates.js';
 import { titleOf } from '../../timeline/titles.js';
 import type { Language } from './words.js';
 
@@ -42,6 +43,7 @@ const messages = {
   cancelled: 'abgesagt',
   failed: 'fehlgeschlagen',
 };
+const channels = { email: 'E-Mail', sms: 'SMS', push: 'Push-Nachricht' };
 const forms = { entered: 'erfasst', completed: 'abgeschlossen', signed: 'unterschrieben', locked: 'gesperrt' };
 const triggers = {
   failed: 'fehlgeschlagen',
@@ -80,7 +82,7 @@ const titles: Record<TimelineRow['kind'], (what: string, data: Data) => string> 
   eligibility: (what) => `Eignung: ${by(eligibilities, what)}`,
   randomization: (_what, d) => `Randomisiert in ${own(d.arm)}`,
   form: (what, d) => `Formular „${own(d.form_oid)}“ ${by(forms, what)}`,
-  trigger: (what, d) => `Auslöser des Formulars „${own(d.instrument)}“: ${by(triggers, d.outcome ?? what)}`,
+  trigger: (what, d) => `Trigger des Formulars „${own(d.instrument)}“: ${by(triggers, d.outcome ?? what)}`,
   approval: (what, d) => `Ersatz durch ${date(d.new_enrollment_date)} ${by(approvals, what)}${because(d.reason)}`,
   anchor,
   schedule: (what, d) =>
@@ -96,9 +98,13 @@ const titles: Record<TimelineRow['kind'], (what: string, data: Data) => string> 
         ? 'Nichts zu übertragen'
         : 'Übertragung der Ergebnisse fehlgeschlagen',
   reminder: (what, d) =>
-    `Nachricht${d.visit_name ? ` zu „${own(d.visit_name)}“` : ''} (${String(d.channel)}) ${by(messages, what)}`,
+    `Nachricht${d.visit_name ? ` zu „${own(d.visit_name)}“` : ''} (${by(channels, d.channel)}) ${by(messages, what)}`,
 };
+
+/** Isolated user input, which stays as it is, or a date. */
+const OWN_OR_DATE = /\u2068[^\u2069]*\u2069|\b\d{4}-\d{2}-\d{2}\b/g;
+const readable = (part: string): string => (part.startsWith('\u2068') ? part : dateText('en', part));
 
 /** A timeline entry as one line, in the reader's language. */
 export const entryTitle = (language: Language, row: TimelineRow): string =>
-  language === 'de' ? titles[row.kind](row.what, row.data) : titleOf(row);
+  language === 'de' ? titles[row.kind](row.what, row.data) : titleOf(row).replaceAll(OWN_OR_DATE, readable);

@@ -83,6 +83,7 @@ export const LEFT_OUT: Record<string, string> = {
   open_study_changes: 'work of this service that goes on',
   portal_links: 'secrets',
   portal_refresh_tokens: 'secrets',
+  policy_trials: 'computed from the rest',
   push_attempts: 'made by this service',
   push_targets: 'made by this service',
   push_tokens: 'devices, as this service reaches them',

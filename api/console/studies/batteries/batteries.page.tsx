@@ -324,7 +324,7 @@ function Versions({ versions }: { versions: VersionRow[] }) {
         columns={[
           { title: texts.version, head: true, cell: ({ version }) => version },
           { title: studies.status, cell: ({ status }) => <Status of={status} /> },
-          { title: texts.publishedAt, cell: ({ published_at }) => <Instant value={published_at} /> },
+          { title: texts.publishedAt, cell: ({ published_at }) => <Instant value={published_at} bare /> },
           {
             title: studies.tasks,
             cell: ({ modules }) => <bdi>{modules.map(({ name }) => name).join(', ') || '–'}</bdi>,

@@ -1,13 +1,15 @@
+import { MEMBERS_PAGE } from '../../../../db/console/study-members.queries.js';
 import type { StudyMember } from '../../../../db/console/study-members.queries.js';
 import type { UserRow } from '../../../../db/identity/users.queries.js';
 import { allRoles } from '../../../http/access.js';
 import type { Role } from '../../../http/access.js';
 import { EmptyState } from '../../html/empty-state.js';
 import { Form, Notice } from '../../html/form.js';
+import { Pager, withQuery } from '../../html/pager.js';
 import { Facts, Table } from '../../html/table.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
-import { EditBoxes, EditChoice, EditForm, Outcome } from '../edit/edit-form.js';
+import { EditBoxes, EditChoice, EditField, EditForm, Outcome } from '../edit/edit-form.js';
 import { StudyHead } from '../edit/study-tabs.js';
 import type { MembersView } from './members.service.js';
 
@@ -18,21 +20,31 @@ const siteOptions = ({ sites }: MembersView) =>
   sites.map(({ id, site_code, name }) => [id, name ? `${site_code} (${name})` : site_code] as const);
 
 /** The members of a study, with a form to add one. */
-export function MembersPage({ view, edit, said }: { view: MembersView; edit: Edit; said?: MemberNotice | undefined }) {
+export function MembersPage({
+  view,
+  edit,
+  said,
+  skip = 0,
+}: {
+  view: MembersView;
+  edit: Edit;
+  said?: MemberNotice | undefined;
+  skip?: number;
+}) {
   const { words } = useUi();
   const { members: texts } = words;
-  const { study, members, candidates } = view;
+  const { study, members, total, candidates } = view;
   const at = `/console/studies/${study.id}/members`;
   return (
     <>
       <StudyHead study={study} tab="members" />
       {said && <Notice kind="good">{texts[said]}</Notice>}
       <p class="quiet">{texts.what}</p>
-      {members.length === 0 ? (
+      {total === 0 ? (
         <EmptyState title={texts.none}>{texts.noneWhat}</EmptyState>
       ) : (
         <Table<StudyMember>
-          caption={words.studies.membersCaption(members.length)}
+          caption={words.studies.membersCaption(total)}
           rows={members}
           rowKey={({ id }) => id}
           columns={[
@@ -65,36 +77,38 @@ export function MembersPage({ view, edit, said }: { view: MembersView; edit: Edi
           ]}
         />
       )}
+      <Pager skip={skip} limit={MEMBERS_PAGE} total={total} href={(from) => withQuery(at, { skip: from })} />
       <h2>{texts.add}</h2>
       <section class="card">
-        <Outcome edit={edit} labels={{ user_id: texts.user, site_ids: words.studies.sites }} />
-        {candidates.length === 0 ? (
-          <p>{texts.nobody}</p>
-        ) : (
-          <EditForm action={at} edit={edit}>
-            <EditChoice
+        <Outcome edit={edit} labels={{ email: texts.user, site_ids: words.studies.sites }} />
+        <EditForm action={at} edit={edit}>
+          <EditField
+            edit={edit}
+            name="email"
+            type="email"
+            label={texts.user}
+            hint={texts.userWhat}
+            maxLength={320}
+            list="candidates"
+          />
+          <datalist id="candidates">
+            {candidates.map(({ id, name, email, role }) => (
+              <option key={id} value={email}>
+                {`${name}, ${words.roles[role as Role]}`}
+              </option>
+            ))}
+          </datalist>
+          {view.sites.length > 0 && (
+            <EditBoxes
               edit={edit}
-              name="user_id"
-              label={texts.user}
-              options={[
-                ['', texts.choose],
-                ...candidates.map(
-                  ({ id, name, email, role }) => [id, `${name}, ${words.roles[role as Role]} (${email})`] as const,
-                ),
-              ]}
+              name="site_ids"
+              label={words.studies.sites}
+              hint={texts.sitesWhat}
+              options={siteOptions(view)}
             />
-            {view.sites.length > 0 && (
-              <EditBoxes
-                edit={edit}
-                name="site_ids"
-                label={words.studies.sites}
-                hint={texts.sitesWhat}
-                options={siteOptions(view)}
-              />
-            )}
-            <button class="primary">{texts.addDo}</button>
-          </EditForm>
-        )}
+          )}
+          <button class="primary">{texts.addDo}</button>
+        </EditForm>
         <p>
           <a href="/console/users/invite">{texts.invite}</a>
         </p>

@@ -1,7 +1,7 @@
 import { h } from 'preact';
 import type { UserRow } from '../../../../db/identity/users.queries.js';
 import { outsideStudy, roles } from '../../../http/access.js';
-import { Type, Uuid, oneOf } from '../../../http/common.schemas.js';
+import { Type, Uuid, oneOf, text } from '../../../http/common.schemas.js';
 import { check } from '../../../http/validation/validation.js';
 import { unchangedSince } from '../../html/form-version.js';
 import { consoleForm, consolePage } from '../../html/page.js';
@@ -19,9 +19,10 @@ const list = '/console/studies/{id}/members';
 const one = `${list}/{user_id}` as const;
 /** As for the users routes: a user may have other studies. */
 const access = outsideStudy(roles('admin'));
-const Chosen = Type.Object({ user_id: Uuid, site_ids: Type.Array(Uuid) });
+const Chosen = Type.Object({ email: text(320, 1), site_ids: Type.Array(Uuid) });
+const Skip = Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 }));
 
-const newMember = (sent?: Sent) => editOf(undefined, { user_id: '', site_ids: '' }, sent);
+const newMember = (sent?: Sent) => editOf(undefined, { email: '', site_ids: '' }, sent);
 /** The fields of a member that this page changes. */
 const memberEdit = (user: UserRow, view: MembersView, sent?: Sent) => {
   const ofStudy = view.sites.map(({ id }) => id);
@@ -51,10 +52,11 @@ export const memberPages = [
     summary: 'Show the members of a study',
     access,
     transaction: 'read',
-    query: Type.Object({ said: Type.Optional(oneOf(...memberNotices)) }),
+    query: Type.Object({ said: Type.Optional(oneOf(...memberNotices)), skip: Skip }),
     view: async ({ tx, params, query, ui }) => {
-      const view = await loadMembers(tx, params.id.toLowerCase());
-      const content = h(MembersPage, { view, edit: newMember(), said: query.said });
+      const { skip = 0, said } = query;
+      const view = await loadMembers(tx, params.id.toLowerCase(), skip);
+      const content = h(MembersPage, { view, edit: newMember(), said, skip });
       return { title: ui.words.edit.tabs.members, content };
     },
   }),
@@ -65,11 +67,11 @@ export const memberPages = [
     transaction: 'change',
     submit: async ({ tx, audit, actor, context, params, form }) => {
       const studyId = params.id.toLowerCase();
-      const chosen = form.get('user_id') ?? '';
-      const given = { ...(chosen !== '' && { user_id: chosen }), site_ids: form.getAll('site_ids') };
+      const email = form.get('email') ?? '';
+      const given = { ...(email !== '' && { email }), site_ids: form.getAll('site_ids') };
       check(Chosen, given, 'body');
       await loadMembers(tx, studyId);
-      await addMember({ tx, audit, actor, context }, studyId, { ...given, user_id: chosen });
+      await addMember({ tx, audit, actor, context }, studyId, { ...given, email });
       return redirect(`/console/studies/${studyId}/members?said=added`);
     },
     again: ({ read, params, form, fault, ui }) =>

@@ -1,6 +1,6 @@
 import { membersOfStudy } from '../../../../db/console/study-members.queries.js';
 import type { StudyMembers } from '../../../../db/console/study-members.queries.js';
-import { userById, userSecretForUpdate } from '../../../../db/identity/users.queries.js';
+import { userById, userSecretByEmail, userSecretForUpdate } from '../../../../db/identity/users.queries.js';
 import type { UserRow } from '../../../../db/identity/users.queries.js';
 import type { Tx } from '../../../../db/client/database.js';
 import { problem } from '../../../http/errors.js';
@@ -13,8 +13,8 @@ export type MembersView = Omit<StudyMembers, 'study'> & { study: NonNullable<Stu
 type Unchanged = (record: Record<string, unknown>) => void;
 
 /** @throws 404 for an unknown study */
-export async function loadMembers(tx: Tx, studyId: string): Promise<MembersView> {
-  const { study, ...found } = await membersOfStudy(tx, studyId);
+export async function loadMembers(tx: Tx, studyId: string, skip = 0): Promise<MembersView> {
+  const { study, ...found } = await membersOfStudy(tx, studyId, skip);
   if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   return { ...found, study };
 }
@@ -26,16 +26,23 @@ export async function memberOf(tx: Tx, studyId: string, userId: string): Promise
   return user;
 }
 
-/** Assigns a user to a study, with all or some of its sites. Existing members stay as they are. @throws 404, 400 */
+/**
+ * Assigns the user of an email to a study, with all or some of its sites. Existing members stay as they are. @throws
+ * 404, 400
+ */
 export async function addMember(
   change: RequestScope,
   studyId: string,
-  given: { user_id: string; site_ids: string[] },
+  given: { email: string; site_ids: string[] },
 ): Promise<void> {
+  const found = await userSecretByEmail(change.tx, given.email.trim());
   // Of two concurrent assignments of a user, the second sees the first one's result.
-  await userSecretForUpdate(change.tx, given.user_id);
-  const user = await userById(change.tx, given.user_id);
-  if (!user) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
+  if (found) await userSecretForUpdate(change.tx, found.id);
+  const user = found && (await userById(change.tx, found.id));
+  if (user?.status !== 'active') {
+    const message = 'There is no active account with this email.';
+    throw problem('NOT_FOUND', { detail: message, errors: [{ path: 'email', code: 'NO_SUCH_USER', message }] });
+  }
   if (user.study_ids.includes(studyId)) return;
   const to = { study_ids: [...user.study_ids, studyId], site_ids: [...user.site_ids, ...given.site_ids] };
   check(UserChange, to, 'body');

@@ -25,9 +25,12 @@ export const templatesOf = (study: StudyRecord): { language: string; kind: Kind;
     kinds.flatMap((kind) => (own[kind] ? [{ language, kind, ...own[kind] }] : [])),
   );
 
-/** The study's public name may have one text for each language, which this form can't edit: it stays. */
-export const nameIsPlain = ({ config }: StudyRecord): boolean =>
-  config.public_name === undefined || typeof config.public_name === 'string';
+/** The study's public names: one for all languages (''), or one for each. */
+export function namesOf({ config: { public_name: name } }: StudyRecord): { language: string; name: string }[] {
+  if (typeof name === 'object' && name !== null)
+    return Object.entries(name as Record<string, string>).map(([language, text]) => ({ language, name: text }));
+  return [{ language: '', name: typeof name === 'string' ? name : '' }];
+}
 
 /** A study's message settings as texts. */
 export function messageTexts(study: StudyRecord): Texts {
@@ -46,7 +49,9 @@ export function messageTexts(study: StudyRecord): Texts {
     quiet_from: given.quiet_hours?.from ?? '',
     quiet_to: given.quiet_hours?.to ?? '',
     default_language: given.default_language ?? '',
-    ...(nameIsPlain(study) && { public_name: (study.config.public_name as string | undefined) ?? '' }),
+    ...Object.fromEntries(namesOf(study).map(({ name }, at) => [`public_name.${at}`, name])),
+    name_language: '',
+    name_text: '',
     contact_name: contact.name ?? '',
     contact_email: contact.email ?? '',
     contact_phone: contact.phone ?? '',
@@ -79,6 +84,7 @@ function atFields(study: StudyRecord, { form, fault }: Sent): Problem {
     if (path === undefined) return entry;
     const contact = /^config\.contact\.(name|email|phone)$/.exec(path);
     if (contact) return { ...entry, path: `contact_${contact[1]}` };
+    if (path.startsWith('config.public_name')) return { ...entry, path: nameField(path, study, form) };
     if (!path.startsWith(PREFIX)) return { ...entry, path: path.replace(/^config\./, '') };
     const inside = path.slice(PREFIX.length);
     const [, language, kind, part] = /^languages\.([^.]+)(?:\.(\w+)\.(subject|body))?$/.exec(inside) ?? [];
@@ -89,6 +95,27 @@ function atFields(study: StudyRecord, { form, fault }: Sent): Problem {
     return { ...entry, path: FIELDS.find(([pattern]) => pattern.test(inside))?.[1] ?? inside };
   });
   return errors ? problemOf(fault.status, fault.code, fault.message, { ...fault.options, errors }) : fault;
+}
+
+/** The field of a public name that was refused. */
+function nameField(path: string, study: StudyRecord, form: URLSearchParams): string {
+  const language = path.slice('config.public_name.'.length);
+  const at = namesOf(study).findIndex((one) => one.language === language);
+  if (at >= 0) return `public_name.${at}`;
+  return typedIn(form, 'name_text').trim() === '' ? 'public_name.0' : 'name_language';
+}
+
+/** The study's public name as typed: a text, or texts by language; null: none. */
+function publicNameIn(form: URLSearchParams, study: StudyRecord): unknown {
+  const said = (name: string) => typedIn(form, name).trim();
+  const names = namesOf(study).map(({ language }, at) => [language, said(`public_name.${at}`)] as const);
+  const added = said('name_text') === '' ? [] : [[said('name_language'), said('name_text')] as const];
+  const [first] = names;
+  if (added.length === 0 && first?.[0] === '') return orNull(first[1], first[1]);
+  // A merge: null removes a language. A name for all languages gives way to names by language.
+  const all = [...names.filter(([language]) => language !== ''), ...added];
+  const isNone = all.every(([, name]) => name === '');
+  return isNone ? null : Object.fromEntries(all.map(([language, name]) => [language, orNull(name, name)]));
 }
 
 /** The form's changes of the study's configuration, as a merge: null removes a setting. */
@@ -119,7 +146,7 @@ export function messagesIn(form: URLSearchParams, study: StudyRecord): Record<st
       default_language: some('default_language'),
       ...(Object.keys(languages).length > 0 && { languages }),
     },
-    ...(nameIsPlain(study) && { public_name: some('public_name') }),
+    public_name: publicNameIn(form, study),
     contact: Object.values(contact).every((value) => value === null) ? null : contact,
     portal_results: said('portal_results'),
   };

@@ -4,16 +4,23 @@ import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
 import { EditBoxes, EditChoice, EditField, EditForm, Outcome } from '../edit/edit-form.js';
 import { StudyHead } from '../edit/study-tabs.js';
-import { channels, kinds, nameIsPlain, templatesOf } from './messages.form.js';
+import { channels, kinds, namesOf, templatesOf } from './messages.form.js';
 
 /** When and how participants get messages, the texts, and the study's public information. */
 export function MessagesPage({ study, edit, said }: { study: StudyRecord; edit: Edit; said?: 'saved' | undefined }) {
   const { words } = useUi();
   const { messages: texts, studies } = words;
   const templates = templatesOf(study);
+  const names = namesOf(study);
   const called = channels.map((channel) => [channel, texts.channels[channel]] as const);
   const labels: Record<string, string> = {
     ...texts.fields,
+    ...Object.fromEntries(
+      names.map(({ language }, at) => [
+        `public_name.${at}`,
+        language === '' ? texts.publicName : `${texts.publicName} (${language})`,
+      ]),
+    ),
     ...Object.fromEntries(
       templates.flatMap(({ language, kind }, at) =>
         (['subject', 'body'] as const).map((part) => [
@@ -45,11 +52,18 @@ export function MessagesPage({ study, edit, said }: { study: StudyRecord; edit: 
           </div>
           <EditField {...field('default_language')} hint={texts.languageHint} maxLength={35} />
           <h2>{texts.told}</h2>
-          {nameIsPlain(study) ? (
-            <EditField {...field('public_name')} hint={texts.nameHint} maxLength={300} />
-          ) : (
-            <p class="quiet">{texts.nameByLanguage}</p>
-          )}
+          {names.map(({ language }, at) => (
+            <EditField
+              key={language}
+              {...field(`public_name.${at}`)}
+              hint={language === '' ? texts.nameHint : texts.nameOfLanguage}
+              maxLength={300}
+            />
+          ))}
+          <div class="columns two">
+            <EditField {...field('name_language')} hint={texts.nameLanguageHint} maxLength={35} />
+            <EditField {...field('name_text')} maxLength={300} />
+          </div>
           <div class="columns">
             <EditField {...field('contact_name')} maxLength={200} />
             <EditField {...field('contact_email')} maxLength={320} />
