@@ -2,7 +2,7 @@
  * A reminder whose local time comes twice, when clocks go back, is due the first time, as in calendars (RFC 5545).
  * PostgreSQL takes the second.
  */
-export const name = '0103-repeated-hour';
+export const name = '0098-repeated-hour';
 export const up = `
 -- A local time as an instant: of one that comes twice the first counts; one that a clock change skips is taken as if the
 -- clock had not changed yet (02:30 becomes 03:30). A clock is never moved by more than three hours.
