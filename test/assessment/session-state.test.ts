@@ -1,9 +1,10 @@
-import { expect } from 'chai';
 import { createHash } from 'node:crypto';
+import { expect } from 'chai';
 import { canonicalJson } from '../../db/audit/canonical-json.js';
 import { Http } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { DAY_MS, Site, instant, trials } from './stage.js';
+import type { TrialGiven } from './stage.js';
 
 describe('What has arrived of a session', () => {
   let site: Site;
@@ -48,13 +49,13 @@ describe('What has arrived of a session', () => {
   });
 
   it('has the checksum that whoever has the same content can work out: SHA-256 of its canonical JSON', async () => {
-    const odd = [
+    const odd: Partial<TrialGiven & { practice: boolean }>[] = [
       { rt: 0.1 + 0.2, practice: true },
       { rt: 1e-7, timestamp: '2026-01-05T10:00:00Z' },
       { rt: null, correct: null, timestamp: '2026-01-05t12:00:00.5+02:00' },
     ];
-    const plain = trials('stroop', 4).map((trial, i) => ({ ...trial, ...odd[i] }));
-    const detailed = trials('flanker', 3).map((trial, i) => ({
+    const plain = trials('stroop', 4).map((trial, i): TrialGiven => ({ ...trial, ...odd[i] }));
+    const detailed = trials('flanker', 3).map((trial, i): TrialGiven => ({
       ...trial,
       ...(i === 1 && { data: { '10': 'é', '9': [{ b: 1, a: '\u2028' }] } }),
     }));

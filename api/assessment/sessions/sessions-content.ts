@@ -78,14 +78,15 @@ const contentOf = (
 
 const sha256 = (text: string): string => digest('sha256', text, 'hex');
 
+type TrialSent = SubmittedTrial & { task?: string };
 /**
  * Trials as canonicalJson writes them, in half its time: the engine writes fields in the order that they are given in,
- * and numbers and texts alike. What is within `data` has an order of its own.
+ * and numbers and texts alike.
  * @param task of trials that need not name it
  */
-const canonicalTrials = (trials: readonly (SubmittedTrial & { task?: string })[], task?: string): string =>
+const canonicalTrials = (trials: readonly TrialSent[], task?: string): string =>
   trials.some(({ data }) => data !== undefined)
-    ? canonicalJson(task === undefined ? trials : trials.map((trial) => ({ ...trial, task })))
+    ? `[${trials.map((trial) => canonicalTrial(trial, task)).join(',')}]`
     : JSON.stringify(
         trials.map((trial) => ({
           correct: trial.correct,
@@ -96,6 +97,19 @@ const canonicalTrials = (trials: readonly (SubmittedTrial & { task?: string })[]
           trial_index: trial.trial_index,
         })),
       );
+
+/** The same for one of which nobody knows what is within `data`. */
+function canonicalTrial(trial: TrialSent, task: string | undefined): string {
+  const data = trial.data === undefined ? '' : `"data":${canonicalJson(trial.data)},`;
+  const after = JSON.stringify({
+    practice: trial.practice,
+    rt: trial.rt,
+    task: task ?? trial.task,
+    timestamp: trial.timestamp,
+    trial_index: trial.trial_index,
+  });
+  return `{"correct":${trial.correct},${data}${after.slice(1)}`;
+}
 
 /** A task may have a summary, trials, or both; its trials keep the order in which they were sent. */
 function byTask(
