@@ -7,8 +7,8 @@ import type { ModuleFault } from '../../../workflows/domain/assessment/modules.j
 import { isKnownTask, taskResult } from '../../../workflows/domain/assessment/submission.js';
 import type { KnownModules, TaskResult } from '../../../workflows/domain/assessment/submission.js';
 import type { Remark } from '../../../workflows/domain/assessment/types.js';
-import { millisecondsOf } from '../../../workflows/domain/util/instants.js';
 import type { FaultEntry } from '../../http/errors.js';
+import { millisecondsOf } from './instants.js';
 
 const MAX_FAULTS = 100;
 /** A trial whose task is known. */
