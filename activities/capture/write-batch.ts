@@ -55,7 +55,7 @@ export async function writeBatch(work: WriteTransaction, batch: ReadBatch): Prom
     study_id,
     sync_id,
     claimedAt,
-    read.map(({ reading, reading_hash }) => ({ record: reading.record, reading_hash })),
+    read.map(({ reading, reading_hash, known }) => ({ record: reading.record, reading_hash, known })),
   );
   const held = read.filter(({ reading }) => ours.has(reading.record));
   await lockAnchorsOfRecords(
@@ -81,7 +81,9 @@ export async function writeBatch(work: WriteTransaction, batch: ReadBatch): Prom
   }
   const fresh = held.filter((each) => !(each.known && existing.has(each.reading.record)));
   const refused = await writeFresh(work, batch, { readings: fresh.map(({ reading }) => reading), existing }, outcomes);
-  await releaseRecords(tx, study_id, [...batch.claims.keys()], sync_id, refused);
+  const released = new Set(held.flatMap(({ known, reading }) => (known ? [reading.record] : [])));
+  const left = [...batch.claims.keys()].filter((record) => !released.has(record));
+  await releaseRecords(tx, study_id, left, sync_id, refused);
   return { left: await storeOutcomes(tx, sync_id, outcomes) };
 }
 

@@ -78,11 +78,14 @@ interface Chunk {
 }
 
 function valuesOf(rows: readonly Chunk[]): unknown[] {
-  const all = rows.flatMap(({ set, from, trials }) => set.trials.slice(from, from + trials));
-  const data = rows.map(({ first, trials }) => {
-    const own = all.slice(first - 1, first - 1 + trials);
-    return own.some((trial) => trial.data !== undefined) ? JSON.stringify(own.map((trial) => trial.data ?? null)) : '';
-  });
+  const own = rows.map(({ set, from, trials }) =>
+    trials === set.trials.length ? set.trials : set.trials.slice(from, from + trials),
+  );
+  const all = own.flat();
+  const data = own.map((trials) =>
+    trials.some((trial) => trial.data !== undefined) ? JSON.stringify(trials.map((trial) => trial.data ?? null)) : '',
+  );
+  const practised = own.map((trials) => trials.some(({ practice }) => practice !== undefined));
   return [
     rows.map(({ set }) => set.session_id),
     rows.map(({ set }) => set.task),
@@ -95,10 +98,9 @@ function valuesOf(rows: readonly Chunk[]): unknown[] {
     doubles(all.map(({ rt }) => rt)),
     booleans(all.map(({ correct }) => correct)),
     instantsOf(all, rows),
-    booleans(all.map(({ practice }) => practice ?? false)),
-    rows.map(({ first, trials }) =>
-      all.slice(first - 1, first - 1 + trials).some(({ practice }) => practice !== undefined),
-    ),
+    // Read of rows with practice alone.
+    booleans(practised.includes(true) ? all.map(({ practice }) => practice ?? false) : []),
+    practised,
   ];
 }
 

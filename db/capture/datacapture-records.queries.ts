@@ -86,8 +86,8 @@ export async function claimRecords(
 }
 
 /**
- * Stores readings of a sync, fenced like `storeReading`, and releases the records. A sync reads only a part of a
- * record: where it finds a change, the hash of the whole becomes unknown.
+ * Stores readings of a sync, fenced like `storeReading`, and releases the records that have not changed: nothing else is
+ * done with them. A sync reads only a part of a record: where it finds a change, the hash of the whole becomes unknown.
  * @returns the records whose owner still held the lease; nothing may be written of the others.
  */
 export async function storeReadings(
@@ -95,13 +95,14 @@ export async function storeReadings(
   studyId: string,
   owner: string,
   claimedAt: string,
-  readings: readonly { record: string; reading_hash: string | null }[],
+  readings: readonly { record: string; reading_hash: string | null; known: boolean }[],
 ): Promise<Set<string>> {
   const stored = await prepared<{ record: string }>(
     tx,
     `update datacapture_records r
-        set content_hash = case when r.reading_hash is not distinct from w.reading_hash then r.content_hash end, reading_hash = w.reading_hash, read_at = $4::timestamptz, vanished_at = null
-       from jsonb_to_recordset($3::jsonb) as w (record text, reading_hash text)
+        set content_hash = case when r.reading_hash is not distinct from w.reading_hash then r.content_hash end, reading_hash = w.reading_hash, read_at = $4::timestamptz, vanished_at = null,
+            lease_owner = case when not w.known then r.lease_owner end, lease_until = case when not w.known then r.lease_until end
+       from jsonb_to_recordset($3::jsonb) as w (record text, reading_hash text, known boolean)
       where r.study_id = $1 and r.record = any($5) and r.record = w.record
         and r.lease_owner = $2 and r.lease_until > clock_timestamp() and (r.read_at is null or r.read_at <= $4::timestamptz)
       returning r.record`,
@@ -118,6 +119,7 @@ export async function releaseRecords(
   owner: string,
   refused: readonly string[] = [],
 ): Promise<void> {
+  if (records.length === 0) return;
   await prepared(
     tx,
     `update datacapture_records set lease_owner = null, lease_until = null,

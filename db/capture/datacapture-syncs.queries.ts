@@ -160,21 +160,33 @@ export interface RecordOutcome {
   issues: SyncIssue[];
 }
 
+/** Outcomes of which nothing is kept when a sync ends, unless there is an issue. */
+const NOT_KEPT = ['unchanged', 'updated', 'skipped'];
+
 /** Stores and counts the outcomes of records. @returns how many are still to be read */
 export async function storeOutcomes(tx: Tx, syncId: string, outcomes: readonly RecordOutcome[]): Promise<number> {
-  await prepared(
-    tx,
-    `update datacapture_sync_records r set outcome = w.outcome, participant_id = w.participant_id, issues = w.issues
-       from jsonb_to_recordset($2::jsonb) as w (record text, outcome text, participant_id uuid, issues jsonb)
-      where r.sync_id = $1 and r.record = any($3) and r.record = w.record`,
-    [syncId, JSON.stringify(outcomes), outcomes.map(({ record }) => record)],
-  );
-  const sync = await findSync(tx, syncId, 'for no key update');
-  const counts: SyncCounts = { ...sync?.counts };
+  const isKept = ({ outcome, issues }: RecordOutcome) => issues.length > 0 || !NOT_KEPT.includes(outcome);
+  const kept = outcomes.filter(isKept);
+  const done = outcomes.filter((each) => !isKept(each));
+  if (kept.length > 0)
+    await prepared(
+      tx,
+      `update datacapture_sync_records r set outcome = w.outcome, participant_id = w.participant_id, issues = w.issues
+         from jsonb_to_recordset($2::jsonb) as w (record text, outcome text, participant_id uuid, issues jsonb)
+        where r.sync_id = $1 and r.record = any($3) and r.record = w.record`,
+      [syncId, JSON.stringify(kept), kept.map(({ record }) => record)],
+    );
+  if (done.length > 0)
+    await prepared(tx, 'delete from datacapture_sync_records where sync_id = $1 and record = any($2)', [
+      syncId,
+      done.map(({ record }) => record),
+    ]);
+  const counts: Record<string, number> = {};
   for (const { outcome } of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1;
   const [row] = await prepared<{ left: number }>(
     tx,
-    `with counted as (update datacapture_syncs set counts = $2 where id = $1)
+    `with counted as (update datacapture_syncs s set counts = s.counts || coalesce((
+       select jsonb_object_agg(n.key, coalesce((s.counts->>n.key)::integer, 0) + n.value::integer) from jsonb_each_text($2::jsonb) n), '{}') where id = $1)
      select count(*)::integer as left from datacapture_sync_records where sync_id = $1 and outcome is null`,
     [syncId, JSON.stringify(counts)],
   );

@@ -24,8 +24,15 @@ export interface Opening {
   first?: readonly Statement[];
   /** `already`: the opening itself sets the use of cached plans. */
   plans?: 'already' | undefined;
-  /** Called when the work is done: statements that are sent with the commit. */
-  beforeCommit?: () => readonly (Statement | string)[];
+  /** Called when the work is done. */
+  beforeCommit?: () => Closing;
+}
+
+/** Sent with the commit. */
+export interface Closing {
+  statements: readonly (Statement | string)[];
+  /** Sent after the commit in the same packet, and waited for as well. */
+  after?: string;
 }
 
 /**
@@ -42,10 +49,10 @@ export async function beginWith<Row, T>(
   try {
     const { opened, found } = await begin(connection, options);
     const { tx, end } = transactionOn(database, connection);
-    let value: T, closing: readonly (Statement | string)[];
+    let value: T, closing: Closing;
     try {
       value = await work(tx, opened as Row[], found);
-      closing = options.beforeCommit?.() ?? [];
+      closing = options.beforeCommit?.() ?? { statements: [] };
     } catch (fault) {
       await rollback(connection);
       throw fault;
@@ -79,11 +86,12 @@ async function begin(
   }
 }
 
-/** If `closing` fails, the commit after it rolls back, and the error is thrown. */
-async function commit(connection: Connection, closing: readonly (Statement | string)[]): Promise<void> {
+/** If a closing statement fails, the commit after it rolls back, and the error is thrown. */
+async function commit(connection: Connection, { statements, after }: Closing): Promise<void> {
   await sendAll(connection, [
-    ...closing.map((statement) => (typeof statement === 'string' ? statement : configOf(statement))),
+    ...statements.map((statement) => (typeof statement === 'string' ? statement : configOf(statement))),
     'commit',
+    ...(after === undefined ? [] : [after]),
   ]);
 }
 

@@ -2,6 +2,7 @@ import { AuditTrail } from '../audit/audit.js';
 import { queryInSingleRoundTrip, writeInSingleRoundTrip } from './one-trip.js';
 import type { Statement } from './one-trip.js';
 import { beginWith } from './opening.js';
+import type { Closing } from './opening.js';
 import { nudgeFor } from '../outbox/outbox.js';
 import type { MarkedTransaction } from './marked-transaction.js';
 import type { Database } from './database.js';
@@ -95,10 +96,24 @@ export async function inScope<T>(
   return result;
 }
 
-/** The statements sent with the commit: deferred ones, then the audit records. */
-export function closingOf(audit: AuditTrail, last: readonly Statement[] = []): (Statement | string)[] {
+/**
+ * A commit keeps its locks until it is on disk, and each record of a chain waits for the one before: writers of one
+ * study would write to the disk one after another. This commit therefore does not wait for the disk; the one sent after
+ * it does.
+ */
+const COMMIT_WITHOUT_DISK = 'set local synchronous_commit = off';
+/**
+ * A transaction of its own, whose commit waits for the disk as the server's settings demand: the log is written in
+ * order, so everything committed before is there, too, and one write serves all who wait. Nobody is answered earlier.
+ */
+const WAIT_FOR_DISK = `select pg_logical_emit_message(true, 'committed', '')`;
+
+/** Sent with the commit: deferred statements, then the audit records. */
+export function closingOf(audit: AuditTrail, last: readonly Statement[] = []): Closing {
   const sealing = audit.seal();
-  return sealing === undefined ? [...last] : [...last, sealing];
+  return sealing === undefined
+    ? { statements: last }
+    : { statements: [...last, `${COMMIT_WITHOUT_DISK}; ${sealing}`], after: WAIT_FOR_DISK };
 }
 
 /** Read-only `inScope`: no audit, and the database refuses a write. Its statements share one snapshot. */

@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto';
 import { expect } from 'chai';
+import { canonicalJson } from '../../db/audit/canonical-json.js';
 import { Http } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { DAY_MS, Site, instant, trials } from './stage.js';
+import type { TrialGiven } from './stage.js';
 
 describe('What has arrived of a session', () => {
   let site: Site;
@@ -43,5 +46,33 @@ describe('What has arrived of a session', () => {
       expect(await codes(task, {}), task).to.deep.equal([]);
     for (const task of ['stroop', 'flanker']) expect(await codes(task, {}), task).to.deep.equal(['ONE_ANSWER']);
     expect(await codes('reaction_time', { timestamp: instant(-400 * DAY_MS) })).to.deep.equal(['CLOCK_BEHIND']);
+  });
+
+  it('has the checksum that whoever has the same content can work out: SHA-256 of its canonical JSON', async () => {
+    const odd: Partial<TrialGiven & { practice: boolean }>[] = [
+      { rt: 0.1 + 0.2, practice: true },
+      { rt: 1e-7, timestamp: '2026-01-05T10:00:00Z' },
+      { rt: null, correct: null, timestamp: '2026-01-05t12:00:00.5+02:00' },
+    ];
+    const plain = trials('stroop', 4).map((trial, i): TrialGiven => ({ ...trial, ...odd[i] }));
+    const detailed = trials('flanker', 3).map((trial, i): TrialGiven => ({
+      ...trial,
+      ...(i === 1 && { data: { '10': 'é', '9': [{ b: 1, a: '\u2028' }] } }),
+    }));
+    const sha256 = (content: unknown) => createHash('sha256').update(canonicalJson(content)).digest('hex');
+    for (const raw_trials of [plain, detailed, [...plain, ...detailed].reverse()]) {
+      const { sessionId: id } = (await site.start()).body;
+      const task_summaries = { stroop: { accuracy: 0.75 } };
+      const { body } = await site.submit(id, { task_summaries, raw_trials });
+      expect(body.checksum).to.equal(sha256({ raw_trials, task_summaries }));
+      const tasks = (await state(id)).body.tasks as unknown as { task: string; checksum: string }[];
+      for (const { task, checksum } of tasks)
+        expect(checksum, task).to.equal(
+          sha256({
+            summary: task === 'stroop' ? task_summaries.stroop : {},
+            trials: raw_trials.filter((trial) => trial.task === task),
+          }),
+        );
+    }
   });
 });

@@ -8,6 +8,7 @@ import { isKnownTask, taskResult } from '../../../workflows/domain/assessment/su
 import type { KnownModules, TaskResult } from '../../../workflows/domain/assessment/submission.js';
 import type { Remark } from '../../../workflows/domain/assessment/types.js';
 import type { FaultEntry } from '../../http/errors.js';
+import { millisecondsOf } from './instants.js';
 
 const MAX_FAULTS = 100;
 /** A trial whose task is known. */
@@ -47,81 +48,85 @@ export interface Content {
 }
 
 /**
- * The sent content, by task. The hashes are of the content as sent: the same values have the same hash. Each trial is
- * serialized once for both hashes, and parsed once for its time: there are thousands of them.
+ * The sent content, by task. The hashes are of the content as sent: the same values have the same hash. Trials are
+ * serialized once for both hashes if one task has them all, and parsed once for their times: there are thousands.
  */
 export function readContent(summaries: SubmittedSummaries, trials: readonly RawTrial[]): Content {
-  const names = new Map<string, string>();
-  const texts = trials.map((trial) => {
-    let name = names.get(trial.task);
-    if (name === undefined) names.set(trial.task, (name = JSON.stringify(trial.task)));
-    return canonicalTrial(trial, name);
-  });
-  const tasks = byTask(summaries, trials, texts);
-  return {
-    tasks: [...tasks].map(([task, { summary, trials: own, texts: written }]) => contentOf(task, summary, own, written)),
-    checksum: sha256(`{"raw_trials":[${texts.join(',')}],"task_summaries":${canonicalJson(summaries)}}`),
-  };
+  const all = canonicalTrials(trials);
+  const tasks = [...byTask(summaries, trials)].map(([task, { summary, trials: own }]) =>
+    contentOf(task, summary, own, own.length === trials.length ? all : canonicalTrials(own)),
+  );
+  return { tasks, checksum: sha256(`{"raw_trials":${all},"task_summaries":${canonicalJson(summaries)}}`) };
 }
 
 /** The same for a single task, whose trials need not name it. */
-export function readTask(task: string, sent: SentSummary, trials: readonly SubmittedTrial[]): TaskContent {
-  const name = JSON.stringify(task);
-  return contentOf(
-    task,
-    measured(sent),
-    trials,
-    trials.map((trial) => canonicalTrial(trial, name)),
-  );
-}
+export const readTask = (task: string, sent: SentSummary, trials: readonly SubmittedTrial[]): TaskContent =>
+  contentOf(task, measured(sent), trials, canonicalTrials(trials, task));
 
 const contentOf = (
   task: string,
   summary: Record<string, number>,
   trials: readonly SubmittedTrial[],
-  texts: readonly string[],
+  written: string,
 ): TaskContent => ({
   task,
   summary,
   trials,
-  at: trials.map((trial) => Date.parse(trial.timestamp)),
-  hash: sha256(`{"summary":${canonicalJson(summary)},"trials":[${texts.join(',')}]}`),
+  at: trials.map((trial) => millisecondsOf(trial.timestamp)),
+  hash: sha256(`{"summary":${canonicalJson(summary)},"trials":${written}}`),
 });
 
 const sha256 = (text: string): string => digest('sha256', text, 'hex');
 
-/** Characters that JSON writes unescaped. */
-const PLAIN = /^[\w:.+\- ]*$/;
-
+type TrialSent = SubmittedTrial & { task?: string };
 /**
- * Writes a trial as canonicalJson does, field by field, without sorting them for each trial. `task` is serialized
- * already.
+ * Trials as canonicalJson writes them, in half its time: the engine writes fields in the order that they are given in,
+ * and numbers and texts alike.
+ * @param task of trials that need not name it
  */
-function canonicalTrial(trial: SubmittedTrial, task: string): string {
+const canonicalTrials = (trials: readonly TrialSent[], task?: string): string =>
+  trials.some(({ data }) => data !== undefined)
+    ? `[${trials.map((trial) => canonicalTrial(trial, task)).join(',')}]`
+    : JSON.stringify(
+        trials.map((trial) => ({
+          correct: trial.correct,
+          practice: trial.practice,
+          rt: trial.rt,
+          task: task ?? trial.task,
+          timestamp: trial.timestamp,
+          trial_index: trial.trial_index,
+        })),
+      );
+
+/** The same for one of which nobody knows what is within `data`. */
+function canonicalTrial(trial: TrialSent, task: string | undefined): string {
   const data = trial.data === undefined ? '' : `"data":${canonicalJson(trial.data)},`;
-  const at = PLAIN.test(trial.timestamp) ? `"${trial.timestamp}"` : JSON.stringify(trial.timestamp);
-  const practice = trial.practice === undefined ? '' : `"practice":${trial.practice},`;
-  return `{"correct":${trial.correct},${data}${practice}"rt":${trial.rt === 0 ? 0 : trial.rt},"task":${task},"timestamp":${at},"trial_index":${trial.trial_index === 0 ? 0 : trial.trial_index}}`;
+  const after = JSON.stringify({
+    practice: trial.practice,
+    rt: trial.rt,
+    task: task ?? trial.task,
+    timestamp: trial.timestamp,
+    trial_index: trial.trial_index,
+  });
+  return `{"correct":${trial.correct},${data}${after.slice(1)}`;
 }
 
 /** A task may have a summary, trials, or both; its trials keep the order in which they were sent. */
 function byTask(
   summaries: SubmittedSummaries,
   trials: readonly RawTrial[],
-  texts: readonly string[],
-): Map<string, { summary: Record<string, number>; trials: RawTrial[]; texts: string[] }> {
+): Map<string, { summary: Record<string, number>; trials: RawTrial[] }> {
   const tasks = new Map(
     Object.entries(summaries).map(([task, summary]) => [
       task,
-      { summary: measured(summary), trials: [] as RawTrial[], texts: [] as string[] },
+      { summary: measured(summary), trials: [] as RawTrial[] },
     ]),
   );
-  trials.forEach((trial, i) => {
+  for (const trial of trials) {
     let entry = tasks.get(trial.task);
-    if (!entry) tasks.set(trial.task, (entry = { summary: {}, trials: [], texts: [] }));
+    if (!entry) tasks.set(trial.task, (entry = { summary: {}, trials: [] }));
     entry.trials.push(trial);
-    entry.texts.push(texts[i]!);
-  });
+  }
   return tasks;
 }
 

@@ -90,26 +90,34 @@ export function orderWarnings(task: string, trials: readonly Trial[], practice: 
   const warn = (code: string, count: number, message: string) => {
     if (count > 0) warnings.push({ code, task, count, message });
   };
-  const distinct = new Set<number>();
   let least = 1;
   let most = -1;
   let disorder = 0;
+  let ascending = true;
   trials.forEach(({ trial_index }, i) => {
-    distinct.add(trial_index);
     if (trial_index < least) least = trial_index;
     if (trial_index > most) most = trial_index;
-    if (i > 0 && trial_index < trials[i - 1]!.trial_index) disorder++;
+    if (i === 0 || trial_index > trials[i - 1]!.trial_index) return;
+    ascending = false;
+    if (trial_index < trials[i - 1]!.trial_index) disorder++;
   });
-  const double = trials.length - distinct.size;
-  // Trials for practice that have indexes of their own fill the gaps between the others.
-  if (!practice.some(({ trial_index }) => distinct.has(trial_index)))
-    for (const { trial_index } of practice)
-      if (trial_index < most) {
-        distinct.add(trial_index);
-        least = Math.min(least, trial_index);
-      }
+  const indexes = () => new Set(trials.map(({ trial_index }) => trial_index));
+  // Usually they ascend: then no two are the same.
+  const double = ascending ? 0 : trials.length - indexes().size;
+  let distinct = trials.length - double;
+  if (practice.length > 0) {
+    const all = indexes();
+    // Trials for practice that have indexes of their own fill the gaps between the others.
+    if (!practice.some(({ trial_index }) => all.has(trial_index)))
+      for (const { trial_index } of practice)
+        if (trial_index < most) {
+          all.add(trial_index);
+          least = Math.min(least, trial_index);
+        }
+    distinct = all.size;
+  }
   warn('TRIAL_DOUBLE', double, 'trial indexes that come more than once');
-  warn('TRIAL_GAP', most - least + 1 - distinct.size, 'trial indexes that are missing');
+  warn('TRIAL_GAP', most - least + 1 - distinct, 'trial indexes that are missing');
   warn('TRIAL_ORDER', disorder, 'trials that come before an earlier one');
   return warnings;
 }
