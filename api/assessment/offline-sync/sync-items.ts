@@ -1,9 +1,12 @@
+import { setImmediate as others } from 'node:timers/promises';
 import type { Static, TSchema } from 'typebox';
 import { MAX_TRIALS } from '../../../workflows/domain/assessment/submission.js';
+import { isLong } from '../../../workflows/domain/util/length.js';
+import { atOnce, inTurns } from '../../util/in-turns.js';
 import { invalidTextIn } from '../../http/body/json.js';
 import { Problem } from '../../http/errors.js';
 import { ResponseItem, SessionItem } from './sync.schemas.js';
-import { check } from '../../http/validation/validation.js';
+import { checkInSlices } from '../../http/validation/in-slices.js';
 import { readTask } from '../sessions/sessions-content.js';
 import type { TaskContent } from '../sessions/sessions-content.js';
 
@@ -26,7 +29,7 @@ export interface ItemNotice {
   visit_ids?: string[];
 }
 export type SessionGiven = Static<typeof SessionItem>;
-/** `content` is computed on first use: it is most of the cost of a response. */
+/** `content` of a short response is computed on first use: it is most of its cost. */
 export interface ResponseGiven {
   id: string;
   sessionId: string;
@@ -46,23 +49,31 @@ export const rejection = (
   message: string,
 ): ItemResult => ({ kind, local_id, server_id: null, status: 'rejected', code, message });
 
+/** Items read before yielding to other requests; long ones are read by themselves. */
+const AT_A_TIME = 100;
+
 /** Reads each item separately: invalid ones are answered, the others go on. Sessions come before responses. */
-export function readItems(
+export async function readItems(
   sessions: readonly unknown[],
   responses: readonly unknown[],
-): { items: SyncItem[]; results: ItemResult[] } {
+): Promise<{ items: SyncItem[]; results: ItemResult[] }> {
   const items: SyncItem[] = [];
   const results: ItemResult[] = [];
-  const take = (kind: ItemResult['kind'], raw: unknown, read: (index: number) => SyncItem | ItemResult) => {
+  const take = async (
+    kind: ItemResult['kind'],
+    raw: unknown,
+    read: (index: number) => SyncItem | ItemResult | Promise<SyncItem | ItemResult>,
+  ) => {
     const index = results.length;
-    const fault = invalidTextIn(raw) ?? schemaFault(kind === 'session' ? SessionItem : ResponseItem, raw);
-    const outcome = fault === undefined ? read(index) : rejection(kind, idOf(raw), 'INVALID_ITEM', fault);
+    const fault = invalidTextIn(raw) ?? (await schemaFault(kind === 'session' ? SessionItem : ResponseItem, raw));
+    const outcome = fault === undefined ? await read(index) : rejection(kind, idOf(raw), 'INVALID_ITEM', fault);
     if ('given' in outcome) items.push(outcome);
     results.push('given' in outcome ? rejection(kind, idOf(raw), 'INVALID_ITEM', 'was not looked at') : outcome);
+    if (results.length % AT_A_TIME === 0 || isLong(raw)) await others();
   };
-  for (const raw of sessions) take('session', raw, (index) => readSession(raw as SessionGiven, index));
+  for (const raw of sessions) await take('session', raw, (index) => readSession(raw as SessionGiven, index));
   for (const raw of responses)
-    take('response', raw, (index) => readResponse(raw as Static<typeof ResponseItem>, index));
+    await take('response', raw, (index) => readResponse(raw as Static<typeof ResponseItem>, index));
   return { items, results };
 }
 
@@ -76,7 +87,7 @@ function readSession(input: SessionGiven, index: number): SyncItem | ItemResult 
     : rejection('session', input.id, 'INVALID_ITEM', `${bad} is no time`);
 }
 
-function readResponse(raw: Static<typeof ResponseItem>, index: number): SyncItem | ItemResult {
+async function readResponse(raw: Static<typeof ResponseItem>, index: number): Promise<SyncItem | ItemResult> {
   const trials = raw.trials ?? [];
   if (trials.length > MAX_TRIALS)
     return rejection(
@@ -95,7 +106,8 @@ function readResponse(raw: Static<typeof ResponseItem>, index: number): SyncItem
     );
   if (trials.length === 0 && Object.keys(raw.summary ?? {}).length === 0)
     return rejection('response', raw.id, 'EMPTY', 'has neither a metric in summary nor a trial');
-  let content: TaskContent | undefined;
+  const reading = () => readTask(raw.task, raw.summary ?? {}, trials);
+  let content = isLong(trials) ? await inTurns(reading()) : undefined;
   return {
     kind: 'response',
     index,
@@ -106,15 +118,15 @@ function readResponse(raw: Static<typeof ResponseItem>, index: number): SyncItem
       task: raw.task,
       moduleId: raw.moduleId ?? null,
       get content() {
-        return (content ??= readTask(raw.task, raw.summary ?? {}, trials));
+        return (content ??= atOnce(reading()));
       },
     },
   };
 }
 
-function schemaFault(schema: TSchema, raw: unknown): string | undefined {
+async function schemaFault(schema: TSchema, raw: unknown): Promise<string | undefined> {
   try {
-    check(schema, raw, 'body');
+    await checkInSlices(schema, raw);
     return undefined;
   } catch (fault) {
     if (fault instanceof Problem) return fault.message;
