@@ -3,7 +3,7 @@ import type { Signature } from '../../db/models/records.js';
 import type { OverrideRequest } from '../../db/anchor/override-request-writes.queries.js';
 import { signaturesAskAgain } from '../../db/studies/studies.queries.js';
 import type { UserPermissions } from '../../db/identity/user-permissions.queries.js';
-import type { OverrideDecision } from '../../workflows/contract.js';
+import type { OverrideDecision, Sender } from '../../workflows/contract.js';
 import { approverRoles } from '../../workflows/domain/anchor/approvers.js';
 import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
 import { SENDER_REQUIRED } from './commands/commands.js';
@@ -52,6 +52,8 @@ export async function authorize(
 
 /** The user whose permission a command needs; null: it needs none. */
 export function senderIdOf(command: AnchorCommand): string | null {
+  // Its authorization is a participant's: a user named beside it is proved by nothing.
+  if ((command.message as Sender).actor_type === 'participant') return null;
   switch (command.kind) {
     case 'set':
     case 'cancel':

@@ -9,6 +9,7 @@ import type { AnchorDecision } from './commands/outcome.js';
 import { loadSnapshots } from './snapshot.js';
 import type { AnchorSnapshot } from './snapshot.js';
 import { writeDecisions } from './write.js';
+import { yieldAfter } from '../util/yield-after.js';
 
 /** The result of an evaluation. */
 export interface Decided {
@@ -46,7 +47,9 @@ export async function decideBatch(
   const snapshots = await loadSnapshots(tx, participantIds);
   const inputs = await readScheduleInputs(tx, studyId, participantIds);
   const decisions: AnchorDecision[] = [];
+  const serveOthers = yieldAfter();
   for (const snapshot of snapshots) {
+    await serveOthers();
     const id = snapshot.row.participant_id;
     if (snapshot.row.participant.status === 'withdrawn') {
       decided.set(id, WITHDRAWN);

@@ -18,6 +18,7 @@ import { noTrace } from './commands/outcome.js';
 import type { AnchorDecision } from './commands/outcome.js';
 import { loadSnapshots } from './snapshot.js';
 import type { AnchorSnapshot } from './snapshot.js';
+import { yieldAfter } from '../util/yield-after.js';
 import { pipelined } from '../util/pipelined.js';
 import type { WriteSlot } from '../util/pipelined.js';
 import { writeDecisions } from './write.js';
@@ -123,7 +124,9 @@ const reanchorPiece = async (
     const causes = await causesOf(tx, change, ids);
     const decisions: AnchorDecision[] = [];
     const awake: string[] = [];
+    const serveOthers = yieldAfter();
     for (const snapshot of snapshots) {
+      await serveOthers();
       const id = snapshot.row.participant_id;
       const { decision, ahead } = decisionFor(snapshot, inputs.get(id)!, change, causes.get(id) ?? change.kind);
       if (decision) decisions.push(decision);

@@ -12,6 +12,11 @@ export class JsonArrayWriter {
   }
 }
 
+/** A member of an answer that is JSON already, as the database wrote it. */
+export class JsonText {
+  constructor(readonly text: string) {}
+}
+
 /** An answer's body that is serialized JSON, in UTF-8 pieces. */
 export class JsonStream {
   constructor(readonly pieces: readonly Buffer[]) {}
@@ -45,7 +50,7 @@ export function jsonStream(members: Record<string, unknown>): JsonStream {
   for (const [name, value] of Object.entries(members)) {
     const key = `${pieces.length > 0 ? ',' : '{'}${JSON.stringify(name)}:`;
     if (value instanceof JsonArrayWriter) pieces.push(Buffer.from(`${key}[`), ...value.pieces, Buffer.from(']'));
-    else pieces.push(Buffer.from(key + JSON.stringify(value)));
+    else pieces.push(Buffer.from(key + (value instanceof JsonText ? value.text : JSON.stringify(value))));
   }
   return new JsonStream([...pieces, Buffer.from('}')]);
 }

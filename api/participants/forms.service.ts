@@ -1,9 +1,9 @@
 import { nowIso } from '../../db/client/clock.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import type { FormInstance } from '../../db/models/records.js';
-import { formForUpdate, insertForm, updateForm } from '../../db/participants/forms.queries.js';
-import { boundFaults } from '../../workflows/domain/participants/fact-bounds.js';
-import { invalidFields, problem } from '../http/errors.js';
+import { formForUpdate, insertForm, sizeOfForms, updateForm } from '../../db/participants/forms.queries.js';
+import { MAX_FORMS_BYTES, boundFaults } from '../../workflows/domain/participants/fact-bounds.js';
+import { invalid, invalidFields, problem } from '../http/errors.js';
 import { mergePatch } from '../http/conventions/merge-patch.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import { assertNotErased } from './erasure-guard.js';
@@ -55,6 +55,7 @@ export async function createForm(
     status,
     ...marked,
   });
+  await requireRoom(tx, participantId);
   audit.record({
     ...auditActor(actor, context),
     study_id: participant.study_id,
@@ -110,6 +111,7 @@ export async function changeForm(
   const marked: Partial<FormInstance> =
     status === before.status ? {} : await marks(change, participant.study_id, status, signing);
   const form = await updateForm(tx, id, { status, items, ...marked });
+  if (changedItems.some((name) => name in items)) await requireRoom(tx, participantId);
   audit.record({
     ...auditActor(actor, context),
     study_id: participant.study_id,
@@ -133,6 +135,12 @@ export async function changeForm(
 function requireReadable(items: Record<string, unknown>, inAll: number): void {
   const errors = boundFaults(items, 'items', inAll);
   if (errors.length > 0) throw invalidFields(errors);
+}
+
+/** @throws 422 when all forms together are larger than a decision may read */
+async function requireRoom(tx: Tx, participantId: string): Promise<void> {
+  if ((await sizeOfForms(tx, participantId)) > MAX_FORMS_BYTES)
+    throw invalid('items', 'MAX_TOTAL', `make the participant's forms larger than ${MAX_FORMS_BYTES} bytes in total`);
 }
 
 /** The participant; if items are written, an erasure comes before this transaction or after it. */

@@ -28,10 +28,21 @@ export interface ConflictRecord {
   imported_by: string | null;
   original_users: Record<string, string> | null;
 }
-const COLUMNS = `c.id, c.study_id, c.participant_id, c.kind, c.conflict_type, c.resolution, c.local_id, c.session_id, c.task, c.message, c.local_content, c.server_content, c.status,
+const columns = (content: (side: 'local_content' | 'server_content') => string) =>
+  `c.id, c.study_id, c.participant_id, c.kind, c.conflict_type, c.resolution, c.local_id, c.session_id, c.task, c.message, ${content('local_content')} as local_content, ${content('server_content')} as server_content, c.status,
   c.keep, c.reason, c.resolved_by_id, c.resolved_at, c.detected_at, c.imported, c.imported_by, c.original_users`;
+const COLUMNS = columns((side) => `c.${side}`);
+/** As stored, compressed: a device may have sent megabytes, and a list has hundreds of conflicts. */
+const LONG_BYTES = 8_192;
+const SHORT_COLUMNS = columns(
+  (side) =>
+    `case when pg_column_size(c.${side}) > ${LONG_BYTES} then (c.${side} - array['trials', 'responses', 'tasks']) || '{"left_out": ["trials", "responses", "tasks"]}' else c.${side} end`,
+);
 
-/** Conflicts of a study, with their participants, so that isolation by site holds. */
+/**
+ * Conflicts of a study, with their participants, so that isolation by site holds. Long contents are without their
+ * trials.
+ */
 export function listConflicts(
   tx: Tx,
   studyId: string,
@@ -45,7 +56,20 @@ export function listConflicts(
       if (filter.conflictType) q.where('c.conflict_type', filter.conflictType);
       if (filter.participantId) q.where('c.participant_id', filter.participantId);
     });
-  return page(tx, found, COLUMNS, filter, { detected_at: 'c.seq', status: 'c.status' }, 'c.seq');
+  return page(tx, found, SHORT_COLUMNS, filter, { detected_at: 'c.seq', status: 'c.status' }, 'c.seq');
+}
+
+/** A conflict whose contents are JSON, not parsed: they may be megabytes long. */
+export type WrittenConflict = Omit<ConflictRecord, 'local_content' | 'server_content'> & {
+  local_content: string;
+  server_content: string | null;
+};
+
+export async function writtenConflict(tx: Tx, studyId: string, id: string): Promise<WrittenConflict | undefined> {
+  return tx('sync_conflicts as c')
+    .join('participants as p', 'p.id', 'c.participant_id')
+    .where({ 'c.study_id': studyId, 'c.id': id })
+    .first(tx.raw(columns((side) => `c.${side}::text`))) as Promise<WrittenConflict | undefined>;
 }
 
 export async function conflictById(

@@ -3,7 +3,8 @@ import { prepared } from '../client/prepared.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import { query } from '../client/query.js';
-import type { Tx } from '../client/database.js';
+import { readOneInScope } from '../client/transaction.js';
+import type { Database, Tx } from '../client/database.js';
 
 export type SessionStatus = 'active' | 'completed' | 'expired' | 'abandoned';
 export interface SessionRecord {
@@ -133,6 +134,12 @@ export async function enterStudyOf(tx: Tx, sessionId: string): Promise<boolean> 
       )
     ).length > 0
   );
+}
+
+/** Whether there is such a session, in whatever study: asked before a long body is read. */
+export async function sessionExists(database: Database, sessionId: string): Promise<boolean> {
+  const statement = { sql: 'select 1 from assessment_sessions where id = $1', values: [sessionId] };
+  return (await readOneInScope(database, '*', statement)).length > 0;
 }
 
 export interface NewSession {

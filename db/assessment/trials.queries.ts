@@ -21,19 +21,21 @@ interface Trial {
   data?: Record<string, unknown> | undefined;
   practice?: boolean | undefined;
 }
-/** Trials of a task; `at`: milliseconds since 1970 of each. */
+/** Trials of a task; `at`: milliseconds since 1970 of each; `data`: the JSON of each one's, or null. */
 export interface TrialsOf {
   session_id: string;
   study_id: string;
   task: string;
   trials: readonly Trial[];
   at: readonly number[];
+  data: readonly (string | null)[];
 }
 
 /** Trials in one row: few enough to read back in pieces, many enough that a usual task is a single row. */
 export const CHUNK = 1_000;
-/** Trials in one statement: limits the memory of a submission of 50,000. */
-const TRIALS = 10_000;
+/** Trials in one statement, and characters of their data: limits the memory of a submission of 50,000. */
+const TRIALS = 10_000,
+  LETTERS = 1024 * 1024;
 
 // Each column's values are one array, from which a row takes its slice.
 const INSERT = `insert into raw_trial_chunks (session_id, task, chunk, study_id, trials, trial_index, rt, correct, at, data, practice)
@@ -54,14 +56,16 @@ export async function insertTrials(tx: Tx, sets: readonly TrialsOf[]): Promise<v
 /** The values of each statement that writes these trials, for `insertChunks`. */
 export function* trialInserts(sets: readonly TrialsOf[]): Generator<unknown[]> {
   let rows: Chunk[] = [];
-  let trials = 0;
+  let trials = 0,
+    letters = 0;
   for (const set of sets) {
     for (let from = 0; from < set.trials.length; from += CHUNK) {
       rows.push({ set, from, first: trials + 1, trials: Math.min(CHUNK, set.trials.length - from) });
       trials += rows.at(-1)!.trials;
-      if (trials < TRIALS) continue;
+      for (const text of set.data.slice(from, from + CHUNK)) letters += text?.length ?? 0;
+      if (trials < TRIALS && letters < LETTERS) continue;
       yield valuesOf(rows);
-      [rows, trials] = [[], 0];
+      [rows, trials, letters] = [[], 0, 0];
     }
   }
   if (rows.length > 0) yield valuesOf(rows);
@@ -82,9 +86,10 @@ function valuesOf(rows: readonly Chunk[]): unknown[] {
     trials === set.trials.length ? set.trials : set.trials.slice(from, from + trials),
   );
   const all = own.flat();
-  const data = own.map((trials) =>
-    trials.some((trial) => trial.data !== undefined) ? JSON.stringify(trials.map((trial) => trial.data ?? null)) : '',
-  );
+  const data = rows.map(({ set, from, trials }) => {
+    const texts = set.data.slice(from, from + trials);
+    return texts.some((text) => text !== null) ? `[${texts.map((text) => text ?? 'null').join(',')}]` : '';
+  });
   const practised = own.map((trials) => trials.some(({ practice }) => practice !== undefined));
   return [
     rows.map(({ set }) => set.session_id),

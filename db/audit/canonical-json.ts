@@ -46,3 +46,45 @@ function nameOf(key: string): string {
   }
   return name;
 }
+
+interface Level {
+  value: object;
+  /** Undefined for a list. */
+  keys: readonly string[] | undefined;
+  at: number;
+}
+
+/** `canonicalJson` of a long value, which yields after so many characters: others are served in between. */
+export function* canonicalJsonInSlices(value: unknown, slice: number): Generator<undefined, string> {
+  const levels: Level[] = [];
+  let text = '',
+    since = 0;
+  const enter = (part: object) => {
+    const keys = Array.isArray(part) ? undefined : Object.keys(part).sort();
+    text += keys ? '{' : '[';
+    levels.push({ value: part, keys, at: 0 });
+  };
+  const write = (part: unknown) => {
+    if (typeof part === 'object' && part !== null) enter(part);
+    else text += canonicalJson(part);
+  };
+  write(value);
+  for (let level = levels.at(-1); level; level = levels.at(-1)) {
+    if (level.at >= (level.keys ?? (level.value as unknown[])).length) {
+      text += level.keys ? '}' : ']';
+      levels.pop();
+      continue;
+    }
+    const key = level.keys?.[level.at];
+    if (level.at > 0) text += ',';
+    if (key !== undefined) text += nameOf(key);
+    const part: unknown = (level.value as Record<string | number, unknown>)[key ?? level.at];
+    level.at += 1;
+    write(part);
+    if (text.length - since > slice) {
+      since = text.length;
+      yield undefined;
+    }
+  }
+  return text;
+}

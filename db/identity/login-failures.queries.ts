@@ -3,6 +3,7 @@ import type { TokenOrigin } from './users.queries.js';
 import { raw } from 'objection';
 import { LoginFailure, User } from '../models/identity.js';
 import { query } from '../client/query.js';
+import { networkOf } from '../../workflows/domain/util/networks.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
@@ -36,7 +37,7 @@ export async function originOf(
   { ip, userAgent }: TokenOrigin,
 ): Promise<LoginOrigin> {
   const device = digest('device', ip ?? '', (userAgent ?? '').replaceAll(/[0-9][0-9._]*/g, ''));
-  const address = digest('address', ip ?? '');
+  const address = digest('address', networkOf(ip ?? ''));
   const [origin] = await query<{ known: boolean; used_before: boolean; locked: boolean }>(
     db,
     `with d as (

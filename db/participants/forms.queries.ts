@@ -31,6 +31,14 @@ export async function insertForm(
   return orderClause(await FormInstance.query(tx).insert(form).returning('*'), COLUMNS);
 }
 
+/** Bytes of all items of a participant's forms. */
+export async function sizeOfForms(tx: Tx, participantId: string): Promise<number> {
+  const sum = (await tx('form_instances')
+    .where('participant_id', participantId)
+    .first(tx.raw('coalesce(sum(octet_length(items::text)), 0)::integer as bytes'))) as { bytes: number };
+  return sum.bytes;
+}
+
 export async function updateForm(tx: Tx, id: string, change: Partial<FormInstance>): Promise<FormInstance> {
   return orderClause(await FormInstance.query(tx).patchAndFetchById(id, change), COLUMNS);
 }

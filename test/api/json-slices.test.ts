@@ -9,7 +9,8 @@ describe('A long JSON text that is parsed in slices', () => {
     const below = (end: number) => chance.whole(0, end - 1);
     const pick = <T>(choices: readonly T[]): T => chance.oneOf(choices);
     const blank = () => pick(['', '', ' ', '\n', '\t ']);
-    const text = () => `"${pick(['a', '\\"', '\\\\', '{', '[,', '}', ']', 'é', '\\u0041']).repeat(below(9))}"`;
+    const letter = () => pick(['a', '\\"', '\\\\', '{', '[,', '}', ']', 'é', '\\u0041', '\\n', '😀', '\\ud83d\\ude00']);
+    const text = () => `"${Array.from({ length: below(40) }, letter).join('')}"`;
     const many = (one: () => string) => Array.from({ length: below(9) }, one).join(',');
     const name = () => pick(['"a"', '"b"', '"__proto__"', '"k\\"x"', '"1"']);
     const made = (depth: number): string => {
@@ -37,7 +38,7 @@ describe('A long JSON text that is parsed in slices', () => {
         whole.slice(0, at) + pick(['"', ',', '}', ']', '{', '[', ':', '1', '\\', 'x']) + whole.slice(at),
       ]);
     };
-    for (let i = 0; i < 400; i += 1) {
+    for (let i = 0; i < 600; i += 1) {
       const whole = blank() + made(0) + blank();
       const source = i % 2 === 0 ? whole : spoilt(whole);
       let wanted: string | undefined;

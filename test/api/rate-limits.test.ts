@@ -24,6 +24,20 @@ describe('Rate limits', () => {
   const loginAt = async (base: string, email: string, password: string, options: { headers: Record<string, string> }) =>
     new Http(base).post<{ tokens: { access_token: string } }>('/api/auth/login', { email, password }, options);
 
+  it('count the addresses of an IPv6 network as one caller', async () => {
+    const network = `2001:db8:${(address += 1).toString(16)}:1`;
+    const at = async (ip: string) => {
+      const options = { headers: { 'X-Forwarded-For': ip } };
+      return (await loginAt(one.url, `${unique()}@example.org`, goodPassword, options)).status;
+    };
+    for (let i = 1; i <= 8; i += 1) expect(await at(`${network}::${i}`)).to.equal(401);
+    expect(await at(`${network}:a:b:c:d`)).to.equal(429);
+    expect(await at(`${network.slice(0, -1)}2::1`)).to.equal(401);
+    const v4 = from().headers['X-Forwarded-For'];
+    for (let i = 1; i <= 8; i += 1) expect(await at(i % 2 ? v4 : `::ffff:${v4}`)).to.equal(401);
+    expect(await at(`::ffff:${v4}`)).to.equal(429);
+  });
+
   it('count by user over all processes, and say what is left', async () => {
     const email = `${unique()}@example.org`;
     await root.expect(201, 'POST', '/api/auth/register', {

@@ -11,6 +11,7 @@ import { bulkSyncFigures } from './bulk-sync.js';
 import { capacityFigures } from './capacity.js';
 import { compileFigures } from './compile.js';
 import { consoleFigures } from './console.js';
+import { costlyRequests } from './costly.js';
 import { exportFigures, importFigures, workbookFigures } from './data.js';
 import { decisionFigures, simulationFigures } from './deciding.js';
 import { writeDocument, writeSpent } from './document.js';
@@ -71,14 +72,14 @@ const USUAL = [
   'CONSOLE',
 ];
 /** These need no service, or have one of their own. */
-const PURE = ['P9', 'DECIDE', 'PUSH'];
+const PURE = ['P9', 'DECIDE', 'PUSH', 'COSTLY'];
 /** Reminders that are due (P7), where --rows says no less. */
 const DUE = 60_000;
 /**
  * Only when it is asked for: it installs everything again; they make a study of two million visits; it is a table of its
  * own; it is what a choice has cost; it installs another product; it takes many minutes.
  */
-const ON_DEMAND = ['START_COLD', 'GROWTH', 'LARGE', 'PROCESSOR', 'APPROVAL', 'PEERS', 'CAPACITY', 'PROFILE'];
+const ON_DEMAND = ['START_COLD', 'GROWTH', 'LARGE', 'PROCESSOR', 'APPROVAL', 'PEERS', 'CAPACITY', 'PROFILE', 'COSTLY'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -126,6 +127,7 @@ try {
   if (wanted('DECIDE')) tell(decisionFigures(rounds));
   if (wanted('P9')) tell(simulationFigures(rounds));
   if (wanted('PUSH')) tell(await pushFigures());
+  if (wanted('COSTLY')) await costlyRequests(values.write);
   if (chosen.some((name) => !name.startsWith('START') && !PURE.includes(name))) {
     await onStage(async (stage) => {
       // Before anything is asked of the service: afterwards it is no longer as it starts.

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
-import { AnchorStudy, Stage } from '../anchor/stage.js';
+import pg from 'pg';
+import { AnchorStudy, DAY, Stage } from '../anchor/stage.js';
 import { openDatabase } from '../../db/client/knex.js';
-import { Http } from '../support/http.js';
+import { Http, newStudy } from '../support/http.js';
+import type { Loose } from '../support/http.js';
 import { until } from '../support/until.js';
 import { FINAL_AT_ONCE, emitted, follow, setDate } from './stage.js';
 import type { Followed } from './stage.js';
@@ -31,6 +33,32 @@ describe('The stream of a study’s events', function streamTests() {
       );
     } finally {
       stream.stop();
+    }
+  });
+
+  it('is woken by the events of an import', async () => {
+    const source = await stage.study(FINAL_AT_ONCE, { days: [0] });
+    const person = await source.person();
+    expect((await person.set(DAY)).status).to.equal(200);
+    // Nobody is enrolled any more: no workflow of the copy writes events of its own.
+    await person.withdraw();
+    const count = (await emitted(source)).length;
+    const content = JSON.stringify(await stage.admin.expect(200, 'GET', `/api/exports/studies/${source.id}/full`));
+    const copy = await newStudy(stage.admin);
+    const listener = new pg.Client({ connectionString: stage.run.database_url });
+    await listener.connect();
+    try {
+      let woken = 0;
+      listener.on('notification', () => (woken += 1));
+      await listener.query('listen events');
+      await stage.admin.expect(201, 'POST', `/api/studies/import/full?study_id=${copy.id}`, undefined, {
+        raw: { type: 'application/json', content },
+      });
+      await until(() => woken > 0, { what: 'the notification of the events' });
+      const { total } = await stage.admin.expect<Loose>(200, 'GET', `/api/studies/${copy.id}/events?limit=1`);
+      expect(total).to.equal(count);
+    } finally {
+      await listener.end();
     }
   });
 

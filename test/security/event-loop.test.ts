@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { formOf } from '../data/stage.js';
-import { Http, login, newParticipant, newStudy, unique } from '../support/http.js';
-import type { Loose } from '../support/http.js';
+import { login, newParticipant, newStudy, unique } from '../support/http.js';
+import type { Http, Loose } from '../support/http.js';
+import { countingTurns, turnsDuring } from '../support/loop-turns.js';
 import { mainThreadMs } from '../support/main-thread.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
@@ -21,9 +22,14 @@ interface Document {
 describe('However long a file is, others are answered while it is worked on', function () {
   this.timeout(300_000);
   let service: Service, admin: Http, study: Loose, api: number;
+  const counting = countingTurns();
   before(async function () {
     if (mainThreadMs(process.pid) === undefined) return this.skip();
-    service = await startService({ RATE_LIMIT_PER_MINUTE: '1000000', STATEMENT_TIMEOUT_SECONDS: '60' });
+    service = await startService({
+      ...counting.settings,
+      RATE_LIMIT_PER_MINUTE: '1000000',
+      STATEMENT_TIMEOUT_SECONDS: '60',
+    });
     const { run } = service;
     admin = (await login(run.api, run.admin_email, run.admin_password ?? '')).http;
     study = await newStudy(admin);
@@ -31,27 +37,13 @@ describe('However long a file is, others are answered while it is worked on', fu
   });
   after(() => service?.stop());
 
-  /**
-   * The longest that the event loop is busy between a question that costs nothing and its answer, while `work` goes on:
-   * processor time of its thread, whoever else uses the machine.
-   */
+  /** The longest turn of the event loop while `work` goes on, at the least. */
   async function longest(work: () => Promise<unknown>): Promise<number> {
-    const anybody = new Http(admin.base);
     let most = Infinity;
     for (let i = 0; i < TRIES && most > MOST_MS; i += 1) {
-      let ended = false,
-        here = 0;
-      const working = work().finally(() => {
-        ended = true;
-      });
-      while (!ended) {
-        const before = mainThreadMs(api)!;
-        await anybody.get('/api/health');
-        here = Math.max(here, mainThreadMs(api)! - before);
-      }
-      await working;
-      if (process.env.SHOW_COSTS) console.log(here.toFixed(1));
-      most = Math.min(most, here);
+      const turns = await turnsDuring(counting.folder, api, work);
+      if (process.env.SHOW_COSTS) console.log(turns.longest.toFixed(1), turns.total.toFixed(1));
+      most = Math.min(most, turns.longest);
     }
     return most;
   }
@@ -94,15 +86,113 @@ describe('However long a file is, others are answered while it is worked on', fu
     expect(await longest(read)).to.be.below(MOST_MS);
   });
 
-  it('raw data that a device sends', async () => {
-    const content = `{"sessions":[{"trials":[${'0.30000000000000004,'.repeat(980_000)}0]}]}`;
-    const most = await longest(async () => {
-      const { status, text } = await admin.send('POST', '/api/sync/bulk', undefined, {
-        raw: { type: 'application/json', content },
+  /** A device's body that no item of is good. */
+  const inBulk = async (content: string) => {
+    const { status, text } = await admin.send('POST', '/api/sync/bulk', undefined, {
+      raw: { type: 'application/json', content },
+    });
+    expect(status, text.slice(0, 500)).to.equal(200);
+  };
+  const RAW: Record<string, () => string> = {
+    numbers: () => `{"sessions":[{"trials":[${'0.30000000000000004,'.repeat(980_000)}0]}]}`,
+    lists: () => `{"sessions":[{"trials":[${'[],'.repeat(990_000)}0]}]}`,
+    'texts with escapes': () => `{"sessions":[{"a":[${'"\\u0041",'.repeat(990_000)}0]}]}`,
+    'one text': () => `{"sessions":["${'ä'.repeat(9_990_000)}"]}`,
+    'one text of escaped quotes': () => `{"sessions":["${'\\"'.repeat(9_990_000)}"]}`,
+    'one text of backslashes': () => `{"sessions":["${'\\'.repeat(19_980_000)}"]}`,
+    'one text of numbered characters': () => `{"sessions":["${'\\u00e4'.repeat(3_300_000)}"]}`,
+  };
+  for (const [what, content] of Object.entries(RAW))
+    it(`raw data that a device sends: ${what}`, async () => {
+      const body = content();
+      expect(body.length).to.be.greaterThan(2 * MEGABYTE);
+      expect(await longest(() => inBulk(body))).to.be.below(MOST_MS);
+    });
+
+  const trial = (i: number, data?: object) => ({
+    task: 'stroop',
+    trial_index: i,
+    rt: 400 + (i % 100) / 8,
+    correct: true,
+    timestamp: new Date(Date.now() - 10_000_000 + i * 100).toISOString(),
+    ...(data && { data }),
+  });
+  const TRIALS: Record<string, () => object[]> = {
+    'as many trials as there may be': () => Array.from({ length: 50_000 }, (_, i) => trial(i)),
+    'with data of their own': () =>
+      Array.from({ length: 50_000 }, (_, i) => trial(i, { response: `${'x'.repeat(180)}${i}`, at: { b: i, c: [1] } })),
+    'of many numbers in one trial': () => [trial(0, { a: Array.from({ length: 1_000_000 }, (_, i) => i + 0.1) })],
+    'of many objects in one answer': () => [
+      trial(0, { response: Array.from({ length: 900_000 }, (_, i) => ({ a: i })) }),
+    ],
+    'of one text in one trial': () => [trial(0, { a: 'ä\n'.repeat(4_900_000) })],
+  };
+  for (const [what, trials] of Object.entries(TRIALS))
+    it(`a submission ${what}`, async () => {
+      const { id } = await newParticipant(admin, study.id);
+      const body = { task_summaries: { stroop: { mean_rt: 500 } }, raw_trials: trials() };
+      const most = await longest(async () => {
+        const started = { study_id: study.id, participant_id: id };
+        const { sessionId } = await admin.expect<{ sessionId: string }>(201, 'POST', '/api/session/start', started);
+        const content = JSON.stringify({ session_id: sessionId, ...body });
+        const { status, text } = await admin.send('POST', '/api/submit', undefined, {
+          raw: { type: 'application/json', content },
+          headers: { 'X-Session-ID': sessionId },
+        });
+        expect(status, text.slice(0, 500)).to.equal(200);
+      });
+      expect(most).to.be.below(MOST_MS);
+    });
+
+  it('a submission whose last trial does not fit: it is named, and nothing is kept', async () => {
+    const { id } = await newParticipant(admin, study.id);
+    const started = { study_id: study.id, participant_id: id };
+    const { sessionId } = await admin.expect<{ sessionId: string }>(201, 'POST', '/api/session/start', started);
+    const raw_trials = [...Array.from({ length: 20_000 }, (_, i) => trial(i)), { ...trial(20_000), rt: 'slow', b: 1 }];
+    const { status, body } = await admin.send(
+      'POST',
+      '/api/submit',
+      { session_id: sessionId, task_summaries: {}, raw_trials },
+      { headers: { 'X-Session-ID': sessionId } },
+    );
+    expect(status).to.equal(422);
+    expect(body.errors.map(({ path, code }) => `${path} ${code}`)).to.have.members([
+      'raw_trials.20000.b UNKNOWN_FIELD',
+      'raw_trials.20000.rt TYPE',
+    ]);
+    expect(body.errors[0]!.message).to.match(/^raw_trials\.20000\./);
+  });
+
+  it('a conflict of as many trials as there may be: a list is without them, the conflict itself has them', async () => {
+    const { id } = await newParticipant(admin, study.id);
+    const local = { session: unique('s'), response: unique('r') };
+    const [startedAt, completedAt] = [2, 1].map((days) => new Date(Date.now() - days * 86_400_000).toISOString());
+    const synced = async (rt: number) => {
+      const trials = Array.from({ length: 40_000 }, (_, i) => ({ ...trial(i, { response: `${i} of ${rt}` }), rt }));
+      const session = { id: local.session, participantId: id, studyId: study.id, status: 'completed' };
+      const { status, text } = await admin.send('POST', '/api/sync/bulk', {
+        sessions: [{ ...session, startedAt, completedAt }],
+        responses: [{ id: local.response, sessionId: local.session, task: 'stroop', trials }],
       });
       expect(status, text.slice(0, 500)).to.equal(200);
-    });
-    expect(most).to.be.below(MOST_MS);
+    };
+    await synced(300);
+    await synced(301);
+    const list = `/api/studies/${study.id}/sync-conflicts?limit=500`;
+    const { items } = await admin.expect<Loose>(200, 'GET', list);
+    const [conflict] = items.filter(({ participant_id, kind }) => participant_id === id && kind === 'response');
+    const short = conflict!.local_content as Record<string, unknown>;
+    expect(short).to.include({ task: 'stroop' });
+    expect(short.left_out).to.include('trials');
+    expect(short.trials).to.equal(undefined);
+    const whole = await admin.expect<Loose>(200, 'GET', `/api/studies/${study.id}/sync-conflicts/${conflict!.id}`);
+    expect((whole.local_content as { trials: unknown[] }).trials).to.have.length(40_000);
+    const read = () =>
+      fetch(`${admin.base}/api/studies/${study.id}/sync-conflicts/${conflict!.id}`, {
+        headers: { Authorization: `Bearer ${admin.token!}` },
+      }).then((answer) => answer.arrayBuffer());
+    expect(await longest(read)).to.be.below(MOST_MS);
+    expect(await longest(() => admin.get(list))).to.be.below(MOST_MS);
   });
 
   it('the import of a list of participants', async () => {

@@ -5,10 +5,11 @@ import type { TaskRecord } from '../../../db/assessment/submissions.queries.js';
 import { deleteTrials, insertTrials, nextTrials } from '../../../db/assessment/trials.queries.js';
 import type { StoredTrial } from '../../../db/assessment/trials.queries.js';
 import { readTask, taskRows } from '../sessions/sessions-content.js';
-import type { SubmittedTrial } from '../sessions/sessions-content.js';
+import type { SubmittedTrial, TaskContent } from '../sessions/sessions-content.js';
 import { modulesOf } from '../sessions/sessions-submit.service.js';
 import type { SessionFacts } from './references.js';
 import type { Tx } from '../../../db/client/database.js';
+import { inTurns } from '../../util/in-turns.js';
 
 /** A response as stored in a conflict. */
 export interface KeptResponse {
@@ -31,10 +32,12 @@ export async function writeKept(
 ): Promise<void> {
   if (responses.length === 0) return;
   const modules = await modulesOf(tx, session);
-  const contents = responses.map((response) => ({
-    response,
-    content: readTask(response.task, response.summary, response.trials),
-  }));
+  const contents: { response: KeptResponse; content: TaskContent }[] = [];
+  for (const response of responses)
+    contents.push({
+      response,
+      content: await inTurns(readTask(response.task, response.summary, response.trials)),
+    });
   const first = new Map<string, string>();
   for (const { content } of contents) if (!first.has(content.task)) first.set(content.task, content.hash);
   const written = [...first.keys()].map((task) => contents.find(({ content }) => content.task === task)!);

@@ -1,5 +1,6 @@
 import {
   conflictById,
+  writtenConflict,
   copySession,
   isVisitOf,
   replaceSession,
@@ -17,6 +18,8 @@ import { NOT_OF_START, visitOf } from '../../../workflows/domain/assessment/sync
 import { countedEnd, timeFlags } from '../../../workflows/domain/assessment/times.js';
 import { dateAt } from '../../../workflows/domain/util/dates.js';
 import { problem } from '../../http/errors.js';
+import { JsonText, jsonStream } from '../../http/json-stream.js';
+import type { JsonStream } from '../../http/json-stream.js';
 import { auditActor } from '../../http/audit-actor.js';
 import { lockForShare } from '../../participants/participants.service.js';
 import type { RequestScope } from '../../http/state.js';
@@ -288,6 +291,18 @@ async function setAside(change: RequestScope, session: SessionRow): Promise<PutA
   await replaceSession(change.tx, session.id, { status: 'abandoned', completed_at: null });
   await takeBack(change, session);
   return { status: session.status, completed_at: session.completed_at };
+}
+
+/** A conflict as it is answered: its contents are passed on as they are stored. @throws 404 */
+export async function conflictAnswer(tx: Tx, studyId: string, id: string): Promise<JsonStream> {
+  const conflict = await writtenConflict(tx, studyId, id);
+  if (!conflict) throw problem('NOT_FOUND', { detail: 'There is no such conflict.' });
+  const { local_content: local, server_content: server } = conflict;
+  return jsonStream({
+    ...conflict,
+    local_content: new JsonText(local),
+    server_content: server === null ? null : new JsonText(server),
+  });
 }
 
 export async function getConflictOrThrow(tx: Tx, studyId: string, id: string, lock = false): Promise<ConflictRecord> {

@@ -1,9 +1,12 @@
+import { setImmediate as others } from 'node:timers/promises';
 import type { Static, TSchema } from 'typebox';
 import { MAX_TRIALS } from '../../../workflows/domain/assessment/submission.js';
+import { isLong } from '../../../workflows/domain/util/length.js';
+import { atOnce, inTurns } from '../../util/in-turns.js';
 import { invalidTextIn } from '../../http/body/json.js';
 import { Problem } from '../../http/errors.js';
 import { ResponseItem, SessionItem } from './sync.schemas.js';
-import { check } from '../../http/validation/validation.js';
+import { checkInSlices } from '../../http/validation/in-slices.js';
 import { readTask } from '../sessions/sessions-content.js';
 import type { TaskContent } from '../sessions/sessions-content.js';
 
@@ -33,9 +36,12 @@ export class ResponseGiven {
   readonly deviceId: string | null;
   readonly task: string;
   readonly moduleId: string | null;
-  private computed: TaskContent | undefined;
 
-  constructor(private readonly raw: Static<typeof ResponseItem>) {
+  /** @param computed the content of a long response, which was read in turns with other requests */
+  constructor(
+    private readonly raw: Static<typeof ResponseItem>,
+    private computed: TaskContent | undefined,
+  ) {
     this.id = raw.id;
     this.sessionId = raw.sessionId;
     this.deviceId = raw.deviceId ?? null;
@@ -43,12 +49,13 @@ export class ResponseGiven {
     this.moduleId = raw.moduleId ?? null;
   }
 
-  /** Computed on first use: it is most of the cost of a response. */
+  /** Of a short response it is computed on first use: it is most of its cost. */
   get content(): TaskContent {
-    const { task, summary = {}, trials = [] } = this.raw;
-    return (this.computed ??= readTask(task, summary, trials));
+    return (this.computed ??= atOnce(contentOf(this.raw)));
   }
 }
+const contentOf = ({ task, summary = {}, trials = [] }: Static<typeof ResponseItem>) => readTask(task, summary, trials);
+
 /** A valid item, with its index among all sent items. */
 export type SyncItem =
   { kind: 'session'; index: number; given: SessionGiven } | { kind: 'response'; index: number; given: ResponseGiven };
@@ -60,23 +67,31 @@ export const rejection = (
   message: string,
 ): ItemResult => ({ kind, local_id, server_id: null, status: 'rejected', code, message });
 
+/** Items read before yielding to other requests; long ones are read by themselves. */
+const AT_A_TIME = 100;
+
 /** Reads each item separately: invalid ones are answered, the others go on. Sessions come before responses. */
-export function readItems(
+export async function readItems(
   sessions: readonly unknown[],
   responses: readonly unknown[],
-): { items: SyncItem[]; results: ItemResult[] } {
+): Promise<{ items: SyncItem[]; results: ItemResult[] }> {
   const items: SyncItem[] = [];
   const results: ItemResult[] = [];
-  const take = (kind: ItemResult['kind'], raw: unknown, read: (index: number) => SyncItem | ItemResult) => {
+  const take = async (
+    kind: ItemResult['kind'],
+    raw: unknown,
+    read: (index: number) => SyncItem | ItemResult | Promise<SyncItem | ItemResult>,
+  ) => {
     const index = results.length;
-    const fault = invalidTextIn(raw) ?? schemaFault(kind === 'session' ? SessionItem : ResponseItem, raw);
-    const outcome = fault === undefined ? read(index) : rejection(kind, idOf(raw), 'INVALID_ITEM', fault);
+    const fault = invalidTextIn(raw) ?? (await schemaFault(kind === 'session' ? SessionItem : ResponseItem, raw));
+    const outcome = fault === undefined ? await read(index) : rejection(kind, idOf(raw), 'INVALID_ITEM', fault);
     if ('given' in outcome) items.push(outcome);
     results.push('given' in outcome ? rejection(kind, idOf(raw), 'INVALID_ITEM', 'was not looked at') : outcome);
+    if (results.length % AT_A_TIME === 0 || isLong(raw)) await others();
   };
-  for (const raw of sessions) take('session', raw, (index) => readSession(raw as SessionGiven, index));
+  for (const raw of sessions) await take('session', raw, (index) => readSession(raw as SessionGiven, index));
   for (const raw of responses)
-    take('response', raw, (index) => readResponse(raw as Static<typeof ResponseItem>, index));
+    await take('response', raw, (index) => readResponse(raw as Static<typeof ResponseItem>, index));
   return { items, results };
 }
 
@@ -90,7 +105,7 @@ function readSession(input: SessionGiven, index: number): SyncItem | ItemResult 
     : rejection('session', input.id, 'INVALID_ITEM', `${bad} is no time`);
 }
 
-function readResponse(raw: Static<typeof ResponseItem>, index: number): SyncItem | ItemResult {
+async function readResponse(raw: Static<typeof ResponseItem>, index: number): Promise<SyncItem | ItemResult> {
   const trials = raw.trials ?? [];
   if (trials.length > MAX_TRIALS)
     return rejection(
@@ -109,12 +124,13 @@ function readResponse(raw: Static<typeof ResponseItem>, index: number): SyncItem
     );
   if (trials.length === 0 && Object.keys(raw.summary ?? {}).length === 0)
     return rejection('response', raw.id, 'EMPTY', 'has neither a metric in summary nor a trial');
-  return { kind: 'response', index, given: new ResponseGiven(raw) };
+  const content = isLong(trials) ? await inTurns(contentOf(raw)) : undefined;
+  return { kind: 'response', index, given: new ResponseGiven(raw, content) };
 }
 
-function schemaFault(schema: TSchema, raw: unknown): string | undefined {
+async function schemaFault(schema: TSchema, raw: unknown): Promise<string | undefined> {
   try {
-    check(schema, raw, 'body');
+    await checkInSlices(schema, raw);
     return undefined;
   } catch (fault) {
     if (fault instanceof Problem) return fault.message;

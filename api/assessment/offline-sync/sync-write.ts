@@ -24,8 +24,8 @@ import type { RequestContext } from '../../http/request-context.js';
 
 /** Responses written at a time: each statement costs a millisecond or two, and the last one is waited for. */
 const PORTION = 125;
-/** Responses turned into rows before yielding: meanwhile the database waits for its next statement. */
-const AT_A_TIME = 10;
+/** Responses, and trials of them, turned into rows before yielding: meanwhile the database waits for its next statement. */
+const AT_A_TIME = { responses: 10, trials: 5_000 };
 
 export interface Writing {
   audit: AuditTrail;
@@ -53,17 +53,25 @@ export async function writeDecided(
     add(() => writeSessions(tx, writes, writing));
     for (const items of chunk(responses, PORTION)) {
       const rows: ReturnType<typeof responseRows> = [];
-      for (const few of chunk(items, AT_A_TIME)) {
-        const portion = few.map(decide);
-        decided.push(...portion);
-        rows.push(...responseRows(portion, now));
+      let [few, trials] = [0, 0];
+      for (const item of items) {
+        const one = decide(item);
+        decided.push(one);
+        rows.push(...responseRows([one], now));
+        few += 1;
+        trials += rows.at(-1)?.trials.trials.length ?? 0;
+        if (few < AT_A_TIME.responses && trials < AT_A_TIME.trials) continue;
+        [few, trials] = [0, 0];
         // Yields, to learn that a statement has ended and to serve other callers.
         await setImmediate();
       }
       if (rows.length === 0) continue;
       const tasks = taskValues(rows.map(({ row }) => row));
       add(() => insertTaskValues(tx, tasks));
-      for (const chunks of trialInserts(rows.map(({ trials }) => trials))) add(() => insertChunks(tx, chunks));
+      for (const chunks of trialInserts(rows.map(({ trials: own }) => own))) {
+        add(() => insertChunks(tx, chunks));
+        await setImmediate();
+      }
     }
     add(() => requestPushes(tx, finished(writes, decided)));
     add(() => insertConflicts(tx, conflictsOf(decided)));

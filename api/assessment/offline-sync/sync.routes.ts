@@ -18,7 +18,7 @@ import {
 } from './sync.schemas.js';
 import { callerOf, sessionCallers } from '../sessions/sessions-caller.service.js';
 import { MAX_SYNC_ITEMS, checkConflicts, countResults, sync } from './sync.service.js';
-import { getConflictOrThrow, resolve } from './sync-conflicts.service.js';
+import { conflictAnswer, resolve } from './sync-conflicts.service.js';
 
 const items =
   'An item is checked by itself, so that what does not fit its schema refuses no other: `created`, `duplicate`, `conflict` (kept: see the study’s sync-conflicts) or `rejected` with code and message, always with 200. The same again changes nothing. A local id belongs to the participant and, where `deviceId` is given, to that device: two devices’ sessions of one id are two. A session that goes on may change zone, language and device. A response belongs to the session item that it came with: what came with a refused session is kept with its conflict, what came with a rejected one is rejected. One that comes without its session and may be of several is rejected with AMBIGUOUS_SESSION: send the session with it, its `deviceId`, or the server id as `sessionId`. For 30 days after a withdrawal the participant’s own token delivers what was recorded before it; anything recorded later is rejected with PARTICIPANT_WITHDRAWN.';
@@ -119,7 +119,7 @@ export const syncRoutes = [
     tag: 'Offline sync',
     summary: 'List sync conflicts of a study',
     description:
-      'What devices sent that does not agree with what the service has; both are kept until somebody decides.',
+      'What devices sent that does not agree with what the service has; both are kept until somebody decides. Long contents are without trials here (`left_out`): the conflict itself has them.',
     access: inStudy(),
     transaction: 'read',
     query: Type.Object({
@@ -150,7 +150,7 @@ export const syncRoutes = [
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Conflict },
-    handle: ({ tx, params }) => getConflictOrThrow(tx, params.study_id, params.conflict_id),
+    handle: ({ tx, params }) => conflictAnswer(tx, params.study_id, params.conflict_id),
   }),
   route({
     method: 'POST',

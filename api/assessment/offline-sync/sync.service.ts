@@ -37,7 +37,7 @@ export interface Sent {
  */
 export async function sync({ tx, audit, caller, context, minutes }: Syncing, sent: Sent): Promise<ItemResult[]> {
   requireFew(sent);
-  const { items: read, results } = readItems(sent.sessions, sent.responses);
+  const { items: read, results } = await readItems(sent.sessions, sent.responses);
   const items = await acceptsLateDelivery(tx, caller, read, results);
   const skew = sent.deviceTime === undefined ? NaN : Date.parse(sent.deviceTime) - nowMs();
   const writing: Writing = {
@@ -117,7 +117,7 @@ export async function checkConflicts(
   sent: Omit<Sent, 'deviceTime'>,
 ): Promise<ConflictReport> {
   requireFew(sent);
-  const { items: read, results } = readItems(sent.sessions, sent.responses);
+  const { items: read, results } = await readItems(sent.sessions, sent.responses);
   const items = await acceptsLateDelivery(tx, caller, read, results);
   const { sessions, responses, decide } = await decideItems(tx, items, claimsOf(sent.sessions), caller, false, nowMs());
   const decided = [...sessions, ...responses.map(decide)];

@@ -1,5 +1,6 @@
-import { hash as digest } from 'node:crypto';
-import { canonicalJson } from '../../../db/audit/canonical-json.js';
+import { createHash, hash as digest } from 'node:crypto';
+import type { Hash } from 'node:crypto';
+import { canonicalJson, canonicalJsonInSlices } from '../../../db/audit/canonical-json.js';
 import type { TaskRow } from '../../../db/assessment/submissions.queries.js';
 import type { TrialsOf } from '../../../db/assessment/trials.queries.js';
 import { modulePath } from '../../../workflows/domain/assessment/modules.js';
@@ -7,10 +8,14 @@ import type { ModuleFault } from '../../../workflows/domain/assessment/modules.j
 import { isKnownTask, taskResult } from '../../../workflows/domain/assessment/submission.js';
 import type { KnownModules, TaskResult } from '../../../workflows/domain/assessment/submission.js';
 import type { Remark } from '../../../workflows/domain/assessment/types.js';
+import { isLong } from '../../../workflows/domain/util/length.js';
 import type { FaultEntry } from '../../http/errors.js';
+import type { Work } from '../../util/in-turns.js';
 import { millisecondsOf } from './instants.js';
 
 const MAX_FAULTS = 100;
+/** Characters written and hashed before yielding to other requests. */
+const SLICE = 128 * 1024;
 /** A trial whose task is known. */
 export interface SubmittedTrial {
   trial_index: number;
@@ -37,6 +42,7 @@ export interface TaskContent {
   summary: Record<string, number>;
   trials: readonly SubmittedTrial[];
   /** Milliseconds since 1970 of each trial. */ at: number[];
+  /** The JSON of each trial's `data`; null: it has none. */ data: (string | null)[];
   hash: string;
   /** The module that the client named, and the task whose rules apply. */
   module_id?: string;
@@ -48,86 +54,139 @@ export interface Content {
 }
 
 /**
- * The sent content, by task. The hashes are of the content as sent: the same values have the same hash. Trials are
- * serialized once for both hashes if one task has them all, and parsed once for their times: there are thousands.
+ * The sent content, by task. The hashes are of the content as sent: the same values have the same hash. Each trial is
+ * serialized once for both hashes and for storing, and parsed once for its time: there are thousands of them.
  */
-export function readContent(summaries: SubmittedSummaries, trials: readonly RawTrial[]): Content {
-  const all = canonicalTrials(trials);
-  const tasks = [...byTask(summaries, trials)].map(([task, { summary, trials: own }]) =>
-    contentOf(task, summary, own, own.length === trials.length ? all : canonicalTrials(own)),
+export function* readContent(summaries: SubmittedSummaries, trials: readonly RawTrial[]): Work<Content> {
+  const tasks = new Map(
+    Object.entries(summaries).map(([task, summary]) => [task, new TaskReader(task, measured(summary))]),
   );
-  return { tasks, checksum: sha256(`{"raw_trials":${all},"task_summaries":${canonicalJson(summaries)}}`) };
+  const whole = new ListHash('{"raw_trials":[');
+  let letters = 0;
+  for (const trial of trials) {
+    let task = tasks.get(trial.task);
+    if (!task) tasks.set(trial.task, (task = new TaskReader(trial.task, {})));
+    const { data } = trial;
+    const text = task.take(
+      trial,
+      data === undefined ? null : isLong(data) ? yield* inSlices(data) : canonicalJson(data),
+    );
+    whole.add(text);
+    if (whole.isFull) yield* whole.update();
+    if (task.hash.isFull) yield* task.hash.update();
+    if ((letters += text.length) < SLICE) continue;
+    letters = 0;
+    yield undefined;
+  }
+  const read: TaskContent[] = [];
+  for (const task of tasks.values()) read.push(yield* task.end());
+  return { tasks: read, checksum: yield* whole.end(`],"task_summaries":${canonicalJson(summaries)}}`) };
 }
 
 /** The same for a single task, whose trials need not name it. */
-export const readTask = (task: string, sent: SentSummary, trials: readonly SubmittedTrial[]): TaskContent =>
-  contentOf(task, measured(sent), trials, canonicalTrials(trials, task));
-
-const contentOf = (
-  task: string,
-  summary: Record<string, number>,
-  trials: readonly SubmittedTrial[],
-  written: string,
-): TaskContent => ({
-  task,
-  summary,
-  trials,
-  at: trials.map((trial) => millisecondsOf(trial.timestamp)),
-  hash: sha256(`{"summary":${canonicalJson(summary)},"trials":${written}}`),
-});
-
-const sha256 = (text: string): string => digest('sha256', text, 'hex');
-
-type TrialSent = SubmittedTrial & { task?: string };
-/**
- * Trials as canonicalJson writes them, in half its time: the engine writes fields in the order that they are given in,
- * and numbers and texts alike.
- * @param task of trials that need not name it
- */
-const canonicalTrials = (trials: readonly TrialSent[], task?: string): string =>
-  trials.some(({ data }) => data !== undefined)
-    ? `[${trials.map((trial) => canonicalTrial(trial, task)).join(',')}]`
-    : JSON.stringify(
-        trials.map((trial) => ({
-          correct: trial.correct,
-          practice: trial.practice,
-          rt: trial.rt,
-          task: task ?? trial.task,
-          timestamp: trial.timestamp,
-          trial_index: trial.trial_index,
-        })),
-      );
-
-/** The same for one of which nobody knows what is within `data`. */
-function canonicalTrial(trial: TrialSent, task: string | undefined): string {
-  const data = trial.data === undefined ? '' : `"data":${canonicalJson(trial.data)},`;
-  const after = JSON.stringify({
-    practice: trial.practice,
-    rt: trial.rt,
-    task: task ?? trial.task,
-    timestamp: trial.timestamp,
-    trial_index: trial.trial_index,
-  });
-  return `{"correct":${trial.correct},${data}${after.slice(1)}`;
+export function* readTask(task: string, sent: SentSummary, trials: readonly SubmittedTrial[]): Work<TaskContent> {
+  const reader = new TaskReader(task, measured(sent));
+  let letters = 0;
+  for (const trial of trials) {
+    const { data } = trial;
+    const text = data === undefined ? null : isLong(data) ? yield* inSlices(data) : canonicalJson(data);
+    if ((letters += reader.take(trial, text).length) < SLICE) continue;
+    letters = 0;
+    yield* reader.hash.update();
+    yield undefined;
+  }
+  return yield* reader.end();
 }
 
-/** A task may have a summary, trials, or both; its trials keep the order in which they were sent. */
-function byTask(
-  summaries: SubmittedSummaries,
-  trials: readonly RawTrial[],
-): Map<string, { summary: Record<string, number>; trials: RawTrial[] }> {
-  const tasks = new Map(
-    Object.entries(summaries).map(([task, summary]) => [
-      task,
-      { summary: measured(summary), trials: [] as RawTrial[] },
-    ]),
-  );
-  for (const trial of trials) {
-    let entry = tasks.get(trial.task);
-    if (!entry) tasks.set(trial.task, (entry = { summary: {}, trials: [] }));
-    entry.trials.push(trial);
+const inSlices = (data: Record<string, unknown>) => canonicalJsonInSlices(data, SLICE);
+
+/** A task whose trials are read one after another, in the order in which they were sent. */
+class TaskReader {
+  readonly hash: ListHash;
+  private readonly name: string;
+  private readonly trials: SubmittedTrial[] = [];
+  private readonly at: number[] = [];
+  private readonly data: (string | null)[] = [];
+
+  constructor(
+    private readonly task: string,
+    private readonly summary: Record<string, number>,
+  ) {
+    this.name = JSON.stringify(task);
+    this.hash = new ListHash(`{"summary":${canonicalJson(summary)},"trials":[`);
   }
-  return tasks;
+
+  /** Adds a trial. @returns its canonical JSON */
+  take(trial: SubmittedTrial, data: string | null): string {
+    const text = canonicalTrial(trial, this.name, data);
+    this.hash.add(text);
+    this.trials.push(trial);
+    this.at.push(millisecondsOf(trial.timestamp));
+    this.data.push(data);
+    return text;
+  }
+
+  *end(): Work<TaskContent> {
+    const { task, summary, trials, at, data } = this;
+    return { task, summary, trials, at, data, hash: yield* this.hash.end(']}') };
+  }
+}
+
+/** SHA-256 of a text around a list, whose items are added one by one. */
+class ListHash {
+  /** Undefined while the text is short. */
+  private hash: Hash | undefined;
+  private items: string[] = [];
+  private letters = 0;
+
+  constructor(private readonly before: string) {}
+
+  /** Whether `update` should be called, so that not too much is hashed in one go. */
+  get isFull(): boolean {
+    return this.letters > SLICE;
+  }
+
+  add(item: string): void {
+    this.items.push(item);
+    this.letters += item.length;
+  }
+
+  *end(after: string): Work<string> {
+    if (!this.hash) return digest('sha256', `${this.before}${this.items.join(',')}${after}`, 'hex');
+    yield* this.update();
+    return this.hash.update(after).digest('hex');
+  }
+
+  /** Hashes the items added since the last time. */
+  *update(): Work<void> {
+    if (this.items.length === 0) return;
+    const text = `${this.hash ? ',' : this.before}${this.items.join(',')}`;
+    this.hash ??= createHash('sha256');
+    [this.items, this.letters] = [[], 0];
+    if (text.length <= 2 * SLICE) {
+      this.hash.update(text);
+      return;
+    }
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; at += 4 * SLICE) {
+      this.hash.update(bytes.subarray(at, at + 4 * SLICE));
+      yield undefined;
+    }
+  }
+}
+
+/** Characters that JSON writes unescaped. */
+const PLAIN = /^[\w:.+\- ]*$/;
+
+/**
+ * Writes a trial as canonicalJson does, field by field, without sorting them for each trial. `task` and `written` are
+ * serialized already.
+ */
+function canonicalTrial(trial: SubmittedTrial, task: string, written: string | null): string {
+  const data = written === null ? '' : `"data":${written},`;
+  const at = PLAIN.test(trial.timestamp) ? `"${trial.timestamp}"` : JSON.stringify(trial.timestamp);
+  const practice = trial.practice === undefined ? '' : `"practice":${trial.practice},`;
+  return `{"correct":${trial.correct},${data}${practice}"rt":${trial.rt === 0 ? 0 : trial.rt},"task":${task},"timestamp":${at},"trial_index":${trial.trial_index === 0 ? 0 : trial.trial_index}}`;
 }
 
 /** The content under the name of its module's results. */
@@ -182,7 +241,7 @@ export function taskRows(
   now: number,
   since: number | null = null,
 ): { row: TaskRow; trials: TrialsOf; remarks: { warnings: Remark[]; flags: Remark[] } } {
-  const { task, summary, trials, at, hash, module_id = null, kind } = content;
+  const { task, summary, trials, at, data, hash, module_id = null, kind } = content;
   const named = module_id !== null;
   const result: TaskResult = taskResult({ task, summary, trials, at, kind, named }, modules, { now, since });
   return {
@@ -198,7 +257,7 @@ export function taskRows(
       trial_count: trials.length,
       content_hash: hash,
     },
-    trials: { session_id: of.session_id, study_id: of.study_id, task, trials, at },
+    trials: { session_id: of.session_id, study_id: of.study_id, task, trials, at, data },
     remarks: { warnings: result.warnings, flags: result.quality_flags },
   };
 }

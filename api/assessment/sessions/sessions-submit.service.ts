@@ -13,6 +13,7 @@ import { contentFaults, ofModule, readContent, taskRows } from './sessions-conte
 import type { RawTrial, SubmittedSummaries, TaskContent } from './sessions-content.js';
 import type { Tx } from '../../../db/client/database.js';
 import type { RequestContext } from '../../http/request-context.js';
+import { inTurns } from '../../util/in-turns.js';
 
 export interface SubmissionBody {
   session_id: string;
@@ -48,7 +49,7 @@ export async function submit(
       detail: `raw_trials has ${trials.length} items: at most ${MAX_TRIALS} are taken in one submission.`,
     });
   refuseEmpty(input, trials);
-  const { tasks: sent, checksum } = readContent(input.task_summaries, trials);
+  const { tasks: sent, checksum } = await inTurns(readContent(input.task_summaries, trials));
   const modules = await modulesOf(tx, session);
   const contents = input.module_id === undefined ? sent : [inModule(sent, input.module_id, modules)];
   const answer = { session_id: session.id, tasks: contents.length, trials: trials.length, checksum };

@@ -17,7 +17,7 @@ function reader(limit: number) {
     textLimit: limit,
     encoding: 'binary',
     onError: (fault) => {
-      if ((fault as { status?: number }).status === 413) throw tooLarge(limit);
+      if ((fault as { status?: number }).status === 413) throw tooLargeOnArrival(limit);
       // The client disconnected in the middle of its body: nobody waits for the answer.
       throw problem('BAD_REQUEST', { detail: 'The body broke off.', cause: fault });
     },
@@ -72,6 +72,10 @@ export async function readBytes(ctx: Context, limit: number): Promise<Buffer> {
   const taken: unknown = (ctx.request as { body?: unknown }).body;
   return typeof taken === 'string' ? Buffer.from(taken, 'latin1') : Buffer.alloc(0);
 }
+
+/** The rest may have no end: the connection ends with the answer. */
+export const tooLargeOnArrival = (limit: number) =>
+  problem('TOO_LARGE', { detail: `The body is larger than ${limit} bytes.`, headers: { Connection: 'close' } });
 
 export const tooLarge = (limit: number) => problem('TOO_LARGE', { detail: `The body is larger than ${limit} bytes.` });
 

@@ -1,3 +1,5 @@
+import { endOfString, partOfString, restOfString } from './json-slices.js';
+
 /** The place in a JSON body of a number that a double (64 bits) cannot represent. */
 export type Place = (string | number)[];
 
@@ -44,14 +46,9 @@ interface Level {
 
 /**
  * The inexact numbers of a valid JSON text.
- * @param endOfString the offset of the closing quote of a string
  * @param slice characters after which it yields to other requests
  */
-export function* inexactNumbers(
-  source: string,
-  endOfString: (source: string, from: number) => number,
-  slice: number,
-): Generator<undefined, Place[]> {
+export function* inexactNumbers(source: string, slice: number): Generator<undefined, Place[]> {
   const found: Place[] = [];
   const levels: Level[] = [];
   let next = slice;
@@ -64,7 +61,11 @@ export function* inexactNumbers(
       yield undefined;
     }
     if (c === '"') {
-      const end = endOfString(source, i);
+      let end = partOfString(source, i);
+      while (end < -1) {
+        yield undefined;
+        end = restOfString(source, end);
+      }
       if (level?.naming) {
         level.at = i;
         level.naming = false;

@@ -1,19 +1,55 @@
 import { setImmediate as others } from 'node:timers/promises';
 
 /** Characters processed before yielding to other requests. */
-export const SLICE = 512 * 1024;
+export const SLICE = 128 * 1024;
 
 /**
- * The offset of the closing quote of a string that begins at `from`: one without a backslash before it, or with an even
- * number of them; -1: none.
+ * The offset of the closing quote of a string that begins at `from`; -1: none. Of a string with many escapes, only a
+ * part is looked at: a negative offset below -1 tells from where `restOfString` continues.
  */
-export function endOfString(source: string, from: number): number {
-  for (let end = source.indexOf('"', from + 1); end >= 0; end = source.indexOf('"', end + 1)) {
-    let before = end;
-    while (source.charCodeAt(before - 1) === 92) before--;
-    if ((end - before) % 2 === 0) return end;
+export function partOfString(source: string, from: number): number {
+  const end = source.indexOf('"', from + 1);
+  return end < 0 || source.charCodeAt(end - 1) !== BACKSLASH ? end : restOfString(source, from);
+}
+
+const BACKSLASH = 92,
+  QUOTE = 34;
+
+/** @param from the offset before a letter or an escape; negative as `partOfString` tells it */
+export function restOfString(source: string, from: number): number {
+  const begin = Math.abs(from) + 1;
+  const most = begin + SLICE;
+  for (let i = begin; i < source.length; i += 1) {
+    const c = source.charCodeAt(i);
+    if (c === QUOTE) return i;
+    if (c === BACKSLASH) i += 1;
+    if (i >= most) return -i;
   }
   return -1;
+}
+
+/** The offset of the closing quote of a string that begins at `from`; -1: none. */
+export function endOfString(source: string, from: number): number {
+  let end = partOfString(source, from);
+  while (end < -1) end = restOfString(source, end);
+  return end;
+}
+
+/**
+ * The first offset from `to` on that is not within an escape of a string.
+ * @param from the beginning of a letter or an escape
+ */
+function afterEscape(source: string, from: number, to: number): number {
+  // An escape of a character's number has six letters.
+  for (let begin = Math.max(from, to - 5); begin < to; begin++) {
+    let before = begin;
+    while (before > from && source.charCodeAt(before - 1) === 92) before--;
+    const isEscape = source.charCodeAt(begin) === 92 && (begin - before) % 2 === 0;
+    if (!isEscape) continue;
+    const end = begin + (source[begin + 1] === 'u' ? 6 : 2);
+    if (end > to) return end;
+  }
+  return to;
 }
 
 const isBlank = (c: number): boolean => c === 32 || c === 9 || c === 10 || c === 13;
@@ -34,6 +70,19 @@ export async function parseInSlices(source: string, slice = SLICE): Promise<unkn
     return JSON.parse(text) as unknown;
   };
 
+  /** A string, in parts if it is long: escapes take the parser long. */
+  const parsedText = async (from: number, to: number): Promise<unknown> => {
+    if (to - from <= slice) return parsed(source.slice(from, to));
+    if (to - from < 2 || source[to - 1] !== '"') throw new SyntaxError('a string has no end');
+    const pieces: unknown[] = [];
+    for (let at = from + 1; at < to - 1;) {
+      const end = Math.min(to - 1, afterEscape(source, at, at + slice));
+      pieces.push(await parsed(`"${source.slice(at, end)}"`));
+      at = end;
+    }
+    return pieces.join('');
+  };
+
   /** The text without surrounding blanks. */
   const trimmed = (from: number, to: number): [number, number] => {
     let [first, last] = [from, to];
@@ -49,7 +98,11 @@ export async function parseInSlices(source: string, slice = SLICE): Promise<unkn
     for (let i = from; i < to; i++) {
       const c = source.charCodeAt(i);
       if (c === 34) {
-        i = endOfString(source, i);
+        i = partOfString(source, i);
+        while (i < -1) {
+          await others();
+          i = restOfString(source, i);
+        }
         if (i < 0 || i >= to) throw new SyntaxError('a string has no end');
       } else if (c === 123 || c === 91) depth++;
       else if (c === 125 || c === 93) {
@@ -67,6 +120,7 @@ export async function parseInSlices(source: string, slice = SLICE): Promise<unkn
   async function valueOf(start: number, end: number): Promise<unknown> {
     const [from, to] = trimmed(start, end);
     const open = source[from];
+    if (open === '"') return parsedText(from, to);
     if (to - from <= slice || (open !== '{' && open !== '[')) return parsed(source.slice(from, to));
     const close = open === '{' ? '}' : ']';
     if (source[to - 1] !== close) throw new SyntaxError('a bracket is not closed');
@@ -103,7 +157,7 @@ export async function parseInSlices(source: string, slice = SLICE): Promise<unkn
           let colon = quote + 1;
           while (quote > 0 && isBlank(source.charCodeAt(colon))) colon++;
           if (quote < 0 || source[colon] !== ':') throw new SyntaxError('a field has no name');
-          put(JSON.parse(source.slice(first, quote + 1)) as string, await valueOf(colon + 1, last));
+          put((await parsedText(first, quote + 1)) as string, await valueOf(colon + 1, last));
         }
         pending = at + 1;
       } else if (at - pending > slice) {

@@ -1,11 +1,14 @@
 import { setImmediate as others } from 'node:timers/promises';
-import { Problem, problem } from '../errors.js';
+import { problem } from '../errors.js';
+import { atOnce, inTurns } from '../../util/in-turns.js';
 import { LONG_NUMBER, inexactNumbers } from './exact-numbers.js';
 import type { Place } from './exact-numbers.js';
-import { SLICE, endOfString, parseInSlices } from './json-slices.js';
+import { SLICE, parseInSlices, partOfString, restOfString } from './json-slices.js';
+import { unstorablePart } from './unstorable.js';
+import type { Path, Unstorable } from './unstorable.js';
 
 const MAX_DEPTH = 64;
-/** Limits of a body: values in total, fields of one object, objects and lists in total. */
+/** Limits of a body: values in total, fields of one object, objects, lists and texts in total. */
 export interface JsonLimits {
   values: number;
   fields: number;
@@ -16,8 +19,8 @@ const UNLIMITED: JsonLimits = { values: Infinity, fields: Infinity, parts: Infin
 export const PLAIN_LIMITS: JsonLimits = { ...UNLIMITED, values: 50_000 };
 /** With raw data: larger bodies are no measurements, and slow to parse. */
 export const RAW_DATA_LIMITS: JsonLimits = { values: Infinity, fields: 10_000, parts: 1_000_000 };
-/** A lone surrogate: UTF-8, and so the database, cannot represent it. */
-const LONE_SURROGATE = /\p{Surrogate}/u;
+/** A shorter body is parsed in one go. */
+const SHORT_BYTES = 2 * SLICE;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
@@ -38,25 +41,23 @@ export function parseJson(bytes: Buffer, perItem?: PerItemFields, limits = UNLIM
   } catch (fault) {
     throw problem('MALFORMED_JSON', { cause: fault });
   }
-  refuseUnkept(source, value, found, perItem);
-  if (found.precise)
-    for (const place of atOnce(inexactNumbers(source, endOfString, Infinity))) refuseInexact(value, place, perItem);
+  if (atOnce(mayBeUnstorable(source, found))) atOnce(lookThrough(value, perItem));
+  if (found.precise) for (const place of atOnce(inexactNumbers(source, Infinity))) refuseInexact(value, place, perItem);
   return value;
 }
 
 /** `parseJson` for a body that may be long: it is read in slices, with other requests in between. */
 export async function parseLargeJson(bytes: Buffer, perItem?: PerItemFields, limits = UNLIMITED): Promise<unknown> {
-  if (bytes.length <= 2 * SLICE) return parseJson(bytes, perItem, limits);
-  const source = textOf(bytes);
-  await others();
+  if (bytes.length <= SHORT_BYTES) return parseJson(bytes, perItem, limits);
+  const source = await longTextOf(bytes);
   const found = await inTurns(outline(source, MAX_DEPTH, limits, SLICE));
   requireWithin(found, limits);
   const value = await parseInSlices(source).catch((fault: unknown) => {
     throw problem('MALFORMED_JSON', { cause: fault });
   });
-  refuseUnkept(source, value, found, perItem);
+  if (await inTurns(mayBeUnstorable(source, found))) await inTurns(lookThrough(value, perItem));
   if (found.precise)
-    for (const place of await inTurns(inexactNumbers(source, endOfString, SLICE))) refuseInexact(value, place, perItem);
+    for (const place of await inTurns(inexactNumbers(source, SLICE))) refuseInexact(value, place, perItem);
   return value;
 }
 
@@ -64,42 +65,51 @@ function textOf(bytes: Buffer): string {
   try {
     return utf8.decode(bytes);
   } catch (fault) {
-    throw problem('MALFORMED_JSON', { detail: 'The body is not UTF-8.', cause: fault });
+    throw notUtf8(fault);
   }
 }
 
-/** Runs a parser without yielding. */
-function atOnce<T>(reading: Generator<undefined, T>): T {
-  for (;;) {
-    const step = reading.next();
-    if (step.done) return step.value;
+async function longTextOf(bytes: Buffer): Promise<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const pieces: string[] = [];
+  try {
+    for (let at = 0; at < bytes.length; at += SLICE) {
+      pieces.push(decoder.decode(bytes.subarray(at, at + SLICE), { stream: true }));
+      await others();
+    }
+    pieces.push(decoder.decode());
+  } catch (fault) {
+    throw notUtf8(fault);
   }
+  return pieces.join('');
 }
 
-/** Runs a parser, yielding after each slice. */
-async function inTurns<T>(reading: Generator<undefined, T>): Promise<T> {
-  for (;;) {
-    const step = reading.next();
-    if (step.done) return step.value;
-    await others();
-  }
-}
+const notUtf8 = (cause: unknown) => problem('MALFORMED_JSON', { detail: 'The body is not UTF-8.', cause });
 
 function requireWithin({ deep, many, wide }: Outline, limits: JsonLimits): void {
   if (deep) throw problem('MALFORMED_JSON', { detail: `The body is nested deeper than ${MAX_DEPTH} levels.` });
   if (many) throw problem('TOO_LARGE', { detail: `The body has more than ${limits.values} values.` });
   if (wide)
     throw problem('TOO_LARGE', {
-      detail: `The body has an object of more than ${limits.fields} fields, or more than ${limits.parts} objects and lists.`,
+      detail: `The body has an object of more than ${limits.fields} fields, or more than ${limits.parts} objects, lists and texts.`,
     });
 }
 
 /**
  * Only an escape, the name itself or a number in such notation can introduce these values: most bodies need no walk.
  */
-function refuseUnkept(source: string, value: unknown, { huge }: Outline, perItem: PerItemFields | undefined): void {
-  if (huge || source.includes('\\u') || source.includes('__proto__')) lookThrough(value, perItem);
+function* mayBeUnstorable(source: string, { huge }: Outline): Generator<undefined, boolean> {
+  if (huge) return true;
+  for (let at = 0; at < source.length; at += SLICE) {
+    // With the beginning of the next one: what is sought may lie across.
+    const slice = source.slice(at, at + SLICE + SUSPICIOUS_LENGTH);
+    if (SUSPICIOUS.some((text) => slice.includes(text))) return true;
+    yield undefined;
+  }
+  return false;
 }
+const SUSPICIOUS = ['\\u', '__proto__'];
+const SUSPICIOUS_LENGTH = 10;
 
 /** The parts of a body that are items: an invalid one does not stop the others. */
 export type PerItemFields = 'body' | readonly string[];
@@ -109,32 +119,35 @@ const unstorableItems = new WeakMap<object, string>();
 export const invalidTextIn = (item: unknown): string | undefined =>
   typeof item === 'object' && item !== null ? unstorableItems.get(item) : undefined;
 
-function lookThrough(value: unknown, perItem: PerItemFields | undefined): void {
+function* lookThrough(value: unknown, perItem: PerItemFields | undefined): Generator<undefined, void> {
+  const turn = { left: 0 };
+  const refuse = function* (part: unknown, path: Path): Generator<undefined, void> {
+    const found = yield* unstorablePart(part, turn);
+    if (found) throw unstorable([...path, ...found.path].join('.'), found.code, found.sentence);
+  };
+  const note = function* (item: unknown): Generator<undefined, void> {
+    // A non-object is refused anyway, and not stored.
+    if (typeof item !== 'object' || item === null) return;
+    const found = yield* unstorablePart(item, turn);
+    if (found) unstorableItems.set(item, noteOf(found));
+  };
   if (perItem === undefined || typeof value !== 'object' || value === null || Array.isArray(value))
-    refuseUnstorable(value, '');
-  else if (perItem === 'body') noteUnstorable(value);
+    yield* refuse(value, []);
+  else if (perItem === 'body') yield* note(value);
   else {
     for (const [key, part] of Object.entries(value)) {
-      if (perItem.includes(key) && Array.isArray(part)) part.forEach(noteUnstorable);
-      else refuseUnstorable({ [key]: part }, '');
+      if (perItem.includes(key) && Array.isArray(part)) for (const item of part as unknown[]) yield* note(item);
+      else yield* refuse({ [key]: part }, []);
     }
   }
 }
 
-function noteUnstorable(item: unknown): void {
-  // A non-object is refused anyway, and not stored.
-  if (typeof item !== 'object' || item === null) return;
-  try {
-    refuseUnstorable(item, '');
-  } catch (fault) {
-    if (!(fault instanceof Problem)) throw fault;
-    // The answer may be stored under its Idempotency-Key: an unstorable name is escaped.
-    unstorableItems.set(
-      item,
-      fault.message.replace(/[\0\p{Surrogate}]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`),
-    );
-  }
-}
+/** The answer may be stored under its Idempotency-Key: an unstorable name is escaped. */
+const noteOf = ({ path, code, sentence }: Unstorable): string =>
+  unstorable(path.join('.'), code, sentence).message.replace(
+    /[\0\p{Surrogate}]/gu,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 
 /** Refuses a number that would be stored as another one. */
 function refuseInexact(value: unknown, place: Place, perItem: PerItemFields | undefined): void {
@@ -194,9 +207,16 @@ function* outline(source: string, depth: number, most: JsonLimits, slice: number
       yield undefined;
     }
     if (c === 34) {
-      i = endOfString(source, i);
+      i = partOfString(source, i);
+      while (i < -1) {
+        yield undefined;
+        i = restOfString(source, i);
+      }
       if (i < 0) break;
       last = i;
+      // Names of fields recur, and are not counted.
+      if (source.charCodeAt(i + 1) !== 58 && ++parts > most.parts)
+        return { deep: false, many: false, wide: true, huge, precise };
     } else if (c === 44 || c === 123 || c === 91 || c === 125 || c === 93) {
       look(last, i);
       last = i;
@@ -217,26 +237,6 @@ function* outline(source: string, depth: number, most: JsonLimits, slice: number
   }
   look(last, source.length);
   return { deep: false, many: false, wide: false, huge, precise };
-}
-
-function refuseUnstorable(value: unknown, path: string): void {
-  if (typeof value === 'string') {
-    if (value.includes('\0') || LONE_SURROGATE.test(value))
-      throw unstorable(path, 'PATTERN', 'has a character that cannot be stored');
-  } else if (typeof value === 'number') {
-    // JSON's grammar has no largest number; serialized again it would be null.
-    if (!Number.isFinite(value)) throw unstorable(path, 'NOT_FINITE', 'is a number too large to be stored');
-  } else if (Array.isArray(value)) {
-    value.forEach((item, i) => refuseUnstorable(item, path ? `${path}.${i}` : String(i)));
-  } else if (value !== null && typeof value === 'object') {
-    for (const [key, item] of Object.entries(value)) {
-      const inner = path ? `${path}.${key}` : key;
-      if (key === '__proto__') throw unstorable(inner, 'PATTERN', 'is not a name for a field');
-      if (key.includes('\0') || LONE_SURROGATE.test(key))
-        throw unstorable(inner, 'PATTERN', 'has a character that cannot be stored');
-      refuseUnstorable(item, inner);
-    }
-  }
 }
 
 function unstorable(path: string, code: string, sentence: string) {

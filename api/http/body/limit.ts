@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { TSchema } from 'typebox';
 import type { Settings } from '../../../settings.js';
 import { RequestBody, bodySchema } from '../route.js';
@@ -5,6 +6,14 @@ import type { Route } from '../route.js';
 
 /** The default limit of a body, also the most that anyone can send without a login, except for a session's results. */
 const SMALL_BYTES = 64 * 1024;
+/** A usual submission is shorter. */
+const LONG_BYTES = 1024 * 1024;
+/** Whether a body is longer than what anybody may send, or may be. */
+export const mayBeLong = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined ||
+  headers['content-encoding'] !== undefined ||
+  Number(headers['content-length'] ?? 0) > LONG_BYTES;
+
 /** An escaped character: `\u00e4`. */
 const ESCAPED = 6;
 /** For a value's name, quotes, separators and surrounding blanks. */

@@ -1,7 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import { Writable } from 'node:stream';
 import type { Context } from 'koa';
 import { koaBody } from 'koa-body';
-import { mediaType, readBytes, tooLarge } from './bytes.js';
+import { mediaType, readBytes, tooLarge, tooLargeOnArrival } from './bytes.js';
 import { problem } from '../errors.js';
 
 /** An uploaded file, and the other parts of its form. `bytes` is empty if `present` is false. */
@@ -65,11 +66,11 @@ async function readForm(ctx: Context, limit: number): Promise<Upload> {
       },
     },
     onError: (fault) => {
-      if ((fault as { httpCode?: number }).httpCode === 413) throw tooLarge(limit);
+      if ((fault as { httpCode?: number }).httpCode === 413) throw tooLargeOnArrival(limit);
       throw problem('BAD_REQUEST', { detail: 'The form cannot be read, or it broke off.', cause: fault });
     },
   });
-  await read(ctx, async () => undefined);
+  await withinBytes(ctx.req, limit, () => read(ctx, async () => undefined));
   const { body, files } = ctx.request as unknown as { body?: Record<string, unknown>; files?: Record<string, unknown> };
   const file = [files?.[PART]].flat()[0];
   const parts = Object.fromEntries(
@@ -79,6 +80,27 @@ async function readForm(ctx: Context, limit: number): Promise<Upload> {
   // The request keeps its form until it is answered: this frees the second copy of the file.
   for (const list of written.values()) list.length = 0;
   return { bytes, parts, present: file !== undefined };
+}
+
+/**
+ * Counts a form's bytes while its parser reads them: the parser limits files and fields, not what is around them.
+ * @throws 413 as soon as more arrive than a file of `limit` bytes has
+ */
+function withinBytes(request: IncomingMessage, limit: number, reading: () => Promise<unknown>): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    let left = limit + FRAME_BYTES;
+    // A listener of its own would start the stream before the parser listens.
+    const joinParser = (event: string | symbol) => {
+      if (event !== 'data') return;
+      request.off('newListener', joinParser);
+      request.on('data', (chunk: Buffer) => {
+        left -= chunk.length;
+        if (left < 0) reject(tooLargeOnArrival(limit));
+      });
+    };
+    request.on('newListener', joinParser);
+    reading().then(resolve, reject);
+  });
 }
 
 /**

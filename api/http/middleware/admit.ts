@@ -7,6 +7,8 @@ import { begin } from './begin.js';
 import { checkNames, hasNames } from './check-names.js';
 import { rateLimit } from './rate-limit.js';
 import { readBody } from './read-body.js';
+import { mayBeLong } from '../body/limit.js';
+import { requireSession } from '../security/session-credential.js';
 
 /**
  * The first steps of a request, before any transaction: token (401), rate (429), names in the path (404), body (413,
@@ -18,10 +20,16 @@ export function admit(route: Route, dependencies: Dependencies): RouteMiddleware
     ...(route.access.token ? [authenticate(route, dependencies)] : []),
     rateLimit(route, dependencies),
     ...(hasNames(route) ? [checkNames(route)] : []),
+    ...(route.transaction === 'session' && requestBody(route) ? [knownSession(dependencies)] : []),
     ...(requestBody(route) ? [readBody(route, dependencies)] : []),
   ];
   return async (ctx, next) => {
     for (const step of steps) await step(ctx);
     return next();
   };
+}
+
+/** A session is looked for before a long body is read; of a short one, with the rest of the request. */
+function knownSession({ database }: Pick<Dependencies, 'database'>): RouteStep {
+  return (ctx) => (mayBeLong(ctx.req) ? requireSession(database, ctx.headers) : undefined);
 }

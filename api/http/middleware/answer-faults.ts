@@ -43,6 +43,7 @@ async function formOf(ctx: RouteContext, { settings }: Pick<Dependencies, 'setti
   if (raw !== undefined && raw.length > 0) return raw;
   const length = Number(ctx.get('content-length'));
   if (mediaType(ctx.req) !== 'application/x-www-form-urlencoded' || !(length <= MAX_FORM_BYTES)) return Buffer.alloc(0);
-  if (ctx.req.readableEnded || ctx.req.destroyed) return Buffer.alloc(0);
+  // A body is read once: one that was too long is only discarded from here on.
+  if (ctx.req.readableDidRead || ctx.req.destroyed) return Buffer.alloc(0);
   return withUploadTimeout(ctx.req, settings.REQUEST_ARRIVAL_SECONDS, () => readBytes(ctx, MAX_FORM_BYTES));
 }

@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { nowMs } from '../../../db/client/clock.js';
+import { networkOf } from '../../../workflows/domain/util/networks.js';
 import type { Dependencies } from '../../dependencies.js';
 import { problem } from '../errors.js';
 import type { Allowance, RateLimit } from '../rate-limits.js';
@@ -16,7 +17,7 @@ export function rateLimit(route: Route, dependencies: Dependencies): RouteStep {
 }
 
 /**
- * Counts a request by its caller (`user:…`, `token:…`) when authenticated, else by address, and sets the headers of the
+ * Counts a request by its caller (`user:…`, `token:…`) when authenticated, else by network, and sets the headers of the
  * remaining allowance (decisions, section 2).
  */
 export async function countRequest(
@@ -38,7 +39,7 @@ export async function countRequest(
     );
     return;
   }
-  await consume(ctx, limit === 'auth' ? auth : general, caller ?? `ip:${ctx.ip}`);
+  await consume(ctx, limit === 'auth' ? auth : general, caller ?? `ip:${networkOf(ctx.ip)}`);
 }
 
 /** Takes one point of a limit. @throws 429 RATE_LIMITED with Retry-After when there is none left */

@@ -3,6 +3,7 @@ import { requireFile } from '../body/upload.js';
 import { RequestBody, bodySchema, knowsItsQuery } from '../route.js';
 import type { Route } from '../route.js';
 import type { RouteStep } from '../state.js';
+import { checkInSlices } from '../validation/in-slices.js';
 import { check, declaredQuery, refuseUnknownKeys } from '../validation/validation.js';
 
 /** Context parameters, allowed on every route. */
@@ -26,7 +27,7 @@ export function validate(route: Route): RouteStep {
     if (route.headers) check(route.headers, { ...headers }, 'headers');
     if (schema) {
       state.body = await parseLargeJson(state.raw, special?.options.perItem, limits);
-      check(schema, state.body, 'body');
+      await checkInSlices(schema, state.body);
     }
     if (state.upload) requireFile(state.upload);
   };

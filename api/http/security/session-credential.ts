@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { enterStudyOf, lockSession } from '../../../db/assessment/sessions.queries.js';
+import { enterStudyOf, lockSession, sessionExists } from '../../../db/assessment/sessions.queries.js';
 import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
 import { inScope } from '../../../db/client/transaction.js';
 import type { WriteTransaction } from '../../../db/client/transaction.js';
@@ -13,6 +13,14 @@ export function sessionIdOf(headers: IncomingHttpHeaders): string {
   const header = headers['x-session-id'];
   if (typeof header !== 'string' || !UUID.test(header)) throw problem('SESSION_UNKNOWN');
   return header.toLowerCase();
+}
+
+/**
+ * Refuses a session that does not exist before its long body is read: anybody may send one. @throws 401 SESSION_UNKNOWN
+ */
+export async function requireSession(database: Database, headers: IncomingHttpHeaders): Promise<void> {
+  if (!(await sessionExists(database, sessionIdOf(headers))))
+    throw problem('SESSION_UNKNOWN', { headers: { Connection: 'close' } });
 }
 
 /** The body names the session too. @throws 400 SESSION_MISMATCH if it names another */

@@ -10,6 +10,8 @@ export function isLarge(value: unknown): boolean {
   let left = LARGE;
   const look = (part: unknown): boolean => {
     if ((left -= 1) < 0) return true;
+    // A list is not copied for this: it may have a million numbers.
+    if (Array.isArray(part)) return part.some(look);
     return typeof part === 'object' && part !== null && Object.values(part).some(look);
   };
   return look(value);

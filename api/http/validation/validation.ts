@@ -155,6 +155,11 @@ export function faultsIn(schema: TSchema, value: unknown): FaultEntry[] {
   return faultsOf(schema, value, 'body');
 }
 
+/** The same for a part with many items. */
+export function largeFaultsIn(schema: TSchema, value: unknown): FaultEntry[] {
+  return faultsOfLarge(schema, value, 'body');
+}
+
 function faultsOf(schema: TSchema, value: unknown, where: Where): FaultEntry[] {
   const validate = validator(schema);
   return validate(value) ? [] : faults(validate.errors ?? [], where);

@@ -23,7 +23,7 @@ export const askedIn =
   (sql, values) =>
     query(tx, sql, values);
 
-/** Starts the workflows of a loaded study's participants, with its commit. */
+/** Starts the workflows of a loaded study's participants, and wakes the readers of its events, with its commit. */
 export async function startLoaded(tx: Tx, studyId: string): Promise<void> {
   await execute(
     tx,
@@ -31,5 +31,7 @@ export async function startLoaded(tx: Tx, studyId: string): Promise<void> {
      select 'participant-start', study_id, id::text, jsonb_build_object('site_id', site_id) || $1::jsonb, true from participants where study_id = $2 and status = 'enrolled'`,
     [JSON.stringify(carriedTrace()), studyId],
   );
-  (tx as MarkedTransaction).wroteOutbox = true;
+  const marked = tx as MarkedTransaction;
+  marked.wroteOutbox = true;
+  marked.wroteEvents = true;
 }

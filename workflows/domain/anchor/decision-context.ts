@@ -1,7 +1,8 @@
 import { chosenConsent } from './consent.js';
 import type { ChosenConsent } from './consent.js';
-import { candidateContext, expressionContext } from '../expressions/expressions.js';
-import type { ExpressionContext } from '../expressions/expressions.js';
+import { StepBudget } from '../expressions/expression-budget.js';
+import { candidateContext, expressionContext, runExpression } from '../expressions/expressions.js';
+import type { ExpressionContext, RuleOutcome } from '../expressions/expressions.js';
 import type { Policy } from './policy-schema.js';
 import type { Candidate, ConsentFact, Facts } from '../util/types.js';
 
@@ -12,6 +13,7 @@ import type { Candidate, ConsentFact, Facts } from '../util/types.js';
 export class DecisionContext {
   private chosen: ChosenConsent | undefined;
   private variables: ExpressionContext | undefined;
+  private readonly budget = new StepBudget();
   constructor(
     private readonly policy: Policy,
     private readonly facts: Facts,
@@ -30,6 +32,11 @@ export class DecisionContext {
   expressions(candidate: Candidate | null): ExpressionContext {
     this.variables ??= expressionContext(this.facts, this.policy, null, this.choice());
     return candidate ? { ...this.variables, candidate: candidateContext(candidate) } : this.variables;
+  }
+
+  /** Runs an expression, within the steps that the decision has left. */
+  run(expression: string, candidate: Candidate | null): RuleOutcome {
+    return runExpression(expression, this.expressions(candidate), this.budget);
   }
 
   private choice(): ChosenConsent {

@@ -1,4 +1,3 @@
-import { runExpression } from '../expressions/expressions.js';
 import type { Policy } from './policy-schema.js';
 import { DecisionContext } from './decision-context.js';
 import type { Candidate, Facts } from '../util/types.js';
@@ -35,7 +34,7 @@ export function prerequisites(
   if (require_baseline_visit)
     list.push({ name: 'baseline_visit', met: facts.baseline.some((visit) => visit.status === 'completed') });
   if (custom_rule !== undefined) {
-    const outcome = runExpression(custom_rule, context.expressions(candidate));
+    const outcome = context.run(custom_rule, candidate);
     list.push({
       name: 'custom_rule',
       met: outcome.ok && outcome.value === true,

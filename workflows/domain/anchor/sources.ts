@@ -1,5 +1,4 @@
 import { dateIn, inCalendar, isDate, readDateItem } from '../util/dates.js';
-import { runExpression } from '../expressions/expressions.js';
 import { sourcesInOrder } from './policy.js';
 import type { Policy, PolicySource } from './policy-schema.js';
 import { DecisionContext } from './decision-context.js';
@@ -76,7 +75,7 @@ const readers: Record<PolicySource['type'], Reader> = {
   computed_rule: (source, facts, _policy, context) => {
     const { expression } = source.computed_rule!;
     const variables = context.expressions(null);
-    const outcome = runExpression(expression, variables);
+    const outcome = context.run(expression, null);
     if (!outcome.ok) return { reason: outcome.reason, error: true };
     if (typeof outcome.value !== 'string' || !isDate(outcome.value))
       return { reason: 'RULE_ERROR: the rule gave no date', error: true };

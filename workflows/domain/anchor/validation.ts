@@ -1,5 +1,4 @@
 import { daysBetween } from '../util/dates.js';
-import { runExpression } from '../expressions/expressions.js';
 import type { Policy } from './policy-schema.js';
 import { DecisionContext } from './decision-context.js';
 import type { Candidate, Facts, Fault, Trace } from '../util/types.js';
@@ -59,7 +58,7 @@ export function validate(
     }));
   }
   for (const rule of validation.custom_rules ?? []) {
-    const outcome = runExpression(rule.expression, context.expressions(candidate));
+    const outcome = context.run(rule.expression, candidate);
     check(
       rule.id,
       outcome.ok && outcome.value === true,

@@ -1,3 +1,4 @@
+import { isLong } from '../util/length.js';
 import { isPossible } from './metric-ranges.js';
 import { answersDiffer } from './tasks.js';
 import type { Remark, Summary, Trial } from './types.js';
@@ -47,8 +48,9 @@ export function qualityFlags(
     }
     if (correct !== null) judged++;
     if (correct) right++;
-    // Once two answers differ, the others need no check.
-    if (data?.response !== undefined && answers.same) answers.see(JSON.stringify(data.response));
+    // Once two answers differ, the others need no check. No pattern has answers that are long.
+    if (data?.response !== undefined && answers.same)
+      answers.see(isLong(data.response) ? `answer ${i}` : JSON.stringify(data.response));
     const step = i === 0 ? 0 : at[i]! - at[i - 1]!;
     if (step < 0) back++;
     else if (step > JUMP_MS) jumps++;

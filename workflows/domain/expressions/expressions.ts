@@ -1,13 +1,25 @@
 import { Environment } from '@marcbachmann/cel-js';
 import type { ASTNode, ParseResult } from '@marcbachmann/cel-js';
 import {
+  BEGIN,
+  CHARGED,
   COUNTED,
+  DONE,
+  JOINED,
   MACROS,
   MAX_STEPS,
-  withStepCount,
+  SOUGHT,
+  StepBudget,
+  beginTry,
   countedText,
+  endTry,
   isOverBudget,
   startCounting,
+  stopCounting,
+  withCallSteps,
+  withJoinedLength,
+  withSearchSteps,
+  withStepCount,
 } from './expression-budget.js';
 import { addDays, dateIn, daysBetween, dayOfWeek, isDate } from '../util/dates.js';
 import { chosenConsent } from '../anchor/consent.js';
@@ -73,8 +85,13 @@ export const expressionNames = () => environment.getDefinitions();
  * The same for execution: an expression that counts its steps has more nodes, and deeper nesting, than the original.
  */
 const counting = environment
-  .clone({ limits: { maxAstNodes: 10_000, maxDepth: 250 } })
-  .registerFunction(`${COUNTED}(dyn): dyn`, withStepCount);
+  .clone({ limits: { maxAstNodes: 20_000, maxDepth: 500 } })
+  .registerFunction(`${COUNTED}(dyn): dyn`, withStepCount)
+  .registerFunction(`${CHARGED}(int, dyn): dyn`, withCallSteps)
+  .registerFunction(`${JOINED}(dyn, dyn): string`, withJoinedLength)
+  .registerFunction(`${SOUGHT}(dyn): dyn`, withSearchSteps)
+  .registerFunction(`${BEGIN}(): bool`, beginTry)
+  .registerFunction(`${DONE}(dyn): dyn`, endTry);
 
 export type ExpressionKind = 'rule' | 'date';
 export interface ExpressionFault {
@@ -292,22 +309,31 @@ export const candidateContext = (candidate: Candidate | null): ExpressionContext
 
 export type RuleOutcome = { ok: true; value: unknown } | { ok: false; reason: string };
 
-const OVER_BUDGET: RuleOutcome = {
+const overBudget = (what: string): RuleOutcome => ({
   ok: false,
-  reason: `RULE_ERROR: it takes more than ${MAX_STEPS.toLocaleString('en')} steps`,
-};
+  reason: `RULE_ERROR: ${what} more than ${MAX_STEPS.toLocaleString('en')} steps`,
+});
 
-/** Runs an expression; a run-time error or an exceeded budget is a result, never thrown. */
-export function runExpression(expression: string, context: Record<string, unknown>): RuleOutcome {
+/**
+ * Runs an expression; a run-time error or an exceeded budget is a result, never thrown.
+ * @param budget shared by the expressions of one decision
+ */
+export function runExpression(
+  expression: string,
+  context: Record<string, unknown>,
+  budget = new StepBudget(),
+): RuleOutcome {
+  const isFirst = budget.spent === 0;
+  const over = () => overBudget(isFirst ? 'it takes' : 'it takes, together with the expressions before it,');
+  if (budget.spent > MAX_STEPS) return over();
+  startCounting(budget);
   try {
-    const run = runnable(expression);
-    startCounting();
-    const value: unknown = run(context);
-    return isOverBudget() ? OVER_BUDGET : { ok: true, value };
+    const value: unknown = runnable(expression)(context);
+    return isOverBudget() ? over() : { ok: true, value };
   } catch (fault) {
-    return isOverBudget()
-      ? OVER_BUDGET
-      : { ok: false, reason: `RULE_ERROR: ${faultAsWritten(expression, context, fault)}` };
+    return isOverBudget() ? over() : { ok: false, reason: `RULE_ERROR: ${faultAsWritten(expression, context, fault)}` };
+  } finally {
+    stopCounting(budget);
   }
 }
 

@@ -1,5 +1,7 @@
 /** Limits of a form's content, so that rules that read it stay within their steps. */
 export const MAX_FACT_ITEMS = 2_000;
+/** Bytes of all items of a participant: each decision reads them all. */
+export const MAX_FORMS_BYTES = 5_000_000;
 const MAX_ENTRIES = 1_000;
 const MAX_CHARACTERS = 20_000;
 const MAX_NESTING = 8;
