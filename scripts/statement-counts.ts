@@ -42,17 +42,6 @@ const FOLDERS = ['db', 'api', 'activities'];
 const STARTS =
   /^(raw|query|\$?relatedQuery|\$query|\$?fetchGraph|select|with|from|into|insert|table|queryBuilder|database|tx|db|lock)$/;
 
-const FRONT_NAMES = new Set(Object.values(FRONT).flat());
-/** What a file imports that is no function of the front: a call of it is not a statement by itself. */
-function importedOthers(source: ts.SourceFile): Set<string> {
-  const names = source.statements
-    .filter(ts.isImportDeclaration)
-    .map(({ importClause }) => importClause?.namedBindings)
-    .filter((bindings) => bindings !== undefined)
-    .flatMap((bindings) => (ts.isNamedImports(bindings) ? bindings.elements.map(({ name }) => name.text) : []));
-  return new Set(names.filter((name) => !FRONT_NAMES.has(name)));
-}
-
 interface CallSite {
   kind: Kind;
   file: string;
@@ -73,12 +62,10 @@ function callSites(root: string): CallSite[] {
   const program = ts.createProgram(roots, { ...config.options, incremental: false });
   const checker = program.getTypeChecker();
   const sites: CallSite[] = [];
-  let others: Set<string>;
   for (const source of program.getSourceFiles()) {
     const file = relative(root, source.fileName).replaceAll('\\', '/');
     const counted = FOLDERS.some((folder) => file.startsWith(`${folder}/`)) && !file.startsWith('db/migrations/');
     if (!counted || LEFT_OUT.includes(file)) continue;
-    others = importedOthers(source);
     const visit = (node: ts.Node): void => {
       const kind = ts.isCallExpression(node) ? kindOf(node) : undefined;
       if (kind && !isPart(node)) {
@@ -94,9 +81,8 @@ function callSites(root: string): CallSite[] {
   function kindOf(call: ts.CallExpression): Kind | undefined {
     const { expression: callee } = call;
     // Types are only resolved for possible names: resolving all takes a minute.
-    if (ts.isPropertyAccessExpression(callee)) {
-      if (!STARTS.test(callee.name.text)) return undefined;
-    } else if (!ts.isIdentifier(callee) || others.has(callee.text)) return undefined;
+    if (ts.isPropertyAccessExpression(callee) ? !STARTS.test(callee.name.text) : !ts.isIdentifier(callee))
+      return undefined;
     const declared = declarationOf(call);
     if (!declared) return undefined;
     const from = relative(root, declared.getSourceFile().fileName).replaceAll('\\', '/');
