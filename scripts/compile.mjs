@@ -4,7 +4,7 @@
  * file-by-file translation safe, and it takes a fraction of the time of a checked build. Only changed files are built.
  */
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { copyFile, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, extname, join, relative, sep } from 'node:path';
 import { step } from './progress.mjs';
@@ -23,7 +23,8 @@ export async function build(root) {
   const dist = join(root, 'dist');
   const before = await readManifest(dist);
   const tools = await hashOf(root, ['tsconfig.json', 'package-lock.json', 'scripts/compile.mjs']);
-  const sources = await sourceHashes(root);
+  const stamps = {};
+  const sources = await sourceHashes(root, before, stamps);
   const bundle = bundleKey(tools, sources);
   const reusable = before.tools === tools ? before.sources : {};
   const changed = Object.keys(sources).filter(
@@ -31,7 +32,12 @@ export async function build(root) {
   );
   const gone = Object.keys(before.sources).filter((path) => !(path in sources));
   const bundled = before.bundle === bundle && existsSync(join(dist, WORKFLOW_BUNDLE));
-  if (changed.length === 0 && gone.length === 0 && bundled) return false;
+  const manifest = () => writeWhole(join(dist, '.build.json'), JSON.stringify({ tools, sources, stamps, bundle }));
+  if (changed.length === 0 && gone.length === 0 && bundled) {
+    // Written again with the same text, as by a checkout of another branch and back.
+    if (Object.keys(stamps).some((path) => before.stamps?.[path] !== stamps[path])) await manifest();
+    return false;
+  }
   await step(`building (${changed.length} of ${Object.keys(sources).length} files)`, async () => {
     const outputs = await translate(root, dist, changed);
     // The manifest is written last; without it the content of dist is unknown (a migration deleted since would still
@@ -44,7 +50,7 @@ export async function build(root) {
     );
     await write(outputs);
     if (!bundled) await bundleWorkflows(dist);
-    await writeWhole(join(dist, '.build.json'), JSON.stringify({ tools, sources, bundle }));
+    await manifest();
   });
   return true;
 }
@@ -148,20 +154,36 @@ const bundleKey = (tools, sources) =>
     .update(tools + JSON.stringify(Object.entries(sources).filter(([path]) => path.startsWith('workflows/'))))
     .digest('hex');
 
-async function sourceHashes(root) {
+/**
+ * The hash of each source.
+ * @param before the manifest of the last build: a file whose stamp is the same since has the same hash
+ * @param stamps gets the stamp of each source
+ */
+async function sourceHashes(root, before, stamps) {
   const hashes = {};
+  const add = async (path) => {
+    // Before the file is read: a later change has another stamp.
+    const stamp = stampOf(join(root, path));
+    hashes[path] = before.stamps?.[path] === stamp ? before.sources[path] : await hashOf(root, [path]);
+    stamps[path] = stamp;
+  };
   const visit = async (folder) => {
     for (const { inside, entry } of await entriesOf(root, folder)) {
       if (entry.isDirectory()) await visit(inside);
-      else if (!NOT_COPIED.has(extname(entry.name)) && !entry.name.endsWith('.d.ts'))
-        hashes[inside] = await hashOf(root, [inside]);
+      else if (!NOT_COPIED.has(extname(entry.name)) && !entry.name.endsWith('.d.ts')) await add(inside);
     }
   };
   for (const source of SOURCES) {
-    if (source.endsWith('.ts')) hashes[source] = await hashOf(root, [source]);
+    if (source.endsWith('.ts')) await add(source);
     else await visit(source);
   }
   return hashes;
+}
+
+/** Changes with each write of the file: reading and hashing all sources takes a third of a second at each start. */
+function stampOf(file) {
+  const { ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
+  return `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
 }
 
 /** The folders whose files are built. */

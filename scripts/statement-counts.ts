@@ -55,7 +55,11 @@ function callSites(root: string): CallSite[] {
     ts.sys,
     root,
   );
-  const program = ts.createProgram(config.fileNames, { ...config.options, incremental: false });
+  // With what they import, without the tests.
+  const roots = config.fileNames.filter((name) =>
+    FOLDERS.some((folder) => relative(root, name).replaceAll('\\', '/').startsWith(`${folder}/`)),
+  );
+  const program = ts.createProgram(roots, { ...config.options, incremental: false });
   const checker = program.getTypeChecker();
   const sites: CallSite[] = [];
   for (const source of program.getSourceFiles()) {

@@ -76,12 +76,12 @@ class Run {
     const lanes = Math.min(runners, this.total);
     const order = seed === undefined ? 'the slowest and the quickest first' : `in random order (--seed ${seed})`;
     print(`${this.total} test files, ${order}, ${lanes} side by side`);
-    // The slow files start services of their own. One runner begins with the quick files, so that not all do so at
-    // once.
-    const quick = lanes > 2 ? lanes - 1 : undefined;
+    // The slow files wait for long, and start services of their own; the quick ones keep a processor busy. Half of the
+    // runners begin with each, so that they always stand beside each other.
+    const isQuick = (index: number) => lanes > 2 && index % 2 === 1;
     await Promise.all(
       Array.from({ length: lanes }, (_, index) =>
-        this.work(`runner ${index + 1}`, () => (index === quick ? this.queue.pop() : this.queue.shift())),
+        this.work(`runner ${index + 1}`, () => (isQuick(index) ? this.queue.pop() : this.queue.shift())),
       ),
     );
     if (durations !== undefined) writeFileSync(durations, durationsJson(this.results));

@@ -69,11 +69,11 @@ export function slowestFiles(results: readonly FileResult[]): string {
   return ['The slowest files', line(header), ...rows.map(line), all].join('\n');
 }
 
-/** Seconds of a file, as `--durations` writes them. */
+/** Seconds of a file, as `--durations` writes them; the order of the files needs the first alone. */
 export interface Duration {
   seconds: number;
-  setUp: number;
-  waiting: number;
+  setUp?: number;
+  waiting?: number;
   processor?: number;
 }
 

@@ -1,8 +1,6 @@
-import { join } from 'node:path';
 import { expect } from 'chai';
-import puppeteer from 'puppeteer-core';
 import type { Browser, Page } from 'puppeteer-core';
-import { findChromium } from '../../api/reports/pdf/chromium.js';
+import { launchBrowser } from '../support/browser.js';
 import { service } from '../support/service.js';
 import type { RunJson } from '../support/service.js';
 
@@ -12,13 +10,7 @@ describe('The pages of the documentation, in a browser', function suite() {
   let browser: Browser;
   before(async () => {
     run = await service();
-    const found = await findChromium(process.env.CHROMIUM_PATH, join(process.cwd(), '.cache'));
-    browser = await puppeteer.launch({
-      executablePath: found.path,
-      args: found.args,
-      env: { ...process.env, ...found.env },
-      headless: true,
-    });
+    browser = await launchBrowser();
   });
   after(() => browser?.close());
 

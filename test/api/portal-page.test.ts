@@ -1,14 +1,12 @@
-import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
-import puppeteer from 'puppeteer-core';
 import type { Browser, Page } from 'puppeteer-core';
-import { findChromium } from '../../api/reports/pdf/chromium.js';
 import { Http, unique } from '../support/http.js';
 import { PushBrowser } from '../support/push-sink.js';
 import { until } from '../support/until.js';
 import type { Loose } from '../support/http.js';
 import { mailsTo, sendCaregiverLink, sendLink, tokenIn } from '../support/portal.js';
+import { launchBrowser } from '../support/browser.js';
 import { service } from '../support/service.js';
 import type { RunJson } from '../support/service.js';
 import { Site, trials } from '../assessment/stage.js';
@@ -24,13 +22,7 @@ describe('the participant’s page, in a browser', function () {
   before(async () => {
     run = await service();
     site = await Site.open();
-    const found = await findChromium(process.env.CHROMIUM_PATH, join(process.cwd(), '.cache'));
-    browser = await puppeteer.launch({
-      executablePath: found.path,
-      args: found.args,
-      env: { ...process.env, ...found.env },
-      headless: true,
-    });
+    browser = await launchBrowser();
   });
   after(() => browser?.close());
 

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import puppeteer from 'puppeteer-core';
 import type { Browser, Page } from 'puppeteer-core';
-import { findChromium } from '../../api/reports/pdf/chromium.js';
+import { launchBrowser } from '../support/browser.js';
 import { goodPassword } from '../support/http.js';
 import { service } from '../support/service.js';
 
@@ -14,6 +12,8 @@ export const PHONE = { width: 360, height: 740 };
 export const DESKTOP = { width: 1280, height: 900 };
 /** What the rules of axe are held against: WCAG 2.2, levels A and AA, and good practice. */
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+/** The rules that look at colours: the themes differ in nothing else (test/lint/themes.test.ts). */
+const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
 
 export interface OpenOptions {
   /** Default: a page as wide as a desk’s. */
@@ -33,14 +33,7 @@ export class ConsoleBrowser {
   ) {}
 
   static async start(base?: string): Promise<ConsoleBrowser> {
-    const found = await findChromium(process.env.CHROMIUM_PATH, join(process.cwd(), '.cache'));
-    const browser = await puppeteer.launch({
-      executablePath: found.path,
-      args: found.args,
-      env: { ...process.env, ...found.env },
-      headless: true,
-    });
-    return new ConsoleBrowser(browser, base ?? (await service()).api);
+    return new ConsoleBrowser(await launchBrowser(), base ?? (await service()).api);
   }
 
   close(): Promise<void> {
@@ -87,13 +80,27 @@ export async function signIn(page: Page, email: string, password = goodPassword)
   await submit(page, 'button.primary');
 }
 
-/** Types into fields, by their names; what was there goes. */
+/** Fields that take a whole text at once. */
+const TEXT =
+  'textarea, input:not([type]), ' +
+  ['text', 'email', 'password', 'search', 'url', 'tel', 'number'].map((type) => `input[type=${type}]`).join(', ');
+
+/**
+ * Fills in fields, by their names; what was there goes. A text comes at once, as from a keyboard that knows words: the
+ * browser draws the page again after each key.
+ */
 export async function fill(page: Page, fields: Record<string, string>): Promise<void> {
   for (const [name, value] of Object.entries(fields)) {
     const selector = `[name="${name}"]`;
     await page.click(selector, { count: 3 });
     await page.keyboard.press('Backspace');
-    await page.type(selector, value);
+    const takesText = await page.$eval(
+      selector,
+      (field, text) => (field as unknown as { matches: (selector: string) => boolean }).matches(text),
+      TEXT,
+    );
+    if (takesText) await page.keyboard.sendCharacter(value);
+    else await page.type(selector, value);
   }
 }
 
@@ -116,7 +123,10 @@ export async function submit(page: Page, selector: string): Promise<void> {
 export const textOf = (page: Page, selector = 'body'): Promise<string> =>
   page.$eval(selector, (element) => (element as unknown as { innerText: string }).innerText);
 
-/** What axe finds at a page, a line each; none: it is well. Both themes, wide and on a phone. */
+/**
+ * What axe finds at a page, a line each; none: it is well. Every rule wide and on a phone, and those about colours in
+ * both themes.
+ */
 export async function axe(page: Page): Promise<string[]> {
   const before = page.viewport();
   const found: string[] = [];
@@ -125,7 +135,7 @@ export async function axe(page: Page): Promise<string[]> {
     for (const viewport of [DESKTOP, PHONE]) {
       await page.setViewport(viewport);
       const where = `${theme}, ${viewport.width} px`;
-      found.push(...(await violations(page)).map((one) => `${where}: ${one}`));
+      found.push(...(await violations(page, theme === 'light' ? RULES : COLOR_RULES)).map((one) => `${where}: ${one}`));
       const wide = Number(await page.evaluate('document.documentElement.scrollWidth'));
       if (wide > viewport.width) found.push(`${where}: the page is ${wide} px wide`);
     }
@@ -134,7 +144,8 @@ export async function axe(page: Page): Promise<string[]> {
   return found;
 }
 
-async function violations(page: Page): Promise<string[]> {
+/** @param rules names of rules, or of groups of them */
+async function violations(page: Page, rules: readonly string[]): Promise<string[]> {
   // The protocol’s own evaluation passes the page’s policy, which lets no script in but its files.
   const session = await page.createCDPSession();
   const run = async (expression: string): Promise<unknown> => {
@@ -146,9 +157,10 @@ async function violations(page: Page): Promise<string[]> {
     if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value;
   };
-  await run(`${AXE};undefined`);
+  // It stays with the page, whatever its width and theme.
+  if (!(await run(`'axe' in window`))) await run(`${AXE};undefined`);
   const found = await run(
-    `axe.run(document, { runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
+    `axe.run(document, ${JSON.stringify({ runOnly: rules, resultTypes: ['violations'], selectors: false })}).then(({ violations }) =>
       violations.flatMap(({ id, help, nodes }) => nodes.map(({ html }) => id + ' (' + help + '): ' + html.slice(0, 200))))`,
   );
   await session.detach();

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { generateSync } from 'otplib';
 import { consoleRoutes } from '../../api/console/console.routes.js';
 import { Http, admin, goodPassword, login, newStudy, unique, user } from '../support/http.js';
-import { service, startService } from '../support/service.js';
+import { startApi } from '../support/api-process.js';
+import { service } from '../support/service.js';
 import { until } from '../support/until.js';
 import { ConsoleBrowser, axe, openConsole, textOf } from './browser.js';
 import { Visitor, tokenIn } from './stage.js';
@@ -243,24 +244,25 @@ describe('logins of the console', function () {
   };
 
   it('end after a while without a request, with a warning before; and there is no console where it is switched off', async () => {
-    const idle = await startService({ CONSOLE_IDLE_MINUTES: '0.1', MFA_REQUIRED_ROLES: 'data_manager' });
-    const browser = await ConsoleBrowser.start(idle.run.api);
+    const run = await service();
+    const idle = await startApi({ CONSOLE_IDLE_MINUTES: '0.1', MFA_REQUIRED_ROLES: 'data_manager' });
+    const browser = await ConsoleBrowser.start(idle.url);
     try {
       const { page } = await openConsole(browser, '/console');
-      await page.type('[name=email]', idle.run.admin_email);
-      await page.type('[name=password]', idle.run.admin_password ?? '');
+      await page.type('[name=email]', run.admin_email);
+      await page.type('[name=password]', run.admin_password ?? '');
       await Promise.all([page.waitForNavigation(), page.click('button.primary')]);
       await page.waitForSelector('#idle.shown button:not([hidden])');
       await page.waitForSelector('#idle.shown a:not([hidden])');
       await page.reload();
       expect(await textOf(page, 'main')).to.include('Log in');
-      await setsUpSecondFactor(idle.run.api);
+      await setsUpSecondFactor(idle.url);
     } finally {
       await browser.close();
       await idle.stop();
     }
-    const off = await startService({ ENABLE_CONSOLE: 'false' });
-    expect((await fetch(`${off.run.api}/console/login`)).status).to.equal(404);
+    const off = await startApi({ ENABLE_CONSOLE: 'false' });
+    expect((await fetch(`${off.url}/console/login`)).status).to.equal(404);
     await off.stop();
   });
 });

@@ -59,7 +59,7 @@ export async function fuzz(
       {
         ...process.env,
         CONTRACT_WORLD: JSON.stringify(world),
-        PYTHONDONTWRITEBYTECODE: '1',
+        ...python.bytecode,
         PYTHONPATH: join(root, SOURCES),
         NO_PROXY: '127.0.0.1',
         SCHEMATHESIS_HOOKS: 'hooks',

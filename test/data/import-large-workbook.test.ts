@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { residentMb } from '../bench/memory.js';
-import { Http, login } from '../support/http.js';
-import type { Loose } from '../support/http.js';
-import { startService } from '../support/service.js';
-import type { Service } from '../support/service.js';
+import { startApi } from '../support/api-process.js';
+import type { ApiProcess } from '../support/api-process.js';
+import { admin, unique } from '../support/http.js';
+import type { Http, Loose } from '../support/http.js';
 import { imported } from './stage.js';
 import { participantsBook } from './workbooks.js';
 
@@ -21,26 +21,25 @@ const MOST_MB = 300;
  */
 const MORE_SILENCE_MS = 500;
 
-/** On a service of its own: what others have had it do must not have made room already. */
+/** On an API of its own: what others have had it do must not have made room already. */
 describe('A workbook of as many participants as an import takes', function () {
   this.timeout(600_000);
-  let service: Service;
+  let api: ApiProcess;
   let http: Http;
   before(async () => {
-    service = await startService({ RATE_LIMIT_PER_MINUTE: '1000000' });
-    ({ http } = await login(service.run.api, service.run.admin_email, service.run.admin_password!));
+    api = await startApi({ RATE_LIMIT_PER_MINUTE: '1000000' });
+    http = await admin(api.url);
   });
-  after(() => service.stop());
+  after(() => api?.stop());
 
   /** How far the API's memory grows while `work` runs, and the longest that somebody else waits for an answer. */
   async function watched<T>(work: () => Promise<T>): Promise<{ result: T; grown: number; silence: number }> {
-    const api = service.current().pids.api!;
-    const idle = residentMb(api);
+    const idle = residentMb(api.pid);
     let most = idle,
       silence = 0,
       over = false;
     const look = setInterval(() => {
-      most = Math.max(most, residentMb(api));
+      most = Math.max(most, residentMb(api.pid));
     }, 20);
     const others = (async () => {
       while (!over) {
@@ -58,7 +57,10 @@ describe('A workbook of as many participants as an import takes', function () {
   }
 
   it('is imported in little memory, and the API answers others meanwhile', async () => {
-    const study = await http.expect<Loose>(201, 'POST', '/api/studies', { study_code: 'LARGE', study_name: 'Large' });
+    const study = await http.expect<Loose>(201, 'POST', '/api/studies', {
+      study_code: unique('LARGE'),
+      study_name: 'Large',
+    });
     const book = await participantsBook(ROWS);
     const lines = Array.from({ length: CSV_ROWS }, (_, i) => `P-${i},${i},,en`);
     const workbook = await watched(() => imported(http, study.id, book, '?dry_run=true', 'excel'));

@@ -4,12 +4,13 @@ import { largestBody } from '../../api/http/body/limit.js';
 import { described as routes } from '../../api/routes.js';
 import type { Route } from '../../api/http/route.js';
 import { RequestBody } from '../../api/http/route.js';
+import { startApi } from '../support/api-process.js';
+import type { ApiProcess } from '../support/api-process.js';
 import { Http, login, newParticipant, newStudy, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { countingTurns, turnsDuring } from '../support/loop-turns.js';
 import { mainThreadMs } from '../support/main-thread.js';
-import { startService } from '../support/service.js';
-import type { Service } from '../support/service.js';
+import { service } from '../support/service.js';
 import { bodiesOf } from './costly/bodies.js';
 import { headerLines, linesOf } from './costly/lines.js';
 import type { Line } from './costly/lines.js';
@@ -46,19 +47,19 @@ function raw(by: Http, method: string, path: string, headers: Record<string, str
 
 describe('Nothing that one caller sends keeps the API from the others', function () {
   this.timeout(300_000);
-  let service: Service, admin: Http, reader: Http, study: Loose;
+  let api: ApiProcess, admin: Http, reader: Http, study: Loose;
   /** Of what is there, so that a body is read by what would carry it out. */
   let known: Record<string, string>;
   const counting = countingTurns();
   before(async function () {
     if (mainThreadMs(process.pid) === undefined) return this.skip();
-    service = await startService({
+    const run = await service();
+    api = await startApi({
       ...counting.settings,
       RATE_LIMIT_PER_MINUTE: '1000000',
       AUTH_RATE_LIMIT_PER_MINUTE: '1000000',
     });
-    const { run } = service;
-    admin = (await login(run.api, run.admin_email, run.admin_password ?? '')).http;
+    admin = (await login(api.url, run.admin_email, run.admin_password ?? '')).http;
     study = await newStudy(admin);
     reader = await user(admin, 'data_manager', { study_ids: [study.id] });
     const participant = await newParticipant(admin, study.id);
@@ -71,27 +72,26 @@ describe('Nothing that one caller sends keeps the API from the others', function
       visit_id: (await admin.expect(201, 'POST', '/api/schedules/visits', visit)).id,
     };
   });
-  after(() => service?.stop());
+  after(() => api?.stop());
 
   /** What one request costs the event loop at the least: what the process does beside it comes and goes. */
   async function cost(send: () => Promise<{ status: number }>): Promise<{ ms: number; status: number }> {
     let ms = Infinity,
       status = 0;
     for (let i = 0; i < TRIES; i += 1) {
-      const before = mainThreadMs(service.current().pids.api!)!;
+      const before = mainThreadMs(api.pid)!;
       ({ status } = await send());
-      ms = Math.min(ms, mainThreadMs(service.current().pids.api!)! - before);
+      ms = Math.min(ms, mainThreadMs(api.pid)! - before);
     }
     return { ms, status };
   }
   /** How long it holds the event loop at once. A request that costs less than that altogether need not be looked at. */
   async function hold(send: () => Promise<{ status: number }>): Promise<{ ms: number; status: number }> {
-    const api = service.current().pids.api!;
-    const before = mainThreadMs(api)!;
+    const before = mainThreadMs(api.pid)!;
     let { status } = await send();
-    let ms = mainThreadMs(api)! - before;
+    let ms = mainThreadMs(api.pid)! - before;
     for (let i = 0; i < TRIES && ms > MOST_MS; i += 1) {
-      const { longest } = await turnsDuring(counting.folder, api, async () => {
+      const { longest } = await turnsDuring(counting.folder, api.pid, async () => {
         ({ status } = await send());
       });
       ms = Math.min(ms, longest);

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { NODE_OPTIONS } from '../../scripts/runtime/node-part.js';
 import { root, testEnvironment } from './environment.js';
 import { compiled } from './program.js';
 import { service } from './service.js';
@@ -39,7 +40,7 @@ export async function apiEnvironment(overrides: Record<string, string> = {}): Pr
 }
 
 const spawnApi = (env: NodeJS.ProcessEnv) => {
-  const child = spawn(process.execPath, ['--enable-source-maps', compiled('api/main')], {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, compiled('api/main')], {
     cwd: root,
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

@@ -24,8 +24,25 @@ async function output(command: string, args: readonly string[], env: NodeJS.Proc
 export interface Python {
   /** Where its programs lie. */
   bin: string;
+  /** What their environment has besides. */
+  bytecode: Record<string, string>;
   /** Runs a program of the folder. */
   run(script: string, args?: readonly string[], env?: NodeJS.ProcessEnv): Promise<string>;
+}
+
+/** What was compiled is kept beside the packages, not among the sources. */
+const bytecodeOf = (environment: string) => ({ PYTHONPYCACHEPREFIX: path.join(environment, 'bytecode') });
+
+/** The system's pip; where there is none, one of the environment itself, which takes seconds to make. */
+async function pipFor(python: string): Promise<[string, string[]]> {
+  const theirs = ['-m', 'pip', '--python', python];
+  const works = await run('python3', [...theirs, '--version']).then(
+    () => true,
+    () => false,
+  );
+  if (works) return ['python3', theirs];
+  await output(python, ['-m', 'ensurepip', '--default-pip']);
+  return [python, ['-m', 'pip']];
 }
 
 /**
@@ -51,24 +68,20 @@ export async function pythonOf(folder: string, name: string): Promise<Python | u
   if (installed !== requirements || !existsSync(python)) {
     await rm(environment, { recursive: true, force: true });
     await mkdir(path.dirname(environment), { recursive: true });
-    await output('python3', ['-m', 'venv', environment]);
-    await output(python, [
-      '-m',
-      'pip',
-      'install',
-      '--quiet',
-      '--no-input',
-      '-r',
-      path.join(scripts, 'requirements.txt'),
-    ]);
+    await output('python3', ['-m', 'venv', '--without-pip', environment]);
+    // Without `--no-compile` every module is compiled, also those that nobody imports.
+    const options = ['--quiet', '--no-input', '--disable-pip-version-check', '--no-compile'];
+    const [pip, before] = await pipFor(python);
+    await output(pip, [...before, 'install', ...options, '-r', path.join(scripts, 'requirements.txt')]);
     await writeFile(stamp, requirements);
   }
   return {
     bin: path.dirname(python),
+    bytecode: bytecodeOf(environment),
     run: (script, args = [], env = {}) =>
       output(python, [path.join(scripts, script), ...args], {
         ...process.env,
-        PYTHONDONTWRITEBYTECODE: '1',
+        ...bytecodeOf(environment),
         NO_PROXY: '127.0.0.1',
         ...env,
       }),
