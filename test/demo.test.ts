@@ -67,8 +67,7 @@ describe('the demo', function () {
       output.split('The approval that waits')[1]!,
     );
     const [, email, password] = /Log in as (\S+), password (\S+)/.exec(output)!;
-    const visitor = new Visitor(run.api);
-    expect((await visitor.login(email!, password!)).status).to.equal(303);
+    const visitor = await Visitor.of(run.api, email!, password!);
     const page = `/console${address![1]}`;
     const { text } = await visitor.get(page);
     const decided = await visitor.post(page, page, {

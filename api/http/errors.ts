@@ -195,7 +195,7 @@ export const brokenRule = (path: string, code: string, message: string): Problem
     errors: [{ path, code, message: `${path} ${message}` }],
   });
 
-/** The errors of several fields, whose messages are sentences: up to a hundred. */
+/** The errors of several fields, whose messages are sentences: up to a hundred, of which the detail has three. */
 export const invalidFields = (errors: readonly FaultEntry[]): Problem =>
   problem('VALIDATION_FAILED', {
     detail: errors

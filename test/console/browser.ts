@@ -97,12 +97,12 @@ export async function fill(page: Page, fields: Record<string, string>): Promise<
   }
 }
 
-/** Fills in a date, whatever order of its parts the browser's language has. */
-export const setDate = (page: Page, selector: string, value: string): Promise<void> =>
+/** Sets a field's value without typing: a long text, or a date, whatever order of its parts the browser's language has. */
+export const setValue = (page: Page, selector: string, value: string): Promise<void> =>
   page.$eval(
     selector,
-    (field, given) => {
-      (field as unknown as { value: string }).value = given;
+    (field, text) => {
+      (field as unknown as { value: string }).value = text;
     },
     value,
   );

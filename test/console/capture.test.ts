@@ -36,9 +36,7 @@ describe('the console’s page of a capture system', function () {
     stage.simulator.control.load(Number(study.projectId), rows);
   const manager = async (studyId: string) => user(await admin(), 'data_manager', { study_ids: [studyId] });
   const visitor = async (email: string) => {
-    const made = new Visitor(stage.run.api);
-    expect((await made.login(email, goodPassword)).status).to.equal(303);
-    return made;
+    return Visitor.of(stage.run.api, email);
   };
 
   it('starts a sync, shows how far it is, and says when it is done, also to who left the page', async () => {

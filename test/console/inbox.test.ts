@@ -27,9 +27,7 @@ describe('the console’s inbox', function () {
   const staffOf = async (study: string, role: Role = 'researcher'): Promise<Named> =>
     user(await admin(), role, { study_ids: [study] });
   const entered = async ({ email }: Named): Promise<Visitor> => {
-    const visitor = new Visitor(stage.run.api);
-    expect((await visitor.login(email, goodPassword)).status).to.equal(303);
-    return visitor;
+    return Visitor.of(stage.run.api, email);
   };
 
   /** A completed visit that a re-anchoring flagged. */
@@ -238,8 +236,7 @@ describe('the console’s inbox', function () {
         [run, `participant-anchor/${person.id}`],
       );
     try {
-      const visitor = new Visitor(stage.run.api);
-      await visitor.login(stage.run.admin_email, stage.run.admin_password ?? '');
+      const visitor = await Visitor.of(stage.run.api, stage.run.admin_email, stage.run.admin_password ?? '');
       const text = await until(
         async () => {
           await fail();

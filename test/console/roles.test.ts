@@ -17,8 +17,7 @@ describe('roles in the console', function () {
       const by = await admin();
       const study = await newStudy(by);
       const { email } = await user(by, role, role === 'admin' ? {} : { study_ids: [study.id] });
-      const visitor = new Visitor((await service()).api);
-      await visitor.login(email, goodPassword);
+      const visitor = await Visitor.of((await service()).api, email);
       const token = tokenIn((await visitor.get('/console/inbox')).text);
       expect(token).not.to.equal('');
       for (const { method, path, access } of consoleRoutes) {

@@ -32,9 +32,7 @@ describe('No form of the console keeps the API from the others', function () {
     study = await newStudy(admin);
     const visitor = async (role: 'data_manager' | 'researcher') => {
       const { email } = await user(admin, role, { study_ids: [study.id] });
-      const made = new Visitor(run.api);
-      await made.login(email, goodPassword);
-      return made;
+      return Visitor.of(run.api, email);
     };
     [reader, researcher] = [await visitor('data_manager'), await visitor('researcher')];
   });

@@ -7,6 +7,7 @@ import { versionOf } from '../html/form-version.js';
 import { useUi } from '../html/ui.js';
 import { Examples } from './policy.page.js';
 import { Refusal } from './settings.page.js';
+import { TryButtons } from './try-buttons.js';
 import type { StudyView } from './studies.service.js';
 
 /** A window's typed fields. */
@@ -79,19 +80,7 @@ export function WindowPage({
             <input type="checkbox" name="is_baseline" value="1" checked={isBaseline} /> {studies.baseline}
           </label>
           <input type="hidden" name="sort_order" value={given('sort_order').value} />
-          <p class="buttons">
-            <button class={trial ? undefined : 'primary'} name="do" value="try">
-              {studies.tryWindow}
-            </button>
-            <button class={trial ? 'primary' : undefined} name="do" value="save">
-              {studies.save}
-            </button>
-            {window && (
-              <a class="button" href={`${action}/delete`}>
-                {studies.remove}
-              </a>
-            )}
-          </p>
+          <TryButtons isTried={trial !== undefined} deleteHref={window && `${action}/delete`} />
         </Form>
       </section>
     </>

@@ -3,7 +3,7 @@ import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { zoneName } from '../../../workflows/domain/util/dates.js';
-import { problem } from '../errors.js';
+import { invalidFields, problem } from '../errors.js';
 import type { FaultEntry } from '../errors.js';
 import { suggestion } from './suggestion.js';
 import { isLarge, sampleOf } from './sample.js';
@@ -133,13 +133,7 @@ export type Where = 'body' | 'query' | 'headers';
 export function check(schema: TSchema, value: unknown, where: Where): void {
   const errors = isLarge(value) ? faultsOfLarge(schema, value, where) : faultsOf(schema, value, where);
   if (errors.length === 0) return;
-  throw problem('VALIDATION_FAILED', {
-    detail: errors
-      .slice(0, 3)
-      .map((e) => e.message)
-      .join('; '),
-    errors,
-  });
+  throw invalidFields(errors);
 }
 
 /**
@@ -243,13 +237,7 @@ export function refuseUnknownKeys(
     const message = `${path} is not a parameter here${suggestion(name, known)}`;
     return { path, code: 'UNKNOWN_PARAMETER', message };
   });
-  throw problem('VALIDATION_FAILED', {
-    detail: errors
-      .slice(0, 3)
-      .map((e) => e.message)
-      .join('; '),
-    errors,
-  });
+  throw invalidFields(errors);
 }
 
 /**

@@ -4,6 +4,7 @@ import type { ScheduleDryRun } from '../../../studies/policy-dry-run.service.js'
 import { EmptyState } from '../../html/empty-state.js';
 import { Form, Notice } from '../../html/form.js';
 import { versionOf } from '../../html/form-version.js';
+import { AddButton, useChangeColumn } from '../../html/record-links.js';
 import { Table } from '../../html/table.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
@@ -11,6 +12,7 @@ import { EditBox, EditChoice, EditField, EditForm, Outcome } from '../edit/edit-
 import { StudyHead } from '../edit/study-tabs.js';
 import { mayConfigure } from '../studies.service.js';
 import { WouldMove } from '../windows.page.js';
+import { TryButtons } from '../try-buttons.js';
 import { plansByEvents } from './events.service.js';
 import type { EventsView } from './events.service.js';
 
@@ -21,6 +23,10 @@ export function EventsPage({ view, edit, said }: { view: EventsView; edit?: Edit
   const { study, events, batteries } = view;
   const at = `/console/studies/${study.id}/events`;
   const configures = mayConfigure(user?.role);
+  const change = useChangeColumn<EventDefinitionRecord>(
+    ({ id }) => `${at}/${id}`,
+    ({ name }) => name,
+  );
   const named = (id: number | null) => batteries.find((battery) => battery.id === id)?.name ?? studies.noBattery;
   return (
     <>
@@ -56,28 +62,11 @@ export function EventsPage({ view, edit, said }: { view: EventsView; edit?: Edit
               cell: ({ window_before, window_after }) => studies.windowDays(window_before, window_after),
             },
             { title: studies.battery, cell: ({ battery_id }) => <bdi>{named(battery_id)}</bdi> },
-            ...(configures
-              ? [
-                  {
-                    title: words.edit.change,
-                    cell: ({ id, name }: EventDefinitionRecord) => (
-                      <a href={`${at}/${id}`} aria-label={studies.editOf(name)}>
-                        {words.edit.change}
-                      </a>
-                    ),
-                  },
-                ]
-              : []),
+            ...(configures ? [change] : []),
           ]}
         />
       )}
-      {configures && (
-        <p class="after-table">
-          <a class="button" href={`${at}/new`}>
-            {texts.add}
-          </a>
-        </p>
-      )}
+      {configures && <AddButton href={`${at}/new`} label={texts.add} />}
     </>
   );
 }
@@ -203,19 +192,7 @@ export function EventPage({
             maxLength={8}
           />
           <EditBox edit={edit} name="is_baseline" label={studies.baseline} />
-          <p class="buttons">
-            <button class={trial ? undefined : 'primary'} name="do" value="try">
-              {studies.tryWindow}
-            </button>
-            <button class={trial ? 'primary' : undefined} name="do" value="save">
-              {studies.save}
-            </button>
-            {event && (
-              <a class="button" href={`${action}/delete`}>
-                {studies.remove}
-              </a>
-            )}
-          </p>
+          <TryButtons isTried={trial !== undefined} deleteHref={event && `${action}/delete`} />
         </EditForm>
       </section>
     </>

@@ -4,6 +4,7 @@ import { allRoles } from '../../../http/access.js';
 import type { Role } from '../../../http/access.js';
 import { EmptyState } from '../../html/empty-state.js';
 import { Form, Notice } from '../../html/form.js';
+import { useChangeColumn } from '../../html/record-links.js';
 import { Facts, Table } from '../../html/table.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
@@ -23,6 +24,10 @@ export function MembersPage({ view, edit, said }: { view: MembersView; edit: Edi
   const { members: texts } = words;
   const { study, members, candidates } = view;
   const at = `/console/studies/${study.id}/members`;
+  const change = useChangeColumn<StudyMember>(
+    ({ id }) => `${at}/${id}`,
+    ({ name }) => name,
+  );
   return (
     <>
       <StudyHead study={study} tab="members" />
@@ -54,14 +59,7 @@ export function MembersPage({ view, edit, said }: { view: MembersView; edit: Edi
               cell: ({ sites }) => <bdi>{sites.join(', ') || words.studies.allSites}</bdi>,
             },
             { title: words.studies.account, cell: ({ status }) => words.studies.accounts[status] ?? status },
-            {
-              title: words.edit.change,
-              cell: ({ id, name }) => (
-                <a href={`${at}/${id}`} aria-label={words.studies.editOf(name)}>
-                  {words.edit.change}
-                </a>
-              ),
-            },
+            change,
           ]}
         />
       )}

@@ -1,6 +1,7 @@
 import type { Site } from '../../../../db/models/records.js';
 import { EmptyState } from '../../html/empty-state.js';
 import { Notice } from '../../html/form.js';
+import { AddButton, useChangeColumn } from '../../html/record-links.js';
 import { Table } from '../../html/table.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
@@ -29,6 +30,10 @@ export function SitesPage({
   const { sites: texts } = words;
   const at = `/console/studies/${study.id}/sites`;
   const configures = mayConfigure(user?.role);
+  const change = useChangeColumn<Site>(
+    ({ id }) => `${at}/${id}`,
+    ({ site_code }) => site_code,
+  );
   return (
     <>
       <StudyHead study={study} tab="sites" />
@@ -45,28 +50,11 @@ export function SitesPage({
             { title: words.studies.name, cell: ({ name }) => <bdi>{name ?? '–'}</bdi> },
             { title: words.studies.timezone, cell: ({ timezone }) => timezone ?? texts.ofStudy },
             { title: words.studies.status, cell: ({ status }) => texts.statuses[status] },
-            ...(configures
-              ? [
-                  {
-                    title: words.edit.change,
-                    cell: ({ id, site_code }: Site) => (
-                      <a href={`${at}/${id}`} aria-label={words.studies.editOf(site_code)}>
-                        {words.edit.change}
-                      </a>
-                    ),
-                  },
-                ]
-              : []),
+            ...(configures ? [change] : []),
           ]}
         />
       )}
-      {configures && (
-        <p class="after-table">
-          <a class="button" href={`${at}/new`}>
-            {texts.add}
-          </a>
-        </p>
-      )}
+      {configures && <AddButton href={`${at}/new`} label={texts.add} />}
     </>
   );
 }
