@@ -11,7 +11,7 @@ import { auditSigner } from '../db/audit/audit-signing.js';
 import { followClock } from '../db/client/clock.js';
 import { openDatabase } from '../db/client/knex.js';
 import { noteChange } from '../db/outbox/pending-work.queries.js';
-import { inScope } from '../db/client/transaction.js';
+import { withStudyScope } from '../db/client/transaction.js';
 import { assertLatestRevision } from '../db/migrate.js';
 import { checkpointFolder, payloadKeys, reach, readSettings, unsignedMessages } from '../settings.js';
 import { createAnchorClient } from '../workflows/client.js';
@@ -170,7 +170,7 @@ const relay = new OutboxRelay({
     sendNotification: messaging.send,
     sendUserLink: messaging.sendUserLink,
     sendAccountNotice: messaging.sendAccountNotice,
-    noteChange: (change) => inScope(database, '*', ({ tx }) => noteChange(tx, change)),
+    noteChange: (change) => withStudyScope(database, '*', ({ tx }) => noteChange(tx, change)),
   }),
 });
 relay.start();

@@ -11,7 +11,7 @@ import { openDatabase } from '../db/client/knex.js';
 import { renew, rotateSecrets } from '../db/capture/datacapture-configs.queries.js';
 import { rotateFactors } from '../db/identity/mfa.queries.js';
 import { rotateSubscriptionSecrets } from '../db/events/event-subscriptions.queries.js';
-import { inScope } from '../db/client/transaction.js';
+import { withStudyScope } from '../db/client/transaction.js';
 import { encryptionKeyBytes, readSettings } from '../settings.js';
 
 function fail(sentence: string): never {
@@ -44,7 +44,7 @@ const database = openDatabase({
   poolMax: 2,
 });
 try {
-  const rotation = await inScope(database, '*', async ({ tx, audit }) => {
+  const rotation = await withStudyScope(database, '*', async ({ tx, audit }) => {
     const done = await rotateSecrets(tx, from, to);
     for (const study of done.studies) {
       audit.record({

@@ -4,7 +4,7 @@ import { takeAsker } from '../../db/capture/capture-questions.queries.js';
 import { retryForbidden } from '../../db/capture/push-requests.queries.js';
 import { tasksOfBatteries } from '../../db/assessment/battery-tasks.queries.js';
 import type { AuditEntry } from '../../db/audit/audit.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { checkMapping } from '../../workflows/domain/capture/mapping-check.js';
 import { QUERY_SECONDS } from '../../workflows/domain/capture/query.js';
 import type {
@@ -16,11 +16,11 @@ import type {
 } from '../../workflows/domain/capture/query.js';
 import type { CaptureClient, CaptureRow } from './client/client.js';
 import { openConnection, openTrial } from './client/connection.js';
-import { describe, isSet, text } from './client/project.js';
+import { describe, isSet, cellText } from './client/project.js';
 import type { CaptureDeps } from './deps.js';
 import { readDictionary } from './client/dictionary.js';
 import { CaptureFailure } from './client/failure.js';
-import { eventOf, noteEvents } from './follow-events.js';
+import { listedEventOf, noteEvents } from './follow-events.js';
 import type { Dictionary } from '../../workflows/domain/capture/mapping-dictionary.js';
 import type { MappingFields } from '../../workflows/domain/capture/mapping-dictionary.js';
 import type { MappingWarning } from '../../workflows/domain/capture/mapping-dictionary.js';
@@ -88,7 +88,7 @@ async function checkNames(
 type Test = Extract<CaptureQuestion, { kind: 'test-connection' }>;
 
 async function storeTest(deps: CaptureDeps, question: Test, connection: ConnectionReport): Promise<void> {
-  await inScope(deps.database, question.study_id, async ({ tx, audit }) => {
+  await withStudyScope(deps.database, question.study_id, async ({ tx, audit }) => {
     await updateConfig(tx, question.study_id, {
       project_id: connection.project_id.slice(0, 100),
       sync_status: 'active',
@@ -100,7 +100,7 @@ async function storeTest(deps: CaptureDeps, question: Test, connection: Connecti
 }
 
 async function storeFailedTest(deps: CaptureDeps, question: Test, failure: CaptureFailure): Promise<void> {
-  await inScope(deps.database, question.study_id, async ({ tx, audit }) => {
+  await withStudyScope(deps.database, question.study_id, async ({ tx, audit }) => {
     if (!(await findConfig(tx, question.study_id))) return;
     await noteConnection(tx, question.study_id, failure.message);
     audit.record(await tested(tx, question, failure.errorType));
@@ -122,14 +122,14 @@ async function tested(tx: Tx, { kind, study_id, question_id }: Test, result: str
 }
 
 const instrumentOf = (row: CaptureRow): Instrument => ({
-  instrument_name: text(row['instrument_name']),
-  instrument_label: text(row['instrument_label']),
+  instrument_name: cellText(row['instrument_name']),
+  instrument_label: cellText(row['instrument_label']),
 });
 
 /** A classic project has none: the capture system refuses the call, which is no fault. */
 async function eventsOf(client: CaptureClient): Promise<CaptureEvent[]> {
   if (!isSet((await client.project())['is_longitudinal'])) return [];
-  return (await client.events()).map(eventOf);
+  return (await client.events()).map(listedEventOf);
 }
 
 async function dictionaryOf(
@@ -147,12 +147,12 @@ async function dictionaryOf(
     ],
   });
   const fields = rows.map((row) => ({
-    field_name: text(row['field_name']),
-    form_name: text(row['form_name']),
-    field_type: text(row['field_type']),
-    validation: text(row['text_validation_type_or_show_slider_number']),
+    field_name: cellText(row['field_name']),
+    form_name: cellText(row['form_name']),
+    field_type: cellText(row['field_type']),
+    validation: cellText(row['text_validation_type_or_show_slider_number']),
   }));
-  const listed = longitudinal ? (await client.events()).map(eventOf) : [];
+  const listed = longitudinal ? (await client.events()).map(listedEventOf) : [];
   const events = listed.map(({ unique_event_name }) => unique_event_name);
   const repeats = project['has_repeating_instruments_or_events'];
   const repeating =
@@ -161,7 +161,7 @@ async function dictionaryOf(
   return {
     ...(designated && { designated: designated.map((row) => placeOf(row['unique_event_name'], row['form'])) }),
     ...(repeating && { repeating: repeating.map((row) => placeOf(row['event_name'], row['form_name'])) }),
-    project_id: text(project['project_id']),
+    project_id: cellText(project['project_id']),
     fields,
     instruments,
     events,
@@ -170,7 +170,7 @@ async function dictionaryOf(
   };
 }
 
-const placeOf = (event: unknown, form: unknown): FormPlace => ({ event: text(event), form: text(form) });
+const placeOf = (event: unknown, form: unknown): FormPlace => ({ event: cellText(event), form: cellText(form) });
 
 /** Refused by a project without the feature, or for a token without the right: unknown. */
 async function unlessRefused(ask: () => Promise<CaptureRow[]>): Promise<CaptureRow[] | undefined> {

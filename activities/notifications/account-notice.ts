@@ -1,6 +1,6 @@
 import { noticeSent, noticeToSend } from '../../db/identity/account-notices.queries.js';
 import type { AccountNotice, NoticeKind } from '../../db/identity/account-notices.queries.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { RefusedMessage } from './provider.js';
 import type { Provider } from './provider.js';
 import type { Database } from '../../db/client/database.js';
@@ -79,5 +79,5 @@ export const sendAccountNotice =
     } catch (fault) {
       if (!(fault instanceof RefusedMessage)) throw fault;
     }
-    await inScope(database, [], ({ tx }) => noticeSent(tx, id));
+    await withStudyScope(database, [], ({ tx }) => noticeSent(tx, id));
   };

@@ -1,6 +1,6 @@
 import { nowIso } from '../../db/client/clock.js';
 import { markAddressDead, reminderById } from '../../db/notifications/reminders.queries.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { addressesOf, reminderStateOf } from '../../workflows/domain/notifications/reminder-state.js';
 import { faceValues } from '../../workflows/domain/notifications/study-face.js';
 import { compose, linkWords, openWord, withSignature } from '../../workflows/domain/notifications/words.js';
@@ -42,10 +42,10 @@ export interface SendDeps {
 export const sendNotification =
   (deps: SendDeps) =>
   async (id: string): Promise<void> => {
-    const row = await inScope(deps.database, '*', ({ tx }) => notificationToSend(tx, id));
+    const row = await withStudyScope(deps.database, '*', ({ tx }) => notificationToSend(tx, id));
     if (!row || row.status !== 'pending') return;
     const settle = (status: 'sent' | 'failed' | 'cancelled' | 'suppressed', reason: string | null) =>
-      inScope(deps.database, '*', ({ tx }) => noteOutcome(tx, id, status, reason));
+      withStudyScope(deps.database, '*', ({ tx }) => noteOutcome(tx, id, status, reason));
     await deps.pace?.jumpIn(row.channel);
     try {
       const stopped = await (row.kind === 'visit_reminder' || row.kind === 'visit_missed'
@@ -55,7 +55,7 @@ export const sendNotification =
     } catch (fault) {
       if (!(fault instanceof RefusedMessage)) throw fault;
       await settle('failed', fault.message);
-      if (fault.addressIsGone) await inScope(deps.database, '*', ({ tx }) => markAddressDead(tx, id));
+      if (fault.addressIsGone) await withStudyScope(deps.database, '*', ({ tx }) => markAddressDead(tx, id));
     }
   };
 

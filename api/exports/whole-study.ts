@@ -21,7 +21,7 @@ export interface StudyFormat {
   mediaType: string;
   /** Of the audit record. */
   metadata?: Record<string, unknown>;
-  write: (tx: Tx, at: string, sink: PassThrough) => Promise<unknown>;
+  write: (tx: Tx, instant: string, sink: PassThrough) => Promise<unknown>;
 }
 
 /** Streams a study as one document, in one snapshot; recorded in the study's audit log before it begins. @throws 404 */

@@ -243,7 +243,7 @@ const other = (input: string | undefined, own: string | null) => input !== undef
 const loginEnded = (): Problem => problem('INVALID_TOKEN', { detail: 'The login of this portal token was ended.' });
 
 /** The refusal of a withdrawn participant: its token identifies it, but is valid for nothing else. */
-export const withdrawn = (): Problem =>
+export const participantWithdrawn = (): Problem =>
   problemOf(403, 'PARTICIPANT_WITHDRAWN', 'The participant of this portal token has withdrawn.');
 
 /**
@@ -255,7 +255,7 @@ export function authorizeParticipant(row: PortalCallerRow | undefined, named: Na
   if (!row)
     throw problem('INVALID_TOKEN', { detail: 'The participant of this portal token does not take part (any more).' });
   if (row.login_ended) throw loginEnded();
-  if (row.status !== 'enrolled' && !late) throw withdrawn();
+  if (row.status !== 'enrolled' && !late) throw participantWithdrawn();
   if (other(named.studyId, row.study_id)) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   if (other(named.siteId, row.site_id)) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
   if (other(named.participantId, row.id)) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });

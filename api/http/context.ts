@@ -3,9 +3,7 @@ import type { Context } from 'koa';
 import { problem } from './errors.js';
 import type { Access } from './access.js';
 import { single } from './validation/validation.js';
-
-/** An id, in either case. */
-export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+import { UUID } from '../../db/client/uuid.js';
 
 /**
  * The study that a request names: by path (`study_id`), else X-Study-ID, else the query's study_id (interface, "Study

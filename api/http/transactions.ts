@@ -7,13 +7,13 @@ import type { PortalPrincipal } from './security/portal.js';
 import type { Principal } from './security/principal.js';
 import { authorizeCaregiver, authorizeCaregiverAlone, authorizeParticipant, authorizeUser } from './access.js';
 import type { Access, AnyCaller, Caregiver, Named, Participant } from './access.js';
-import type { Opened } from './state.js';
+import type { OpenTransaction } from './state.js';
 import type { PortalCallerRow } from '../../db/participants/portal-caller.js';
 import type { Database } from '../../db/client/database.js';
 import type { Tx } from '../../db/client/database.js';
 
 /** The work of a transaction, after the caller was admitted. */
-export type Work = (actor: AnyCaller, opened: Opened) => Promise<void>;
+export type Work = (actor: AnyCaller, opened: OpenTransaction) => Promise<void>;
 
 /**
  * The transactions of one caller. Each loads and admits the caller (401, 403, 404) with its first statement, which

@@ -153,13 +153,13 @@ async function requireSitesWithin(tx: Tx, siteIds: readonly string[], studyIds: 
   if (siteIds.length === 0) return;
   const outside = await sitesOutside(tx, siteIds, studyIds);
   if (outside.length === 0) return;
-  const errors = siteIds.flatMap((id, at) =>
+  const errors = siteIds.flatMap((id, index) =>
     outside.includes(id.toLowerCase())
       ? [
           {
-            path: `site_ids.${at}`,
+            path: `site_ids.${index}`,
             code: 'SITE_OF_OTHER_STUDY',
-            message: `site_ids.${at} (${id}) is a site of none of the user’s studies`,
+            message: `site_ids.${index} (${id}) is a site of none of the user’s studies`,
           },
         ]
       : [],

@@ -21,7 +21,7 @@ import {
 import { takeBounce } from './bounces.service.js';
 import { deliveryReport } from './delivery-reports.service.js';
 import {
-  cancel,
+  cancelPending,
   explainVisit,
   preview,
   registerDevice,
@@ -120,7 +120,8 @@ export const notificationRoutes = [
     description:
       'For good: a visit that moves later does not bring it back. Settled ones are 409 NOTIFICATION_SETTLED.',
     responses: { 200: Notification, 409: undefined },
-    handle: ({ tx, audit, actor, context, params }) => cancel({ tx, audit, actor, context }, params.notification_id),
+    handle: ({ tx, audit, actor, context, params }) =>
+      cancelPending({ tx, audit, actor, context }, params.notification_id),
   }),
   route({
     method: 'POST',

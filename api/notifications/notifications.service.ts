@@ -12,7 +12,7 @@ import {
 import type { NotificationRecord } from '../../db/notifications/notifications.queries.js';
 import { isKnownRecipient } from '../../db/identity/quotas.queries.js';
 import { remindersOfVisit } from '../../db/notifications/reminders.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { explain, explainNone } from '../../workflows/domain/notifications/explain.js';
 import { reach, vapidPublicKey } from '../../settings.js';
 import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
@@ -135,7 +135,10 @@ export async function resend(
 }
 
 /** Cancels an unsent message permanently. @throws 404, 409 NOTIFICATION_SETTLED, or NOTIFICATION_BEING_SENT */
-export async function cancel({ tx, audit, actor, context }: RequestScope, id: string): Promise<NotificationRecord> {
+export async function cancelPending(
+  { tx, audit, actor, context }: RequestScope,
+  id: string,
+): Promise<NotificationRecord> {
   const before = await getNotificationOrThrow(tx, id, actor, true);
   if (before.status === 'cancelled' && before.reason === 'cancelled_by_staff') return before;
   if (before.status !== 'pending')
@@ -218,7 +221,7 @@ export async function sendTest(
   context: RequestContext,
   message: { channel: 'email' | 'sms'; to: string; subject: string; body: string },
 ): Promise<string> {
-  return inScope(database, '*', async ({ tx, audit }) => {
+  return withStudyScope(database, '*', async ({ tx, audit }) => {
     const own = message.channel === 'email' && message.to.toLowerCase() === actor.email.toLowerCase();
     if (!own && !(actor.isAdmin && (await isKnownRecipient(tx, message.channel, message.to))))
       throw problem('RECIPIENT_NOT_ALLOWED', {

@@ -1,4 +1,4 @@
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { anyone, roles, outsideStudy } from '../http/access.js';
 import { prometheusText } from './metrics/prometheus.js';
 import { auditActor } from '../http/audit-actor.js';
@@ -101,7 +101,7 @@ export const metricsRoutes = [
     description: ofOne,
     responses: { 200: record('MetricsReset', { status: oneOf('reset'), since: Instant }) },
     handle: async ({ services, actor, context }) => {
-      await inScope(services.database, [], async ({ audit }) =>
+      await withStudyScope(services.database, [], async ({ audit }) =>
         audit.record({
           ...auditActor(actor, context),
           study_id: null,

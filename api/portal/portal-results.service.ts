@@ -36,7 +36,7 @@ export async function ownResults(
   const { items, total } = await portalResults(tx, id, range);
   const readers = {
     default_language: (await studyShownTo(tx, id))?.default_language ?? null,
-    isBuiltIn: (key: string, of: string) => hasBuiltIn(primary(of)) && NAMED.has(key),
+    isBuiltIn: (key: string, language: string) => hasBuiltIn(primary(language)) && NAMED.has(key),
   };
   return {
     items: items.map(({ modules, tasks, ...item }) => ({

@@ -1,4 +1,4 @@
-import { versionOf } from '../../db/reports/version.queries.js';
+import { reportVersionOf } from '../../db/reports/version.queries.js';
 import type { ReportVersion } from '../../db/reports/version.queries.js';
 import {
   documentById,
@@ -73,7 +73,7 @@ export async function ownDocument(tx: Tx, actor: Actor, id: string): Promise<Doc
 /** The file, if the requester still sees the same sites as at the request. @throws 404 */
 export async function ownFile(tx: Tx, actor: Actor, id: string): Promise<Reply> {
   const file = await documentFile(tx, actor.id, id);
-  const [[version] = []] = file ? await queryAll<[ReportVersion]>(tx, [versionOf(file.study_id)]) : [];
+  const [[version] = []] = file ? await queryAll<[ReportVersion]>(tx, [reportVersionOf(file.study_id)]) : [];
   if (!file || version?.reach !== file.reach)
     throw problem('NOT_FOUND', { detail: 'There is no such file, or no longer: make the document again.' });
   return reply(200, file.content, {

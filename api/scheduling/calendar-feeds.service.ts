@@ -15,11 +15,11 @@ import type { Dependencies } from '../dependencies.js';
 import { visitCalendar } from './visit-calendar.service.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
+import { LOWERCASE_UUID } from '../../db/client/uuid.js';
 
 type Settings = Dependencies['settings'];
 type Change = RequestScope<Actor | Participant>;
 const PATH = '/api/calendar/visits.ics';
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** A feed with its secret address for calendar programs. */
 const shown = (settings: Settings, feed: CalendarFeed) => {
@@ -45,9 +45,9 @@ export async function readOwnFeed(tx: Tx, settings: Settings, actor: Participant
 }
 
 /** The participant's feed; it is created if there is none. */
-export async function openFeed(change: Change, settings: Settings, of?: FeedOf) {
+export async function openFeed(change: Change, settings: Settings, subject?: FeedOf) {
   const { tx, audit, actor, context } = change;
-  const whose = of ?? ownFeed(actor as Participant);
+  const whose = subject ?? ownFeed(actor as Participant);
   const { feed, isNew } = await keepFeed(tx, whose, actor.role === 'participant' ? null : actor.id);
   if (isNew)
     audit.record({ ...recordOf(actor, context, feed), study_id: whose.study_id, action: 'calendar_feed_made' });
@@ -79,7 +79,7 @@ const recordOf = (actor: Actor | Participant, context: RequestContext, feed: Cal
 export async function readFeed({ database, settings }: Dependencies, token: string): Promise<Reply> {
   const id = subjectOfToken(sessionSecret(settings), 'calendar-feed', token);
   const gone = problem('NOT_FOUND', { detail: 'There is no such calendar feed.' });
-  if (!id || !UUID.test(id)) throw gone;
+  if (!id || !LOWERCASE_UUID.test(id)) throw gone;
   return readInScope(database, '*', async (tx) => {
     const feed = await feedToRead(tx, id);
     if (!feed) throw gone;

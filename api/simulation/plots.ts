@@ -19,7 +19,7 @@ const charts = {
       places: days.length,
       stacked: true,
       description: `Visits completed on each of ${days.length} days, with the seven-day means of visits due and completed. ${busiest.completed} on the busiest day, ${busiest.date}.`,
-      ticks: days.flatMap(({ date }, at) => (date.endsWith('-01') ? [{ at, label: monthName(date) }] : [])),
+      ticks: days.flatMap(({ date }, index) => (date.endsWith('-01') ? [{ at: index, label: monthName(date) }] : [])),
       series: [
         { name: 'completed on the day', color: '#b9dcf2', as: 'bar', values: days.map((day) => day.completed) },
         {
@@ -66,7 +66,7 @@ const charts = {
       places: visits.length,
       stacked: true,
       description: `For each of ${visits.length} planned visits how many were completed inside their window, completed late, or missed.`,
-      ticks: visits.map(({ code }, at) => ({ at, label: code })),
+      ticks: visits.map(({ code }, index) => ({ at: index, label: code })),
       series: [
         { name: 'inside the window', color: colors.blue, as: 'bar', values: visits.map((v) => v.in_window) },
         { name: 'late', color: colors.orange, as: 'bar', values: visits.map((v) => v.late) },
@@ -123,7 +123,7 @@ const charts = {
       places: 7,
       stacked: false,
       description: `Visits due and completed on each day of the week: ${days.map((d) => `${d.name} ${d.due} due, ${d.completed} completed`).join('; ')}.`,
-      ticks: days.map(({ name }, at) => ({ at, label: name })),
+      ticks: days.map(({ name }, index) => ({ at: index, label: name })),
       series: [
         { name: 'due', color: colors.orange, as: 'bar', values: days.map((d) => d.due) },
         { name: 'completed', color: colors.blue, as: 'bar', values: days.map((d) => d.completed) },
@@ -158,14 +158,14 @@ function overMonths(months: readonly { month: string }[]): Pick<Chart, 'xLabel' 
   return {
     xLabel: 'Month',
     places: months.length,
-    ticks: months.map(({ month }, at) => ({ at, label: monthName(month) })),
+    ticks: months.map(({ month }, index) => ({ at: index, label: monthName(month) })),
   };
 }
 
 /** The mean of each day and up to three days on either side. */
 function sevenDayMean(values: readonly number[]): number[] {
-  return values.map((_, at) => {
-    const near = values.slice(Math.max(0, at - 3), at + 4);
+  return values.map((_, index) => {
+    const near = values.slice(Math.max(0, index - 3), index + 4);
     return near.reduce((sum, value) => sum + value, 0) / near.length;
   });
 }

@@ -83,8 +83,8 @@ export async function dryRunWithCodes(
     counts: Object.fromEntries(outcomes.map((outcome) => [outcome, 0])) as Record<DryRunOutcome, number>,
   };
   const codes = new Map<string, string>();
-  const example = (of: Example, { participant_id, participant_code }: Enrolled['row']) => {
-    const list = (run.examples[of] ??= []);
+  const example = (kind: Example, { participant_id, participant_code }: Enrolled['row']) => {
+    const list = (run.examples[kind] ??= []);
     if (list.length >= MAX_EXAMPLES) return;
     list.push(participant_id);
     codes.set(participant_id, participant_code);

@@ -92,6 +92,6 @@ export function trialOf(
 
 function forgetOld(): void {
   const done = [...trials.values()].filter(({ state }) => state !== 'running');
-  const old = done.filter(({ startedMs }, at) => nowMs() - startedMs > KEPT_MS || at < done.length - MOST_KEPT);
+  const old = done.filter(({ startedMs }, index) => nowMs() - startedMs > KEPT_MS || index < done.length - MOST_KEPT);
   for (const { id } of old) trials.delete(id);
 }

@@ -43,15 +43,15 @@ const period = ({ from, to }: { from?: string; to?: string }) => ({
   from: from && rangeStart(from),
   to: to && rangeEndExclusive(to),
 });
-const kinds = <const K extends readonly string[]>(...of: K) =>
-  Type.Optional(Type.Array(oneOf(...of), { description: 'of these kinds, with commas between' }));
+const kinds = <const K extends readonly string[]>(...names: K) =>
+  Type.Optional(Type.Array(oneOf(...names), { description: 'of these kinds, with commas between' }));
 
 const SVG = 'image/svg+xml',
   HTML = 'text/html';
 
 /** The requested format: the query's, else the first one in Accept; JSON without either. */
-function formatOf(given: 'json' | 'svg' | 'html' | undefined, accept = ''): 'json' | 'svg' | 'html' {
-  if (given) return given;
+function formatOf(format: 'json' | 'svg' | 'html' | undefined, accept = ''): 'json' | 'svg' | 'html' {
+  if (format) return format;
   return accept.includes('application/json')
     ? 'json'
     : accept.includes(HTML)

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { datasetRows, momentOf } from '../../db/exports/datasets.queries.js';
 import type { PageDatasetName } from '../../db/exports/datasets.queries.js';
 import { studyById } from '../../db/studies/studies.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import type { Actor } from '../http/access.js';
 import { auditActor } from '../http/audit-actor.js';
 import { reply } from '../http/route.js';
@@ -105,7 +105,7 @@ async function recordRead(
   action: string,
   metadata: Record<string, unknown>,
 ): Promise<void> {
-  await inScope(services.database, studyId, async ({ audit }) => {
+  await withStudyScope(services.database, studyId, async ({ audit }) => {
     audit.record({
       ...auditActor(actor, context),
       study_id: studyId,

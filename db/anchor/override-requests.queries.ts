@@ -164,20 +164,20 @@ export async function listRequests(tx: Tx, filter: RequestFilter): Promise<{ ite
   return { items, total: Number((count as unknown as { n: number }).n) };
 }
 
-export type Decided = 'approve' | 'deny';
+export type ApproverDecision = 'approve' | 'deny';
 
 /** Stores what an approver signed, for the message that carries out the decision. */
 export async function offerSignature(
   tx: Tx,
-  of: { requestId: string; userId: string },
-  signature: Signature & { decision: Decided },
+  approver: { requestId: string; userId: string },
+  signature: Signature & { decision: ApproverDecision },
 ): Promise<void> {
   await OverrideRequest.query(tx)
-    .findById(of.requestId)
+    .findById(approver.requestId)
     .where({ status: 'pending' })
     .patch({
       offered_signatures: raw('offered_signatures || jsonb_build_object(?::text, ?::jsonb)', [
-        of.userId,
+        approver.userId,
         JSON.stringify(signature),
       ]),
     });

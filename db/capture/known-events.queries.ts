@@ -15,7 +15,7 @@ export interface KnownEventRow {
 }
 
 /** A renamed event; `label_…` is its display name. */
-export interface Rename {
+export interface EventRename {
   from: string;
   to: string;
   label_from: string;
@@ -29,7 +29,7 @@ const RENAMES = `with r as (select * from jsonb_to_recordset($2::jsonb) as r ("f
  * have swapped names. Open visits also take their window's new name: the plan has it, and no new version follows.
  * @returns how many visits were renamed
  */
-export async function renameEvents(tx: Tx, studyId: string, renames: readonly Rename[]): Promise<number> {
+export async function renameEvents(tx: Tx, studyId: string, renames: readonly EventRename[]): Promise<number> {
   const [counted] = await prepared<{ visits: number }>(
     tx,
     `${RENAMES}

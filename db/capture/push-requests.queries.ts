@@ -109,8 +109,8 @@ export async function retryFailures(tx: Tx, studyId: string, sessionIds?: readon
     .join('participants as q', 'q.id', 'p.participant_id')
     .join('assessment_sessions as s', 's.id', 'p.session_id')
     .where({ 'p.study_id': studyId, 's.sync_status': 'failed', 's.status': 'completed' })
-    .modify((found) => {
-      if (sessionIds) found.whereRaw('p.session_id = any(?)', [[...sessionIds]]);
+    .modify((query) => {
+      if (sessionIds) query.whereRaw('p.session_id = any(?)', [[...sessionIds]]);
     })
     .orderBy('p.requested_at')
     .select('p.session_id');

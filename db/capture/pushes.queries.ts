@@ -106,12 +106,12 @@ export interface PushTarget {
   event: string;
 }
 /** Locks a record's event for one attempt. False: another push holds it. */
-export async function takeTarget(tx: Tx, at: PushTarget, owner: string, seconds: number): Promise<boolean> {
+export async function takeTarget(tx: Tx, target: PushTarget, owner: string, seconds: number): Promise<boolean> {
   const taken: unknown[] = await tx('push_targets as t')
     .insert({
-      study_id: at.studyId,
-      record: at.record,
-      event: at.event,
+      study_id: target.studyId,
+      record: target.record,
+      event: target.event,
       lease_owner: owner,
       lease_until: tx.raw(`clock_timestamp() + ? * interval '1 second'`, [seconds]),
     })
@@ -122,16 +122,16 @@ export async function takeTarget(tx: Tx, at: PushTarget, owner: string, seconds:
   return taken.length === 1;
 }
 /** Extends the lock. False: the lease expired and another push has it. */
-export async function keepTarget(tx: Tx, at: PushTarget, owner: string, seconds: number): Promise<boolean> {
+export async function keepTarget(tx: Tx, target: PushTarget, owner: string, seconds: number): Promise<boolean> {
   return (
     (await tx('push_targets')
-      .where({ study_id: at.studyId, record: at.record, event: at.event, lease_owner: owner })
+      .where({ study_id: target.studyId, record: target.record, event: target.event, lease_owner: owner })
       .update({ lease_until: tx.raw(`clock_timestamp() + ? * interval '1 second'`, [seconds]) })) === 1
   );
 }
-export async function releaseTarget(tx: Tx, at: PushTarget, owner: string): Promise<void> {
+export async function releaseTarget(tx: Tx, target: PushTarget, owner: string): Promise<void> {
   await tx('push_targets')
-    .where({ study_id: at.studyId, record: at.record, event: at.event, lease_owner: owner })
+    .where({ study_id: target.studyId, record: target.record, event: target.event, lease_owner: owner })
     .update({ lease_owner: null, lease_until: null });
 }
 

@@ -9,7 +9,7 @@ export interface StudyMember {
   status: string;
   sites: string[];
 }
-export interface Candidate {
+export interface MemberCandidate {
   id: string;
   name: string;
   email: string;
@@ -24,7 +24,7 @@ export interface StudyMembers {
   study: { id: string; study_code: string } | undefined;
   members: StudyMember[];
   /** Active users who are not members. */
-  candidates: Candidate[];
+  candidates: MemberCandidate[];
   sites: SiteOfStudy[];
 }
 
@@ -34,7 +34,7 @@ const MOST = 500;
 /** A study's members with their sites, and the candidates, in one round trip. */
 export async function membersOfStudy(tx: Tx, studyId: string): Promise<StudyMembers> {
   const [[study], members, candidates, sites] = await queryAll<
-    [{ id: string; study_code: string }, StudyMember, Candidate, SiteOfStudy]
+    [{ id: string; study_code: string }, StudyMember, MemberCandidate, SiteOfStudy]
   >(tx, [
     { sql: 'select id, study_code from studies where id = $1', values: [studyId] },
     {

@@ -97,7 +97,7 @@ const claimedOf = ({ event_id, type, participant_id, occurred_at, data, ...rest 
  */
 export async function claimDeliveries(
   tx: Tx,
-  of: { each: number; most: number; leaseSeconds: number; busy: Record<string, number> },
+  limits: { each: number; most: number; leaseSeconds: number; busy: Record<string, number> },
 ): Promise<ClaimedDelivery[]> {
   const rows = await prepared<ClaimedRow>(
     tx,
@@ -115,7 +115,7 @@ export async function claimDeliveries(
        update event_deliveries d set available_at = clock_timestamp() + $3 * interval '1 second' from locked l where d.id = l.id returning d.*
      )
      select ${CLAIMED} from leased d join event_subscriptions s on s.id = d.subscription_id join domain_events e on e.id = d.event_id order by d.seq`,
-    [of.each, of.most, of.leaseSeconds, JSON.stringify(of.busy)],
+    [limits.each, limits.most, limits.leaseSeconds, JSON.stringify(limits.busy)],
   );
   return rows.map(claimedOf);
 }

@@ -178,14 +178,14 @@ export async function* datasetRows(
   await execute(tx, `close rows_of_${name}`);
 }
 
-export interface AuditHead {
+export interface AuditChainHead {
   chain: string;
   seq: number;
   hash: string;
 }
 
 /** The time of the transaction, and the head of the study's audit chain then. */
-export async function momentOf(tx: Tx, studyId: string): Promise<{ at: string; audit_head: AuditHead | null }> {
+export async function momentOf(tx: Tx, studyId: string): Promise<{ at: string; audit_head: AuditChainHead | null }> {
   const rows = await query<{ at: string; chain: string | null; seq: number; head: string }>(
     tx,
     'select transaction_timestamp() as at, c.chain, c.seq, c.head from (select 1) one left join audit_chains c on c.study_id = $1',

@@ -129,11 +129,11 @@ const ORDER = ['at', 'rank', 'seq', 'id'];
 /** A participant's timeline, oldest first where the filter does not say otherwise, and how many entries there are. */
 export async function listTimeline(
   tx: Tx,
-  of: { id: string; zone: string },
+  participant: { id: string; zone: string },
   filter: TimelineFilter,
 ): Promise<{ items: TimelineRow[]; total: number }> {
-  const order = (of: string) =>
-    ORDER.map((column) => `${of}${column} ${filter.newestFirst ? 'desc' : 'asc'}`).join(', ');
+  const order = (alias: string) =>
+    ORDER.map((column) => `${alias}${column} ${filter.newestFirst ? 'desc' : 'asc'}`).join(', ');
   const rows = await prepared<TimelineRow & { total: number }>(
     tx,
     `with found as materialized (
@@ -141,8 +141,8 @@ export async function listTimeline(
      select f.at, f.kind, f.what, f.id, f.data, f.planned, c.total from (select count(*) as total from found) c
        left join lateral (select * from found order by ${order('')} offset $6 limit $7) f on true order by ${order('f.')}`,
     [
-      of.id,
-      of.zone,
+      participant.id,
+      participant.zone,
       filter.kinds ?? null,
       filter.from ?? null,
       filter.to ?? null,

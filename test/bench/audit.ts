@@ -3,7 +3,7 @@ import { recordBytes, recordsAfter } from '../../db/audit/audit-records.js';
 import { verifyChain } from '../../db/audit/audit-verify.js';
 import { openDatabase } from '../../db/client/knex.js';
 import { migrate } from '../../db/migrate.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { median } from './figure.js';
 import type { Figure } from './figure.js';
 import type { Stage } from './stage.js';
@@ -54,7 +54,7 @@ const entry = (study: string, i: number) => ({
 
 async function fill(database: Database, rows: number): Promise<void> {
   for (let at = 0; at < rows; at += CHUNK) {
-    await inScope(database, '*', async ({ audit }) => {
+    await withStudyScope(database, '*', async ({ audit }) => {
       for (let i = at; i < Math.min(rows, at + CHUNK); i += 1) audit.record(entry(STUDY, i));
     });
   }
@@ -121,10 +121,12 @@ async function appending(
   );
   let seq = 0;
   const ours = () =>
-    writing((writer, i) => inScope(database, '*', async ({ audit }) => audit.record(entry(studies[writer]!, i))));
+    writing((writer, i) =>
+      withStudyScope(database, '*', async ({ audit }) => audit.record(entry(studies[writer]!, i))),
+    );
   const plain = () =>
     writing((writer, i) =>
-      inScope(database, '*', async ({ tx }) => {
+      withStudyScope(database, '*', async ({ tx }) => {
         const { metadata, ...row } = entry(studies[writer]!, i);
         seq += 1;
         const hash = seq.toString(16).padStart(64, '0');

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { SecretBox, SecretUnreadable } from '../../db/client/crypto.js';
 import { rotateSecrets } from '../../db/capture/datacapture-configs.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { Stage } from './support.js';
 
 describe('capture-system secrets (AES-256-GCM)', () => {
@@ -52,7 +52,7 @@ describe('capture-system secrets (AES-256-GCM)', () => {
       const from = new SecretBox(key),
         to = new SecretBox(other);
       const undone = new Error('undone');
-      const run = inScope(stage.database, [one.id, two.id], async ({ tx }) => {
+      const run = withStudyScope(stage.database, [one.id, two.id], async ({ tx }) => {
         for (const { id } of [one, two]) {
           await tx('datacapture_configs').insert({
             study_id: id,

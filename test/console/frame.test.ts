@@ -13,7 +13,7 @@ import type { Dependencies } from '../../api/dependencies.js';
 import { RequestMetrics } from '../../api/operations/metrics/requests.js';
 import { Type } from '../../api/http/common.schemas.js';
 import { consoleForm, consolePage } from '../../api/console/html/page.js';
-import { Form, Refused } from '../../api/console/html/form.js';
+import { Form, RefusalNotice } from '../../api/console/html/form.js';
 import { readSettings } from '../../settings.js';
 import { apiEnvironment } from '../support/api-process.js';
 import { admin, goodPassword, newStudy, user } from '../support/http.js';
@@ -42,7 +42,7 @@ const uploading = [
     },
     again: ({ form, fault }) => ({
       title: 'Upload',
-      content: [h(Refused, { fault }), h('p', {}, `typed: ${form.get('note')}`)],
+      content: [h(RefusalNotice, { fault }), h('p', {}, `typed: ${form.get('note')}`)],
     }),
   }),
 ];

@@ -1,4 +1,4 @@
-import type { OverrideRequest } from '../../../db/anchor/override-request-writes.queries.js';
+import type { LockedOverrideRequest } from '../../../db/anchor/override-request-writes.queries.js';
 import type { OverrideDecision, Sender } from '../../../workflows/contract.js';
 import { noTransition } from '../../../workflows/domain/anchor/decide.js';
 import type { CommandContext } from './command-context.js';
@@ -65,7 +65,7 @@ export function decideOverride(context: CommandContext, message: OverrideDecisio
 
 function deny(
   snapshot: AnchorSnapshot,
-  request: OverrideRequest,
+  request: LockedOverrideRequest,
   { sender, ...by }: Pick<CommandContext, 'signature'> & { decidedBy: string | null; reason: string; sender: Sender },
 ): CommandOutcome {
   return {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { forgetPushToken } from '../../../db/notifications/reminders.queries.js';
 import type { ReminderRow } from '../../../db/notifications/reminders.queries.js';
-import { inScope } from '../../../db/client/transaction.js';
+import { withStudyScope } from '../../../db/client/transaction.js';
 import { addressesOf } from '../../../workflows/domain/notifications/reminder-state.js';
 import { RefusedMessage, unconfigured } from '../provider.js';
 import type { Channels, Provider } from '../provider.js';
@@ -42,7 +42,7 @@ async function toDevices(
     } catch (fault) {
       faults.push(fault);
       if (fault instanceof RefusedMessage && fault.addressIsGone) {
-        await inScope(database, row.study_id, async ({ tx, audit }) => {
+        await withStudyScope(database, row.study_id, async ({ tx, audit }) => {
           await forgetPushToken(tx, row.participant_id, to);
           audit.record({
             study_id: row.study_id,

@@ -10,7 +10,7 @@ import type { ApprovalView } from './approvals.service.js';
 import { VisitChanges, Warning } from './impact.js';
 
 /** The result of a decision sent from the page, and its typed fields. */
-export interface Decision {
+export interface ApprovalDecision {
   said?: 'stale' | 'already' | 'done';
   /** Another refusal, as text. */
   refused?: string;
@@ -20,7 +20,7 @@ export interface Decision {
 }
 
 /** A change of an enrollment date that is pending or decided. */
-export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; decision?: Decision }) {
+export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; decision?: ApprovalDecision }) {
   const { words } = useUi();
   const { approval, state } = view;
   const { said, refused } = decision;
@@ -187,7 +187,7 @@ function Visits({ view, isStale }: { view: ApprovalView; isStale: boolean }) {
   );
 }
 
-function Decide({ view, decision }: { view: ApprovalView; decision: Decision }) {
+function Decide({ view, decision }: { view: ApprovalView; decision: ApprovalDecision }) {
   const { words } = useUi();
   const action = `/console/approvals/${view.approval.id}`;
   return (

@@ -76,7 +76,7 @@ export function RecordsPage({
           ]}
         />
       )}
-      <Pager skip={skip} limit={RECORDS} total={total} href={(at) => withQuery(AUDIT, { ...asked, skip: at })} />
+      <Pager skip={skip} limit={RECORDS} total={total} href={(skip) => withQuery(AUDIT, { ...asked, skip: skip })} />
     </>
   );
 }

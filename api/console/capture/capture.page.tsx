@@ -5,12 +5,12 @@ import { Form, Notice } from '../html/form.js';
 import { Facts, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { StudyTabs } from '../studies/edit/study-tabs.js';
-import { PAGE, configurers } from './capture.service.js';
+import { PAGE_SIZE, configurers } from './capture.service.js';
 import type { CaptureView } from './capture.service.js';
 import { SyncProgress } from './sync.page.js';
 
 /** The result of a submitted form. */
-export interface Said {
+export interface CaptureFormResult {
   tested?: boolean;
   retried?: number;
   testFailed?: string;
@@ -18,7 +18,7 @@ export interface Said {
 }
 
 /** The state of a study's capture system, with possible actions. */
-export function CapturePage({ view, said = {} }: { view: CaptureView; said?: Said }) {
+export function CapturePage({ view, said = {} }: { view: CaptureView; said?: CaptureFormResult }) {
   const { words, user } = useUi();
   const { capture } = words;
   const { study, config } = view;
@@ -157,10 +157,10 @@ function Pushes({ view: { study, pushes, failures, skip } }: { view: CaptureView
             </p>
           </Form>
           <Failures view={{ study, failures }} />
-          {failures.total > PAGE && (
+          {failures.total > PAGE_SIZE && (
             <p class="pages">
-              {skip > 0 && <a href={`${here}?skip=${Math.max(0, skip - PAGE)}`}>{capture.less}</a>}
-              {skip + PAGE < failures.total && <a href={`${here}?skip=${skip + PAGE}`}>{capture.more}</a>}
+              {skip > 0 && <a href={`${here}?skip=${Math.max(0, skip - PAGE_SIZE)}`}>{capture.less}</a>}
+              {skip + PAGE_SIZE < failures.total && <a href={`${here}?skip=${skip + PAGE_SIZE}`}>{capture.more}</a>}
             </p>
           )}
         </>

@@ -3,7 +3,7 @@ import { Field, Form, Notice } from '../html/form.js';
 import { Facts } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import type { Edit } from '../studies/edit/edit.js';
-import { EditBox, EditChoice, EditField, EditForm, Outcome, wrongWith } from '../studies/edit/edit-form.js';
+import { EditBox, EditChoice, EditField, EditForm, EditRefusal, wrongWith } from '../studies/edit/edit-form.js';
 import { versionOf } from '../html/form-version.js';
 import { StudyHead } from '../studies/edit/study-tabs.js';
 import { mayConfigure } from '../studies/studies.service.js';
@@ -61,7 +61,7 @@ export function ConnectionPage({
           </span>
         </Notice>
       ) : (
-        <Outcome edit={edit} labels={labels} />
+        <EditRefusal edit={edit} labels={labels} />
       )}
       <Exchange view={view} />
       <h2>{texts.title}</h2>

@@ -12,11 +12,18 @@ import { changeStudy } from '../../studies/studies.service.js';
 import { unchangedSince, versionOf } from '../html/form-version.js';
 import { consoleForm, consolePage } from '../html/page.js';
 import { redirect } from '../html/render.js';
-import { seenIn, typedIn } from '../studies/edit/edit.js';
+import { seenIn, typedValue } from '../studies/edit/edit.js';
 import type { Edit } from '../studies/edit/edit.js';
 import { ConnectionPage, connectionNotices } from './connection.page.js';
 import type { ConnectionNotice } from './connection.page.js';
-import { connectionEdit, connectionIn, keptOf, loadConnection, secretNames, secretsIn } from './connection.service.js';
+import {
+  connectionEdit,
+  connectionIn,
+  sealSecrets,
+  loadConnection,
+  secretNames,
+  secretsIn,
+} from './connection.service.js';
 import type { ConnectionView, Secrets } from './connection.service.js';
 import { configurers } from './capture.service.js';
 
@@ -46,7 +53,7 @@ async function tested(saving: Saving): Promise<ConnectionNotice> {
 /** The typed fields, for a page that shows the form again without a refusal. */
 const asTyped = (form: URLSearchParams, edit: Edit): Edit => ({
   ...edit,
-  values: Object.fromEntries(Object.keys(edit.values).map((name) => [name, typedIn(form, name)])),
+  values: Object.fromEntries(Object.keys(edit.values).map((name) => [name, typedValue(form, name)])),
 });
 
 export const connectionPages = [
@@ -75,13 +82,13 @@ export const connectionPages = [
       const saving: Saving = { services, actor, context, studyId, strict: false, assertIfMatch: asSeen(form) };
       if (form.get('do') !== 'save') {
         const given = {
-          api_url: typedIn(form, 'api_url').trim(),
+          api_url: typedValue(form, 'api_url').trim(),
           ...(secrets.api_token && { api_token: secrets.api_token }),
         };
         check(Trial, given, 'body');
         const trial = await tryConnection(saving, given);
         return page(view, asTyped(form, { ...edit, version: form.get('version') ?? '' }), {
-          kept: keptOf(services, owner, secrets),
+          kept: sealSecrets(services, owner, secrets),
           trial,
           title: ui.words.edit.tabs.connection,
         });
@@ -100,7 +107,7 @@ export const connectionPages = [
       const isSecret =
         fault.code === 'UNAVAILABLE' ||
         (fault.options.errors ?? []).some(({ path: at }) => secretNames.some((name) => name === at));
-      const kept = isSecret ? {} : keptOf(services, owner, secretsIn(services, owner, form));
+      const kept = isSecret ? {} : sealSecrets(services, owner, secretsIn(services, owner, form));
       return page(view, connectionEdit(view, { form, fault }), { kept, title: ui.words.edit.tabs.connection });
     },
   }),

@@ -54,7 +54,7 @@ function SyncWords({ sync: { status, progress, error, finished_at } }: { sync: S
 }
 
 /** The records of a sync that need a check. */
-export function SyncPage({ report, skip }: { report: Report; skip: number }) {
+export function SyncProgressPage({ report, skip }: { report: Report; skip: number }) {
   const { capture } = useUi().words;
   const { issues, study_id, id } = report;
   const here = `/console/capture/${study_id}/syncs/${id}`;

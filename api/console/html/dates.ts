@@ -8,8 +8,8 @@ export const dateText = (language: Language, date: string): string =>
   new Intl.DateTimeFormat(LOCALES[language], { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(date));
 
 /** An instant in words, marked as UTC. */
-export const instantText = (language: Language, at: Date): string =>
-  `${new Intl.DateTimeFormat(LOCALES[language], { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }).format(at)} UTC`;
+export const instantText = (language: Language, instant: Date): string =>
+  `${new Intl.DateTimeFormat(LOCALES[language], { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }).format(instant)} UTC`;
 
 /** The number of days from one date to another. */
 export const daysBetween = (from: string, to: string): number =>

@@ -2,7 +2,7 @@ import { h } from 'preact';
 import type { Problem } from '../../http/errors.js';
 import { noContent } from '../../http/route.js';
 import type { Reply } from '../../http/reply.js';
-import type { Fault } from '../../http/route.js';
+import type { PageFault } from '../../http/route.js';
 import type { Actor } from '../../http/access.js';
 import { clearedLogin } from '../../http/security/console-login.js';
 import { LoginPage } from '../session/login.page.js';
@@ -26,7 +26,7 @@ export const formAt = (form: URLSearchParams, otherwise: string): string => {
 };
 
 /** The typed fields of a form, by name. */
-export const typedIn = (form: URLSearchParams): [string, string][] =>
+export const typedEntries = (form: URLSearchParams): [string, string][] =>
   [...form].filter(([name, value]) => !NEVER_KEPT.test(name) && value !== '').slice(0, MOST_KEPT);
 
 /** The error page. */
@@ -36,13 +36,13 @@ export const faultView = (ui: Ui, fault: Problem, requestId: string, form?: URLS
   content: h(ProblemPage, {
     fault,
     requestId,
-    ...(form && { typed: typedIn(form), back: formAt(form, '/console/inbox') }),
+    ...(form && { typed: typedEntries(form), back: formAt(form, '/console/inbox') }),
   }),
 });
 
 /** Answers an error as a page: the login if one is needed, else the error in words. */
 export async function onPageFault(
-  { fault, state, method, url, headers, services, body }: Fault,
+  { fault, state, method, url, headers, services, body }: PageFault,
   background: boolean,
 ): Promise<Reply> {
   if (background && fault.status !== 405) return noContent();
@@ -58,7 +58,7 @@ export async function onPageFault(
     return renderView(settings, ui, {
       title: ui.words.login.title,
       status: 401,
-      content: h(LoginPage, { next, ended: true, kept: typedIn(form) }),
+      content: h(LoginPage, { next, ended: true, kept: typedEntries(form) }),
       headers: { 'Set-Cookie': cookies },
     });
   }

@@ -157,7 +157,7 @@ export function useGiven<Name extends string>({
 }
 
 /** The refusal in words, with the service's details if the words are not enough. */
-export function Refused({ fault }: { fault: Problem }) {
+export function RefusalNotice({ fault }: { fault: Problem }) {
   const { words } = useUi();
   const { what, detail } = refusalOf(words, fault);
   return (

@@ -201,9 +201,9 @@ function Narrowed({ of: { question } }: { of: DocumentRecord }) {
   if (parts.length === 0) return <>{reports.every}</>;
   return (
     <>
-      {parts.map(([name, value], at) => (
-        <span key={at}>
-          {at > 0 && ', '}
+      {parts.map(([name, value], index) => (
+        <span key={index}>
+          {index > 0 && ', '}
           {name}: {value}
         </span>
       ))}

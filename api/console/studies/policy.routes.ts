@@ -12,7 +12,7 @@ import { consoleForm, consolePage } from '../html/page.js';
 import { redirect } from '../html/render.js';
 import type { Ui } from '../html/ui.js';
 import { ChangePage, ChangeProgress, PolicyPage } from './policy.page.js';
-import { loadStudy } from './studies.service.js';
+import { loadStudyView } from './studies.service.js';
 import { TrialPage, TrialProgress } from './trial.page.js';
 
 const path = '/console/studies/{study_id}/policy';
@@ -52,7 +52,7 @@ export const policyPages = [
     access: staff.configure,
     transaction: 'read',
     view: async ({ tx, actor, params, ui }) => {
-      const view = await loadStudy(tx, actor, params.study_id.toLowerCase());
+      const view = await loadStudyView(tx, actor, params.study_id.toLowerCase());
       return { title: ui.words.studies.policyTitle, content: h(PolicyPage, { view }) };
     },
   }),
@@ -79,7 +79,7 @@ export const policyPages = [
           return redirect(`/console/studies/${studyId}/policy/trials/${id}`);
         }
         const trial = await dryRunWithCodes(tx, studyId, policy);
-        const view = await loadStudy(tx, actor, studyId);
+        const view = await loadStudyView(tx, actor, studyId);
         const content = h(PolicyPage, { view, trial, text: form.get('policy')! });
         return { title: ui.words.studies.policyTitle, content };
       }
@@ -92,7 +92,7 @@ export const policyPages = [
       );
     },
     again: async ({ read, params, form, fault, ui }) => {
-      const view = await read((tx, actor) => loadStudy(tx, actor, params.study_id.toLowerCase()));
+      const view = await read((tx, actor) => loadStudyView(tx, actor, params.study_id.toLowerCase()));
       const content = h(PolicyPage, { view, fault, text: form.get('policy') ?? '' });
       return { title: ui.words.studies.policyTitle, content };
     },
@@ -104,7 +104,7 @@ export const policyPages = [
     transaction: 'read',
     view: async ({ tx, actor, params, ui }) => {
       const studyId = params.study_id.toLowerCase();
-      const view = await loadStudy(tx, actor, studyId);
+      const view = await loadStudyView(tx, actor, studyId);
       const trial = trialOf({ actor, studyId }, params.trial_id);
       const content = h(TrialPage, { view, trialId: params.trial_id, trial, missed: 0 });
       return { title: ui.words.studies.dryRun, content };
@@ -123,7 +123,7 @@ export const policyPages = [
       // The fragment belongs to the page of the dry run.
       ui.path = `/console/studies/${studyId}/policy/trials/${encodeURIComponent(params.trial_id)}`;
       const missed = trial ? 0 : (query.missed ?? 0) + 1;
-      const view = await loadStudy(tx, actor, studyId);
+      const view = await loadStudyView(tx, actor, studyId);
       const content = h(TrialProgress, { view, trialId: params.trial_id, trial, missed, most: MOST_MISSES });
       return { title: ui.words.studies.dryRun, fragment: true, content };
     },

@@ -13,7 +13,7 @@ import { consoleForm, consolePage } from '../html/page.js';
 import { redirect } from '../html/render.js';
 import { SaveTemplatePage, SettingsPage, settingFields } from './settings.page.js';
 import { StudiesPage } from './studies.page.js';
-import { loadStudies, loadStudy } from './studies.service.js';
+import { loadStudies, loadStudyView } from './studies.service.js';
 import { StudyPage } from './study.page.js';
 import { TemplatePage, TemplatesPage } from './templates.page.js';
 
@@ -106,7 +106,7 @@ export const studyPages = [
     transaction: 'read',
     query: Type.Object({ said: Type.Optional(oneOf('created', 'saved', 'template')) }),
     view: async ({ tx, actor, params, query }) => {
-      const view = await loadStudy(tx, actor, params.study_id.toLowerCase());
+      const view = await loadStudyView(tx, actor, params.study_id.toLowerCase());
       return { title: view.study.study_code, content: h(StudyPage, { view, said: query.said }) };
     },
   }),

@@ -6,7 +6,7 @@ import { Field, Form, Notice, SelectField, useGiven } from '../html/form.js';
 import { versionOf } from '../html/form-version.js';
 import { useUi } from '../html/ui.js';
 import { Examples } from './policy.page.js';
-import { Refusal } from './settings.page.js';
+import { FormRefusal } from './settings.page.js';
 import { TryButtons } from './try-buttons.js';
 import type { StudyView } from './studies.service.js';
 
@@ -52,7 +52,7 @@ export function WindowPage({
         <a href={`${at}#windows`}>{studies.toStudy}</a>
       </p>
       <h1>{window ? studies.changeWindow : studies.addWindow}</h1>
-      <Refusal fault={fault} fields={windowFields} codes={['WINDOW_CODE_TAKEN']} />
+      <FormRefusal fault={fault} fields={windowFields} codes={['WINDOW_CODE_TAKEN']} />
       {trial && <WouldMove trial={trial} />}
       <section class="card">
         <Form action={action}>
@@ -112,7 +112,7 @@ export function DeleteWindowPage({
       {fault?.code === 'WINDOW_IN_USE' ? (
         <Notice kind="alert">{studies.inUse}</Notice>
       ) : (
-        <Refusal fault={fault} fields={[]} />
+        <FormRefusal fault={fault} fields={[]} />
       )}
       <p>{studies.removeWhat}</p>
       <WouldMove trial={trial} />

@@ -9,7 +9,7 @@ import { Form, Notice } from '../html/form.js';
 import { ParticipantLink } from '../html/participant-link.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
-import { PAGE } from './today.service.js';
+import { PAGE_SIZE } from './today.service.js';
 import type { Today } from './today.service.js';
 
 const PATH = '/console/today';
@@ -182,11 +182,13 @@ function Foot({ today: { items, totals, filter } }: { today: Today }) {
   if (items.length === 0) return null;
   return (
     <>
-      {totals[group] > PAGE && (
+      {totals[group] > PAGE_SIZE && (
         <p class="pages">
-          {skip > 0 && <a href={pathWith(PATH, { ...within, skip: Math.max(0, skip - PAGE) })}>{words.inbox.less}</a>}
-          {skip + PAGE < totals[group] && (
-            <a href={pathWith(PATH, { ...within, skip: skip + PAGE })}>{words.inbox.more}</a>
+          {skip > 0 && (
+            <a href={pathWith(PATH, { ...within, skip: Math.max(0, skip - PAGE_SIZE) })}>{words.inbox.less}</a>
+          )}
+          {skip + PAGE_SIZE < totals[group] && (
+            <a href={pathWith(PATH, { ...within, skip: skip + PAGE_SIZE })}>{words.inbox.more}</a>
           )}
         </p>
       )}

@@ -87,7 +87,7 @@ function momentOf(day: string, zone: string): string | undefined {
   return new Date(Date.parse(startOfDay(day, zone)) + NOON_MS).toISOString();
 }
 
-export const visitRoutes = [
+export const visitPageRoutes = [
   consolePage({
     path: '/console/visits/{visit_id}',
     summary: 'Show a visit with what can be done about it',

@@ -118,8 +118,8 @@ const AS_TEXT: Record<string, Json> = {
 };
 
 /** The properties of an object schema as parameters. */
-function declared(of: TSchema | undefined, where: 'query' | 'header', components: Components): Named[] {
-  const { properties = {}, required = [] } = (of ?? {}) as {
+function declared(schema: TSchema | undefined, where: 'query' | 'header', components: Components): Named[] {
+  const { properties = {}, required = [] } = (schema ?? {}) as {
     properties?: Record<string, TSchema>;
     required?: string[];
   };

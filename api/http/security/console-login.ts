@@ -92,7 +92,7 @@ export const newVisit = (): string => randomBytes(18).toString('base64url');
 const TOKEN_BYTES = 32;
 const boundToken = (settings: Settings, boundTo: string): Buffer =>
   createHmac('sha256', jwtSecret(settings)).update(`console-form ${boundTo}`).digest();
-const xor = (one: Buffer, other: Buffer): Buffer => Buffer.from(one.map((byte, at) => byte ^ other[at]!));
+const xor = (one: Buffer, other: Buffer): Buffer => Buffer.from(one.map((byte, index) => byte ^ other[index]!));
 
 /**
  * The token of a form: bound to the login, or to the visit of a browser without one. It is masked anew each time, since

@@ -5,6 +5,7 @@ import { nowMs } from '../../../db/client/clock.js';
 import { secretKey } from '../../../db/audit/hashing.js';
 import { problem } from '../errors.js';
 import type { Settings } from '../../../settings.js';
+import { LOWERCASE_UUID } from '../../../db/client/uuid.js';
 
 const ISSUER = 'research-assessment-platform';
 /** The audience of a token; a token is invalid for any other (decisions, section 3). */
@@ -67,8 +68,6 @@ export function signToken(
   });
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
 const REMEMBERED = 1_000;
 const verified = new Map<string, TokenClaims>();
 
@@ -104,7 +103,7 @@ function verify(settings: Settings, audience: Audience, token: string): TokenCla
   }
   if (
     typeof claims === 'string' ||
-    !UUID.test(claims.sub ?? '') ||
+    !LOWERCASE_UUID.test(claims.sub ?? '') ||
     typeof claims.role !== 'string' ||
     !claims.jti ||
     !claims.exp

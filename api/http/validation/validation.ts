@@ -84,10 +84,10 @@ function addRewriting(ajv: Ajv2020, keyword: string, rewritten: (value: string) 
       _schema: unknown,
       value: string,
       _parent: unknown,
-      at?: { parentData: Record<string | number, unknown>; parentDataProperty: string | number },
+      parent?: { parentData: Record<string | number, unknown>; parentDataProperty: string | number },
     ) => {
-      const text = at && rewritten(value);
-      if (text !== undefined) at!.parentData[at!.parentDataProperty] = text;
+      const text = parent && rewritten(value);
+      if (text !== undefined) parent!.parentData[parent!.parentDataProperty] = text;
       return true;
     },
   });

@@ -290,7 +290,7 @@ export class Locale {
   }
 
   say(key: keyof Words, ...values: (string | number)[]): string {
-    return this.words[key].replaceAll(/\{(\d)\}/g, (_, at: string) => String(values[Number(at)]));
+    return this.words[key].replaceAll(/\{(\d)\}/g, (_, digit: string) => String(values[Number(digit)]));
   }
   /** The text of one of the program's own words; a word without one is shown as it is. */
   word(key: string): string {
@@ -323,9 +323,9 @@ export class Locale {
           Date.parse(`${day}T00:00:00Z`),
         );
   }
-  instant(at: string | null): string {
-    return at === null
+  instant(instant: string | null): string {
+    return instant === null
       ? '–'
-      : `${new Intl.DateTimeFormat(this.language, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }).format(Date.parse(at))} UTC`;
+      : `${new Intl.DateTimeFormat(this.language, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }).format(Date.parse(instant))} UTC`;
   }
 }

@@ -14,7 +14,7 @@ export interface Validation {
  * Validates a candidate against every rule of the policy; returns all faults (interface, "Errors" 5 and 6). Instants
  * are compared as dates in the policy's time zone.
  */
-export function validate(
+export function validateCandidate(
   candidate: Candidate,
   policy: Policy,
   facts: Facts,

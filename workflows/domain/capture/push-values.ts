@@ -102,8 +102,8 @@ const oneOf = (allowed: readonly string[], text: string) =>
   allowed.includes(text) ? undefined : `it takes only ${allowed.slice(0, 20).join(', ')}`;
 
 function beyond(text: string, min: string, max: string): string | undefined {
-  const number = (of: string) => Number(of.replace(',', '.'));
-  const limit = (of: string) => of.trim() !== '' && Number.isFinite(number(of));
+  const number = (text: string) => Number(text.replace(',', '.'));
+  const limit = (text: string) => text.trim() !== '' && Number.isFinite(number(text));
   if ((limit(min) && number(text) < number(min)) || (limit(max) && number(text) > number(max)))
     return `it is outside of the range from ${min || 'no minimum'} to ${max || 'no maximum'}`;
   return undefined;

@@ -1,5 +1,5 @@
 import type { ParticipantMessage } from './message-words.js';
-import type { Words } from './message-words.js';
+import type { MessageWords } from './message-words.js';
 
 /** The languages of the service's built-in texts for participants. */
 export const BUILT_IN_LANGUAGES = ['en', 'de', 'es', 'fr'] as const;
@@ -18,7 +18,7 @@ export const builtInLanguage = (
   [language, default_language].map((one) => primary(one ?? '')).find((one) => hasBuiltIn(one)) ?? 'en';
 
 /** The built-in texts of each message to a participant, without the closing line with a contact. */
-export const builtInWords: Record<BuiltInLanguage, Record<ParticipantMessage, Words>> = {
+export const builtInWords: Record<BuiltInLanguage, Record<ParticipantMessage, MessageWords>> = {
   en: {
     visit_reminder: {
       subject: 'Reminder: {{visit_name}} on {{target_date}}',

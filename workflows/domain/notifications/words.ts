@@ -1,6 +1,6 @@
 import { around, builtInWords, hasBuiltIn, primary, shortLink } from './built-in.js';
 import { directionOf, isolated } from '../util/text-direction.js';
-import type { ParticipantMessage, Words } from './message-words.js';
+import type { ParticipantMessage, MessageWords } from './message-words.js';
 
 /** The kinds of message that a study's settings may reword; those to staff keep their built-in texts. */
 export type ReminderMessageKind =
@@ -44,7 +44,7 @@ export const LINK_VARIABLES = [
 ] as const;
 export type LinkValues = Record<(typeof LINK_VARIABLES)[number], string>;
 /** A study's own texts by language. */
-export type Languages = Record<string, { [K in ReminderMessageKind]?: Words | undefined }>;
+export type Languages = Record<string, { [K in ReminderMessageKind]?: MessageWords | undefined }>;
 /** The texts in a study's `config.notifications`. */
 export interface StudyWords {
   languages?: Languages | undefined;
@@ -87,7 +87,7 @@ function ownWords(kind: ParticipantMessage, language: string, languages: Languag
 }
 
 /** Words, their language, and whether the study wrote them. */
-export type MatchedWords = Words & { language: string; own: boolean };
+export type MatchedWords = MessageWords & { language: string; own: boolean };
 
 /**
  * The text of a message: in the reader's language, else in the study's default language, else in English. In each
@@ -141,7 +141,10 @@ export function linkWords(channel: string, language: string | null, study: Study
 const UNMARKED = new Set(['link', 'portal_url', 'new_link_url', 'unsubscribe_url', 'contact_email', 'contact']);
 
 /** Composes a message. Values in another text direction than the message are isolated. */
-export function compose(words: Words & { language?: string }, values: Readonly<Record<string, string>>): Words {
+export function compose(
+  words: MessageWords & { language?: string },
+  values: Readonly<Record<string, string>>,
+): MessageWords {
   const direction = directionOf(words.language ?? 'en');
   const valueOf = (name: string): string | undefined => {
     const value = values[name];

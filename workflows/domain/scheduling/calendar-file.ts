@@ -62,7 +62,7 @@ const eventOf = (entry: CalendarEntry): string[] => [
 ];
 
 const day = (date: string): string => date.replaceAll('-', '');
-const instant = (at: string): string => `${at.slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
+const instant = (instant: string): string => `${instant.slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
 const escaped = (text: string): string => text.replaceAll(/[\\;,]/g, (c) => `\\${c}`).replaceAll(/\r\n|\r|\n/g, '\\n');
 
 /** Lines are folded at 75 octets, never inside a character. */

@@ -272,7 +272,8 @@ function checks(
   daily: ReturnType<typeof perDay>,
   weekdays: ReturnType<typeof perWeekday>,
 ) {
-  const sum = <T>(list: readonly T[], of: (one: T) => number) => list.reduce((total, one) => total + of(one), 0);
+  const sum = <T>(list: readonly T[], valueOf: (one: T) => number) =>
+    list.reduce((total, one) => total + valueOf(one), 0);
   const done = rows.filter((visit) => visit.completedDay !== null);
   const completed = visits.completed_in_window! + visits.completed_early! + visits.completed_late!;
   const live = rows.filter((visit) => visit.status !== 'superseded');

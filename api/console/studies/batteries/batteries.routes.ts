@@ -19,7 +19,7 @@ import type { AgainInput } from '../../html/page.js';
 import { redirect } from '../../html/render.js';
 import type { View } from '../../html/render.js';
 import { editOf, orNull } from '../edit/edit.js';
-import type { Sent } from '../edit/edit.js';
+import type { RefusedForm } from '../edit/edit.js';
 import { BatteriesPage, BatteryPage, batteryNotices } from './batteries.page.js';
 import type { BatteryNotice } from './batteries.page.js';
 import { batteryOf, loadBattery } from './batteries.service.js';
@@ -29,8 +29,8 @@ export const batteryPath = `${list}/{battery_id}` as const;
 const MOST = 1_000;
 const said = Type.Optional(oneOf(...batteryNotices));
 
-const newBattery = (sent?: Sent) => editOf(undefined, { code: '', name: '' }, sent);
-const batteryEdit = (battery: BatteryRecord, sent?: Sent) =>
+const newBattery = (sent?: RefusedForm) => editOf(undefined, { code: '', name: '' }, sent);
+const batteryEdit = (battery: BatteryRecord, sent?: RefusedForm) =>
   editOf(battery, { code: battery.code, name: battery.name, description: battery.description ?? '' }, sent);
 
 async function loadBatteries(tx: Tx, id: string) {

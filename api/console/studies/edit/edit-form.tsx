@@ -21,7 +21,7 @@ export function wrongWith({ fault }: Pick<Edit, 'fault'>, name: string, words: W
 }
 
 /** The refusal above the form; each field's error is at the field. */
-export function Outcome({ edit, labels }: { edit: Edit; labels: Record<string, ComponentChildren> }) {
+export function EditRefusal({ edit, labels }: { edit: Edit; labels: Record<string, ComponentChildren> }) {
   const { words } = useUi();
   const { fault, changed } = edit;
   if (!fault) return null;

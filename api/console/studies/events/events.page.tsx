@@ -8,7 +8,7 @@ import { AddButton, useChangeColumn } from '../../html/record-links.js';
 import { Table } from '../../html/table.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
-import { EditBox, EditChoice, EditField, EditForm, Outcome } from '../edit/edit-form.js';
+import { EditBox, EditChoice, EditField, EditForm, EditRefusal } from '../edit/edit-form.js';
 import { StudyHead } from '../edit/study-tabs.js';
 import { mayConfigure } from '../studies.service.js';
 import { WouldMove } from '../windows.page.js';
@@ -32,7 +32,7 @@ export function EventsPage({ view, edit, said }: { view: EventsView; edit?: Edit
     <>
       <StudyHead study={study} tab="events" />
       {said && <Notice kind="good">{studies.saved}</Notice>}
-      {edit && <Outcome edit={edit} labels={{}} />}
+      {edit && <EditRefusal edit={edit} labels={{}} />}
       <Mode view={view} />
       {events.length === 0 ? (
         <EmptyState title={texts.none}>{texts.noneWhat}</EmptyState>
@@ -136,7 +136,7 @@ export function EventPage({
       <p class="crumbs">
         <a href={at}>{texts.back}</a>
       </p>
-      <Outcome edit={edit} labels={labels} />
+      <EditRefusal edit={edit} labels={labels} />
       {trial === 'tried' ? <Notice>{texts.countsNot}</Notice> : trial && <WouldMove trial={trial} />}
       <section class="card">
         <EditForm action={action} edit={edit}>
@@ -223,7 +223,7 @@ export function DeleteEventPage({
       <p class="crumbs">
         <a href={at}>{texts.back}</a>
       </p>
-      <Outcome edit={edit} labels={{}} />
+      <EditRefusal edit={edit} labels={{}} />
       <p>{texts.removeWhat}</p>
       {trial ? <WouldMove trial={trial} /> : <Notice>{texts.countsNot}</Notice>}
       <Form action={`${at}/${event.id}/delete`}>

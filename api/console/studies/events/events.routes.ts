@@ -15,7 +15,7 @@ import { changeStudy } from '../../../studies/studies.service.js';
 import { unchangedSince } from '../../html/form-version.js';
 import { consoleForm, consolePage } from '../../html/page.js';
 import { redirect } from '../../html/render.js';
-import { typedIn } from '../edit/edit.js';
+import { typedValue } from '../edit/edit.js';
 import type { Edit } from '../edit/edit.js';
 import { DeleteEventPage, EventPage, EventsPage } from './events.page.js';
 import { eventEdit, eventIn, eventOf, eventTrial, loadEvents, plansByEvents } from './events.service.js';
@@ -27,7 +27,7 @@ const one = `${list}/{event_id}` as const;
 /** The typed form, for a page with the preview. */
 const asTyped = (edit: Edit, form: URLSearchParams): Edit => ({
   ...edit,
-  values: Object.fromEntries(Object.keys(edit.values).map((name) => [name, typedIn(form, name)])),
+  values: Object.fromEntries(Object.keys(edit.values).map((name) => [name, typedValue(form, name)])),
   version: form.get('version') ?? '',
 });
 

@@ -8,7 +8,7 @@ import { useChangeColumn } from '../../html/record-links.js';
 import { Facts, Table } from '../../html/table.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
-import { EditBoxes, EditChoice, EditForm, Outcome } from '../edit/edit-form.js';
+import { EditBoxes, EditChoice, EditForm, EditRefusal } from '../edit/edit-form.js';
 import { StudyHead } from '../edit/study-tabs.js';
 import type { MembersView } from './members.service.js';
 
@@ -65,7 +65,7 @@ export function MembersPage({ view, edit, said }: { view: MembersView; edit: Edi
       )}
       <h2>{texts.add}</h2>
       <section class="card">
-        <Outcome edit={edit} labels={{ user_id: texts.user, site_ids: words.studies.sites }} />
+        <EditRefusal edit={edit} labels={{ user_id: texts.user, site_ids: words.studies.sites }} />
         {candidates.length === 0 ? (
           <p>{texts.nobody}</p>
         ) : (
@@ -115,7 +115,7 @@ export function MemberPage({ view, user, edit }: { view: MembersView; user: User
       <p class="crumbs">
         <a href={at}>{texts.back}</a>
       </p>
-      <Outcome edit={edit} labels={{ role: words.studies.role, site_ids: words.studies.sites }} />
+      <EditRefusal edit={edit} labels={{ role: words.studies.role, site_ids: words.studies.sites }} />
       <Facts
         of={[
           [words.users.email, <bdi>{user.email}</bdi>],

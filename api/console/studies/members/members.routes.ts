@@ -9,7 +9,7 @@ import type { AgainInput } from '../../html/page.js';
 import { redirect } from '../../html/render.js';
 import type { View } from '../../html/render.js';
 import { editOf } from '../edit/edit.js';
-import type { Sent } from '../edit/edit.js';
+import type { RefusedForm } from '../edit/edit.js';
 import { MemberPage, MembersPage, memberNotices } from './members.page.js';
 import { addMember, changeMember, endMembership, loadMembers, memberOf } from './members.service.js';
 import type { MembersView } from './members.service.js';
@@ -21,9 +21,9 @@ const one = `${list}/{user_id}` as const;
 const access = outsideStudy(roles('admin'));
 const Chosen = Type.Object({ user_id: Uuid, site_ids: Type.Array(Uuid) });
 
-const newMember = (sent?: Sent) => editOf(undefined, { user_id: '', site_ids: '' }, sent);
+const newMember = (sent?: RefusedForm) => editOf(undefined, { user_id: '', site_ids: '' }, sent);
 /** The fields of a member that this page changes. */
-const memberEdit = (user: UserRow, view: MembersView, sent?: Sent) => {
+const memberEdit = (user: UserRow, view: MembersView, sent?: RefusedForm) => {
   const ofStudy = view.sites.map(({ id }) => id);
   const sites = user.site_ids.filter((id) => ofStudy.includes(id));
   return editOf(user, { role: user.role, site_ids: [...sites].sort().join(',') }, sent);

@@ -30,14 +30,14 @@ export async function memberOf(tx: Tx, studyId: string, userId: string): Promise
 export async function addMember(
   change: RequestScope,
   studyId: string,
-  given: { user_id: string; site_ids: string[] },
+  input: { user_id: string; site_ids: string[] },
 ): Promise<void> {
   // Of two concurrent assignments of a user, the second sees the first one's result.
-  await userSecretForUpdate(change.tx, given.user_id);
-  const user = await userById(change.tx, given.user_id);
+  await userSecretForUpdate(change.tx, input.user_id);
+  const user = await userById(change.tx, input.user_id);
   if (!user) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
   if (user.study_ids.includes(studyId)) return;
-  const to = { study_ids: [...user.study_ids, studyId], site_ids: [...user.site_ids, ...given.site_ids] };
+  const to = { study_ids: [...user.study_ids, studyId], site_ids: [...user.site_ids, ...input.site_ids] };
   check(UserChange, to, 'body');
   await changeUser(change, user.id, to, () => undefined);
 }
@@ -50,12 +50,12 @@ export async function addMember(
 export async function changeMember(
   change: RequestScope,
   user: UserRow,
-  given: { role: string; site_ids: string[] },
+  input: { role: string; site_ids: string[] },
   ofStudy: readonly string[],
   unchanged: Unchanged,
 ): Promise<void> {
   const elsewhere = user.site_ids.filter((id) => !ofStudy.includes(id));
-  const to = { role: given.role, site_ids: [...elsewhere, ...given.site_ids] };
+  const to = { role: input.role, site_ids: [...elsewhere, ...input.site_ids] };
   check(UserChange, to, 'body');
   await changeUser(change, user.id, to, unchanged);
 }

@@ -5,7 +5,7 @@ import { AddButton, useChangeColumn } from '../../html/record-links.js';
 import { Table } from '../../html/table.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
-import { EditChoice, EditField, EditForm, Outcome } from '../edit/edit-form.js';
+import { EditChoice, EditField, EditForm, EditRefusal } from '../edit/edit-form.js';
 import { StudyHead } from '../edit/study-tabs.js';
 import { mayConfigure } from '../studies.service.js';
 
@@ -73,7 +73,7 @@ export function SitePage({ study, site, edit }: { study: Study; site?: Site; edi
       <p class="crumbs">
         <a href={at}>{texts.back}</a>
       </p>
-      <Outcome edit={edit} labels={labels} />
+      <EditRefusal edit={edit} labels={labels} />
       <section class="card">
         <EditForm action={`${at}/${site?.id ?? 'new'}`} edit={edit}>
           <EditField

@@ -14,7 +14,7 @@ import { unchangedSince } from '../../html/form-version.js';
 import { consoleForm, consolePage } from '../../html/page.js';
 import { redirect } from '../../html/render.js';
 import { editOf, orNull } from '../edit/edit.js';
-import type { Sent } from '../edit/edit.js';
+import type { RefusedForm } from '../edit/edit.js';
 import { SitePage, SitesPage, siteNotices } from './sites.page.js';
 
 const list = '/console/studies/{study_id}/sites';
@@ -22,7 +22,7 @@ const one = `${list}/{site_id}` as const;
 /** More sites than any study has. */
 const MOST = 1_000;
 
-const siteEdit = (site?: Site, sent?: Sent) =>
+const siteEdit = (site?: Site, sent?: RefusedForm) =>
   editOf(
     site,
     {

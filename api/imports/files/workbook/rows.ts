@@ -13,7 +13,7 @@ const LAST_ROW = 1_048_576,
 const MAX_CELLS = 2_000;
 
 /** Reads a sheet's rows while its elements arrive, and passes on those that are not empty. */
-export class Rows implements XmlReader {
+export class WorkbookRows implements XmlReader {
   private within = false;
   private row = 0;
   private column = 0;
@@ -60,8 +60,8 @@ export class Rows implements XmlReader {
     this.rowsBefore(Infinity);
   }
 
-  private beginRow(given: string | undefined): void {
-    const row = given === undefined ? this.row + 1 : Number(given);
+  private beginRow(reference: string | undefined): void {
+    const row = reference === undefined ? this.row + 1 : Number(reference);
     if (!Number.isInteger(row) || row < 1) throw damaged(new Error('a row without a number'));
     if (row > LAST_ROW) throw tooFar(row);
     if (row <= this.row)

@@ -8,7 +8,7 @@ export const damaged = (cause?: unknown): Problem => unreadable('The workbook is
 
 /** Decompressed, of all parts together: half a million cells and more. A workbook of 20 MiB may decompress to 20 GB. */
 export const MAX_UNPACKED = 48 * 1024 * 1024;
-export const tooLarge = (): Problem =>
+export const workbookTooLarge = (): Problem =>
   unreadable(`The workbook is larger than ${MAX_UNPACKED / 1024 / 1024} MiB unpacked.`);
 
 /** The most characters of one row, as in a CSV file; it also limits the text of a cell. */

@@ -46,7 +46,7 @@ export async function readXml(content: AsyncIterable<Buffer>, reader: XmlReader)
     depth -= 1;
     reader.close?.(local(tag.name));
   });
-  const text = (given: string) => reader.text?.(given);
+  const text = (chunk: string) => reader.text?.(chunk);
   parser.on('text', text);
   parser.on('cdata', text);
   for await (const piece of content) {
