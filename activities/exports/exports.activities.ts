@@ -90,7 +90,7 @@ async function write(
   const hash = createHash('sha256');
   const admit = (row: CallerRow | undefined) => {
     if (!row || row.status !== 'active' || !MAY.includes(row.role) || !row.study_seen || !row.site_seen)
-      throw refused('Whoever asked for the export may not have it any more.');
+      throw refused('The user who requested the export may no longer have it.');
   };
   const rows = await readAsCaller(
     database,

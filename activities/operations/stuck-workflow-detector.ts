@@ -86,7 +86,7 @@ export class StuckWorkflowDetector {
         for (const { workflow_id, run_id, problem } of found.slice(0, TOLD))
           log.error(
             { workflow_id, run_id, problem },
-            'a workflow’s task fails again and again: what it is to do waits until somebody mends it',
+            'a workflow’s task fails again and again: what it is to do waits until somebody fixes it',
           );
         if (found.length > TOLD)
           log.error(

@@ -219,7 +219,7 @@ export const anchorRoutes = [
     transaction: 'read',
     body: Override,
     description:
-      'Says what an override would do to each visit, and changes nothing; its `preview_hash` binds the override to what was seen. Whoever works in the study may look; only the override itself is for the policy’s `can_override`.',
+      'Says what an override would do to each visit, and changes nothing; its `preview_hash` binds the override to what was seen. Anyone who works in the study may look; only the override itself is for the policy’s `can_override`.',
     responses: { 200: Preview, 400: undefined, 409: undefined },
     handle: ({ tx, params, body, actor }) =>
       previewOverride(tx, params.participant_id, body.new_enrollment_date, body.regenerate_schedule ?? true, actor.id),

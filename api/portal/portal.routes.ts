@@ -1,5 +1,5 @@
 import { hasFailedSync } from '../../db/portal/portal.queries.js';
-import { anyone, anyPortalUser as whoever, portal, staff, outsideStudy } from '../http/access.js';
+import { anyone, anyPortalUser, portal, staff, outsideStudy } from '../http/access.js';
 import { accepted, reply, route } from '../http/route.js';
 import { Type, listOf, paging } from '../http/common.schemas.js';
 import {
@@ -95,7 +95,7 @@ export const portalRoutes = [
   }),
   route({
     tag: 'Portal',
-    access: outsideStudy(whoever),
+    access: outsideStudy(anyPortalUser),
     transaction: 'read',
     method: 'GET',
     path: '/api/portal/participants',

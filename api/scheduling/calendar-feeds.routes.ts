@@ -12,7 +12,7 @@ const CalendarFeed = named(
       id: Uuid,
       participant_id: Uuid,
       caregiver_id: nullable({ ...Uuid, description: 'whose feed it is; null: the participant’s own' }),
-      url: Type.String({ description: 'secret: whoever has it sees the participant’s visits' }),
+      url: Type.String({ description: 'secret: anyone who has it sees the participant’s visits' }),
       created_at: Instant,
     },
     { additionalProperties: false },
@@ -84,7 +84,7 @@ export const calendarFeedRoutes = [
     tag: 'Portal',
     summary: 'List the calendar feeds of a participant and its caregivers',
     description:
-      'The feeds of the participant and of its caregivers, each with its secret address: whoever has that sees the visits.',
+      'The feeds of the participant and of its caregivers, each with its secret address: anyone who has that sees the visits.',
     access: staff.participants,
     transaction: 'read',
     query: Paged,

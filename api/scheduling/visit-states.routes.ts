@@ -18,7 +18,7 @@ export const visitStateRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'A cancelled one is answered again; completed and superseded ones are 409 VISIT_CLOSED. It stays cancelled when the schedule is made anew, until it is reopened. Of a withdrawn participant 409 PARTICIPANT_WITHDRAWN: the schedule is frozen.',
+      'A cancelled one is answered again; completed and superseded ones are 409 VISIT_CLOSED. It stays cancelled when the schedule is made again, until it is reopened. Of a withdrawn participant 409 PARTICIPANT_WITHDRAWN: the schedule is frozen.',
     body: Because,
     responses: { 200: Visit },
     handle: ({ tx, audit, actor, context, params, body }) =>

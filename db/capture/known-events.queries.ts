@@ -60,7 +60,7 @@ export async function renameEvents(tx: Tx, studyId: string, renames: readonly Ev
 }
 
 /**
- * Locks the anchors of a study's participants, in the order that every decision uses. Whoever makes a schedule has then
+ * Locks the anchors of a study's participants, in the order that every decision uses. Anyone who makes a schedule has then
  * read windows and visits under one name each, or reads them after this transaction.
  */
 export async function lockSchedules(tx: Tx, studyId: string): Promise<void> {

@@ -92,7 +92,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       },
     },
     connection,
-    // A new connection plans everything anew: the first commands on it take three times as long. Idle connections are
+    // A new connection plans everything again: the first commands on it take three times as long. Idle connections are
     // closed after ten minutes.
     pool: {
       min: options.poolMin ?? 0,

@@ -165,7 +165,7 @@ describe('Logins of the portal', () => {
   describe('a new link', () => {
     const ask = (body: object) => setting.anybody.post('/api/portal/new-link', body);
 
-    it('is sent to whoever has the address, and asked for alike by anybody', async () => {
+    it('is sent to the address, no matter who requests it', async () => {
       const email = `${unique('lost')}@example.org`;
       const who = await setting.person({ email });
       const twin = await setting.person({ email });

@@ -46,7 +46,7 @@ describe('capture-system secrets (AES-256-GCM)', () => {
     });
     after(() => stage?.clear());
 
-    it('encrypts every secret anew or none, and does nothing the second time', async () => {
+    it('encrypts every secret again or none, and does nothing the second time', async () => {
       // A scope of two studies only, rolled back: the shared service's own secrets stay under its key.
       const [one, two] = [await stage.study({ connect: false }), await stage.study({ connect: false })];
       const from = new SecretBox(key),

@@ -68,7 +68,7 @@ describe('the console’s pages of members and sites', function () {
     await submit(page, 'button.danger');
     expect(await textOf(page, 'main')).to.include('The membership has ended.');
     expect(await account(email)).to.deep.include({ study_ids: [other.id], site_ids: [elsewhere.id] });
-    // Whoever comes back to the page is told that there is no such member any more.
+    // Anyone who comes back to the page is told that there is no such member any more.
     await page.goto(`${browser.base}/console/studies/${study.id}/members/${id}`);
     expect(await page.$('button.danger')).to.equal(null);
     expect(faults).to.deep.equal([]);

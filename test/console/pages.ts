@@ -28,7 +28,7 @@ const PARTS =
 const NO_PAGES = ['search', 'outcome', 'csv'];
 
 /**
- * The pages of whoever is logged in: what the menu leads to, and of each kind of record one. A page that is added to
+ * The pages of anyone who is logged in: what the menu leads to, and of each kind of record one. A page that is added to
  * the console is among them by itself.
  */
 export function pagesToShow(subjects: Subjects): ShownPage[] {

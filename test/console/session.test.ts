@@ -224,7 +224,7 @@ describe('logins of the console', function () {
     expect((await new Visitor(base).login(email, other)).headers.get('location')).to.equal('/console/inbox');
   });
 
-  /** Whoever must have a second factor sets it up with the first login. */
+  /** Anyone who must have a second factor sets it up with the first login. */
   const setsUpSecondFactor = async (at: string): Promise<void> => {
     const email = `${unique('manager')}@example.org`;
     const account = { email, name: 'A manager', password: goodPassword, role: 'data_manager' };

@@ -74,7 +74,7 @@ describe('Calls that succeed', function suite() {
       expect((await http.post('/api/auth/logout-all', {})).status).to.equal(204);
     });
 
-    it('a password is changed and asked for anew', async () => {
+    it('a password is changed and asked for again', async () => {
       const by = await admin();
       const { email } = await user(by, 'researcher');
       const { http, tokens } = await login(by.base, email, goodPassword);

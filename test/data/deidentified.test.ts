@@ -100,7 +100,7 @@ describe('A de-identified export', function () {
         }
       }
     }
-    // The study's own zone is nobody's, and stands for whoever has none of their own.
+    // The study's own zone is nobody's, and stands for anyone who has none of their own.
     codes.delete('UTC');
   });
 

@@ -147,6 +147,6 @@ describe('What a study’s visits are counted as, while they change', function (
   });
 });
 
-/** Computed anew: no filter twice the same, since what is written here by SQL leaves no record by which it is told. */
+/** Computed again: no filter twice the same, since what is written here by SQL leaves no record by which it is told. */
 const summary = (http: Http, study: string, look: number): Promise<Summary> =>
   http.expect<Summary>(200, 'GET', `/api/reports/studies/${study}/summary?from=${1900 + look + 1}-01-01`);

@@ -138,7 +138,7 @@ describe('a service that runs, is stopped or killed', function () {
     const third = await startService({ DATA_DIR: dataDir });
     await query(third.run, `insert into kept values ('killed supervisor')`);
     await third.kill('supervisor');
-    // Whoever has a channel to it goes by itself; the two servers wait for the next start.
+    // Anyone who has a channel to it goes by itself; the two servers wait for the next start.
     expect(runs(third.run.pids.postgres)).to.equal(true);
 
     const fourth = await startService({ DATA_DIR: dataDir });

@@ -13,9 +13,9 @@ import { bodiesOf } from './costly/bodies.js';
 import { headerLines, linesOf } from './costly/lines.js';
 import type { Line } from './costly/lines.js';
 
-/** The event loop is kept for so long by one request at the most: processor time of its thread, whoever else is there. */
+/** The event loop is kept for so long by one request at the most: processor time of its thread, no matter who else is there. */
 const MOST_MS = 50;
-/** The same of whoever may more: bodies of raw data, and of what a study is made of. */
+/** The same of anyone who may more: bodies of raw data, and of what a study is made of. */
 const MOST_OF_STRONGER_MS = 200;
 /** What the process does beside a request comes and goes: so often it may be tried. */
 const TRIES = 5;

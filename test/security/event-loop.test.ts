@@ -33,7 +33,7 @@ describe('However long a file is, others are answered while it is worked on', fu
 
   /**
    * The longest that the event loop is busy between a question that costs nothing and its answer, while `work` goes on:
-   * processor time of its thread, whoever else uses the machine.
+   * processor time of its thread, no matter who else uses the machine.
    */
   async function longest(work: () => Promise<unknown>): Promise<number> {
     const anybody = new Http(admin.base);

@@ -69,9 +69,9 @@ export const en = {
   review: (name: string, date: string) => `${name}, target date ${date}`,
   workflow: (type: string, problem: string) => `${type}: ${problem}`,
   problems: {
-    NonDeterministicError: 'A release does not fit its history: deploy the previous release, or one that mends it.',
+    NonDeterministicError: 'A release does not fit its history: deploy the previous release, or one that fixes it.',
     WorkflowWorkerUnhandledFailure:
-      'Workflow code throws: deploy a release that mends it. The worker’s log has the error.',
+      'Workflow code throws: deploy a release that fixes it. The worker’s log has the error.',
     TimedOut: 'No worker ends its task in time: check that workers run and have memory.',
   } as Record<string, string>,
   problemElse: 'Read the worker’s log. The run goes on by itself once its task succeeds.',
