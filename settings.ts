@@ -13,7 +13,8 @@ export class SettingsError extends Error {
     readonly read?: Settings,
   ) {
     super(
-      `The settings have ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  - ${f}`).join('\n')}`,
+      'The settings have ' +
+        `${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  - ${f}`).join('\n')}`,
     );
     this.name = 'SettingsError';
   }
@@ -265,7 +266,8 @@ export const definitions = {
   POSTGRES_PORT: port('embedded PostgreSQL', 5433),
   TEMPORAL_PARTICIPANT_CODES: flag(
     'Switches',
-    'shows participant codes in Temporal: as search attribute ParticipantCode and in the details; pseudonyms, but not encrypted there',
+    'shows participant codes in Temporal: as search attribute ParticipantCode and in the details; pseudonyms, ' +
+      'but not encrypted there',
     false,
   ),
   TEMPORAL_PORT: port('embedded Temporal server', 7233),
@@ -282,7 +284,8 @@ export const definitions = {
   ),
   DATABASE_APP_PASSWORD: secret(
     'Servers of your own',
-    'password of the role research_app that API and worker log in as; not set: they log in as the owner and take the role',
+    'password of the role research_app that API and worker log in as; not set: they log in as the owner and ' +
+      'take the role',
   ),
   DATABASE_POOL_MAX: count('Servers of your own', 'connections to PostgreSQL for each process', 20),
   TEMPORAL_ADDRESS: optional('Servers of your own', 'host:port; set: no embedded Temporal server is started'),
@@ -317,17 +320,20 @@ export const definitions = {
   JWT_SECRET: secret('Secrets', 'signs access tokens; at least 32 characters'),
   MESSAGE_SIGNING_KEY: secret(
     'Secrets',
-    'seed of the Ed25519 key by which the API signs messages to workflows for the persons who send them; not set: derived from JWT_SECRET',
+    'seed of the Ed25519 key by which the API signs messages to workflows for the persons who send them; not ' +
+      'set: derived from JWT_SECRET',
   ),
   SESSION_SECRET: secret('Secrets', 'signs portal cookies and links; at least 32 characters'),
   DATACAPTURE_ENCRYPTION_KEY: secret('Secrets', '32 bytes, hex or base64: encrypts capture-system tokens and secrets'),
   VAPID_PRIVATE_KEY: vapidKey(
     'Secrets',
-    'key of Web Push messages (RFC 8292): 32 bytes, base64url, as `npx web-push generate-vapid-keys` prints it; production without it: browsers get none',
+    'key of Web Push messages (RFC 8292): 32 bytes, base64url, as `npx web-push generate-vapid-keys` prints ' +
+      'it; production without it: browsers get none',
   ),
   TEMPORAL_PAYLOAD_KEY: key(
     'Secrets',
-    '32 bytes, hex or base64: seals what Temporal stores of workflows; development: made at the first start and kept in DATA_DIR; production: required',
+    '32 bytes, hex or base64: seals what Temporal stores of workflows; development: made at the first start ' +
+      'and kept in DATA_DIR; production: required',
   ),
   TEMPORAL_PAYLOAD_FORMER_KEYS: keyList(
     'Secrets',
@@ -375,12 +381,14 @@ export const definitions = {
   EXPORT_RETENTION_HOURS: duration('HOURS', 'how long a file that was exported in the background is kept', 72),
   REQUEST_TIMEOUT_SECONDS: duration(
     'SECONDS',
-    'how long a request waits for the worker, for what another one has locked, or for a database that says nothing, before 503',
+    'how long a request waits for the worker, for what another one has locked, or for a database that says ' +
+      'nothing, before 503',
     10,
   ),
   STATEMENT_TIMEOUT_SECONDS: duration(
     'SECONDS',
-    'how long one statement of a request may take before 503; files in and out, verifications and documents have their own limit',
+    'how long one statement of a request may take before 503; files in and out, verifications and documents ' +
+      'have their own limit',
     60,
   ),
   REQUEST_ARRIVAL_SECONDS: duration(
@@ -434,12 +442,14 @@ export const definitions = {
   UNSIGNED_MESSAGES: oneOfWords<'accept' | 'refuse'>(
     'Switches',
     ['accept', 'refuse'],
-    'messages to workflows that name a person without an authorization of the API; default: refused in production, else accepted',
+    'messages to workflows that name a person without an authorization of the API; default: refused in ' +
+      'production, else accepted',
   ),
   TEMPORAL_PAYLOADS: oneOfWords<'open' | 'sealed'>(
     'Switches',
     ['open', 'sealed'],
-    'whether messages to participants’ workflows whose payload is not sealed with TEMPORAL_PAYLOAD_KEY are taken (open, the default) or refused (sealed)',
+    'whether messages to participants’ workflows whose payload is not sealed with TEMPORAL_PAYLOAD_KEY are ' +
+      'taken (open, the default) or refused (sealed)',
   ),
   METRICS_TOKEN: bearerToken(
     'Switches',
@@ -461,7 +471,8 @@ export const definitions = {
   AUDIT_CHECKPOINT_DIR: optional('Switches', 'where checkpoints are kept; default: DATA_DIR/audit-checkpoints'),
   BACKUP_DIR: optional(
     'Switches',
-    'back-ups of the embedded PostgreSQL and the log that leads from them to any later moment (npm run backup, npm run restore); not set: none',
+    'back-ups of the embedded PostgreSQL and the log that leads from them to any later moment (npm run backup, ' +
+      'npm run restore); not set: none',
   ),
   CHROMIUM_PATH: optional('Switches', 'browser that prints PDF reports'),
 } satisfies Record<string, Definition<unknown>>;

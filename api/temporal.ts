@@ -33,7 +33,8 @@ export class Temporal {
   ) {
     if (!settings.TEMPORAL_ADDRESS)
       throw new Error(
-        'TEMPORAL_ADDRESS is not set: name the Temporal server as host:port ("npm start" sets it for the embedded one).',
+        'TEMPORAL_ADDRESS is not set: name the Temporal server as host:port ("npm start" sets it for the ' +
+          'embedded one).',
       );
     this.connection = Connection.lazy({
       address: settings.TEMPORAL_ADDRESS,

@@ -18,7 +18,8 @@ const settings = readSettings();
 const url = databaseUrlOf(settings);
 if (!url) {
   console.error(
-    `No database: set DATABASE_URL, or DATA_DIR to the folder of a running service (${settings.DATA_DIR}/run.json is not there).`,
+    'No database: set DATABASE_URL, or DATA_DIR to the folder of a running service ' +
+      `(${settings.DATA_DIR}/run.json is not there).`,
   );
   process.exit(1);
 }
@@ -39,7 +40,8 @@ async function belongs(tx: Tx): Promise<boolean> {
 async function outsideOf(tx: Tx): Promise<CheckpointTrust> {
   if (await belongs(tx)) return { checkpoints: kept, keys: await trustedKeys(folder, own) };
   console.log(
-    `Nothing outside the database was compared: ${folder.path} holds no checkpoint of it. DATA_DIR or AUDIT_CHECKPOINT_DIR names the folder.`,
+    `Nothing outside the database was compared: ${folder.path} holds no checkpoint of it. DATA_DIR or ` +
+      'AUDIT_CHECKPOINT_DIR names the folder.',
   );
   const none: TrustedCheckpoint = new Map();
   return { checkpoints: none, keys: own ? new Map([[own.keyId, own.publicKey]]) : await keysBesideCheckpoints(tx) };
@@ -63,7 +65,8 @@ await readInScope(database, '*', async (tx) => {
   }
   if (checkpoints === 0)
     console.log(
-      `No checkpoint covers any of this (none in the database, none in ${folder.path}): a chain that was cut short at its end would not be known.`,
+      `No checkpoint covers any of this (none in the database, none in ${folder.path}): a chain that was cut ` +
+        'short at its end would not be known.',
     );
   console.log(faults === 0 ? `${chains.length} chains are valid.` : `${faults} of ${chains.length} chains are broken.`);
 });

@@ -82,7 +82,8 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 
 server.once('error', (fault: NodeJS.ErrnoException) => {
   console.error(
-    `The codec server cannot listen at ${settings.TEMPORAL_HOST}:${port} (${fault.code ?? fault.message}): give another --port.`,
+    `The codec server cannot listen at ${settings.TEMPORAL_HOST}:${port} (${fault.code ?? fault.message}): ` +
+      'give another --port.',
   );
   process.exit(1);
 });

@@ -86,7 +86,8 @@ try {
     .filter(Boolean)
     .join('');
   console.log(
-    `Configurations encrypted under key ${to.keyId}: ${rotation.rotated}; already under it: ${rotation.already}.${more}`,
+    `Configurations encrypted under key ${to.keyId}: ${rotation.rotated}; already under it: ` +
+      `${rotation.already}.${more}`,
   );
 } catch (fault) {
   if (!(fault instanceof SecretUnreadable)) throw fault;

@@ -88,7 +88,8 @@ describe('the demo', function () {
     expect(code).to.equal(1);
     expect(output).to.equal('');
     expect(faults.trim()).to.equal(
-      `No service is running on ${empty} (there is no run.json in it): start one with "npm start", or set DATA_DIR to its data folder.`,
+      `No service is running on ${empty} (there is no run.json in it): start one with "npm start", or set ` +
+        'DATA_DIR to its data folder.',
     );
   });
 });

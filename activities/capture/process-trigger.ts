@@ -186,7 +186,9 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
   if (rows.length === 0) {
     throw new TriggerRefused(
       'RECORD_NOT_FOUND',
-      `The capture system has no such record${asked.length === 0 ? '' : asked.length === 1 ? ' in this event' : ' in these events'}: it was deleted or renamed.`,
+      'The capture system has no such ' +
+        `record${asked.length === 0 ? '' : asked.length === 1 ? ' in this event' : ' in these events'}: it was ` +
+        'deleted or renamed.',
     );
   }
   const rules = { instrument: event.instrument, events };

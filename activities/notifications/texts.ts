@@ -37,7 +37,8 @@ function pending({ study, participant, override, pages }: StaffMessage): Written
   return {
     subject: `[${study}] Approval required: enrollment date change`,
     text: [
-      `Participant ${participant} of study ${study}: the enrollment date is to move from ${of.previous} to ${of.wanted} (${days(of.previous, of.wanted)}).`,
+      `Participant ${participant} of study ${study}: the enrollment date is to move from ${of.previous} to ` +
+        `${of.wanted} (${days(of.previous, of.wanted)}).`,
       `Asked by ${isolated(of.asked_by)}.\nReason: ${isolated(of.reason ?? 'none was given')}`,
       of.moving.length === 0
         ? 'No visit moves.'
@@ -55,7 +56,10 @@ const texts: Record<NotificationKind, (message: StaffMessage) => Written> = {
   override_pending: pending,
   trigger_override_required: ({ study, participant, pages }) => ({
     subject: `[${study}] The capture system has another enrollment date`,
-    text: `In study ${study}, participant ${participant}: the capture system now holds another enrollment date, but the date is final.\n\nNothing has moved; a change needs an override.${pages ? `\n\n${pages.inboxOf({ kind: 'override_required' })}` : ''}`,
+    text:
+      `In study ${study}, participant ${participant}: the capture system now holds another enrollment date, but ` +
+      `the date is final.\n\nNothing has moved; a change needs an ` +
+      `override.${pages ? `\n\n${pages.inboxOf({ kind: 'override_required' })}` : ''}`,
     ...(pages && { button: { url: pages.inboxOf({ kind: 'override_required' }), says: 'Open the inbox' } }),
   }),
 };

@@ -24,12 +24,16 @@ const words: Record<LinkPurpose, (link: string, minutes: number) => { subject: s
   password_reset: (link, minutes) => ({
     subject: 'Choose a new password',
     text:
-      `Somebody, most likely you, asked for a new password for your account of the Research Assessment Platform.\n\n${link}\n\n` +
-      `The link works once, for ${span(minutes)}. If you did not request this, you can ignore it: your password stays as it is.\n`,
+      'Somebody, most likely you, asked for a new password for your account of the Research Assessment ' +
+      `Platform.\n\n${link}\n\n` +
+      `The link works once, for ${span(minutes)}. If you did not request this, you can ignore it: your ` +
+      `password stays as it is.\n`,
   }),
   invitation: (link, minutes) => ({
     subject: 'Your account of the Research Assessment Platform',
-    text: `An account was made for you. Choose your password here:\n\n${link}\n\nThe link works once, for ${span(minutes)}.\n`,
+    text:
+      `An account was made for you. Choose your password here:\n\n${link}\n\nThe link works once, for ` +
+      `${span(minutes)}.\n`,
   }),
 };
 const span = (minutes: number): string =>

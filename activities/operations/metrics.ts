@@ -103,7 +103,8 @@ export async function serveWorkerMetrics(options: {
     server.once('error', (fault: NodeJS.ErrnoException) =>
       reject(
         new Error(
-          `The worker's metrics cannot be served at ${options.host}:${options.port} (${fault.code ?? fault.message}): set WORKER_METRICS_PORT to a free port, or to auto.`,
+          `The worker's metrics cannot be served at ${options.host}:${options.port} ` +
+            `(${fault.code ?? fault.message}): set WORKER_METRICS_PORT to a free port, or to auto.`,
           { cause: fault },
         ),
       ),

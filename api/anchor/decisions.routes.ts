@@ -64,7 +64,8 @@ export const decisionRoutes = [
     access: inStudy(),
     transaction: 'read',
     description:
-      'Changes nothing. `differences` names what is not as it was: `decision`, `trace`, or `snapshot` where the stored one is not the one that the audit chain has sealed.',
+      'Changes nothing. `differences` names what is not as it was: `decision`, `trace`, or `snapshot` where ' +
+      'the stored one is not the one that the audit chain has sealed.',
     responses: {
       200: record('AnchorDecisionRederived', {
         same: Type.Boolean(),

@@ -119,7 +119,9 @@ export const overrideRoutes = [
     summary: 'Issue an authorization to send a decision as a Temporal signal',
     access: approver,
     transaction: 'change',
-    description: `Good for five minutes, once, and for exactly this decision: the signal \`overrideDecision\` bears the same \`decision\`, \`reason\` and \`preview_hash\`, \`actor_user_id\` and \`authorization\`. ${asksAgain}`,
+    description:
+      'Good for five minutes, once, and for exactly this decision: the signal `overrideDecision` bears the ' +
+      `same \`decision\`, \`reason\` and \`preview_hash\`, \`actor_user_id\` and \`authorization\`. ${asksAgain}`,
     headers: Reauthentication,
     body: input('DecisionAuthorizationCreate', {
       decision: oneOf('approve', 'deny'),
@@ -155,7 +157,8 @@ export const overrideRoutes = [
     access: inStudy(),
     transaction: 'read',
     description:
-      'What waits for an approver in all studies that the caller sees, with the effect on each visit. A study context narrows the list.',
+      'What waits for an approver in all studies that the caller sees, with the effect on each visit. A study ' +
+      'context narrows the list.',
     query: Type.Object({
       ...paging,
       study_id: Type.Optional(Uuid),

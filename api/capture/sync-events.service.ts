@@ -62,7 +62,8 @@ export async function syncEvents(
         result.skipped.push({
           datacapture_event: event.unique_event_name,
           reason:
-            'The event has no day offset (the project does not use scheduling), and the event mapping does not name it.',
+            'The event has no day offset (the project does not use scheduling), and the event mapping does not ' +
+            'name it.',
         });
         continue;
       }
@@ -131,7 +132,8 @@ async function missingEvents(
     .map((datacapture_event) => ({
       datacapture_event,
       reason:
-        'The capture system has no such event: it was deleted, or never was. Results of its visits cannot be delivered: correct the mapping, or `datacapture_event` of the visits.',
+        'The capture system has no such event: it was deleted, or never was. Results of its visits cannot be ' +
+        'delivered: correct the mapping, or `datacapture_event` of the visits.',
     }));
 }
 

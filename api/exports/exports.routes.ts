@@ -24,8 +24,11 @@ const operations: Record<ExportFormat, string> = {
   zip: 'exportZip',
 };
 const description =
-  'Streamed, under the caller’s rights. `from` and `to` are inclusive dates (UTC) of the session’s start, the visit’s target, else of the record’s creation. ' +
-  'Columns keep their order. In CSV a text that a spreadsheet would run as a formula begins with an apostrophe. `mode: background` writes a file instead: 202 with its status_url. That data were exported is an audit record.';
+  'Streamed, under the caller’s rights. `from` and `to` are inclusive dates (UTC) of the session’s start, the ' +
+  'visit’s target, else of the record’s creation. ' +
+  'Columns keep their order. In CSV a text that a spreadsheet would run as a formula begins with an ' +
+  'apostrophe. `mode: background` writes a file instead: 202 with its status_url. That data were exported is ' +
+  'an audit record.';
 
 const typeOf = (format: ExportFormat): string => contentTypes[format].split(';', 1)[0]!;
 
@@ -59,7 +62,8 @@ export const exportRoutes = [
     tag,
     summary: 'Get the progress of a background export',
     description:
-      '`status` is pending, running, completed or failed; a completed one has the size and the digest of its file until it expires.',
+      '`status` is pending, running, completed or failed; a completed one has the size and the digest of its ' +
+      'file until it expires.',
     access: exporters,
     transaction: 'read',
     responses: { 200: response(ExportStatus, { etag: true }) },

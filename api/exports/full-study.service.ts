@@ -132,7 +132,9 @@ function warningsOf(enabled: boolean, loaded: Record<string, number>, unknownBat
       ? [
           {
             code: 'UNKNOWN_BATTERY',
-            message: `Visits or the event mapping name batteries that the document does not hold (${unknownBatteries.join(', ')}): they have none now`,
+            message:
+              'Visits or the event mapping name batteries that the document does not hold ' +
+              `(${unknownBatteries.join(', ')}): they have none now`,
           },
         ]
       : []),

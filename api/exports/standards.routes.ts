@@ -15,8 +15,11 @@ export const standardRoutes = [
     access: exporters,
     responses: { 200: undefined },
     description:
-      'XML of one moment, streamed: the plan (events, forms, items, code lists), the sites, and the data of every participant. Visits are events of their window, tasks and forms are forms; what belongs to no visit stands in the event `SE.COMMON`. ' +
-      'Participants appear by their codes, without name, address or birthday; superseded visits and raw trials are left out.',
+      'XML of one moment, streamed: the plan (events, forms, items, code lists), the sites, and the data of ' +
+      'every participant. Visits are events of their window, tasks and forms are forms; what belongs to no ' +
+      'visit stands in the event `SE.COMMON`. ' +
+      'Participants appear by their codes, without name, address or birthday; superseded visits and raw trials ' +
+      'are left out.',
     handle: ({ services, actor, context, studyId, headers, params }) =>
       exportOdm({ services, actor, context, studyId, siteId: siteNamed(headers) }, params.study_id),
   }),
@@ -30,7 +33,8 @@ export const standardRoutes = [
     transaction: 'change',
     responses: { 200: undefined },
     description:
-      '`application/fhir+json`, a collection of ResearchStudy, Patient (the code alone), ResearchSubject, a Consent each, and an Observation for each task of each session with its metrics as components.',
+      '`application/fhir+json`, a collection of ResearchStudy, Patient (the code alone), ResearchSubject, a ' +
+      'Consent each, and an Observation for each task of each session with its metrics as components.',
     handle: ({ tx, audit, actor, context, services, params }) =>
       exportFhir({ tx, audit, actor, context }, services.settings, params.study_id, params.participant_id),
   }),

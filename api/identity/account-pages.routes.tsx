@@ -6,7 +6,8 @@ import { pageFile } from '../http/page-file.js';
 
 /** Scripts and styles as files of this service; the form is only sent by the script. */
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action " +
+  "'none'; frame-ancestors 'none'";
 
 const page = () =>
   renderPage(

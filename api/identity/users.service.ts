@@ -165,7 +165,9 @@ async function requireSitesWithin(tx: Tx, siteIds: readonly string[], studyIds: 
       : [],
   );
   throw problem('RULE_VIOLATED', {
-    detail: `site_ids must be sites of the user’s studies (study_ids): ${outside.join(', ')} ${outside.length === 1 ? 'is' : 'are'} not`,
+    detail:
+      `site_ids must be sites of the user’s studies (study_ids): ${outside.join(', ')} ` +
+      `${outside.length === 1 ? 'is' : 'are'} not`,
     errors,
   });
 }

@@ -48,7 +48,8 @@ const All = record('Metrics', {
   }),
 });
 const ofOne =
-  'Counted since the start or the last reset, by the API process that answers: each counts for itself. Nothing is stored.';
+  'Counted since the start or the last reset, by the API process that answers: each counts for itself. Nothing ' +
+  'is stored.';
 const readers = { tag: 'Metrics', access: outsideStudy(roles('researcher')), description: ofOne } as const;
 const admin = { tag: 'Metrics', access: outsideStudy(roles('admin')) } as const;
 

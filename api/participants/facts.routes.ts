@@ -79,7 +79,9 @@ export const factRoutes = [
     summary: 'Sign, decline, revoke or correct a consent',
     access: staff.participants,
     transaction: 'change',
-    description: `pending → signed or declined; signed → revoked; declined and revoked are final (409 INVALID_TRANSITION). ${evaluated}`,
+    description:
+      'pending → signed or declined; signed → revoked; declined and revoked are final (409 INVALID_TRANSITION). ' +
+      `${evaluated}`,
     body: ConsentChange,
     responses: { 200: Consent },
     handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
@@ -105,7 +107,9 @@ export const factRoutes = [
     summary: 'Set the eligibility assessment',
     transaction: 'change',
     access: withNote(staff.participants, 'eligible, ineligible and waivers: admin, researcher, investigator'),
-    description: `Replaces the assessment. \`eligible\` and \`ineligible\` are confirmations, with \`confirmed_at\` (default: now); a coordinator prepares the assessment but does not confirm it (403). ${evaluated}`,
+    description:
+      'Replaces the assessment. `eligible` and `ineligible` are confirmations, with `confirmed_at` ' +
+      `(default: now); a coordinator prepares the assessment but does not confirm it (403). ${evaluated}`,
     body: PutEligibility,
     responses: { 200: Eligibility },
     handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
@@ -131,7 +135,9 @@ export const factRoutes = [
     summary: 'Record the randomization',
     access: staff.participants,
     transaction: 'change',
-    description: `Records the arm that was drawn; the service draws none. A second one is 409 ALREADY_RANDOMIZED. The arm becomes the participant’s. ${evaluated}`,
+    description:
+      'Records the arm that was drawn; the service draws none. A second one is 409 ALREADY_RANDOMIZED. The arm ' +
+      `becomes the participant’s. ${evaluated}`,
     body: NewRandomization,
     responses: { 201: Randomization },
     handle: async ({ tx, audit, actor, context, params, body }) =>
@@ -169,7 +175,9 @@ export const factRoutes = [
     summary: 'Add a form',
     transaction: 'change',
     access: withNote(staff.participants, 'signed and locked: admin, investigator'),
-    description: `Items of an erased participant are not kept: 409 PARTICIPANT_ERASED. Signing is ${asSignature} ${evaluated}`,
+    description:
+      `Items of an erased participant are not kept: 409 PARTICIPANT_ERASED. Signing is ${asSignature} ` +
+      `${evaluated}`,
     headers: Reauthentication,
     body: NewForm,
     responses: { 201: Form, 401: undefined },
@@ -201,7 +209,10 @@ export const factRoutes = [
     summary: 'Fill in, complete, sign or lock a form',
     transaction: 'change',
     access: withNote(staff.participants, 'signed and locked: admin, investigator'),
-    description: `draft ↔ complete → signed → locked (else 409 INVALID_TRANSITION). \`items\` is merged (RFC 7396) until the form is signed (then 409 FORM_FROZEN), and stays as it is once the participant is erased (409 PARTICIPANT_ERASED). Investigators and admins sign and lock. Signing is ${asSignature} ${evaluated}`,
+    description:
+      'draft ↔ complete → signed → locked (else 409 INVALID_TRANSITION). `items` is merged (RFC 7396) until ' +
+      'the form is signed (then 409 FORM_FROZEN), and stays as it is once the participant is erased (409 ' +
+      `PARTICIPANT_ERASED). Investigators and admins sign and lock. Signing is ${asSignature} ${evaluated}`,
     headers: Reauthentication,
     body: FormChange,
     responses: { 200: Form, 401: undefined },

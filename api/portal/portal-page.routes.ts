@@ -7,7 +7,8 @@ import { PortalPage } from './portal.page.js';
 
 /** Scripts and styles as files of this service; nothing is sent elsewhere, and no other page may frame this one. */
 const POLICY =
-  "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self'; connect-src " +
+  "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /** In this file's folder, also when built: scripts/build.mjs copies files that are not TypeScript. */
 const asset = (name: string): string => readFileSync(new URL(`page/${name}`, import.meta.url), 'utf8');
 

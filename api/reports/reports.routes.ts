@@ -35,7 +35,8 @@ const keptCounts = {
   prefetch: ({ params }: { params: { study_id: string } }) => [reportVersionOf(params.study_id)],
 } as const;
 const judged =
-  'A visit is due when it is completed or its window has closed on the participant’s own calendar; superseded and cancelled ones never are. Withdrawn participants’ visits count.';
+  'A visit is due when it is completed or its window has closed on the participant’s own calendar; superseded ' +
+  'and cancelled ones never are. Withdrawn participants’ visits count.';
 
 /** A study's report, cached or computed now (see document/cache.ts). */
 async function kept<T extends object>(
@@ -77,7 +78,9 @@ export const reportRoutes = [
     operationId: 'getStudySummary',
     summary: 'Report a study’s summary',
     responses: { 200: SummaryReport, 400: undefined },
-    description: `Visits, sessions and anchors by their status. \`overridden\` anchors are among the finalized. \`rate\` is the share of due visits that were completed inside their window. ${judged}`,
+    description:
+      'Visits, sessions and anchors by their status. `overridden` anchors are among the finalized. `rate` is ' +
+      `the share of due visits that were completed inside their window. ${judged}`,
     handle: (request) => kept(request, 'summary', study.studySummary),
   }),
   route({
@@ -87,7 +90,8 @@ export const reportRoutes = [
     summary: 'Report enrollment by month and site',
     responses: { 200: EnrollmentReport, 400: undefined },
     description:
-      'The month is that of `enrollment_date`; `total` is of all participants, those without a date (`without_date`) stand in no month.',
+      'The month is that of `enrollment_date`; `total` is of all participants, those without a date ' +
+      '(`without_date`) stand in no month.',
     handle: (request) => kept(request, 'enrollment', study.enrollment),
   }),
   route({
@@ -96,7 +100,9 @@ export const reportRoutes = [
     operationId: 'getCompletionReport',
     summary: 'Report visit completion by window',
     responses: { 200: CompletionReport, 400: undefined },
-    description: `\`rate\` is completed of due; \`missed\` is due and not completed. ${judged} Visits of no window stand last, with \`code\` null.`,
+    description:
+      `\`rate\` is completed of due; \`missed\` is due and not completed. ${judged} Visits of no window stand ` +
+      'last, with `code` null.',
     handle: (request) =>
       kept(request, 'completion', async (tx, question) => ({ by_window: await study.completion(tx, question) })),
   }),
@@ -118,7 +124,8 @@ export const reportRoutes = [
     query: SitesReportQuery,
     responses: { 200: SitesReport, 400: undefined },
     description:
-      'Sessions and visits count for their participant’s site; participants without one stand last, with `site_code` null.',
+      'Sessions and visits count for their participant’s site; participants without one stand last, with ' +
+      '`site_code` null.',
     handle: async (request) => {
       const { skip, limit, ...filter } = request.query;
       const all = { ...request, query: filter };

@@ -84,7 +84,8 @@ export const scheduleVersionRoutes = [
     transaction: 'read',
     responses: { 200: response(VersionWithVisits, { etag: true }) },
     description:
-      'A completed visit stays the one row that it is on its older version; the newer ones refer to it (`carried: true`), as to a visit that was scheduled by hand for a window.',
+      'A completed visit stays the one row that it is on its older version; the newer ones refer to it ' +
+      '(`carried: true`), as to a visit that was scheduled by hand for a window.',
     handle: async ({ tx, params }) => tagged(await versionWithVisits(tx, params.participant_id, params.version_id)),
   }),
   route({

@@ -42,7 +42,8 @@ const DryRun = record('PolicyDryRun', {
   schedules_regenerated: Type.Integer(),
   moved_by_earlier_override: Type.Integer({
     description:
-      'of them, those whose visits all move since an override with `regenerate_schedule: false` had left them on the former date',
+      'of them, those whose visits all move since an override with `regenerate_schedule: false` had left them ' +
+      'on the former date',
   }),
   examples,
 });
@@ -126,7 +127,8 @@ export const policyRoutes = [
     tag: 'Anchor policy',
     summary: 'List versions of the enrollment policy, newest first',
     description:
-      'Each version that was ever in force, with who set it and when. A decision names the version that it was made by.',
+      'Each version that was ever in force, with who set it and when. A decision names the version that it was ' +
+      'made by.',
     access: inStudy(),
     transaction: 'read',
     query: Paged,

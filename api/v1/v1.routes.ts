@@ -50,7 +50,8 @@ const list = (
     tag,
     summary,
     description:
-      'Of the study, without name, address or birthday. `cursor` goes on where a page ended. A cursor of another list is 400 INVALID_CURSOR.',
+      'Of the study, without name, address or birthday. `cursor` goes on where a page ended. A cursor of ' +
+      'another list is 400 INVALID_CURSOR.',
     access: scoped(scope),
     transaction: 'read',
     query: Type.Object(v1Paging),
@@ -62,7 +63,8 @@ const Authoring = Type.Object({
   dry_run: Type.Optional(Type.Boolean({ default: false, description: 'say what would change, change nothing' })),
 });
 const whole =
-  'The body is the whole of it: what is left out is the default. The same body again changes nothing. `changes` says what differed.';
+  'The body is the whole of it: what is left out is the default. The same body again changes nothing. ' +
+  '`changes` says what differed.';
 const codeOf = (code: string): string => {
   if (code.length > 64 || code !== code.trim() || /\p{Cc}/u.test(code))
     throw invalid('code', 'PATTERN', 'is not a code: at most 64 characters, no blanks around it');
@@ -85,7 +87,11 @@ export const v1Routes = [
     transaction: 'change',
     idempotencyKey: false,
     description:
-      'By an access token of a login. The token is shown here alone and ends after `expires_in_days` (90 when left out). Nobody gives more than they have: a study out of reach is 404, a scope that the role does not allow 403; what the user loses later the token loses at that moment. A login older than REAUTHENTICATION_MINUTES (5) proves identity again, by X-Reauthentication or by `password` or `code` (401 REAUTHENTICATION_REQUIRED). The user is told by mail.',
+      'By an access token of a login. The token is shown here alone and ends after `expires_in_days` (90 when ' +
+      'left out). Nobody gives more than they have: a study out of reach is 404, a scope that the role does ' +
+      'not allow 403; what the user loses later the token loses at that moment. A login older than ' +
+      'REAUTHENTICATION_MINUTES (5) proves identity again, by X-Reauthentication or by `password` or `code` ' +
+      '(401 REAUTHENTICATION_REQUIRED). The user is told by mail.',
     headers: Reauthentication,
     body: NewToken,
     responses: { 201: MintedToken, 401: undefined, 403: undefined, 404: undefined },
@@ -185,7 +191,9 @@ export const v1Routes = [
     access: scoped('snapshots:read'),
     transaction: 'snapshot',
     description:
-      'Streamed from one snapshot of the database. `audit_head` is the record that the audit log ended with: what was changed later is not in the document. The read itself is an audit record. Four at a time: then 503 with Retry-After.',
+      'Streamed from one snapshot of the database. `audit_head` is the record that the audit log ended with: ' +
+      'what was changed later is not in the document. The read itself is an audit record. Four at a time: then ' +
+      '503 with Retry-After.',
     responses: { 200: Snapshot },
     handle: ({ tx, services, actor, context, params }) =>
       snapshot({ tx, services, actor, context, studyId: params.study_id.toLowerCase() }),
@@ -199,7 +207,9 @@ export const v1Routes = [
     access: scoped('exports:read'),
     transaction: 'snapshot',
     description:
-      'As the snapshot, with the anchors’ history, all schedule versions and all visits; `include=raw_trials` adds the raw trials. `format=ndjson`: one object a line, `set` says of which kind, `head` first and `end` last.',
+      'As the snapshot, with the anchors’ history, all schedule versions and all visits; `include=raw_trials` ' +
+      'adds the raw trials. `format=ndjson`: one object a line, `set` says of which kind, `head` first and ' +
+      '`end` last.',
     query: Type.Object({
       format: Type.Optional(oneOf('json', 'ndjson')),
       include: Type.Optional(Type.Array(oneOf('raw_trials'), { maxItems: 10 })),

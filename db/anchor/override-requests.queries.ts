@@ -199,7 +199,8 @@ export async function overdueRequests(
     .alias('o')
     .where('o.status', 'pending')
     .whereRaw(
-      `least(o.expires_at, case when o.reminded_at is null then o.remind_at end) < clock_timestamp() - ? * interval '1 second'`,
+      'least(o.expires_at, case when o.reminded_at is null then o.remind_at end) < clock_timestamp() - ? * ' +
+        `interval '1 second'`,
       [overdueSeconds],
     )
     .whereNotExists(tx('outbox as x').whereRaw('x.subject = o.participant_id::text'))

@@ -37,7 +37,9 @@ const modulesOf = (
   version: string,
 ) => `coalesce((select jsonb_agg(jsonb_build_object('id', m.id, 'position', m.position, 'task', m.task, 'name', m.name, 'settings', m.settings,
   'required', m.required, 'estimated_minutes', m.estimated_minutes) order by m.position) from battery_modules m where m.battery_id = b.id and m.version = ${version}), '[]') as modules`;
-const COLUMNS = `b.id, b.study_id, b.code, b.name, b.description, b.version, b.status, b.published_version, ${modulesOf('b.version')}, b.created_at, b.updated_at`;
+const COLUMNS =
+  'b.id, b.study_id, b.code, b.name, b.description, b.version, b.status, b.published_version, ' +
+  `${modulesOf('b.version')}, b.created_at, b.updated_at`;
 
 export function listBatteries(
   tx: Tx,

@@ -33,7 +33,10 @@ export interface PushRow {
   next_attempt_at: string | null;
   warnings: PushRemark[];
 }
-const OWN = `p.session_id, p.study_id, p.participant_id, p.status, p.requested, p.done, p.requested_at, p.attempts, p.failures, p.waits, p.unanswered, p.forbidden, p.attempt_id, p.slot_at, p.error_type, p.message, p.next_attempt_at, p.warnings`;
+const OWN =
+  'p.session_id, p.study_id, p.participant_id, p.status, p.requested, p.done, p.requested_at, p.attempts, ' +
+  'p.failures, p.waits, p.unanswered, p.forbidden, p.attempt_id, p.slot_at, p.error_type, p.message, ' +
+  'p.next_attempt_at, p.warnings';
 
 export async function lockPush(tx: Tx, sessionId: string): Promise<PushRow | undefined> {
   return tx('result_pushes as p').where('p.session_id', sessionId).forUpdate().first(tx.raw(OWN)) as Promise<
@@ -234,7 +237,8 @@ export function listAttempts(tx: Tx, sessionId: string, paging: Page): Promise<L
   return page(
     tx,
     tx('push_attempts as a').where('a.session_id', sessionId),
-    'a.id, a.session_id, a.visit_id, a.number, a.status, a.error_type, a.message, a.records_imported, a.already_there, a.warnings, a.started_at, a.at, a.next_attempt_at',
+    'a.id, a.session_id, a.visit_id, a.number, a.status, a.error_type, a.message, a.records_imported, ' +
+      'a.already_there, a.warnings, a.started_at, a.at, a.next_attempt_at',
     paging,
     { at: 'a.number' },
     'a.seq',

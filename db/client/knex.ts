@@ -68,7 +68,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { url, role } = loginOf(options);
   // Session options, so that they cost requests nothing.
   const limits = options.limits
-    ? ` -c lock_timeout=${atLeastOne(options.limits.lockMs)} -c statement_timeout=${atLeastOne(options.limits.statementMs)}`
+    ? ` -c lock_timeout=${atLeastOne(options.limits.lockMs)} -c ` +
+      `statement_timeout=${atLeastOne(options.limits.statementMs)}`
     : '';
   const watch = options.muteMs === undefined ? undefined : new ConnectionWatchdog(options.muteMs);
   const connection: Knex.PgConnectionConfig & pg.ClientConfig = {

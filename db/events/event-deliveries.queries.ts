@@ -25,7 +25,9 @@ export interface EventDelivery {
   delivered_at: string | null;
   created_at: string;
 }
-const SHOWN = `d.id, d.study_id, d.subscription_id, d.event_id, e.type as event_type, d.status, d.attempts, d.response_status, d.last_error, d.last_attempt_at, d.next_attempt_at, d.delivered_at, d.created_at`;
+const SHOWN =
+  'd.id, d.study_id, d.subscription_id, d.event_id, e.type as event_type, d.status, d.attempts, ' +
+  'd.response_status, d.last_error, d.last_attempt_at, d.next_attempt_at, d.delivered_at, d.created_at';
 
 /** A subscription's deliveries, newest first unless asked otherwise. */
 export function listDeliveries(

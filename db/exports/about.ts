@@ -51,7 +51,8 @@ data-dictionary.csv   what its columns are, and which values they can have
 A text that a spreadsheet would run as a formula begins with an apostrophe.
 ${
   deidentify
-    ? 'Codes and ids are pseudonyms, the same in every de-identified export of this study. Each participant’s dates are moved by a number of days of its own: what lies between them is as it was.'
+    ? 'Codes and ids are pseudonyms, the same in every de-identified export of this study. Each participant’s ' +
+      'dates are moved by a number of days of its own: what lies between them is as it was.'
     : `Filters: ${
         Object.entries(filters)
           .filter(([name, value]) => name !== 'study_id' && value !== undefined)

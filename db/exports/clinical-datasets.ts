@@ -99,7 +99,8 @@ export const clinicalDatasets = {
         SIGNATURES,
         'signature',
         'signed here, or of a document that this service signed: verified',
-        `case when t.signed_at is null then null when t.imported and t.signed_by_id is null and t.signature_verified is not true then 'not verified' else 'verified' end`,
+        'case when t.signed_at is null then null when t.imported and t.signed_by_id is null and ' +
+          `t.signature_verified is not true then 'not verified' else 'verified' end`,
       ),
       ...claimedColumn,
       instant('locked_at', 'when it was closed to changes'),

@@ -173,7 +173,10 @@ function cellSql(column: DatasetColumn, deidentify: boolean): string {
     case 'text':
     case 'word':
     case 'code':
-      return `case when ${value} = '' or ${value} ~ '[",\\r\\n]' then '"' || replace(${value}, '"', '""') || '"' else ${value} end`;
+      return (
+        `case when ${value} = '' or ${value} ~ '[",\\r\\n]' then '"' || replace(${value}, '"', '""') || '"' else ` +
+        `${value} end`
+      );
     default:
       return value;
   }

@@ -247,7 +247,8 @@ export function portalVisits(
   return page(
     tx,
     found,
-    'v.id, v.name, v.target_date, v.window_open, v.window_close, z.status, v.battery_id, (v.completed_at at time zone coalesce(p.timezone, w.timezone, y.timezone))::date as completed_on',
+    'v.id, v.name, v.target_date, v.window_open, v.window_close, z.status, v.battery_id, (v.completed_at at ' +
+      'time zone coalesce(p.timezone, w.timezone, y.timezone))::date as completed_on',
     { ...range, sort: 'target_date' },
     { target_date: 'v.target_date' },
     'v.id',

@@ -24,7 +24,8 @@ export type TimelineKind = (typeof timelineKinds)[number];
 
 /** The import claims of an imported row: importer and the document's persons. */
 const claimed = (row: string): string =>
-  `case when ${row}.imported then jsonb_build_object('imported', true, 'imported_by', ${row}.imported_by, 'original_users', ${row}.original_users) else '{}' end`;
+  `case when ${row}.imported then jsonb_build_object('imported', true, 'imported_by', ${row}.imported_by, ` +
+  `'original_users', ${row}.original_users) else '{}' end`;
 
 /** One past or planned event; `what` is its type within its kind. */
 export interface TimelineRow {

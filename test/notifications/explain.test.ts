@@ -106,7 +106,8 @@ describe('Explaining a reminder', function explaining() {
       does: (_of, _who, visit) =>
         stored(
           visit,
-          `status = 'failed', reason = 'refused', attempts = 1, last_error = 'the mail server refused the message (550)'`,
+          `status = 'failed', reason = 'refused', attempts = 1, last_error = 'the mail server refused the ` +
+            `message (550)'`,
         ),
       why: 'It was not sent: the mail server refused the message (550).',
     },

@@ -165,7 +165,8 @@ describe('a service that runs, is stopped or killed', function () {
     const wrongKey = await failedStart({ DATA_DIR: dataDir });
     expect(wrongKey.code).to.equal(1);
     expect(wrongKey.output).to.contain(
-      'DATACAPTURE_ENCRYPTION_KEY does not decrypt what is stored: 1 capture-system configuration was encrypted with another key.',
+      'DATACAPTURE_ENCRYPTION_KEY does not decrypt what is stored: 1 capture-system configuration was ' +
+        'encrypted with another key.',
     );
     expect(readdirSync(dataDir), 'nothing half-started')
       .not.to.include.members(['run.json'])

@@ -48,7 +48,8 @@ export async function datacaptureTrigger(start: DatacaptureTriggerStart): Promis
   } catch (failure) {
     const fault = faultOf(failure);
     publishFailure(
-      `failed: ${fault.type}: ${fault.message}\n\nOnce that is corrected, POST /api/webhook-events/${start.event_id}/retry.`,
+      `failed: ${fault.type}: ${fault.message}\n\nOnce that is corrected, POST ` +
+        `/api/webhook-events/${start.event_id}/retry.`,
     );
     // A cancelled run also ends its event.
     return await CancellationScope.nonCancellable(() => failTrigger(start, fault));

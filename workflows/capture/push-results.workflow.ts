@@ -60,7 +60,8 @@ export async function pushResults(start: PushResultsStart): Promise<PushReport> 
         continue;
       }
       setCurrentDetails(
-        `waits after ${report.error_type}; tries again ${Math.round((report.wait_ms ?? 0) / 1000)} s after this or when it is signalled \`pushNow\``,
+        `waits after ${report.error_type}; tries again ${Math.round((report.wait_ms ?? 0) / 1000)} s after ` +
+          'this or when it is signalled `pushNow`',
       );
       await condition(() => woken, report.wait_ms ?? 1_000, { summary: 'until the next attempt' });
       // A signalled run tries first: the next one would not know of the signal.

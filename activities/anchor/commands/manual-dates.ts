@@ -40,7 +40,8 @@ export function setDate(
     return rejected(
       409,
       'OVERRIDE_REQUIRED',
-      `the enrollment date is final (${facts.anchor.date}) and its sources now say ${decision.candidate!.date}: a change needs an override`,
+      `the enrollment date is final (${facts.anchor.date}) and its sources now say ` +
+        `${decision.candidate!.date}: a change needs an override`,
     );
   }
   // The posted date itself is not allowed: it is refused like an override, and not stored.

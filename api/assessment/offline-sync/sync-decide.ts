@@ -241,7 +241,8 @@ async function responsesOf(
           status: 'rejected',
           code: 'AMBIGUOUS_SESSION',
           message:
-            'sessionId may be of several sessions: send the session with it, name its deviceId, or the server id that the answer to the session gave',
+            'sessionId may be of several sessions: send the session with it, name its deviceId, or the server ' +
+            'id that the answer to the session gave',
         },
       };
     if ('refused' in session) {

@@ -58,7 +58,8 @@ export const en = {
   ended: 'All logins have ended.',
   records: 'Audit records of this person',
   stale:
-    'Somebody changed this user since the page was opened. What is saved now is shown; your choice is kept below. Check it, then save again.',
+    'Somebody changed this user since the page was opened. What is saved now is shown; your choice is kept ' +
+    'below. Check it, then save again.',
   back: 'All users',
 };
 
@@ -104,7 +105,8 @@ export const de: typeof en = {
   account: 'Konto',
   deactivate: 'Deaktivieren',
   deactivateWhat:
-    'Beendet endgültig alle Anmeldungen und alle Zugriffstoken für Programme. Was die Person getan hat, bleibt in den Aufzeichnungen.',
+    'Beendet endgültig alle Anmeldungen und alle Zugriffstoken für Programme. Was die Person getan hat, bleibt ' +
+    'in den Aufzeichnungen.',
   reactivate: 'Wieder aktivieren',
   reactivateWhat: 'Die Person kann sich wieder anmelden. Zugriffstoken für Programme muss sie neu anlegen.',
   factorWhat:
@@ -122,6 +124,7 @@ export const de: typeof en = {
   ended: 'Alle Anmeldungen sind beendet.',
   records: 'Audit-Einträge dieser Person',
   stale:
-    'Jemand hat diese Person geändert, seit die Seite geöffnet wurde. Gezeigt wird der gespeicherte Stand; Ihre Auswahl steht noch unten. Prüfen Sie sie und speichern Sie erneut.',
+    'Jemand hat diese Person geändert, seit die Seite geöffnet wurde. Gezeigt wird der gespeicherte Stand; ' +
+    'Ihre Auswahl steht noch unten. Prüfen Sie sie und speichern Sie erneut.',
   back: 'Alle Personen',
 };

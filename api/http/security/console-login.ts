@@ -18,7 +18,8 @@ const MAX_HOURS = 12;
 const RENEWED_AFTER_SECONDS = 30;
 
 const attributes = (settings: Settings, seconds: number | undefined): string =>
-  `Path=${PATH}; ${seconds === undefined ? '' : `Max-Age=${seconds}; `}HttpOnly; SameSite=Lax${settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : ''}`;
+  `Path=${PATH}; ${seconds === undefined ? '' : `Max-Age=${seconds}; `}HttpOnly; ` +
+  `SameSite=Lax${settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : ''}`;
 
 /** A `Set-Cookie` line for the console. Without `seconds` the cookie lasts as long as the browser is open. */
 export const consoleCookie = (settings: Settings, name: string, value: string, seconds?: number): string =>

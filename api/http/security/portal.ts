@@ -21,7 +21,8 @@ export function sessionSecret(settings: Settings): string {
 }
 
 const attributes = (settings: Settings, path: string, seconds: number): string =>
-  `Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : ''}`;
+  `Path=${path}; Max-Age=${seconds}; HttpOnly; ` +
+  `SameSite=Strict${settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : ''}`;
 
 /** The `Set-Cookie` lines that remove the portal's cookies. */
 export const clearedCookies = (settings: Settings): string[] => [

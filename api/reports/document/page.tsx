@@ -171,6 +171,7 @@ const filtersOf = ({ filters }: Imprint, speech: Locale): string =>
     .filter(([, value]) => value !== null)
     .map(
       ([name, value]) =>
-        `${speech.word(name === 'site_code' ? 'site' : name)} ${name === 'from' || name === 'to' ? speech.date(value) : value}`,
+        `${speech.word(name === 'site_code' ? 'site' : name)} ` +
+        `${name === 'from' || name === 'to' ? speech.date(value) : value}`,
     )
     .join(', ') || speech.words.none;

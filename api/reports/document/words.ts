@@ -132,7 +132,12 @@ const en = {
   plotCourseText: '{0} metrics of participant {1} over time; the band is the middle half of the study.',
   excluded: 'n (+ k): k values that no test yields (above 10¹²) are kept and left out of the statistics.',
   methodText:
-    'A visit is due when it is completed or its window has closed on the calendar of the participant’s site or study. Superseded and cancelled visits are never due; visits of withdrawn participants count. Adherence is the share of due visits that were completed inside their window; completion the share completed at all. Days off target are negative before the target. The standard deviation is the sample’s. The checksum is the SHA-256 of the canonical JSON (RFC 8785) of the report’s data; the audit head names the last record of the study’s audit chain when the data were read.',
+    'A visit is due when it is completed or its window has closed on the calendar of the participant’s site or ' +
+    'study. Superseded and cancelled visits are never due; visits of withdrawn participants count. Adherence ' +
+    'is the share of due visits that were completed inside their window; completion the share completed at ' +
+    'all. Days off target are negative before the target. The standard deviation is the sample’s. The checksum ' +
+    'is the SHA-256 of the canonical JSON (RFC 8785) of the report’s data; the audit head names the last ' +
+    'record of the study’s audit chain when the data were read.',
 };
 type Words = { [K in keyof typeof en]: string };
 const de: Words = {
@@ -259,7 +264,8 @@ const de: Words = {
   plotEnrollmentText: 'Teilnehmende nach Einschlussmonat und ihre kumulierte Zahl: {0} in {1} Monaten.',
   plotCompletion: 'Durchführung nach Zeitfenster',
   plotCompletionText:
-    'Wie viele fällige Termine in {0} Zeitfenstern im Fenster, verfrüht oder verspätet abgeschlossen oder versäumt wurden.',
+    'Wie viele fällige Termine in {0} Zeitfenstern im Fenster, verfrüht oder verspätet abgeschlossen oder ' +
+    'versäumt wurden.',
   plotAdherence: 'Adhärenz nach Zentrum und Zeitfenster',
   plotAdherenceText:
     'Anteil der fälligen Termine, die im Fenster abgeschlossen wurden, für {0} Zentren und {1} Zeitfenster.',
@@ -270,7 +276,13 @@ const de: Words = {
   excluded:
     'n (+ k): k Werte, die kein Test ergibt (über 10¹²), werden aufbewahrt und sind in keiner Statistik enthalten.',
   methodText:
-    'Ein Termin ist fällig, wenn er abgeschlossen ist oder sein Zeitfenster nach dem Kalender des Zentrums oder der Studie geschlossen hat. Ersetzte und abgesagte Termine sind nie fällig; Termine ausgeschiedener Personen zählen mit. Adhärenz ist der Anteil der fälligen Termine, die im Zeitfenster abgeschlossen wurden; Durchführung der Anteil der überhaupt abgeschlossenen. Die Tage vom Ziel sind vor dem Ziel negativ. Die Standardabweichung ist die der Stichprobe. Die Prüfsumme ist der SHA-256 des kanonischen JSON (RFC 8785) der Daten des Berichts; die Prüfsumme des Audit-Logs nennt den letzten Eintrag der Studie zu dem Zeitpunkt, als die Daten gelesen wurden.',
+    'Ein Termin ist fällig, wenn er abgeschlossen ist oder sein Zeitfenster nach dem Kalender des Zentrums ' +
+    'oder der Studie geschlossen hat. Ersetzte und abgesagte Termine sind nie fällig; Termine ausgeschiedener ' +
+    'Personen zählen mit. Adhärenz ist der Anteil der fälligen Termine, die im Zeitfenster abgeschlossen ' +
+    'wurden; Durchführung der Anteil der überhaupt abgeschlossenen. Die Tage vom Ziel sind vor dem Ziel ' +
+    'negativ. Die Standardabweichung ist die der Stichprobe. Die Prüfsumme ist der SHA-256 des kanonischen ' +
+    'JSON (RFC 8785) der Daten des Berichts; die Prüfsumme des Audit-Logs nennt den letzten Eintrag der Studie ' +
+    'zu dem Zeitpunkt, als die Daten gelesen wurden.',
 };
 
 export const languages = { en, de };

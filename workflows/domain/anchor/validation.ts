@@ -77,7 +77,9 @@ export function validateCandidate(
       shift <= re_anchoring.max_shift_days,
       () => ({
         code: 'LARGE_SHIFT',
-        message: `${date} is ${shift} days from ${facts.anchor.date}; more than ${re_anchoring.max_shift_days} deserve a second look`,
+        message:
+          `${date} is ${shift} days from ${facts.anchor.date}; more than ${re_anchoring.max_shift_days} deserve ` +
+          'a second look',
       }),
       warnings,
     );

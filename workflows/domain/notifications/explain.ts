@@ -80,14 +80,18 @@ export function explain(row: ExplainedRow, now: string, maxLatenessHours: number
     return {
       outcome: 'will_not_be_sent',
       ...told,
-      why: `As things are it will not be sent: ${wordsOf(verdict.reason, maxLatenessHours)}${instead === null ? '' : `; ${instead} is tried instead`}.`,
+      why:
+        'As things are it will not be sent: ' +
+        `${wordsOf(verdict.reason, maxLatenessHours)}${instead === null ? '' : `; ${instead} is tried instead`}.`,
     };
   }
   if (row.last_error !== null && row.attempts > 0)
     return {
       outcome: 'will_be_sent',
       ...told,
-      why: `It is tried again: ${row.attempts} ${row.attempts === 1 ? 'attempt' : 'attempts'} so far, the last ended with ${row.last_error}.`,
+      why:
+        `It is tried again: ${row.attempts} ${row.attempts === 1 ? 'attempt' : 'attempts'} so far, the last ` +
+        `ended with ${row.last_error}.`,
     };
   if (verdict.what === 'wait')
     return { outcome: 'will_be_sent', ...told, why: `It waits for the end of the quiet hours, ${verdict.until}.` };
@@ -138,5 +142,8 @@ function ruleOf(row: ExplainedRow): string {
         ? 'on the target date'
         : `${row.days_before} ${row.days_before === 1 ? 'day' : 'days'} before the target date`;
   const quiet = quiet_hours ? `, not from ${quiet_hours.from} to ${quiet_hours.to}` : '';
-  return `${days} at ${send_at} in ${row.zone}${quiet}, by ${row.channel}${row.fallback_of === null ? '' : ' because the channel before it did not work'}`;
+  return (
+    `${days} at ${send_at} in ${row.zone}${quiet}, by ` +
+    `${row.channel}${row.fallback_of === null ? '' : ' because the channel before it did not work'}`
+  );
 }

@@ -57,7 +57,8 @@ export const NotificationSettings = Type.Object(
           {
             ...closed,
             description:
-              'messages to staff (daily_summary, override_pending, trigger_override_required) keep their built-in words',
+              'messages to staff (daily_summary, override_pending, trigger_override_required) keep their ' +
+              'built-in words',
           },
         ),
         { ...closed, maxProperties: 100 },
