@@ -20,7 +20,7 @@ import { noteOutcome, notificationToSend } from '../../db/notifications/notifica
 import type { NotificationToSend } from '../../db/notifications/notification-mail.queries.js';
 import type { Database } from '../../db/client/database.js';
 
-type Written = Omit<Message, 'id' | 'to'>;
+type MessageContent = Omit<Message, 'id' | 'to'>;
 /** A message that became obsolete, and the reason on its notification. */
 interface Stopped {
   stopped: 'sent' | 'cancelled' | 'suppressed';
@@ -71,7 +71,7 @@ async function sendOnce(deps: SendDeps, row: NotificationToSend): Promise<Stoppe
 }
 
 /** The text of a message, created for this sending. */
-async function write({ database, links, pages }: SendDeps, row: NotificationToSend): Promise<Written | Stopped> {
+async function write({ database, links, pages }: SendDeps, row: NotificationToSend): Promise<MessageContent | Stopped> {
   if (row.draft) return { subject: row.draft.subject, text: row.draft.body };
   if (row.kind === 'daily_summary') {
     return (
@@ -100,7 +100,10 @@ async function write({ database, links, pages }: SendDeps, row: NotificationToSe
 }
 
 /** A message with a portal link, in its reader's language; mails also as HTML. */
-function linkMessage(row: NotificationToSend, link: { link: string; minutes: string; new_link_url: string }): Written {
+function linkMessage(
+  row: NotificationToSend,
+  link: { link: string; minutes: string; new_link_url: string },
+): MessageContent {
   const words = linkWords(row.channel, row.preferred_language, (row.words ?? {}) as StudyWords);
   const values: LinkValues = {
     ...link,

@@ -15,7 +15,7 @@ export interface StaffMessage {
   pages?: ConsoleLinks | undefined;
 }
 
-interface Written {
+interface MessageText {
   subject: string;
   text: string;
   /** The link to the next step. */
@@ -30,7 +30,7 @@ const days = (from: string, to: string): string => {
   return `${Math.abs(moved)} ${Math.abs(moved) === 1 ? 'day' : 'days'} ${moved < 0 ? 'earlier' : 'later'}`;
 };
 
-function pending({ study, participant, override, pages }: StaffMessage): Written {
+function pending({ study, participant, override, pages }: StaffMessage): MessageText {
   const of = override!;
   const listed = of.moving.slice(0, MAX_LISTED).map(({ name, from, to }) => `${isolated(name)}: ${from} → ${to}`);
   const more = of.moving.length - listed.length;
@@ -52,7 +52,7 @@ function pending({ study, participant, override, pages }: StaffMessage): Written
   };
 }
 
-const texts: Record<NotificationKind, (message: StaffMessage) => Written> = {
+const texts: Record<NotificationKind, (message: StaffMessage) => MessageText> = {
   override_pending: pending,
   trigger_override_required: ({ study, participant, pages }) => ({
     subject: `[${study}] The capture system has another enrollment date`,

@@ -21,7 +21,7 @@ import type { Reply } from '../http/route.js';
 import { reportFilter } from './reports.service.js';
 
 /** The most documents of a user that are printed at a time. */
-const MOST_UNDER_WAY = 5;
+const MAX_UNDER_WAY = 5;
 const RECENT = 20;
 
 /**
@@ -43,9 +43,9 @@ export async function orderDocument(
       const underWay = await documentsUnderWay(tx, actor.id);
       const same = underWay.find((one) => one.study_id === studyId && isSame(one.question, question));
       if (same) return same.id;
-      if (underWay.length >= MOST_UNDER_WAY)
+      if (underWay.length >= MAX_UNDER_WAY)
         throw problem('QUOTA_EXCEEDED', {
-          detail: `You have ${MOST_UNDER_WAY} documents that are not printed yet: wait until one is.`,
+          detail: `You have ${MAX_UNDER_WAY} documents that are not printed yet: wait until one is.`,
           headers: { 'Retry-After': '30' },
         });
       const asked = { study_id: studyId, requested_by_id: actor.id, request_id: context.requestId, question };

@@ -15,7 +15,7 @@ import type { CodedRun } from './policy-dry-run.service.js';
 export const LONG_TRIAL = 2_000;
 /** How long results are kept, and how many. */
 const KEPT_MS = 3_600_000;
-const MOST_KEPT = 20;
+const MAX_KEPT = 20;
 
 /** A running or finished dry run of a policy. It lives in this process and ends with it: only its figures are lost. */
 export interface PolicyTrial {
@@ -92,6 +92,6 @@ export function trialOf(
 
 function forgetOld(): void {
   const done = [...trials.values()].filter(({ state }) => state !== 'running');
-  const old = done.filter(({ startedMs }, index) => nowMs() - startedMs > KEPT_MS || index < done.length - MOST_KEPT);
+  const old = done.filter(({ startedMs }, index) => nowMs() - startedMs > KEPT_MS || index < done.length - MAX_KEPT);
   for (const { id } of old) trials.delete(id);
 }

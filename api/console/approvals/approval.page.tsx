@@ -49,7 +49,7 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
         <Typed typed={[[words.approval.decisionReason, decision.reason ?? '']]} />
       )}
       <Dates view={view} />
-      {state !== 'pending' && <Outcome view={view} />}
+      {state !== 'pending' && <ApprovalResult view={view} />}
       <Facts
         of={[
           [
@@ -152,7 +152,7 @@ function Deadline({ at }: { at: string }) {
   );
 }
 
-function Outcome({ view: { approval, state } }: { view: ApprovalView }) {
+function ApprovalResult({ view: { approval, state } }: { view: ApprovalView }) {
   const { words } = useUi();
   if (state === 'expired') return <Notice title={words.approval.expired}>{words.approval.expiredWhat}</Notice>;
   return (

@@ -9,7 +9,7 @@ import { Type, oneOf } from '../../http/common.schemas.js';
 import { Problem, problem } from '../../http/errors.js';
 import { check } from '../../http/validation/validation.js';
 import { changeStudy } from '../../studies/studies.service.js';
-import { unchangedSince, versionOf } from '../html/form-version.js';
+import { assertFormVersion, versionOf } from '../html/form-version.js';
 import { consoleForm, consolePage } from '../html/page.js';
 import { redirect } from '../html/render.js';
 import { seenIn, typedValue } from '../studies/edit/edit.js';
@@ -119,7 +119,7 @@ export const connectionPages = [
     submit: async ({ tx, audit, actor, context, params, form }) => {
       const studyId = params.study_id.toLowerCase();
       const datacapture_enabled = (form.get('on') ?? '') !== '';
-      await changeStudy({ tx, audit, actor, context }, studyId, { datacapture_enabled }, unchangedSince(form));
+      await changeStudy({ tx, audit, actor, context }, studyId, { datacapture_enabled }, assertFormVersion(form));
       return redirect(`/console/capture/${studyId}/connection?said=${datacapture_enabled ? 'on' : 'off'}`);
     },
     again: async ({ read, params, fault, ui }) => {

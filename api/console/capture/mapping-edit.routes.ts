@@ -5,7 +5,7 @@ import { unknownNames } from '../../capture/unknown-names.service.js';
 import { inStudy } from '../../http/access.js';
 import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
 import type { Problem } from '../../http/errors.js';
-import { unchangedSince, versionOf } from '../html/form-version.js';
+import { assertFormVersion, versionOf } from '../html/form-version.js';
 import { consoleForm, consolePage } from '../html/page.js';
 import { redirect } from '../html/render.js';
 import { readJson } from '../studies/edit/edit.js';
@@ -82,7 +82,7 @@ export const mappingEditPages = [
         return page(view, typedEdit(view.config, form, { warnings }), ui.words.mapping.title);
       }
       const strict = form.get('anyway') === null;
-      const assertIfMatch = (record: object | undefined) => unchangedSince(form)(record ?? {});
+      const assertIfMatch = (record: object | undefined) => assertFormVersion(form)(record ?? {});
       await saveConfig({ services, actor, context, studyId, strict, assertIfMatch }, change);
       return redirect(`/console/capture/${studyId}/mapping?said=saved`);
     },

@@ -15,7 +15,7 @@ import { uiOf } from './ui.js';
 import type { Ui } from './ui.js';
 
 /** The most fields of a typed form. */
-const MOST_KEPT = 200;
+const MAX_KEPT = 200;
 /** Fields that are never shown again. */
 const NEVER_KEPT = /^_|password|code|token|again|shown|preview/;
 
@@ -27,7 +27,7 @@ export const formAt = (form: URLSearchParams, otherwise: string): string => {
 
 /** The typed fields of a form, by name. */
 export const typedEntries = (form: URLSearchParams): [string, string][] =>
-  [...form].filter(([name, value]) => !NEVER_KEPT.test(name) && value !== '').slice(0, MOST_KEPT);
+  [...form].filter(([name, value]) => !NEVER_KEPT.test(name) && value !== '').slice(0, MAX_KEPT);
 
 /** The error page. */
 export const faultView = (ui: Ui, fault: Problem, requestId: string, form?: URLSearchParams): View => ({

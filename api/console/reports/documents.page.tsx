@@ -127,13 +127,13 @@ export function DocumentProgress({ item }: { item: DocumentRecord }) {
           <State of={item} /> {reports.mayLeave}
         </p>
       ) : (
-        <Outcome of={item} />
+        <DocumentResult of={item} />
       )}
     </Progress>
   );
 }
 
-function Outcome({ of: item }: { of: DocumentRecord }) {
+function DocumentResult({ of: item }: { of: DocumentRecord }) {
   const { words } = useUi();
   const { reports } = words;
   const again = (

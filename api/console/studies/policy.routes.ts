@@ -18,7 +18,7 @@ import { TrialPage, TrialProgress } from './trial.page.js';
 const path = '/console/studies/{study_id}/policy';
 const trialPath = `${path}/trials/{trial_id}` as const;
 /** How often the page asks again if the process does not know a dry run: another process may. */
-const MOST_MISSES = 30;
+const MAX_MISSES = 30;
 const change = '/console/studies/{study_id}/changes/{change_id}';
 
 /** The typed policy. @throws 422 if it is not JSON */
@@ -116,7 +116,7 @@ export const policyPages = [
     access: staff.configure,
     transaction: 'read',
     background: true,
-    query: Type.Object({ missed: Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_MISSES })) }),
+    query: Type.Object({ missed: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_MISSES })) }),
     view: async ({ tx, actor, params, query, ui }) => {
       const studyId = params.study_id.toLowerCase();
       const trial = trialOf({ actor, studyId }, params.trial_id);
@@ -124,7 +124,7 @@ export const policyPages = [
       ui.path = `/console/studies/${studyId}/policy/trials/${encodeURIComponent(params.trial_id)}`;
       const missed = trial ? 0 : (query.missed ?? 0) + 1;
       const view = await loadStudyView(tx, actor, studyId);
-      const content = h(TrialProgress, { view, trialId: params.trial_id, trial, missed, most: MOST_MISSES });
+      const content = h(TrialProgress, { view, trialId: params.trial_id, trial, missed, most: MAX_MISSES });
       return { title: ui.words.studies.dryRun, fragment: true, content };
     },
   }),

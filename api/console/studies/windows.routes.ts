@@ -11,7 +11,7 @@ import { NewVisitWindow, VisitWindowChange } from '../../scheduling/schedules.sc
 import { changeWindow, createWindow, getWindowOrThrow, removeWindow } from '../../scheduling/windows.service.js';
 import { dryRunSchedules } from '../../studies/policy-dry-run.service.js';
 import type { ScheduleDryRun } from '../../studies/policy-dry-run.service.js';
-import { unchangedSince } from '../html/form-version.js';
+import { assertFormVersion } from '../html/form-version.js';
 import { consoleForm, consolePage } from '../html/page.js';
 import { redirect } from '../html/render.js';
 import { typedFields } from './studies.routes.js';
@@ -127,14 +127,14 @@ export const windowPages = [
       const given = windowIn(form);
       check(VisitWindowChange, given, 'body');
       if (form.get('do') !== 'save') {
-        unchangedSince(form)(window);
+        assertFormVersion(form)(window);
         const trial = await trialOf(tx, studyId, window.id, given);
         const view = await loadStudyView(tx, actor, studyId);
         const content = h(WindowPage, { view, window, trial, typed: typedFields(form, windowFields) });
         return { title: ui.words.studies.changeWindow, content };
       }
       const changeId = randomUUID();
-      await changeWindow({ tx, audit, actor, context }, window.id, given, unchangedSince(form), changeId);
+      await changeWindow({ tx, audit, actor, context }, window.id, given, assertFormVersion(form), changeId);
       return toChange(studyId, changeId);
     },
     again: async ({ read, params, form, fault, ui }) => {
@@ -166,7 +166,7 @@ export const windowPages = [
     submit: async ({ tx, audit, actor, context, params, form }) => {
       const changeId = randomUUID();
       const { id } = await windowOf(tx, params);
-      await removeWindow({ tx, audit, actor, context }, id, unchangedSince(form), changeId);
+      await removeWindow({ tx, audit, actor, context }, id, assertFormVersion(form), changeId);
       return toChange(params.study_id.toLowerCase(), changeId);
     },
     again: async ({ read, params, fault, ui }) => {

@@ -8,12 +8,12 @@ import type { ImportTarget, OpenedDocument, VerifyingKey } from './opened.js';
 import type { FromThread, ThreadData, ThreadTask, ToThread } from './thread.js';
 
 /** Each holds a document several times over. */
-const AT_ONCE = 2,
+const CONCURRENCY = 2,
   MOST_WAITING = 4;
 /** The largest document needs a tenth of it between two statements. */
 const SILENT_MS = 60_000;
 const MEMORY = { maxOldGenerationSizeMb: 1024 };
-const turns = new ConcurrencyLimiter(AT_ONCE);
+const turns = new ConcurrencyLimiter(CONCURRENCY);
 let inLine = 0;
 
 export interface Loaded {
@@ -30,7 +30,7 @@ export async function withDocument<T>(
   options: { bytes: Buffer; named: ImportTarget; key: VerifyingKey; gone: AbortSignal },
   work: (document: DocumentThread) => Promise<T>,
 ): Promise<T> {
-  if (inLine >= AT_ONCE + MOST_WAITING)
+  if (inLine >= CONCURRENCY + MOST_WAITING)
     throw problem('UNAVAILABLE', {
       detail: 'Too many documents are being imported: try again.',
       headers: { 'Retry-After': '5' },

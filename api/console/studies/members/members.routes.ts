@@ -3,7 +3,7 @@ import type { UserRow } from '../../../../db/identity/users.queries.js';
 import { outsideStudy, roles } from '../../../http/access.js';
 import { Type, Uuid, oneOf } from '../../../http/common.schemas.js';
 import { check } from '../../../http/validation/validation.js';
-import { unchangedSince } from '../../html/form-version.js';
+import { assertFormVersion } from '../../html/form-version.js';
 import { consoleForm, consolePage } from '../../html/page.js';
 import type { AgainInput } from '../../html/page.js';
 import { redirect } from '../../html/render.js';
@@ -103,7 +103,7 @@ export const memberPages = [
       const { sites } = await loadMembers(tx, studyId);
       const given = { role: form.get('role') ?? '', site_ids: form.getAll('site_ids') };
       const ofStudy = sites.map(({ id }) => id);
-      await changeMember({ tx, audit, actor, context }, user, given, ofStudy, unchangedSince(form));
+      await changeMember({ tx, audit, actor, context }, user, given, ofStudy, assertFormVersion(form));
       return redirect(`/console/studies/${studyId}/members?said=changed`);
     },
     again,
@@ -116,7 +116,7 @@ export const memberPages = [
     submit: async ({ tx, audit, actor, context, params, form }) => {
       const { studyId, userId } = ids(params);
       const user = await memberOf(tx, studyId, userId);
-      await endMembership({ tx, audit, actor, context }, user, studyId, unchangedSince(form));
+      await endMembership({ tx, audit, actor, context }, user, studyId, assertFormVersion(form));
       return redirect(`/console/studies/${studyId}/members?said=removed`);
     },
     again,

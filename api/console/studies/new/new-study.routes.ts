@@ -3,7 +3,7 @@ import { inStudy, outsideStudy, roles } from '../../../http/access.js';
 import { check } from '../../../http/validation/validation.js';
 import { NewStudy } from '../../../studies/studies.schemas.js';
 import { createStudy, getStudyOrThrow, removeStudy } from '../../../studies/studies.service.js';
-import { unchangedSince } from '../../html/form-version.js';
+import { assertFormVersion } from '../../html/form-version.js';
 import { consoleForm, consolePage } from '../../html/page.js';
 import { redirect } from '../../html/render.js';
 import { editOf, orNull, typedValue } from '../edit/edit.js';
@@ -84,7 +84,7 @@ export const newStudyPages = [
     access: admins,
     transaction: 'change',
     submit: async ({ tx, audit, actor, context, params, form }) => {
-      await removeStudy({ tx, audit, actor, context }, params.study_id.toLowerCase(), unchangedSince(form));
+      await removeStudy({ tx, audit, actor, context }, params.study_id.toLowerCase(), assertFormVersion(form));
       return redirect('/console/studies');
     },
     again: ({ read, params, fault, ui }) =>
