@@ -254,7 +254,7 @@ const actionList = (group: string, doc: string, fallback: string): Definition<st
   },
 });
 
-export const definitions = {
+export const settingDefinitions = {
   NODE_ENV: text('General', 'development or production; production demands real secrets', 'development'),
   HOST: text('General', 'address that the API listens on', '127.0.0.1'),
   DATA_DIR: text('General', 'database, Temporal file, logs, keys, run.json', '.data'),
@@ -477,7 +477,7 @@ export const definitions = {
   CHROMIUM_PATH: optional('Switches', 'browser that prints PDF reports'),
 } satisfies Record<string, Definition<unknown>>;
 
-type Definitions = typeof definitions;
+type Definitions = typeof settingDefinitions;
 export type SettingName = keyof Definitions;
 type Raw = { [K in SettingName]: ReturnType<Definitions[K]['parse']> };
 export type Settings = Raw & { production: boolean };
@@ -494,7 +494,7 @@ const FEWEST_SIGNS = 5;
  */
 export function isKnownDefault(value: string): boolean {
   const lower = value.toLowerCase();
-  if (Object.values<Definition<unknown>>(definitions).some(({ fallback }) => fallback?.toLowerCase() === lower))
+  if (Object.values<Definition<unknown>>(settingDefinitions).some(({ fallback }) => fallback?.toLowerCase() === lower))
     return true;
   if (new Set(value).size < FEWEST_SIGNS) return true;
   const own = lower.replaceAll(PLACEHOLDERS, ' ');
@@ -529,7 +529,7 @@ const SECRETS = [
 export function readSettings(env: Record<string, string | undefined> = process.env, program?: Program): Settings {
   const faults: string[] = [];
   const read: Record<string, unknown> = {};
-  for (const [name, definition] of Object.entries(definitions)) {
+  for (const [name, definition] of Object.entries(settingDefinitions)) {
     const raw = env[name] === '' ? undefined : env[name];
     try {
       read[name] = definition.parse(raw);
@@ -615,7 +615,7 @@ export const unsignedMessages = ({
   UNSIGNED_MESSAGES ?? (production ? 'refuse' : 'accept');
 
 /** Address to connect to, for something that listens on HOST. */
-export const reach = (host: string): string => {
+export const connectableHost = (host: string): string => {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
   return host.includes(':') ? `[${host}]` : host;
@@ -634,7 +634,7 @@ export function envExample(): string {
     '# Every setting with its default. Copy to .env and change what you need; an empty value is "not set".',
   ];
   let group = '';
-  for (const [name, definition] of Object.entries(definitions)) {
+  for (const [name, definition] of Object.entries(settingDefinitions)) {
     if (definition.group !== group) {
       group = definition.group;
       lines.push('', `# --- ${group}`);

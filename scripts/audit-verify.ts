@@ -10,7 +10,7 @@ import { allChains, verifyChain } from '../db/audit/audit-verify.js';
 import type { CheckpointTrust } from '../db/audit/audit-verify.js';
 import { openDatabase } from '../db/client/knex.js';
 import { readInScope } from '../db/client/transaction.js';
-import { checkpointFolder, definitions, readSettings } from '../settings.js';
+import { checkpointFolder, settingDefinitions, readSettings } from '../settings.js';
 import { databaseUrlOf } from './runtime/database-url.js';
 import type { Tx } from '../db/client/database.js';
 
@@ -34,7 +34,7 @@ const own = settings.AUDIT_SIGNING_KEY === undefined ? undefined : auditSigner(s
  */
 async function belongs(tx: Tx): Promise<boolean> {
   if (settings.AUDIT_CHECKPOINT_DIR !== undefined || settings.DATABASE_URL === undefined) return true;
-  return kept.size > 0 && (settings.DATA_DIR !== definitions.DATA_DIR.fallback || isOfDatabase(tx, kept));
+  return kept.size > 0 && (settings.DATA_DIR !== settingDefinitions.DATA_DIR.fallback || isOfDatabase(tx, kept));
 }
 
 async function outsideOf(tx: Tx): Promise<CheckpointTrust> {

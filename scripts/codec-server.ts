@@ -10,7 +10,7 @@ import type { IncomingMessage } from 'node:http';
 import { parseArgs } from 'node:util';
 import { throughCodec } from '../api/operations/payload-codec.service.js';
 import type { SentPayloads } from '../api/operations/payload-codec.service.js';
-import { reach, readSettings } from '../settings.js';
+import { connectableHost, readSettings } from '../settings.js';
 import { EncryptionCodec } from '../workflows/util/payload-codec.js';
 import { runningOn } from './runtime/database-url.js';
 import { payloadKeysOf } from './runtime/keys.js';
@@ -31,7 +31,7 @@ const path = `/${randomBytes(24).toString('base64url')}`;
 const uiAddress =
   settings.TEMPORAL_UI_URL ??
   runningOn(settings.DATA_DIR)?.temporal_ui ??
-  `http://${reach(settings.TEMPORAL_HOST)}:${settings.TEMPORAL_UI_PORT}`;
+  `http://${connectableHost(settings.TEMPORAL_HOST)}:${settings.TEMPORAL_UI_PORT}`;
 const ui = new URL(uiAddress).origin;
 
 const server = createServer((request, response) => {
@@ -89,7 +89,7 @@ server.once('error', (fault: NodeJS.ErrnoException) => {
 });
 server.listen(Number(port), settings.TEMPORAL_HOST, () => {
   const address = server.address() as { port: number };
-  console.log(`Codec server for ${ui}: http://${reach(settings.TEMPORAL_HOST)}:${address.port}${path}`);
+  console.log(`Codec server for ${ui}: http://${connectableHost(settings.TEMPORAL_HOST)}:${address.port}${path}`);
   console.log('Web UI: the glasses at the top right, "Remote Codec Endpoint". CLI: --codec-endpoint. Ctrl-C ends it.');
 });
 for (const name of ['SIGINT', 'SIGTERM'] as const)

@@ -3,14 +3,14 @@ import { markAddressDead, reminderById } from '../../db/notifications/reminders.
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { addressesOf, reminderStateOf } from '../../workflows/domain/notifications/reminder-state.js';
 import { faceValues } from '../../workflows/domain/notifications/study-face.js';
-import { compose, linkWords, openWord, withSignature } from '../../workflows/domain/notifications/words.js';
+import { composeMessage, linkWords, openWord, withSignature } from '../../workflows/domain/notifications/words.js';
 import type { LinkValues, StudyWords } from '../../workflows/domain/notifications/words.js';
 import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
 import { textMail } from './mail.js';
 import { writeLink } from './link.js';
 import type { LinkSettings } from './link.js';
 import type { RateLimiter } from './rate-limiter.js';
-import { RefusedMessage, unconfigured } from './provider.js';
+import { RefusedMessage, unconfiguredReasons } from './provider.js';
 import type { Channels, Message } from './provider.js';
 import { sendReminder } from './reminders/send-reminder.js';
 import { dailySummaryFor } from './summary/summary.activities.js';
@@ -61,7 +61,7 @@ export const sendNotification =
 
 async function sendOnce(deps: SendDeps, row: NotificationToSend): Promise<Stopped | undefined> {
   const provider = deps.channels[row.channel];
-  if (!provider) throw new RefusedMessage(unconfigured[row.channel]);
+  if (!provider) throw new RefusedMessage(unconfiguredReasons[row.channel]);
   const to = row.draft?.to ?? (row.channel === 'sms' ? row.phone : row.email);
   if (!to) throw new RefusedMessage('the recipient has no address');
   const written = await write(deps, row);
@@ -116,10 +116,10 @@ function linkMessage(
     site_name: row.site_name ?? '',
   };
   if (row.channel !== 'email') {
-    const { subject, body } = compose(words, values);
+    const { subject, body } = composeMessage(words, values);
     return { subject, text: `${body}\n` };
   }
-  const { subject, body } = compose(withSignature(words, values), values);
+  const { subject, body } = composeMessage(withSignature(words, values), values);
   const button = { url: link.link, says: openWord(words.language) };
   return {
     subject,

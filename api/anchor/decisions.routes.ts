@@ -1,7 +1,7 @@
 import { Policy } from '../../workflows/domain/anchor/policy-schema.js';
 import { inStudy } from '../http/access.js';
 import { route } from '../http/route.js';
-import { IsoDate, Json, Type, Uuid, claimed, nullable, oneOf, record } from '../http/common.schemas.js';
+import { IsoDate, Json, Type, Uuid, importClaims, nullable, oneOf, record } from '../http/common.schemas.js';
 import { decisionBehind, deriveAgain } from './decisions.service.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date/decisions/{history_id}';
@@ -39,7 +39,7 @@ const Decision = record('AnchorDecision', {
   decision: Taken,
   actor_user_id: nullable(Uuid),
   approver_user_id: nullable(Uuid),
-  ...claimed,
+  ...importClaims,
 });
 
 export const decisionRoutes = [

@@ -15,7 +15,7 @@ import {
   input,
   record,
 } from '../http/common.schemas.js';
-import { Reauthentication, asksAgain, signing } from '../identity/reauthentication.schemas.js';
+import { Reauthentication, asksAgain, signerFields } from '../identity/reauthentication.schemas.js';
 import { currentAnchor } from './anchors.service.js';
 import { decideOnOverride } from './override-decisions.service.js';
 import { authorizeDecision } from './approval-authorizations.service.js';
@@ -37,7 +37,7 @@ const decide = (decision: 'approve' | 'deny') =>
     headers: Reauthentication,
     body: input(decision === 'approve' ? 'OverrideApprove' : 'OverrideDeny', {
       reason: Type.Optional(nullable(text(2000))),
-      ...signing,
+      ...signerFields,
       ...(decision === 'approve' && { preview_hash: Type.Optional(text(64)) }),
     }),
     responses: { 200: decision === 'approve' ? OverrideApplied : OverrideDenied, 401: undefined, 409: undefined },
@@ -126,7 +126,7 @@ export const overrideRoutes = [
     body: input('DecisionAuthorizationCreate', {
       decision: oneOf('approve', 'deny'),
       reason: Type.Optional(nullable(text(2000))),
-      ...signing,
+      ...signerFields,
       preview_hash: Type.Optional(text(64)),
     }),
     responses: {

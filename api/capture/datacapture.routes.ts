@@ -12,7 +12,7 @@ import {
   requireConfig,
   saveConfig,
   testConnection,
-  versioned,
+  configVersion,
 } from './datacapture.service.js';
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
 import { readInScope } from '../../db/client/transaction.js';
@@ -25,7 +25,7 @@ const told = (warnings: ConfigWarning[]) => (warnings.length > 0 ? { warnings } 
 
 /** An answer about the configuration, with its tag: the event mapping is a part of it and has the same tag. */
 const withTag = (row: DatacaptureConfigRow, body: unknown, status = 200) =>
-  reply(status, body, { ETag: etagOf(versioned(row))! });
+  reply(status, body, { ETag: etagOf(configVersion(row))! });
 
 /** Operation names, under the current and the former path. */
 const OPERATIONS = {

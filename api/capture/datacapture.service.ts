@@ -54,7 +54,7 @@ export const configView = (row: DatacaptureConfigRow) => ({
  * The configuration for its tag: configured and displayed fields. Triggers and polls update times on the row, without
  * changing the tag.
  */
-export function versioned(row: DatacaptureConfigRow): { id: string; version: string } {
+export function configVersion(row: DatacaptureConfigRow): { id: string; version: string } {
   const {
     created_at: _created,
     updated_at: _updated,
@@ -86,7 +86,7 @@ export async function saveConfig(
   if (saving.strict) await refuseUnknownNames(saving, change);
   const { created, row } = await withStudyScope(saving.services.database, saving.studyId, async ({ tx, audit }) => {
     const stored = await findConfig(tx, saving.studyId, 'for no key update');
-    saving.assertIfMatch(stored && versioned(stored));
+    saving.assertIfMatch(stored && configVersion(stored));
     const origins = changedOrigin(stored?.api_url, change);
     const whole = stored ? change : { ...(await captureDefaults(tx, saving.studyId)), ...change };
     const values = valuesOf(saving.services, saving.studyId, stored, whole);

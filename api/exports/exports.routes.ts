@@ -1,6 +1,6 @@
 import { contentTypes, exportFormats } from '../../db/exports/write.js';
 import type { ExportFormat } from '../../db/exports/write.js';
-import { exporters } from '../http/access.js';
+import { exporterAccess } from '../http/access.js';
 import { siteNamed } from '../http/context.js';
 import { route, tagged, response } from '../http/route.js';
 import { Type } from '../http/common.schemas.js';
@@ -40,7 +40,7 @@ const exporting = (format: ExportFormat) =>
     tag,
     summary: summaries[format],
     description,
-    access: exporters,
+    access: exporterAccess,
     body: NewExport,
     responses: {
       200: response(format === 'json' ? ExportRows : undefined, {
@@ -64,7 +64,7 @@ export const exportRoutes = [
     description:
       '`status` is pending, running, completed or failed; a completed one has the size and the digest of its ' +
       'file until it expires.',
-    access: exporters,
+    access: exporterAccess,
     transaction: 'read',
     responses: { 200: response(ExportStatus, { etag: true }) },
     handle: async ({ tx, params, services }) => tagged(await exportStatus(tx, services.settings, params.export_id)),
@@ -75,7 +75,7 @@ export const exportRoutes = [
     operationId: 'downloadExport',
     tag,
     summary: 'Download the file of a background export',
-    access: exporters,
+    access: exporterAccess,
     transaction: 'read',
     description:
       'With `Range` a part of it (206), so that a broken download goes on. 409 while it is not written, 404 when it has expired.',

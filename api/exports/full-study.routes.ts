@@ -1,4 +1,4 @@
-import { exporters } from '../http/access.js';
+import { exporterAccess } from '../http/access.js';
 import { created, route, upload } from '../http/route.js';
 import { StudyDocument, StudyLoaded, StudyTarget } from './full-study.schemas.js';
 import { exportFullStudy, importFullStudy } from './full-study.service.js';
@@ -12,7 +12,7 @@ export const fullStudyRoutes = [
     operationId: 'exportFullStudy',
     tag,
     summary: 'Export a whole study as JSON',
-    access: exporters,
+    access: exporterAccess,
     responses: { 200: StudyDocument },
     description:
       'Everything of the study at one moment, streamed: versions and history too, secrets not. `POST ' +
@@ -27,7 +27,7 @@ export const fullStudyRoutes = [
     operationId: 'importFullStudy',
     tag,
     summary: 'Import a full study export',
-    access: exporters,
+    access: exporterAccess,
     transaction: 'change',
     body: upload('application/json'),
     description:

@@ -1,4 +1,4 @@
-import { exporters } from '../http/access.js';
+import { exporterAccess } from '../http/access.js';
 import { siteNamed } from '../http/context.js';
 import { route } from '../http/route.js';
 import { exportFhir, exportOdm } from './standards.service.js';
@@ -12,7 +12,7 @@ export const standardRoutes = [
     operationId: 'exportOdm',
     tag,
     summary: 'Export a study as CDISC ODM 1.3.2',
-    access: exporters,
+    access: exporterAccess,
     responses: { 200: undefined },
     description:
       'XML of one moment, streamed: the plan (events, forms, items, code lists), the sites, and the data of ' +
@@ -29,7 +29,7 @@ export const standardRoutes = [
     operationId: 'exportFhir',
     tag,
     summary: 'Export a participant as a FHIR R4 bundle',
-    access: exporters,
+    access: exporterAccess,
     transaction: 'change',
     responses: { 200: undefined },
     description:

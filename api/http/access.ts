@@ -140,7 +140,7 @@ export const staff = {
 };
 
 /** Roles that export data and import whole studies. */
-export const exporters = inStudy('researcher', 'data_manager');
+export const exporterAccess = inStudy('researcher', 'data_manager');
 
 /** The caller of a request, as loaded for this request. */
 export interface Actor {

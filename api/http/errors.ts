@@ -206,5 +206,5 @@ export const invalidFields = (errors: readonly FaultEntry[]): Problem =>
   });
 
 /** Status and default sentence of every code, for the OpenAPI document. */
-export const registered = (): { code: ErrorCode; status: number; detail: string }[] =>
+export const registeredErrors = (): { code: ErrorCode; status: number; detail: string }[] =>
   Object.entries(registry).map(([code, [status, detail]]) => ({ code: code as ErrorCode, status, detail }));

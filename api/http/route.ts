@@ -14,7 +14,7 @@ import type { Reply } from './reply.js';
 import type { RouteState } from './state.js';
 import type { RequestContext, Credential } from './request-context.js';
 
-export { Reply, accepted, created, noContent, reply, tagged } from './reply.js';
+export { Reply, accepted, created, noContent, reply, withContentTag } from './reply.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 

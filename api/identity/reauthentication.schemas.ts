@@ -16,7 +16,7 @@ export const Reauthentication = Type.Object({
   ),
 });
 /** A signer's fields besides the record. */
-export const signing = { meaning: Type.Optional(text(200, 1)), ...proof };
+export const signerFields = { meaning: Type.Optional(text(200, 1)), ...proof };
 export const Signature = record('Signature', {
   meaning: Type.String({ description: 'what the signature means: approval, review, responsibility …' }),
   name: Type.String({ description: 'the printed name of the signer' }),

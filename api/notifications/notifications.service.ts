@@ -14,13 +14,13 @@ import { isKnownRecipient } from '../../db/identity/quotas.queries.js';
 import { remindersOfVisit } from '../../db/notifications/reminders.queries.js';
 import { withStudyScope } from '../../db/client/transaction.js';
 import { explain, explainNone } from '../../workflows/domain/notifications/explain.js';
-import { reach, vapidPublicKey } from '../../settings.js';
+import { connectableHost, vapidPublicKey } from '../../settings.js';
 import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
 import { webSubscription, webSubscriptionFault } from '../../workflows/domain/notifications/web-subscription.js';
 import { settingsFaults } from '../../workflows/domain/notifications/settings.js';
 import type { NotificationSettings } from '../../workflows/domain/notifications/settings.js';
 import { placeholderValues } from '../../workflows/domain/notifications/values.js';
-import { compose, withSignature, wordsFor } from '../../workflows/domain/notifications/words.js';
+import { composeMessage, withSignature, wordsFor } from '../../workflows/domain/notifications/words.js';
 import type { Actor, Participant } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
@@ -175,7 +175,7 @@ export async function preview(tx: Tx, input: Static<typeof PreviewRequest>, sett
   const words = input.template
     ? { ...input.template, language: input.language ?? 'en', own: true }
     : wordsFor(input.kind, input.language ?? participant.preferred_language, study.settings);
-  const base = (settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
+  const base = (settings.PUBLIC_URL ?? `http://${connectableHost(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
   const values = placeholderValues(
     {
       kind: input.kind,
@@ -206,7 +206,7 @@ export async function preview(tx: Tx, input: Static<typeof PreviewRequest>, sett
     words.language,
   );
   const whole = (input.channel ?? 'email') === 'email' ? withSignature(words, values) : words;
-  return { ...compose(whole, values), language: words.language };
+  return { ...composeMessage(whole, values), language: words.language };
 }
 
 /**

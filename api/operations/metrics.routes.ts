@@ -5,7 +5,7 @@ import { auditActor } from '../http/audit-actor.js';
 import { reply, route, response } from '../http/route.js';
 import { Instant, Type, extension, listOf, oneOf, paging, named, record } from '../http/common.schemas.js';
 import { failingWorkflows } from './failing-workflows.service.js';
-import { workers } from './workers.service.js';
+import { workerStatuses } from './workers.service.js';
 import { admitScraper, processFigures } from './metrics.service.js';
 
 const summary = {
@@ -134,7 +134,7 @@ export const metricsRoutes = [
       await admitScraper(services, headers.authorization);
       const { type, text } = await prometheusText(services.metrics, {
         failing: () => failingWorkflows(services),
-        workers: () => workers(services),
+        workers: () => workerStatuses(services),
       });
       return reply(200, text, { 'Content-Type': type });
     },

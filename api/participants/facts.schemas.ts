@@ -1,4 +1,4 @@
-import { Signature, signing } from '../identity/reauthentication.schemas.js';
+import { Signature, signerFields } from '../identity/reauthentication.schemas.js';
 import {
   Instant,
   IsoDate,
@@ -6,7 +6,7 @@ import {
   Type,
   Uuid,
   body,
-  claimed,
+  importClaims,
   nullable,
   oneOf,
   partial,
@@ -28,7 +28,7 @@ export const Consent = record('Consent', {
   signed_at: nullable(Instant),
   revoked_at: nullable(Instant),
   purpose: nullable(Type.String()),
-  ...claimed,
+  ...importClaims,
   created_at: Instant,
   updated_at: Instant,
 });
@@ -91,7 +91,7 @@ export const Eligibility = record('Eligibility', {
   waiver_approved_by_id: nullable({ ...Uuid, description: 'another person; null: the waiver counts for nothing yet' }),
   waiver_approved_at: nullable(Instant),
   source_documents: Type.Array(Json),
-  ...claimed,
+  ...importClaims,
   created_at: Instant,
   updated_at: Instant,
 });
@@ -110,7 +110,7 @@ export const Randomization = record('Randomization', {
   arm: Type.String(),
   randomized_at: Instant,
   stratum: nullable(Type.String()),
-  ...claimed,
+  ...importClaims,
   created_at: Instant,
 });
 
@@ -121,9 +121,9 @@ export const NewForm = input('FormCreate', {
   form_oid: text(200, 1),
   status: Type.Optional(FormStatus),
   items: Type.Optional(Json),
-  ...signing,
+  ...signerFields,
 });
-export const FormChange = named('FormPatch', partial(body({ status: FormStatus, items: Json, ...signing })));
+export const FormChange = named('FormPatch', partial(body({ status: FormStatus, items: Json, ...signerFields })));
 export const Form = record('Form', {
   id: Uuid,
   study_id: Uuid,
@@ -141,7 +141,7 @@ export const Form = record('Form', {
   ),
   locked_at: nullable(Instant),
   origin: oneOf('service', 'datacapture'),
-  ...claimed,
+  ...importClaims,
   created_at: Instant,
   updated_at: Instant,
 });

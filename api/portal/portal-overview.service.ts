@@ -1,5 +1,5 @@
 import type { Listed } from '../../db/client/paging.js';
-import { portalVisits, reachable, resultsPassedOn } from '../../db/portal/portal.queries.js';
+import { portalVisits, reachableChannels, resultsPassedOn } from '../../db/portal/portal.queries.js';
 import type { PortalVisit } from '../../db/portal/portal.queries.js';
 import { studyShownTo } from '../../db/studies/study-face.queries.js';
 import { contactOf, publicName } from '../../workflows/domain/notifications/study-face.js';
@@ -15,7 +15,7 @@ export async function overview(tx: Tx, { id, preferred_language, caregiver }: Pa
   const language = caregiver?.preferred_language ?? preferred_language ?? study.default_language;
   return {
     study: { name: publicName(study, language), contact: contactOf(study) ?? null },
-    channels: await reachable(tx, id),
+    channels: await reachableChannels(tx, id),
     results_passed_on: await resultsPassedOn(tx, id),
   };
 }

@@ -2,7 +2,7 @@ import { portalResults, resultsShared } from '../../db/portal/portal-results.que
 import { studyShownTo } from '../../db/studies/study-face.queries.js';
 import type { PortalResult as ResultRow } from '../../db/portal/portal-results.queries.js';
 import { titlesOf } from '../../workflows/domain/assessment/titles.js';
-import { hasBuiltIn, primary } from '../../workflows/domain/notifications/built-in.js';
+import { hasBuiltIn, primaryLanguage } from '../../workflows/domain/notifications/built-in.js';
 import { TASKS } from '../../workflows/domain/assessment/tasks.js';
 import type { Titles } from '../../workflows/domain/assessment/titles.js';
 import { visitTitle } from '../../workflows/domain/scheduling/visit-title.js';
@@ -36,7 +36,7 @@ export async function ownResults(
   const { items, total } = await portalResults(tx, id, range);
   const readers = {
     default_language: (await studyShownTo(tx, id))?.default_language ?? null,
-    isBuiltIn: (key: string, language: string) => hasBuiltIn(primary(language)) && NAMED.has(key),
+    isBuiltIn: (key: string, language: string) => hasBuiltIn(primaryLanguage(language)) && NAMED.has(key),
   };
   return {
     items: items.map(({ modules, tasks, ...item }) => ({

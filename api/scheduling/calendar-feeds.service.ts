@@ -2,7 +2,7 @@ import { dropFeed, feedOf, feedToRead, feedsOf, keepFeed } from '../../db/schedu
 import type { CalendarFeed, FeedOf } from '../../db/scheduling/calendar-feeds.queries.js';
 import { signedToken, subjectOfToken } from '../../db/notifications/signed-links.js';
 import { readInScope } from '../../db/client/transaction.js';
-import { reach } from '../../settings.js';
+import { connectableHost } from '../../settings.js';
 import { builtInLanguage } from '../../workflows/domain/notifications/built-in.js';
 import { publicName } from '../../workflows/domain/notifications/study-face.js';
 import type { Actor, Participant } from '../http/access.js';
@@ -23,7 +23,7 @@ const PATH = '/api/calendar/visits.ics';
 
 /** A feed with its secret address for calendar programs. */
 const shown = (settings: Settings, feed: CalendarFeed) => {
-  const base = (settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
+  const base = (settings.PUBLIC_URL ?? `http://${connectableHost(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
   return { ...feed, url: `${base}${PATH}?token=${signedToken(sessionSecret(settings), 'calendar-feed', feed.id)}` };
 };
 

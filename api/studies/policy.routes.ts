@@ -7,7 +7,7 @@ import {
   Paged,
   Type,
   Uuid,
-  claimed,
+  importClaims,
   earlierOverrides,
   listOf,
   nullable,
@@ -19,14 +19,14 @@ import type { Static } from '../http/common.schemas.js';
 import { withEarlierOverrides } from './earlier-overrides.service.js';
 import { listPolicyVersions } from '../../db/studies/policies.queries.js';
 import { acceptPolicy, currentPolicy, savePolicy } from './policy.service.js';
-import { dryRunPolicy, outcomes } from './policy-dry-run.service.js';
+import { dryRunPolicy, dryRunOutcomes } from './policy-dry-run.service.js';
 import { reanchoring } from './reanchorings.js';
 
-const counts = Type.Object(Object.fromEntries(outcomes.map((outcome) => [outcome, Type.Integer()])));
+const counts = Type.Object(Object.fromEntries(dryRunOutcomes.map((outcome) => [outcome, Type.Integer()])));
 const examples = Type.Partial(
   Type.Object(
     Object.fromEntries(
-      [...outcomes, 'schedules_regenerated', 'moved_by_earlier_override'].map((kind) => [
+      [...dryRunOutcomes, 'schedules_regenerated', 'moved_by_earlier_override'].map((kind) => [
         kind,
         Type.Array(Uuid, { maxItems: 20 }),
       ]),
@@ -65,7 +65,7 @@ const Reanchoring = record('Reanchoring', {
 const PolicyVersion = record('PolicyVersion', {
   policy_version: Type.Integer(),
   author_id: nullable(Uuid),
-  ...claimed,
+  ...importClaims,
   created_at: Instant,
   policy: Policy,
 });

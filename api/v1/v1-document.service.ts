@@ -35,7 +35,7 @@ export interface SnapshotOptions {
 }
 
 /** A study in one snapshot, with the head of its audit chain. The transaction must have one snapshot. */
-export async function snapshot(asked: SnapshotOptions): Promise<Reply> {
+export async function studySnapshot(asked: SnapshotOptions): Promise<Reply> {
   await recordRead(asked, 'snapshot_read', {});
   const head = await headOf(asked, 'taken_at');
   return json(Readable.from(document(asked.tx, asked.studyId, head, SNAPSHOT)));

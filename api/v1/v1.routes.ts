@@ -24,7 +24,7 @@ import {
 import { invalid } from '../http/errors.js';
 import { proofIn } from '../identity/reauthentication.service.js';
 import { putBattery, putWindow } from './v1-authoring.service.js';
-import { exportSnapshot, snapshot } from './v1-document.service.js';
+import { exportSnapshot, studySnapshot } from './v1-document.service.js';
 import { v1Page } from './v1-lists.service.js';
 import { endToken, getTokenOrThrow, mintToken } from './v1-tokens.service.js';
 import { ApiToken } from '../identity/api-tokens.schemas.js';
@@ -196,7 +196,7 @@ export const v1Routes = [
       '503 with Retry-After.',
     responses: { 200: Snapshot },
     handle: ({ tx, services, actor, context, params }) =>
-      snapshot({ tx, services, actor, context, studyId: params.study_id.toLowerCase() }),
+      studySnapshot({ tx, services, actor, context, studyId: params.study_id.toLowerCase() }),
   }),
   route({
     method: 'GET',

@@ -1,4 +1,4 @@
-import { into } from '../client/sets/bulk-insert.js';
+import { insertInto } from '../client/sets/bulk-insert.js';
 import type { Insert } from '../client/sets/bulk-insert.js';
 import type { Tx } from '../client/database.js';
 import type { MarkedTransaction } from '../client/marked-transaction.js';
@@ -16,5 +16,5 @@ export interface EventInput {
  */
 export function intoEvents(tx: Tx, events: readonly EventInput[]): Insert {
   if (events.length > 0) (tx as MarkedTransaction).wroteEvents = true;
-  return into<EventInput>('domain_events', ['type', 'study_id', 'participant_id', 'data'], events);
+  return insertInto<EventInput>('domain_events', ['type', 'study_id', 'participant_id', 'data'], events);
 }

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Dataset } from './columns.js';
 import { columnsOf, copySql, shapeOf } from './statement.js';
 import type { ExportRequest } from './statement.js';
-import { commas, copyOut, unwrapped } from './stream.js';
+import { commaSeparator, copyOut, unwrapLines } from './stream.js';
 import { csvHeader, dictionaryCsv, readme } from './about.js';
 import type { About } from './about.js';
 import { writeSheet } from './sheet.js';
@@ -69,7 +69,7 @@ async function copyRows(
 ): Promise<number> {
   if (!dataset.each) return copyOut(tx, copySql(dataset, request, as), through);
   let rows = 0;
-  const lines = unwrapped((more) => {
+  const lines = unwrapLines((more) => {
     rows += more;
   });
   await copyOut(tx, copySql(dataset, request, as), async (source) => {
@@ -95,7 +95,7 @@ async function writeJson(
     `${JSON.stringify({ dataset: request.dataset, study_code: about.study_code, exported_at: about.exported_at }).slice(0, -1)},"rows":[\n`,
   );
   const rows = await copyRows(tx, dataset, request, 'json', (source) =>
-    pipeline(source, commas(), sink, { end: false }),
+    pipeline(source, commaSeparator(), sink, { end: false }),
   );
   await ended(sink, '\n]}\n');
   return rows;

@@ -266,7 +266,7 @@ export async function hasFailedSync(tx: Tx, participantId: string): Promise<bool
 }
 
 /** The channels on which a participant, or the requesting caregiver, can be reached. */
-export async function reachable(
+export async function reachableChannels(
   tx: Tx,
   participantId: string,
 ): Promise<{ email: boolean; sms: boolean; push: boolean }> {

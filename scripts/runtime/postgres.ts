@@ -17,7 +17,7 @@ import { plainEnvironment } from './environments.js';
 import { readIfThere } from './files.js';
 import type { PartPlan } from './part.js';
 import type { PostgresPlace } from './postgres-place.js';
-import { reach } from '../../settings.js';
+import { connectableHost } from '../../settings.js';
 import { StartError } from './start-error.js';
 import { stopLeftovers } from './postgres-leftovers.js';
 
@@ -29,7 +29,7 @@ const ARCHIVE_SECONDS = 60;
 const environment = (): NodeJS.ProcessEnv => ({ ...plainEnvironment(), LC_ALL: 'C' });
 
 export const postgresUrl = (host: string, port: number, password: string, database = DATABASE): string =>
-  `postgres://${SUPERUSER}:${encodeURIComponent(password)}@${reach(host)}:${port}/${database}`;
+  `postgres://${SUPERUSER}:${encodeURIComponent(password)}@${connectableHost(host)}:${port}/${database}`;
 
 /** The URL of the application role, for programs that change no schema. */
 export function applicationUrl(ownerUrl: string, appPassword: string | undefined): string {

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { plainEnvironment } from './environments.js';
 import type { PartPlan } from './part.js';
-import { reach } from '../../settings.js';
+import { connectableHost } from '../../settings.js';
 import { searchAttributes } from '../../workflows/search-attributes.js';
 
 const run = promisify(execFile);
@@ -79,7 +79,7 @@ async function servesWithRetention(server: TemporalServer, cancelled: AbortSigna
     'namespace',
     'update',
     '--address',
-    `${reach(server.host)}:${server.port}`,
+    `${connectableHost(server.host)}:${server.port}`,
     '--namespace',
     server.namespace,
     '--retention',

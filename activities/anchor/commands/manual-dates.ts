@@ -6,7 +6,7 @@ import { ofDate, sourceFingerprint } from '../../../workflows/domain/anchor/sour
 import type { Facts } from '../../../workflows/domain/util/types.js';
 import { validateCandidate } from '../../../workflows/domain/anchor/validation.js';
 import type { CommandContext } from './command-context.js';
-import { evaluated } from './evaluations.js';
+import { evaluationOutcome } from './evaluations.js';
 import { noTrace, rejected, rejectedByRules } from './outcome.js';
 import type { CommandOutcome, NeedsSchedule } from './outcome.js';
 
@@ -49,7 +49,7 @@ export function setDate(
     decision.candidate?.source_type === 'manual_entry' && decision.errors.length > 0 && facts.anchor.reopened;
   if (guarded) return rejectedByRules(decision.errors);
   const reason = message.reason ?? null;
-  return evaluated(
+  return evaluationOutcome(
     { snapshot: { ...snapshot, facts }, newIds },
     decision,
     { sender: message, command: { kind: 'set', enrollment_date: manual.enrollment_date }, reason },

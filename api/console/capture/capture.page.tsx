@@ -5,7 +5,7 @@ import { Form, Notice } from '../html/form.js';
 import { Facts, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { StudyTabs } from '../studies/edit/study-tabs.js';
-import { PAGE_SIZE, configurers } from './capture.service.js';
+import { PAGE_SIZE, configurerRoles } from './capture.service.js';
 import type { CaptureView } from './capture.service.js';
 import { SyncProgress } from './sync.page.js';
 
@@ -22,7 +22,7 @@ export function CapturePage({ view, said = {} }: { view: CaptureView; said?: Cap
   const { words, user } = useUi();
   const { capture } = words;
   const { study, config } = view;
-  const configures = user?.role === 'admin' || configurers.some((role) => role === user?.role);
+  const configures = user?.role === 'admin' || configurerRoles.some((role) => role === user?.role);
   return (
     <>
       <p class="crumbs">

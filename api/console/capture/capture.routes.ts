@@ -11,12 +11,12 @@ import { refusalText } from '../html/refusal.js';
 import { redirect } from '../html/render.js';
 import { CapturePage } from './capture.page.js';
 import type { CaptureFormResult } from './capture.page.js';
-import { configurers, lastSync, loadCapture, loadMapping } from './capture.service.js';
+import { configurerRoles, lastSync, loadCapture, loadMapping } from './capture.service.js';
 import { MappingPage } from './mapping.page.js';
 import { SyncProgressPage, SyncProgress } from './sync.page.js';
 
 const path = '/console/capture/{study_id}';
-const configurer = inStudy(...configurers);
+const configurer = inStudy(...configurerRoles);
 /** How long the mapping page waits for the capture system. */
 const CHECK_SECONDS = 20;
 const skip = Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000 }));

@@ -14,7 +14,7 @@ import { getStudyOrThrow } from '../../studies/studies.service.js';
 /** Failed pushes on one page. */
 export const PAGE_SIZE = 20;
 /** Roles that may do more than view and retry, as on the routes. */
-export const configurers: readonly Role[] = ['researcher', 'data_manager'];
+export const configurerRoles: readonly Role[] = ['researcher', 'data_manager'];
 
 export type SyncView = ReturnType<typeof syncView>;
 /** The data of a study's capture-system page. */

@@ -25,10 +25,10 @@ import {
   secretsIn,
 } from './connection.service.js';
 import type { ConnectionView, Secrets } from './connection.service.js';
-import { configurers } from './capture.service.js';
+import { configurerRoles } from './capture.service.js';
 
 const path = '/console/capture/{study_id}/connection';
-const configurer = inStudy(...configurers);
+const configurer = inStudy(...configurerRoles);
 const Trial = Type.Pick(ConfigPatch, ['api_url', 'api_token']);
 
 /**

@@ -2,7 +2,7 @@ import { findConfig } from '../../../db/capture/datacapture-configs.queries.js';
 import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
 import type { StudyRecord } from '../../../db/studies/studies.queries.js';
 import type { Tx } from '../../../db/client/database.js';
-import { versioned } from '../../capture/datacapture.service.js';
+import { configVersion } from '../../capture/datacapture.service.js';
 import type { ConfigChangeRequest } from '../../capture/config-change.js';
 import type { Dependencies } from '../../dependencies.js';
 import { invalid } from '../../http/errors.js';
@@ -36,7 +36,7 @@ const textsOf = (config?: DatacaptureConfigRow): Texts => ({
 });
 
 export const connectionEdit = ({ config }: ConnectionView, sent?: RefusedForm): Edit =>
-  editOf(config && versioned(config), textsOf(config), sent);
+  editOf(config && configVersion(config), textsOf(config), sent);
 
 /** Secret fields of the form. A page never shows them: typed values return sealed, for this user and study only. */
 export const secretNames = ['api_token', 'webhook_secret'] as const;

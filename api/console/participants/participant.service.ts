@@ -10,14 +10,14 @@ import { participantStatement } from '../../../db/participants/participants.quer
 import type { ParticipantRecord } from '../../../db/participants/participants.queries.js';
 import { factsOf, policyOf } from '../../../workflows/domain/anchor/facts.js';
 import type { Policy } from '../../../workflows/domain/anchor/policy-schema.js';
-import { awaited } from '../../../workflows/domain/anchor/waiting.js';
-import type { Awaited } from '../../../workflows/domain/anchor/waiting.js';
+import { waitingConditions } from '../../../workflows/domain/anchor/waiting.js';
+import type { WaitingConditions } from '../../../workflows/domain/anchor/waiting.js';
 import type { Facts, Trace } from '../../../workflows/domain/util/types.js';
 import type { Actor } from '../../http/access.js';
 import { problem } from '../../http/errors.js';
 
 /** The missing prerequisites of a participant's anchor, and since when. */
-export interface Waiting extends Awaited {
+export interface Waiting extends WaitingConditions {
   since: string;
   /** The pending override request. */
   request_id: string | undefined;
@@ -40,7 +40,7 @@ export function waitingOf(row: FactRow): { policy: Policy; facts: Facts; waiting
   const facts = factsOf(row, policy);
   const pending = row.pending_override;
   const waiting = {
-    ...awaited(policy, facts, pending !== null),
+    ...waitingConditions(policy, facts, pending !== null),
     since: pending?.requested_at ?? row.anchor.updated_at,
     request_id: pending?.id,
   };

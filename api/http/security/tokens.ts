@@ -124,7 +124,7 @@ function verify(settings: Settings, audience: Audience, token: string): TokenCla
 }
 
 /** The token of an Authorization header. @throws 401 UNAUTHENTICATED when there is none */
-export function bearer(authorization: string | undefined): string {
+export function bearerToken(authorization: string | undefined): string {
   const token = /^Bearer +([A-Za-z0-9._~+/=-]+)$/i.exec(authorization ?? '')?.[1];
   if (!token) throw problem('UNAUTHENTICATED', { headers: challenge() });
   return token;

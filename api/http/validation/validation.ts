@@ -243,7 +243,7 @@ export function refuseUnknownKeys(
 /**
  * A key's value, for a query read without its schema. @throws 422 if it is given more than once (decisions, section 2)
  */
-export function single(search: URLSearchParams, name: string): string | undefined {
+export function singleValue(search: URLSearchParams, name: string): string | undefined {
   const values = search.getAll(name);
   if (values.length > 1) throw refused(name, 'DUPLICATE', 'is given more than once');
   return values[0];
@@ -260,7 +260,7 @@ export function declaredQuery(schema: TSchema | undefined, search: URLSearchPara
     if (values.some((v) => v.includes('\0'))) throw refused(name, 'PATTERN', 'has a character that cannot be stored');
     if (property.type === 'array') query[name] = values.flatMap((v) => v.split(','));
     else {
-      const value = single(search, name)!;
+      const value = singleValue(search, name)!;
       query[name] = property['x-any-case'] ? value.toLowerCase() : typed(value, property.type);
     }
   }

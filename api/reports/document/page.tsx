@@ -5,7 +5,7 @@ import { renderPage, renderPart } from '../../../activities/html/render.js';
 import { Style, pageStyle } from '../../../activities/html/style.js';
 import type { Imprint } from './data.js';
 import { fontCss } from './fonts.js';
-import { PAGE_STYLE, edges } from './style.js';
+import { PAGE_STYLE, marginTexts } from './style.js';
 import type { Locale } from './words.js';
 
 export interface Section {
@@ -90,7 +90,7 @@ export async function document(
 ): Promise<string> {
   const { words } = speech;
   const title = `${cover.kind}: ${cover.title}`;
-  const properties = edges(`${cover.kind} · ${cover.mark}`, [
+  const properties = marginTexts(`${cover.kind} · ${cover.mark}`, [
     `${words.checksum} ${imprint.checksum}`,
     `${words.auditHead} ${auditHead(imprint)}`,
   ]);

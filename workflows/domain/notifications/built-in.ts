@@ -8,14 +8,14 @@ export const hasBuiltIn = (language: string): language is BuiltInLanguage =>
   (BUILT_IN_LANGUAGES as readonly string[]).includes(language);
 
 /** The language without its region; `de_AT` is `de-AT`. */
-export const primary = (language: string): string => language.toLowerCase().replaceAll('_', '-').split('-')[0]!;
+export const primaryLanguage = (language: string): string => language.toLowerCase().replaceAll('_', '-').split('-')[0]!;
 
 /** The built-in language for a reader: the reader's own, else the study's default language, else English. */
 export const builtInLanguage = (
   language: string | null | undefined,
   default_language?: string | null,
 ): BuiltInLanguage =>
-  [language, default_language].map((one) => primary(one ?? '')).find((one) => hasBuiltIn(one)) ?? 'en';
+  [language, default_language].map((one) => primaryLanguage(one ?? '')).find((one) => hasBuiltIn(one)) ?? 'en';
 
 /** The built-in texts of each message to a participant, without the closing line with a contact. */
 export const builtInWords: Record<BuiltInLanguage, Record<ParticipantMessage, MessageWords>> = {
@@ -125,7 +125,7 @@ export const shortLink: Record<BuiltInLanguage, string> = {
 };
 
 /** The text around a message; `%` is a placeholder. */
-export const around: Record<BuiltInLanguage, { questions: string; end: string; open: string }> = {
+export const messageFrame: Record<BuiltInLanguage, { questions: string; end: string; open: string }> = {
   en: { questions: 'Questions? Your study team: %', end: 'No more of these mails: %', open: 'Open my page' },
   de: {
     questions: 'Fragen? Ihr Studienteam: %',

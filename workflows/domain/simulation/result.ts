@@ -9,7 +9,7 @@ import type { World } from './world.js';
 
 const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
 /** Fractions are rounded at once: six digits, the same on every machine. */
-export const rate = (part: number, whole: number): number | null =>
+export const fraction = (part: number, whole: number): number | null =>
   whole === 0 ? null : Math.round((part / whole) * 1e6) / 1e6;
 
 export type SimulatedOutcome = 'in_window' | 'early' | 'late' | 'missed' | 'frozen' | 'pending';
@@ -136,7 +136,7 @@ function adherenceOf(standing: readonly JudgedVisit[]): Adherence {
   const count = (fate: SimulatedOutcome) => standing.reduce((sum, s) => sum + (s.fate === fate ? 1 : 0), 0);
   const [inWindow, early, late, missed] = [count('in_window'), count('early'), count('late'), count('missed')];
   const due = inWindow + early + late + missed;
-  return { due, completed: inWindow + early + late, in_window: inWindow, late, missed, rate: rate(inWindow, due) };
+  return { due, completed: inWindow + early + late, in_window: inWindow, late, missed, rate: fraction(inWindow, due) };
 }
 
 function perVisit(world: World, standing: readonly JudgedVisit[]) {

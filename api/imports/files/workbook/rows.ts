@@ -4,7 +4,7 @@ import { NOT_CALCULATED } from '../sheet.js';
 import type { Merged } from './merged.js';
 import { columnOf } from './size-limits.js';
 import { Text } from './text.js';
-import { MAX_ROW_TEXT, damaged, unreadable } from './unreadable.js';
+import { MAX_ROW_TEXT, damagedWorkbook, unreadable } from './unreadable.js';
 import type { Attributes, XmlReader } from './xml.js';
 
 const LAST_ROW = 1_048_576,
@@ -62,7 +62,7 @@ export class WorkbookRows implements XmlReader {
 
   private beginRow(reference: string | undefined): void {
     const row = reference === undefined ? this.row + 1 : Number(reference);
-    if (!Number.isInteger(row) || row < 1) throw damaged(new Error('a row without a number'));
+    if (!Number.isInteger(row) || row < 1) throw damagedWorkbook(new Error('a row without a number'));
     if (row > LAST_ROW) throw tooFar(row);
     if (row <= this.row)
       throw unreadable(`The workbook is damaged: row ${row} of its sheet stands behind row ${this.row}.`);
@@ -80,7 +80,7 @@ export class WorkbookRows implements XmlReader {
   private beginCell(attributes: Attributes): void {
     this.column =
       attributes.r === undefined ? this.column + 1 : columnOf(/^[A-Z]{1,3}(?=\d)/.exec(attributes.r)?.[0] ?? '');
-    if (this.column < 1 || this.column > LAST_COLUMN) throw damaged(new Error('a cell in no column'));
+    if (this.column < 1 || this.column > LAST_COLUMN) throw damagedWorkbook(new Error('a cell in no column'));
     this.cell = attributes;
     this.formula = false;
     this.value.begin();

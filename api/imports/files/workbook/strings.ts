@@ -1,6 +1,6 @@
 import { partContent } from './archive.js';
 import type { Part } from './archive.js';
-import { Text, unescaped } from './text.js';
+import { Text, unescapeXml } from './text.js';
 import { MAX_UNPACKED, workbookTooLarge } from './unreadable.js';
 import { readXml } from './xml.js';
 
@@ -31,7 +31,7 @@ export class SharedStrings {
       text: (chunk) => text.add(chunk),
       close: (name) => {
         text.close(name);
-        if (name === 'si') strings.add(unescaped(text.end()));
+        if (name === 'si') strings.add(unescapeXml(text.end()));
       },
     });
     return strings;
