@@ -504,8 +504,8 @@ export function isKnownDefault(value: string): boolean {
 /** Programs of the service that are given their settings by another one. */
 export type Program = 'api' | 'worker';
 /**
- * What a program has no use for and is not given: the worker checks no access token, and only migrations are done as the
- * owner of the database.
+ * What a program has no use for and is not given: the worker checks no access token, and only migrations are done as
+ * the owner of the database.
  */
 export const WITHHELD: Readonly<Record<Program, readonly string[]>> = {
   api: ['ADMIN_PASSWORD', 'DATABASE_APP_PASSWORD'],

@@ -1,8 +1,8 @@
 /**
  * Decrypts payloads for the Temporal Web UI and CLI: `npm run codec-server [-- --port 8234]`. It uses the configured
  * keys (TEMPORAL_PAYLOAD_KEY, TEMPORAL_PAYLOAD_FORMER_KEYS), or those in DATA_DIR. Its address ends with a secret that
- * is new at each start: anyone who has it can read everything. It listens on TEMPORAL_HOST and only answers pages of the
- * UI.
+ * is new at each start: anyone who has it can read everything. It listens on TEMPORAL_HOST and only answers pages of
+ * the UI.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';

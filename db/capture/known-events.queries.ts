@@ -60,8 +60,8 @@ export async function renameEvents(tx: Tx, studyId: string, renames: readonly Ev
 }
 
 /**
- * Locks the anchors of a study's participants, in the order that every decision uses. Anyone who makes a schedule has then
- * read windows and visits under one name each, or reads them after this transaction.
+ * Locks the anchors of a study's participants, in the order that every decision uses. Anyone who makes a schedule has
+ * then read windows and visits under one name each, or reads them after this transaction.
  */
 export async function lockSchedules(tx: Tx, studyId: string): Promise<void> {
   await prepared(

@@ -74,8 +74,8 @@ export async function claimNotifications(database: Database, most: number): Prom
 
 /**
  * Leases due messages to workflows, in one round trip.
- * @param limits `lowPriority`: how many low-priority ones to add; `burst`, `maxDelaySeconds`: from this many fresh triggers
- * on, triggers are skipped, for at most this long
+ * @param limits `lowPriority`: how many low-priority ones to add; `burst`, `maxDelaySeconds`: from this many fresh
+ * triggers on, triggers are skipped, for at most this long
  * @returns `fresh`: the number of very recent triggers
  */
 export async function claimWorkflowMessages(

@@ -73,8 +73,8 @@ export async function readAsPortal<Row, A, T>(
 }
 
 /**
- * A transaction narrowed to the caller's study, with audit and outbox as in `withStudyScope`. It sees nothing before its first
- * statement has loaded the caller; each record names the caregiver.
+ * A transaction narrowed to the caller's study, with audit and outbox as in `withStudyScope`. It sees nothing before
+ * its first statement has loaded the caller; each record names the caregiver.
  */
 export async function changeAsPortal<Row, A, T>(
   database: Database,

@@ -46,7 +46,9 @@ export const output = (
     ),
   );
 
-/** What a client is given: an account with a second factor and the code that its authenticator shows, and an approver. */
+/**
+ * What a client is given: an account with a second factor and the code that its authenticator shows, and an approver.
+ */
 export async function input(): Promise<string> {
   const { api } = await service();
   const by = await admin();

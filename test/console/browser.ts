@@ -97,7 +97,9 @@ export async function fill(page: Page, fields: Record<string, string>): Promise<
   }
 }
 
-/** Sets a field's value without typing: a long text, or a date, whatever order of its parts the browser's language has. */
+/**
+ * Sets a field's value without typing: a long text, or a date, whatever order of its parts the browser's language has.
+ */
 export const setValue = (page: Page, selector: string, value: string): Promise<void> =>
   page.$eval(
     selector,

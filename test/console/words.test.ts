@@ -9,7 +9,9 @@ import type { Language } from '../../api/console/words/words.js';
 
 const LANGUAGES = Object.keys(languages) as Language[];
 
-/** Refusals of what no page does: the capture clients' sessions, portals, tokens of programs, subscriptions to events. */
+/**
+ * Refusals of what no page does: the capture clients' sessions, portals, tokens of programs, subscriptions to events.
+ */
 const NEVER_ON_PAGES = [
   'MALFORMED_JSON',
   'CONTEXT_CONFLICT',

@@ -154,7 +154,8 @@ describe('Shapes of the contract', () => {
         })
       );
     });
-    // A policy has the fields of a policy and no others; anyone who asks for a dry run knows it, and the answer says `dry_run`.
+    // A policy has the fields of a policy and no others; anyone who asks for a dry run knows it, and the answer says
+    // `dry_run`.
     expect(where(untold)).to.deep.equal(['components schemas PolicySet']);
     expect(unions).to.have.length.greaterThan(1);
   });

@@ -9,7 +9,9 @@ import type { WindowDefinition } from '../../workflows/domain/scheduling/schedul
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
-/** `db/` and `workflows/domain/` may not import each other, so some records have a type in each: the compiler compares. */
+/**
+ * `db/` and `workflows/domain/` may not import each other, so some records have a type in each: the compiler compares.
+ */
 const pairs: {
   event: Same<EventRow, EventDefinition>;
   knownEvent: Same<KnownEventRow, KnownEvent>;

@@ -13,7 +13,10 @@ import { bodiesOf } from './costly/bodies.js';
 import { headerLines, linesOf } from './costly/lines.js';
 import type { Line } from './costly/lines.js';
 
-/** The event loop is kept for so long by one request at the most: processor time of its thread, no matter who else is there. */
+/**
+ * The event loop is kept for so long by one request at the most: processor time of its thread, no matter who else is
+ * there.
+ */
 const MOST_MS = 50;
 /** The same of anyone who may more: bodies of raw data, and of what a study is made of. */
 const MOST_OF_STRONGER_MS = 200;

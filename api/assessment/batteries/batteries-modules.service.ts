@@ -12,7 +12,9 @@ import type { RequestScope } from '../../http/state.js';
 type Unchanged = (record: Record<string, unknown>) => void;
 export type ModuleOfBattery = ModuleRow & { battery_id: number; version: number };
 
-/** Adds a module, last or at a position. @throws 404, 409 BATTERY_RETIRED, 422 bad settings, 400 more than 100 modules */
+/**
+ * Adds a module, last or at a position. @throws 404, 409 BATTERY_RETIRED, 422 bad settings, 400 more than 100 modules
+ */
 export async function addModule(change: RequestScope, id: number, input: GivenModule): Promise<ModuleOfBattery> {
   const battery = await editableBattery(change, await getBatteryOrThrow(change.tx, id, true));
   const of = { battery_id: id, version: battery.version };

@@ -96,8 +96,8 @@ const boundToken = (settings: Settings, boundTo: string): Buffer =>
 const xor = (one: Buffer, other: Buffer): Buffer => Buffer.from(one.map((byte, index) => byte ^ other[index]!));
 
 /**
- * The token of a form: bound to the login, or to the visit of a browser without one. It is masked again each time, since
- * the length of a compressed page could reveal a secret that is in each of them.
+ * The token of a form: bound to the login, or to the visit of a browser without one. It is masked again each time,
+ * since the length of a compressed page could reveal a secret that is in each of them.
  */
 export function formToken(settings: Settings, boundTo: string): string {
   const mask = randomBytes(TOKEN_BYTES);
