@@ -146,7 +146,7 @@ describe('What client and service agree on', () => {
     });
   });
 
-  it('every answer bears the headers that keep browsers from misreading it', async () => {
+  it('every answer has the headers that keep browsers from misreading it', async () => {
     for (const path of ['/api/studies', '/api/nothing', '/api/health']) {
       expect((await wire(http, path, {})).headers, path).to.include({
         'x-content-type-options': 'nosniff',

@@ -15,8 +15,8 @@ const CHUNK = 5_000,
   STUDY = '00000000-0000-4000-8000-00000000000a';
 
 /**
- * P8: a chain of so many records verified, held against hashing the same bytes that are in memory already; and records
- * appended by eight writers at once, a transaction each, held against plain inserts of the same rows into a table
+ * P8: a chain of so many records verified, compared with hashing the same bytes that are in memory already; and records
+ * appended by eight writers at once, a transaction each, compared with plain inserts of the same rows into a table
  * alike. In a database of its own on the service's server.
  */
 export async function auditFigures(stage: Stage, rounds: number, rows: number): Promise<Figure[]> {

@@ -12,7 +12,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 export const PHONE = { width: 360, height: 740 };
 export const DESKTOP = { width: 1280, height: 900 };
-/** What the rules of axe are held against: WCAG 2.2, levels A and AA, and good practice. */
+/** What the rules of axe are compared with: WCAG 2.2, levels A and AA, and good practice. */
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 export interface OpenOptions {

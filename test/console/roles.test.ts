@@ -22,7 +22,7 @@ describe('roles in the console', function () {
       expect(token).not.to.equal('');
       for (const { method, path, access } of consoleRoutes) {
         if (!access.token || LEFT_OUT.includes(path)) continue;
-        // Of nobody: what is let in finds nothing, or refuses what is not there.
+        // Of nobody: what is admitted finds nothing, or refuses what is not there.
         const at = path.replaceAll(/\{\w+\}/g, NOBODY);
         const { status } = await visitor.send(method, at, method === 'POST' ? { _token: token } : undefined);
         if (access.roles.includes(role)) expect(status, `${method} ${path}`).not.to.be.oneOf([401, 403, 500]);

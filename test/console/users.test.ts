@@ -66,7 +66,7 @@ describe('the console’s pages of users', function () {
     expect(await shown(invited)).to.deep.include({ status: 'inactive' });
     await submit(page, 'button[value=active]');
     expect(await shown(invited)).to.deep.include({ status: 'active' });
-    // The same address once more: what was typed is still there.
+    // The same address again: what was typed is still there.
     await page.goto(`${browser.base}/console/users/invite`);
     await fill(page, { email: invited, name: 'Another' });
     await submit(page, 'main button.primary');

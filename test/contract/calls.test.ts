@@ -3,7 +3,7 @@ import { Stage } from '../capture/support.js';
 import type { CaptureStudy } from '../capture/support.js';
 import { Http, admin, goodPassword, login, unique, user } from '../support/http.js';
 
-/** What the other tests call in other ways, or not with a success. Every answer is held against the contract. */
+/** What the other tests call in other ways, or not with a success. Every answer is compared with the contract. */
 describe('Calls that succeed', function suite() {
   this.timeout(180_000);
 

@@ -24,7 +24,7 @@ const DATASETS = [
   'forms',
 ];
 const FORMATS = ['csv', 'json', 'ndjson', 'xlsx', 'zip'] as const;
-/** Workbooks bear the names of their format’s extensions, in braces. */
+/** Workbooks have the names of their format’s extensions, in braces. */
 const UUID = /(?<!\{)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
 /** Everything that an export gave away: its file, its file's name, and what is packed in it. */

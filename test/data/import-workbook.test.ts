@@ -121,7 +121,7 @@ describe('A workbook that is imported row by row', function () {
     expect(read1904[1]).to.deep.equal([3, '1964-03-01', '1964-03-01', '1964-03-01', '1960-02-29', '21975']);
   });
 
-  it('rows and cells have the numbers that they bear, or those that follow; what is empty is left out and counted', async () => {
+  it('rows and cells have the numbers that they have, or those that follow; what is empty is left out and counted', async () => {
     const content = await handmade(
       `${HEADER}<row><c/><c t="inlineStr"><is><t>2</t></is></c></row>${row(5, text('C5', 'five'))}${row(6, '<c r="B6" s="1"/>')}<row/><row>${text('F8', 'eight')}</row></sheetData>
       <controls><anchor><xdr:row>9</xdr:row><xdr:c r="B9"><v>9</v></xdr:c></anchor></controls><sheetData>`,

@@ -6,7 +6,7 @@ import { until } from '../support/until.js';
 import { Desk, clockIn, dayIn } from './stage.js';
 
 /**
- * Each reason that a reminder may bear, or that would stop it if it were time: how it comes about, and what a person is
+ * Each reason that a reminder may have, or that would stop it if it were time: how it comes about, and what a person is
  * told.
  */
 interface Case {

@@ -14,7 +14,7 @@ import { headerLines, linesOf } from './costly/lines.js';
 import type { Line } from './costly/lines.js';
 
 /**
- * The event loop is kept for so long by one request at the most: processor time of its thread, no matter who else is
+ * The event loop is kept for so long by one request at most: processor time of its thread, no matter who else is
  * there.
  */
 const MOST_MS = 50;

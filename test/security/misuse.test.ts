@@ -9,7 +9,7 @@ import { until } from '../support/until.js';
 
 const code = ({ status, body }: Answer<Loose>) => [status, body.code];
 
-describe('Somebody who is let in, and goes too far', () => {
+describe('Somebody who is admitted, and goes too far', () => {
   let root: Http;
   let study: Loose;
   before(async () => {

@@ -34,7 +34,7 @@ export const leastFile: Options['raw'] & {} = {
 };
 export type Role = 'admin' | 'researcher' | 'coordinator' | 'investigator' | 'data_manager';
 
-/** A caller of the API. Every answer is held against the committed contract. */
+/** A caller of the API. Every answer is compared with the committed contract. */
 export class Http {
   constructor(
     readonly base: string,

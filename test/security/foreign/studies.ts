@@ -6,7 +6,7 @@ import { Http, newParticipant, newStudy, unique, user } from '../../support/http
 import type { Loose } from '../../support/http.js';
 import { enterAsCaregiver, enterPortal } from '../../support/portal.js';
 
-/** Ids by the name under which requests bear them. */
+/** Ids by the name under which requests have them. */
 export type Ids = Record<string, string | number>;
 
 export interface Filled {
