@@ -16,7 +16,7 @@ import type {
 } from '../../workflows/domain/capture/query.js';
 import type { CaptureClient, CaptureRow } from './client/client.js';
 import { openConnection, openTrial } from './client/connection.js';
-import { describe, isSet, cellText } from './client/project.js';
+import { describe, isSet, textValue } from './client/project.js';
 import type { CaptureDeps } from './deps.js';
 import { readDictionary } from './client/dictionary.js';
 import { CaptureFailure } from './client/failure.js';
@@ -122,8 +122,8 @@ async function tested(tx: Tx, { kind, study_id, question_id }: Test, result: str
 }
 
 const instrumentOf = (row: CaptureRow): Instrument => ({
-  instrument_name: cellText(row['instrument_name']),
-  instrument_label: cellText(row['instrument_label']),
+  instrument_name: textValue(row['instrument_name']),
+  instrument_label: textValue(row['instrument_label']),
 });
 
 /** A classic project has none: the capture system refuses the call, which is no fault. */
@@ -147,10 +147,10 @@ async function dictionaryOf(
     ],
   });
   const fields = rows.map((row) => ({
-    field_name: cellText(row['field_name']),
-    form_name: cellText(row['form_name']),
-    field_type: cellText(row['field_type']),
-    validation: cellText(row['text_validation_type_or_show_slider_number']),
+    field_name: textValue(row['field_name']),
+    form_name: textValue(row['form_name']),
+    field_type: textValue(row['field_type']),
+    validation: textValue(row['text_validation_type_or_show_slider_number']),
   }));
   const listed = longitudinal ? (await client.events()).map(listedEventOf) : [];
   const events = listed.map(({ unique_event_name }) => unique_event_name);
@@ -161,7 +161,7 @@ async function dictionaryOf(
   return {
     ...(designated && { designated: designated.map((row) => placeOf(row['unique_event_name'], row['form'])) }),
     ...(repeating && { repeating: repeating.map((row) => placeOf(row['event_name'], row['form_name'])) }),
-    project_id: cellText(project['project_id']),
+    project_id: textValue(project['project_id']),
     fields,
     instruments,
     events,
@@ -170,7 +170,7 @@ async function dictionaryOf(
   };
 }
 
-const placeOf = (event: unknown, form: unknown): FormPlace => ({ event: cellText(event), form: cellText(form) });
+const placeOf = (event: unknown, form: unknown): FormPlace => ({ event: textValue(event), form: textValue(form) });
 
 /** Refused by a project without the feature, or for a token without the right: unknown. */
 async function unlessRefused(ask: () => Promise<CaptureRow[]>): Promise<CaptureRow[] | undefined> {

@@ -9,7 +9,7 @@ import {
 } from '../../workflows/contract.js';
 import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
 import { inStudy, withNote, staffOrParticipant } from '../http/access.js';
-import type { Actor, Participant } from '../http/access.js';
+import type { Actor, ParticipantCaller } from '../http/access.js';
 import { reply, route, IfMatch } from '../http/route.js';
 import type { Input } from '../http/route.js';
 import {
@@ -59,7 +59,7 @@ type Acting = Pick<
   'params' | 'headers' | 'actor' | 'context' | 'services' | 'requestKey' | 'assertIfMatch'
 >;
 
-const senderOfEither = (actor: Actor | Participant, context: RequestContext): Sender =>
+const senderOfEither = (actor: Actor | ParticipantCaller, context: RequestContext): Sender =>
   actor.role === 'participant' ? participantSender(actor, context) : commandSender(actor, context);
 
 /**

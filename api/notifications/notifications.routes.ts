@@ -11,7 +11,7 @@ import {
   NotificationStatus,
   Preferences,
   PreferencesChange,
-  Preview,
+  MessagePreview,
   PreviewRequest,
   TestEmail,
   TestQueued,
@@ -138,7 +138,7 @@ export const notificationRoutes = [
       'Answers subject and text as they would be sent, and sends nothing: by the study’s templates in the ' +
       'participant’s language, or by a `template` that is being written.',
     body: PreviewRequest,
-    responses: { 200: Preview },
+    responses: { 200: MessagePreview },
     handle: ({ tx, body, services }) => preview(tx, body, services.settings),
   }),
   route({

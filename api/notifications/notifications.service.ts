@@ -21,7 +21,7 @@ import { settingsFaults } from '../../workflows/domain/notifications/settings.js
 import type { NotificationSettings } from '../../workflows/domain/notifications/settings.js';
 import { placeholderValues } from '../../workflows/domain/notifications/values.js';
 import { composeMessage, withSignature, wordsFor } from '../../workflows/domain/notifications/words.js';
-import type { Actor, Participant } from '../http/access.js';
+import type { Actor, ParticipantCaller } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { NewDevice, PreviewRequest } from './notifications.schemas.js';
@@ -277,7 +277,7 @@ export function webPushKey({ settings }: Dependencies): { public_key: string } {
  * @throws 404, 409 PARTICIPANT_WITHDRAWN
  */
 export async function registerDevice(
-  { tx, audit, actor, context }: Omit<RequestScope, 'actor'> & { actor: Actor | Participant },
+  { tx, audit, actor, context }: Omit<RequestScope, 'actor'> & { actor: Actor | ParticipantCaller },
   input: Static<typeof NewDevice>,
   settings: Dependencies['settings'],
 ) {

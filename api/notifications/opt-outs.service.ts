@@ -3,7 +3,7 @@ import { optIn, optOut, optOutsOf } from '../../db/notifications/notifications.q
 import { subjectOfToken } from '../../db/notifications/signed-links.js';
 import { studyShownTo } from '../../db/studies/study-face.queries.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
-import type { Participant } from '../http/access.js';
+import type { ParticipantCaller } from '../http/access.js';
 import { askingPage, endedPage } from './opt-out-page.js';
 import { sessionSecret } from '../http/security/portal.js';
 import { problem } from '../http/errors.js';
@@ -21,7 +21,7 @@ export async function preferences(tx: Tx, participantId: string): Promise<Prefer
 }
 
 export async function changePreferences(
-  { tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Participant; context: RequestContext },
+  { tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: ParticipantCaller; context: RequestContext },
   input: Partial<Preferences>,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<Preferences> {

@@ -6,7 +6,7 @@ import { hasBuiltIn, primaryLanguage } from '../../workflows/domain/notification
 import { TASKS } from '../../workflows/domain/assessment/tasks.js';
 import type { Titles } from '../../workflows/domain/assessment/titles.js';
 import { visitTitle } from '../../workflows/domain/scheduling/visit-title.js';
-import type { Participant } from '../http/access.js';
+import type { ParticipantCaller } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import type { Tx } from '../../db/client/database.js';
 
@@ -28,7 +28,7 @@ export async function ownResults(
     study_id,
     preferred_language,
     caregiver,
-  }: Pick<Participant, 'id' | 'study_id' | 'preferred_language' | 'caregiver'>,
+  }: Pick<ParticipantCaller, 'id' | 'study_id' | 'preferred_language' | 'caregiver'>,
   range: { skip: number; limit: number },
 ): Promise<{ items: PortalResult[]; total: number }> {
   if ((await resultsShared(tx, study_id)) === 'none') throw problem('RESULTS_NOT_SHARED');

@@ -13,7 +13,7 @@ import {
 import type { CaredFor, OpenedCaregiver, PortalParticipant } from '../../db/portal/portal.queries.js';
 import { withStudyScope } from '../../db/client/transaction.js';
 import type { Settings } from '../../settings.js';
-import type { Caregiver, Participant } from '../http/access.js';
+import type { CaregiverCaller, ParticipantCaller } from '../http/access.js';
 import { sessionSecret } from '../http/security/portal.js';
 import type { PortalPrincipal } from '../http/security/portal.js';
 import { invalid, problem } from '../http/errors.js';
@@ -179,7 +179,11 @@ const MAX_VISITS = 500;
 const withoutCare = ({ relationship: _relationship, ...participant }: CaredFor): PortalParticipant => participant;
 
 /** The participants of a portal token: the participant itself, or a caregiver's. */
-export async function householdOf(tx: Tx, actor: Participant | Caregiver, range: { skip: number; limit: number }) {
+export async function householdOf(
+  tx: Tx,
+  actor: ParticipantCaller | CaregiverCaller,
+  range: { skip: number; limit: number },
+) {
   if (actor.role === 'caregiver') {
     const { id, study_id, name, preferred_language } = actor;
     return { caregiver: { id, study_id, name, preferred_language }, ...(await caredFor(tx, id, range)) };

@@ -5,7 +5,7 @@ import { readInScope } from '../../db/client/transaction.js';
 import { connectableHost } from '../../settings.js';
 import { builtInLanguage } from '../../workflows/domain/notifications/built-in.js';
 import { publicName } from '../../workflows/domain/notifications/study-face.js';
-import type { Actor, Participant } from '../http/access.js';
+import type { Actor, ParticipantCaller } from '../http/access.js';
 import { sessionSecret } from '../http/security/portal.js';
 import { problem } from '../http/errors.js';
 import type { RequestScope } from '../http/state.js';
@@ -18,7 +18,7 @@ import type { RequestContext } from '../http/request-context.js';
 import { LOWERCASE_UUID } from '../../db/client/uuid.js';
 
 type Settings = Dependencies['settings'];
-type Change = RequestScope<Actor | Participant>;
+type Change = RequestScope<Actor | ParticipantCaller>;
 const PATH = '/api/calendar/visits.ics';
 
 /** A feed with its secret address for calendar programs. */
@@ -28,7 +28,7 @@ const shown = (settings: Settings, feed: CalendarFeed) => {
 };
 
 /** The owner of a portal token's feed: the participant, or the requesting caregiver. */
-const ownFeed = ({ id, study_id, caregiver }: Participant): FeedOf => ({
+const ownFeed = ({ id, study_id, caregiver }: ParticipantCaller): FeedOf => ({
   study_id,
   participant_id: id,
   caregiver_id: caregiver?.id ?? null,
@@ -38,7 +38,7 @@ export const listFeeds = async (tx: Tx, settings: Settings, participantId: strin
   (await feedsOf(tx, participantId)).map((feed) => shown(settings, feed));
 
 /** @throws 404 */
-export async function readOwnFeed(tx: Tx, settings: Settings, actor: Participant) {
+export async function readOwnFeed(tx: Tx, settings: Settings, actor: ParticipantCaller) {
   const feed = await feedOf(tx, ownFeed(actor));
   if (!feed) throw problem('NOT_FOUND', { detail: 'There is no calendar feed.' });
   return shown(settings, feed);
@@ -47,7 +47,7 @@ export async function readOwnFeed(tx: Tx, settings: Settings, actor: Participant
 /** The participant's feed; it is created if there is none. */
 export async function openFeed(change: Change, settings: Settings, subject?: FeedOf) {
   const { tx, audit, actor, context } = change;
-  const whose = subject ?? ownFeed(actor as Participant);
+  const whose = subject ?? ownFeed(actor as ParticipantCaller);
   const { feed, isNew } = await keepFeed(tx, whose, actor.role === 'participant' ? null : actor.id);
   if (isNew)
     audit.record({ ...recordOf(actor, context, feed), study_id: whose.study_id, action: 'calendar_feed_made' });
@@ -65,10 +65,10 @@ export async function revokeFeed(
   audit.record({ ...recordOf(actor, context, feed), study_id, action: 'calendar_feed_revoked' });
 }
 
-export const revokeOwnFeed = async (change: Change & { actor: Participant }): Promise<void> =>
+export const revokeOwnFeed = async (change: Change & { actor: ParticipantCaller }): Promise<void> =>
   revokeFeed(change, await feedOf(change.tx, ownFeed(change.actor)), change.actor.study_id);
 
-const recordOf = (actor: Actor | Participant, context: RequestContext, feed: CalendarFeed) => ({
+const recordOf = (actor: Actor | ParticipantCaller, context: RequestContext, feed: CalendarFeed) => ({
   ...(actor.role === 'participant' ? { user_id: null, request_id: context.requestId } : auditActor(actor, context)),
   resource_type: 'participant',
   resource_id: feed.participant_id,

@@ -1,5 +1,6 @@
 import { CalendarDate, Instant } from '../html/date.js';
-import { dateText, daysBetween } from '../html/dates.js';
+import { daysBetween } from '../../../workflows/domain/util/dates.js';
+import { dateText } from '../html/dates.js';
 import { Field, Form, Notice } from '../html/form.js';
 import { Facts } from '../html/table.js';
 import { Typed } from '../html/problem.js';

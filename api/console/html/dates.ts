@@ -1,7 +1,6 @@
 import type { Language } from '../words/words.js';
 
 export const LOCALES: Record<Language, string> = { en: 'en-GB', de: 'de-DE' };
-const DAY_MS = 86_400_000;
 
 /** A calendar date in words: 10 Mar 2024. */
 export const dateText = (language: Language, date: string): string =>
@@ -10,7 +9,3 @@ export const dateText = (language: Language, date: string): string =>
 /** An instant in words, marked as UTC. */
 export const instantText = (language: Language, instant: Date): string =>
   `${new Intl.DateTimeFormat(LOCALES[language], { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }).format(instant)} UTC`;
-
-/** The number of days from one date to another. */
-export const daysBetween = (from: string, to: string): number =>
-  Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS);

@@ -2,7 +2,7 @@ import { DAY_GROUPS } from '../../../db/console/today.queries.js';
 import type { DayVisit } from '../../../db/console/today.queries.js';
 import { pathWith } from '../html/done.js';
 import { CalendarDate } from '../html/date.js';
-import { daysBetween } from '../html/dates.js';
+import { daysBetween } from '../../../workflows/domain/util/dates.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Chips, Choice } from '../html/filter.js';
 import { Form, Notice } from '../html/form.js';
