@@ -2,7 +2,7 @@ import { nowIso } from '../../db/client/clock.js';
 import { attachment } from '../http/conventions/file-names.js';
 import { anyone, roles, studyAsFilter } from '../http/access.js';
 import { publicUrl } from '../public-url.js';
-import { accepted, created, reply, route, tagged, response } from '../http/route.js';
+import { accepted, created, reply, route, withContentTag, response } from '../http/route.js';
 import {
   AuditRecord,
   Checkpoint,
@@ -118,7 +118,7 @@ export const auditRoutes = [
       'record that does not. 404 where there is no such verification.',
     transaction: 'read',
     responses: { 200: response(Verification, { etag: true }) },
-    handle: async ({ tx, params }) => tagged(await verification(tx, params.verification_id)),
+    handle: async ({ tx, params }) => withContentTag(await verification(tx, params.verification_id)),
   }),
   route({
     ...admin,

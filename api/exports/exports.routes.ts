@@ -2,7 +2,7 @@ import { contentTypes, exportFormats } from '../../db/exports/write.js';
 import type { ExportFormat } from '../../db/exports/write.js';
 import { exporterAccess } from '../http/access.js';
 import { siteNamed } from '../http/context.js';
-import { route, tagged, response } from '../http/route.js';
+import { route, withContentTag, response } from '../http/route.js';
 import { Type } from '../http/common.schemas.js';
 import { ExportAccepted, ExportRows, ExportStatus, NewExport } from './exports.schemas.js';
 import { exportDownload, exportStatus } from './export-files.service.js';
@@ -67,7 +67,8 @@ export const exportRoutes = [
     access: exporterAccess,
     transaction: 'read',
     responses: { 200: response(ExportStatus, { etag: true }) },
-    handle: async ({ tx, params, services }) => tagged(await exportStatus(tx, services.settings, params.export_id)),
+    handle: async ({ tx, params, services }) =>
+      withContentTag(await exportStatus(tx, services.settings, params.export_id)),
   }),
   route({
     method: 'GET',

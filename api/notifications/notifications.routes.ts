@@ -1,6 +1,6 @@
 import { listNotifications } from '../../db/notifications/notifications.queries.js';
 import { anyone, withNote, portal, signedIn, staff, staffOrParticipant, outsideStudy } from '../http/access.js';
-import { accepted, noContent, reply, route, tagged, response, rawBody } from '../http/route.js';
+import { accepted, noContent, reply, route, withContentTag, response, rawBody } from '../http/route.js';
 import { Type, Uuid, listOf, paging, sorting, text, record } from '../http/common.schemas.js';
 import {
   Channel,
@@ -294,7 +294,7 @@ export const notificationRoutes = [
     access: outsideStudy(portal),
     transaction: 'read',
     responses: { 200: response(Preferences, { etag: true }) },
-    handle: async ({ tx, actor }) => tagged({ ...(await preferences(tx, actor.id)) }),
+    handle: async ({ tx, actor }) => withContentTag({ ...(await preferences(tx, actor.id)) }),
   }),
   route({
     method: 'PATCH',
@@ -309,6 +309,6 @@ export const notificationRoutes = [
     body: PreferencesChange,
     responses: { 200: response(Preferences, { etag: true }) },
     handle: async ({ tx, audit, actor, context, body, assertIfMatch }) =>
-      tagged({ ...(await changePreferences({ tx, audit, actor, context }, body, assertIfMatch)) }),
+      withContentTag({ ...(await changePreferences({ tx, audit, actor, context }, body, assertIfMatch)) }),
   }),
 ];

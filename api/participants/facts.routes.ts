@@ -3,7 +3,7 @@ import { listForms } from '../../db/participants/forms.queries.js';
 import { inStudy, withNote, staff } from '../http/access.js';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Settings } from '../../settings.js';
-import { created, route, tagged, response } from '../http/route.js';
+import { created, route, withContentTag, response } from '../http/route.js';
 import { Reauthentication, asSignature } from '../identity/reauthentication.schemas.js';
 import { Type, listOf, paging, sorting, text } from '../http/common.schemas.js';
 import {
@@ -125,7 +125,7 @@ export const factRoutes = [
     access: inStudy(),
     transaction: 'read',
     responses: { 200: response(Randomization, { etag: true }) },
-    handle: async ({ tx, params }) => tagged(await randomization(tx, params.participant_id)),
+    handle: async ({ tx, params }) => withContentTag(await randomization(tx, params.participant_id)),
   }),
   route({
     method: 'POST',

@@ -1,7 +1,7 @@
 import { Policy, PolicyInput } from '../../workflows/domain/anchor/policy-schema.js';
 import { inStudy, staff } from '../http/access.js';
 import { problem } from '../http/errors.js';
-import { reply, route, tagged, response } from '../http/route.js';
+import { reply, route, withContentTag, response } from '../http/route.js';
 import {
   Instant,
   Paged,
@@ -82,7 +82,7 @@ export const policyRoutes = [
     access: inStudy(),
     transaction: 'read',
     responses: { 200: response(Policy, { etag: true }) },
-    handle: async ({ tx, params }) => tagged(await currentPolicy(tx, params.study_id)),
+    handle: async ({ tx, params }) => withContentTag(await currentPolicy(tx, params.study_id)),
   }),
   route({
     method: 'POST',

@@ -1,5 +1,5 @@
 import { inStudy, signedIn, staff, outsideStudy } from '../http/access.js';
-import { created, noContent, route, tagged, response } from '../http/route.js';
+import { created, noContent, route, withContentTag, response } from '../http/route.js';
 import { Paged, Type, listOf, oneOf, pageOf, paging, text } from '../http/common.schemas.js';
 import {
   ApplyQuery,
@@ -55,7 +55,7 @@ export const templateRoutes = [
     summary: 'Get a study template',
     description: 'A template with its whole design: windows, batteries, events, texts. 404 where it is not there.',
     responses: { 200: response(Template, { etag: true }) },
-    handle: async ({ tx, params }) => tagged(await template(tx, params.template_id)),
+    handle: async ({ tx, params }) => withContentTag(await template(tx, params.template_id)),
   }),
   route({
     ...read,

@@ -3,7 +3,7 @@ import type { PageDatasetName } from '../../db/exports/datasets.queries.js';
 import { listApiTokens } from '../../db/v1/api-tokens.queries.js';
 import { withNote, scoped, signedIn, outsideStudy } from '../http/access.js';
 import type { TokenScope } from '../http/access.js';
-import { created, noContent, route, tagged, response } from '../http/route.js';
+import { created, noContent, route, withContentTag, response } from '../http/route.js';
 import { Type, Uuid, listOf, oneOf, paging, sorting } from '../http/common.schemas.js';
 import { Reauthentication } from '../identity/reauthentication.schemas.js';
 import { Study } from '../studies/studies.schemas.js';
@@ -134,7 +134,7 @@ export const v1Routes = [
     description: 'A token of one’s own by its id, without the token itself. 404 where there is none.',
     transaction: 'read',
     responses: { 200: response(ApiToken, { etag: true }) },
-    handle: async ({ tx, actor, params }) => tagged(await getTokenOrThrow(tx, actor, params.id)),
+    handle: async ({ tx, actor, params }) => withContentTag(await getTokenOrThrow(tx, actor, params.id)),
   }),
   route({
     ...tokens,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { goodPassword, newParticipant, newStudy, user } from '../support/http.js';
+import { newParticipant, newStudy, user } from '../support/http.js';
 import { until } from '../support/until.js';
 import { Stage } from '../anchor/stage.js';
 import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Stage } from '../capture/support.js';
-import { admin, goodPassword, user } from '../support/http.js';
+import { admin, user } from '../support/http.js';
 import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
 import { Visitor, hiddenIn, tokenIn } from './stage.js';
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Stage, syncReport } from '../capture/support.js';
 import type { CaptureStudy } from '../capture/support.js';
 import { PushStage } from '../capture/push-stage.js';
-import { admin, goodPassword, user } from '../support/http.js';
+import { admin, user } from '../support/http.js';
 import { until } from '../support/until.js';
 import { ConsoleBrowser, axe, openConsole, signIn, submit, textOf } from './browser.js';
 import { Visitor, tokenIn } from './stage.js';

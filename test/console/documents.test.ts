@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import { startApi } from '../support/api-process.js';
-import { goodPassword, newStudy, user } from '../support/http.js';
+import { newStudy, user } from '../support/http.js';
 import { until } from '../support/until.js';
 import { Stage } from '../anchor/stage.js';
 import { ConsoleBrowser, axe, openConsole, signIn, submit, textOf } from './browser.js';

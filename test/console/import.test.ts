@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { ElementHandle } from 'puppeteer-core';
-import { goodPassword } from '../support/http.js';
 import { startService } from '../support/service.js';
 import { until } from '../support/until.js';
 import { Stage } from '../anchor/stage.js';

@@ -3,7 +3,7 @@ import { DAY, Stage } from '../anchor/stage.js';
 import { Site, HOUR, instant } from '../assessment/stage.js';
 import { PushStage } from '../capture/push-stage.js';
 import { Stage as CaptureStage } from '../capture/support.js';
-import { admin, goodPassword, newStudy, unique, user } from '../support/http.js';
+import { admin, newStudy, unique, user } from '../support/http.js';
 import type { Http, Role } from '../support/http.js';
 import { until } from '../support/until.js';
 import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { anchorState } from '../../workflows/contract.js';
-import { goodPassword, unique } from '../support/http.js';
+import { unique } from '../support/http.js';
 import { until } from '../support/until.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy, Person } from '../anchor/stage.js';

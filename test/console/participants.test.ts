@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { goodPassword, unique } from '../support/http.js';
+import { unique } from '../support/http.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy } from '../anchor/stage.js';
 import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { consoleRoutes } from '../../api/console/console.routes.js';
 import { allRoles } from '../../api/http/access.js';
-import { admin, goodPassword, newStudy, user } from '../support/http.js';
+import { admin, newStudy, user } from '../support/http.js';
 import { service } from '../support/service.js';
 import { Visitor, tokenIn } from './stage.js';
 

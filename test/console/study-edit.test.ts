@@ -1,7 +1,6 @@
 import { expect } from 'chai';
-import type { Page } from 'puppeteer-core';
 import { DAY, Stage } from '../anchor/stage.js';
-import { goodPassword, newStudy, user } from '../support/http.js';
+import { newStudy, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { until } from '../support/until.js';
 import { ConsoleBrowser, axe, fill, openConsole, setValue, signIn, submit, textOf } from './browser.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Site, day } from '../assessment/stage.js';
-import { admin, goodPassword, newParticipant, unique, user } from '../support/http.js';
+import { admin, newParticipant, unique, user } from '../support/http.js';
 import type { Http, Loose, Role } from '../support/http.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';

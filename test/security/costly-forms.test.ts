@@ -4,7 +4,7 @@ import { largestBody } from '../../api/http/body/limit.js';
 import { requestBody } from '../../api/http/route.js';
 import type { Route } from '../../api/http/route.js';
 import { Visitor, tokenIn } from '../console/stage.js';
-import { goodPassword, login, newStudy, user } from '../support/http.js';
+import { login, newStudy, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { mainThreadMs } from '../support/main-thread.js';
 import { startService } from '../support/service.js';

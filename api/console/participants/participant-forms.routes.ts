@@ -233,14 +233,14 @@ export const participantForms = [
 /** The facts tab with typed fields and a message. */
 const factsTabAgain = (
   { read, services, params, form, fault, ui }: AgainInput<typeof path>,
-  form: NonNullable<FactsForm['of']>,
+  part: NonNullable<FactsForm['of']>,
 ) =>
   read(async (tx, actor) => {
     const person = await loadPerson(tx, actor, params.participant_id.toLowerCase());
     const dateError = fault.options.errors?.find(({ path: at }) => at === 'signed_on')?.message;
     const refused = fault.code === 'STALE' ? ui.words.participant.facts.stale : saidOf(ui, fault);
     const shown: FactsForm = {
-      of: form,
+      of: part,
       values: Object.fromEntries(form),
       ...(dateError ? { dateError } : { refused }),
     };

@@ -54,10 +54,10 @@ export const listStatements = (filter: Narrowed): [Statement, Statement] => [
 
 /**
  * A page of participants with missing prerequisites, next visit and last session.
- * @param rows the rows of `listStatements`
+ * @param answers the rows of `listStatements`
  */
-export async function loadParticipants(tx: Tx, rows: readonly unknown[][]): Promise<ParticipantList> {
-  const [studies, listed] = rows as [StudyToChoose[], PageRow[]];
+export async function loadParticipants(tx: Tx, answers: readonly unknown[][]): Promise<ParticipantList> {
+  const [studies, listed] = answers as [StudyToChoose[], PageRow[]];
   const { items, total } = participantsIn(listed);
   if (items.length === 0) return { items: [], total, studies };
   const ids = items.map(({ id }) => id);

@@ -18,11 +18,11 @@ export interface TrialTimes {
 /** The tolerance for a clock that is ahead. */
 export const AHEAD_MS = 60_000;
 
-/** Implausible values of one task (decisions, section 4: kept, flagged). `at` and times in milliseconds since 1970. */
+/** Implausible values of one task (decisions, section 4: kept, flagged). Times are in milliseconds since 1970. */
 export function qualityFlags(
   task: string,
   trials: readonly Trial[],
-  times: readonly number[],
+  timestamps: readonly number[],
   { now, since }: TrialTimes,
 ): Remark[] {
   const flags: Remark[] = [];
@@ -49,11 +49,11 @@ export function qualityFlags(
     if (correct) right++;
     // Once two answers differ, the others need no check.
     if (data?.response !== undefined && answers.same) answers.see(JSON.stringify(data.response));
-    const step = i === 0 ? 0 : times[i]! - times[i - 1]!;
+    const step = i === 0 ? 0 : timestamps[i]! - timestamps[i - 1]!;
     if (step < 0) back++;
     else if (step > JUMP_MS) jumps++;
-    if (times[i]! > now + AHEAD_MS) ahead++;
-    if (since !== null && times[i]! < since - BEHIND_MS) behind++;
+    if (timestamps[i]! > now + AHEAD_MS) ahead++;
+    if (since !== null && timestamps[i]! < since - BEHIND_MS) behind++;
   });
   flag('RT_TOO_FAST', fast, `reaction times under ${FASTEST_MS} ms`);
   flag('RT_TOO_SLOW', slow, `reaction times over ${SLOWEST_MS / 1000} s`);
