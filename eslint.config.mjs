@@ -33,7 +33,10 @@ const zones = [
   ...forbid('./settings.ts', './api', './db', './workflows', './activities', './scripts', './test'),
 ];
 
-/** HTML and SVG are components, which escape by themselves (activities/html/, Preact); no text is put between tags by hand. */
+/**
+ * HTML and SVG are components, which escape by themselves (activities/html/, Preact); no text is put between tags by
+ * hand.
+ */
 const TAGS =
   'html|head|body|title|meta|link|style|script|main|section|article|header|footer|nav|div|span|p|br|hr|a|b|i|em|strong|small|pre|h[1-6]|ul|ol|li|dl|dt|dd|table|caption|thead|tbody|tr|th|td|form|label|input|button|select|option|textarea|fieldset|legend|details|summary|figure|img|time|bdi|svg|g|path|rect|circle|line|text|tspan|desc';
 const markup = [

@@ -13,7 +13,8 @@ export class SettingsError extends Error {
     readonly read?: Settings,
   ) {
     super(
-      `The settings have ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  - ${f}`).join('\n')}`,
+      'The settings have ' +
+        `${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  - ${f}`).join('\n')}`,
     );
     this.name = 'SettingsError';
   }
@@ -253,7 +254,7 @@ const actionList = (group: string, doc: string, fallback: string): Definition<st
   },
 });
 
-export const definitions = {
+export const settingDefinitions = {
   NODE_ENV: text('General', 'development or production; production demands real secrets', 'development'),
   HOST: text('General', 'address that the API listens on', '127.0.0.1'),
   DATA_DIR: text('General', 'database, Temporal file, logs, keys, run.json', '.data'),
@@ -265,7 +266,8 @@ export const definitions = {
   POSTGRES_PORT: port('embedded PostgreSQL', 5433),
   TEMPORAL_PARTICIPANT_CODES: flag(
     'Switches',
-    'shows participant codes in Temporal: as search attribute ParticipantCode and in the details; pseudonyms, but not encrypted there',
+    'shows participant codes in Temporal: as search attribute ParticipantCode and in the details; pseudonyms, ' +
+      'but not encrypted there',
     false,
   ),
   TEMPORAL_PORT: port('embedded Temporal server', 7233),
@@ -282,7 +284,8 @@ export const definitions = {
   ),
   DATABASE_APP_PASSWORD: secret(
     'Servers of your own',
-    'password of the role research_app that API and worker log in as; not set: they log in as the owner and take the role',
+    'password of the role research_app that API and worker log in as; not set: they log in as the owner and ' +
+      'take the role',
   ),
   DATABASE_POOL_MAX: count('Servers of your own', 'connections to PostgreSQL for each process', 20),
   TEMPORAL_ADDRESS: optional('Servers of your own', 'host:port; set: no embedded Temporal server is started'),
@@ -317,17 +320,20 @@ export const definitions = {
   JWT_SECRET: secret('Secrets', 'signs access tokens; at least 32 characters'),
   MESSAGE_SIGNING_KEY: secret(
     'Secrets',
-    'seed of the Ed25519 key by which the API signs messages to workflows for the persons who send them; not set: derived from JWT_SECRET',
+    'seed of the Ed25519 key by which the API signs messages to workflows for the persons who send them; not ' +
+      'set: derived from JWT_SECRET',
   ),
   SESSION_SECRET: secret('Secrets', 'signs portal cookies and links; at least 32 characters'),
   DATACAPTURE_ENCRYPTION_KEY: secret('Secrets', '32 bytes, hex or base64: encrypts capture-system tokens and secrets'),
   VAPID_PRIVATE_KEY: vapidKey(
     'Secrets',
-    'key of Web Push messages (RFC 8292): 32 bytes, base64url, as `npx web-push generate-vapid-keys` prints it; production without it: browsers get none',
+    'key of Web Push messages (RFC 8292): 32 bytes, base64url, as `npx web-push generate-vapid-keys` prints ' +
+      'it; production without it: browsers get none',
   ),
   TEMPORAL_PAYLOAD_KEY: key(
     'Secrets',
-    '32 bytes, hex or base64: seals what Temporal stores of workflows; development: made at the first start and kept in DATA_DIR; production: required',
+    '32 bytes, hex or base64: seals what Temporal stores of workflows; development: made at the first start ' +
+      'and kept in DATA_DIR; production: required',
   ),
   TEMPORAL_PAYLOAD_FORMER_KEYS: keyList(
     'Secrets',
@@ -375,12 +381,14 @@ export const definitions = {
   EXPORT_RETENTION_HOURS: duration('HOURS', 'how long a file that was exported in the background is kept', 72),
   REQUEST_TIMEOUT_SECONDS: duration(
     'SECONDS',
-    'how long a request waits for the worker, for what another one has locked, or for a database that says nothing, before 503',
+    'how long a request waits for the worker, for what another one has locked, or for a database that says ' +
+      'nothing, before 503',
     10,
   ),
   STATEMENT_TIMEOUT_SECONDS: duration(
     'SECONDS',
-    'how long one statement of a request may take before 503; files in and out, verifications and documents have their own limit',
+    'how long one statement of a request may take before 503; files in and out, verifications and documents ' +
+      'have their own limit',
     60,
   ),
   REQUEST_ARRIVAL_SECONDS: duration(
@@ -434,12 +442,14 @@ export const definitions = {
   UNSIGNED_MESSAGES: oneOfWords<'accept' | 'refuse'>(
     'Switches',
     ['accept', 'refuse'],
-    'messages to workflows that name a person without an authorization of the API; default: refused in production, else accepted',
+    'messages to workflows that name a person without an authorization of the API; default: refused in ' +
+      'production, else accepted',
   ),
   TEMPORAL_PAYLOADS: oneOfWords<'open' | 'sealed'>(
     'Switches',
     ['open', 'sealed'],
-    'whether messages to participants’ workflows whose payload is not sealed with TEMPORAL_PAYLOAD_KEY are taken (open, the default) or refused (sealed)',
+    'whether messages to participants’ workflows whose payload is not sealed with TEMPORAL_PAYLOAD_KEY are ' +
+      'taken (open, the default) or refused (sealed)',
   ),
   METRICS_TOKEN: bearerToken(
     'Switches',
@@ -461,12 +471,13 @@ export const definitions = {
   AUDIT_CHECKPOINT_DIR: optional('Switches', 'where checkpoints are kept; default: DATA_DIR/audit-checkpoints'),
   BACKUP_DIR: optional(
     'Switches',
-    'back-ups of the embedded PostgreSQL and the log that leads from them to any later moment (npm run backup, npm run restore); not set: none',
+    'back-ups of the embedded PostgreSQL and the log that leads from them to any later moment (npm run backup, ' +
+      'npm run restore); not set: none',
   ),
   CHROMIUM_PATH: optional('Switches', 'browser that prints PDF reports'),
 } satisfies Record<string, Definition<unknown>>;
 
-type Definitions = typeof definitions;
+type Definitions = typeof settingDefinitions;
 export type SettingName = keyof Definitions;
 type Raw = { [K in SettingName]: ReturnType<Definitions[K]['parse']> };
 export type Settings = Raw & { production: boolean };
@@ -483,7 +494,7 @@ const FEWEST_SIGNS = 5;
  */
 export function isKnownDefault(value: string): boolean {
   const lower = value.toLowerCase();
-  if (Object.values<Definition<unknown>>(definitions).some(({ fallback }) => fallback?.toLowerCase() === lower))
+  if (Object.values<Definition<unknown>>(settingDefinitions).some(({ fallback }) => fallback?.toLowerCase() === lower))
     return true;
   if (new Set(value).size < FEWEST_SIGNS) return true;
   const own = lower.replaceAll(PLACEHOLDERS, ' ');
@@ -493,8 +504,8 @@ export function isKnownDefault(value: string): boolean {
 /** Programs of the service that are given their settings by another one. */
 export type Program = 'api' | 'worker';
 /**
- * What a program has no use for and is not given: the worker checks no access token, and only migrations are done as the
- * owner of the database.
+ * What a program has no use for and is not given: the worker checks no access token, and only migrations are done as
+ * the owner of the database.
  */
 export const WITHHELD: Readonly<Record<Program, readonly string[]>> = {
   api: ['ADMIN_PASSWORD', 'DATABASE_APP_PASSWORD'],
@@ -518,7 +529,7 @@ const SECRETS = [
 export function readSettings(env: Record<string, string | undefined> = process.env, program?: Program): Settings {
   const faults: string[] = [];
   const read: Record<string, unknown> = {};
-  for (const [name, definition] of Object.entries(definitions)) {
+  for (const [name, definition] of Object.entries(settingDefinitions)) {
     const raw = env[name] === '' ? undefined : env[name];
     try {
       read[name] = definition.parse(raw);
@@ -604,7 +615,7 @@ export const unsignedMessages = ({
   UNSIGNED_MESSAGES ?? (production ? 'refuse' : 'accept');
 
 /** Address to connect to, for something that listens on HOST. */
-export const reach = (host: string): string => {
+export const connectableHost = (host: string): string => {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
   return host.includes(':') ? `[${host}]` : host;
@@ -623,7 +634,7 @@ export function envExample(): string {
     '# Every setting with its default. Copy to .env and change what you need; an empty value is "not set".',
   ];
   let group = '';
-  for (const [name, definition] of Object.entries(definitions)) {
+  for (const [name, definition] of Object.entries(settingDefinitions)) {
     if (definition.group !== group) {
       group = definition.group;
       lines.push('', `# --- ${group}`);

@@ -11,9 +11,9 @@ import { auditSigner } from '../db/audit/audit-signing.js';
 import { followClock } from '../db/client/clock.js';
 import { openDatabase } from '../db/client/knex.js';
 import { noteChange } from '../db/outbox/pending-work.queries.js';
-import { inScope } from '../db/client/transaction.js';
+import { withStudyScope } from '../db/client/transaction.js';
 import { assertLatestRevision } from '../db/migrate.js';
-import { checkpointFolder, payloadKeys, reach, readSettings, unsignedMessages } from '../settings.js';
+import { checkpointFolder, payloadKeys, connectableHost, readSettings, unsignedMessages } from '../settings.js';
 import { createAnchorClient } from '../workflows/client.js';
 import { createAuditActivities } from './audit/audit.activities.js';
 import { dataConverterOf } from '../workflows/util/payload-codec.js';
@@ -98,7 +98,7 @@ const metrics =
         log,
       });
 const labels = {
-  publicUrl: settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`,
+  publicUrl: settings.PUBLIC_URL ?? `http://${connectableHost(settings.HOST)}:${settings.PORT}`,
   registered: await registeredAttributes(connection, namespace, log),
   participantCodes: settings.TEMPORAL_PARTICIPANT_CODES,
   console: settings.ENABLE_CONSOLE,
@@ -170,7 +170,7 @@ const relay = new OutboxRelay({
     sendNotification: messaging.send,
     sendUserLink: messaging.sendUserLink,
     sendAccountNotice: messaging.sendAccountNotice,
-    noteChange: (change) => inScope(database, '*', ({ tx }) => noteChange(tx, change)),
+    noteChange: (change) => withStudyScope(database, '*', ({ tx }) => noteChange(tx, change)),
   }),
 });
 relay.start();

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { pino } from 'pino';
 import type { DestinationStream } from 'pino';
-import { inScope } from '../db/client/transaction.js';
+import { withStudyScope } from '../db/client/transaction.js';
 import { followClock } from '../db/client/clock.js';
 import { openConnections, openDatabase } from '../db/client/knex.js';
 import { SchemaError, assertLatestRevision } from '../db/migrate.js';
@@ -151,7 +151,7 @@ async function main(): Promise<void> {
     sweepPoints(database).catch((fault: unknown) =>
       log.warn({ err: fault }, 'old counts of requests were not removed'),
     );
-    inScope(database, '*', ({ tx }) => sweepTrials(tx)).catch((fault: unknown) =>
+    withStudyScope(database, '*', ({ tx }) => sweepTrials(tx)).catch((fault: unknown) =>
       log.warn({ err: fault }, 'old dry runs were not removed'),
     );
     services.documents.sweep().catch((fault: unknown) => log.warn({ err: fault }, 'old documents were not removed'));

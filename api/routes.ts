@@ -52,7 +52,7 @@ import { visitRoutes } from './scheduling/visits.routes.js';
 import { webhookRoutes } from './capture/webhooks.routes.js';
 
 /** The routes in the contract. A resource exports its routes as a list and is listed here once. */
-export const described: readonly Route[] = [
+export const documentedRoutes: readonly Route[] = [
   ...healthRoutes,
   ...authRoutes,
   ...mfaRoutes,
@@ -101,11 +101,13 @@ export const described: readonly Route[] = [
 ];
 
 /** The routes in docs/PERMISSIONS.md: the contract's and the console's. */
-export const permitted: readonly Route[] = [...described, ...consoleRoutes];
+export const permissionRoutes: readonly Route[] = [...documentedRoutes, ...consoleRoutes];
 
 /** Every route of a deployment, and of its contract: /api/v1 exists if ENABLE_API_V1 is set. */
 export function routesOf(settings: Settings): readonly Route[] {
-  const served = settings.ENABLE_API_V1 ? described : described.filter(({ path }) => !path.startsWith('/api/v1/'));
+  const served = settings.ENABLE_API_V1
+    ? documentedRoutes
+    : documentedRoutes.filter(({ path }) => !path.startsWith('/api/v1/'));
   const console = settings.ENABLE_CONSOLE ? consoleRoutes : [];
   return [...served, ...console, ...accountPages, ...portalPages, ...documentRoutes(served), ...codecRoutes(settings)];
 }

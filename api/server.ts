@@ -103,9 +103,9 @@ const UNREAD: Record<string, Problem> = {
 };
 
 /** The answer if no request reaches the application. */
-function plain(found: Problem): { headers: Record<string, string>; body: string } {
+function plain(fault: Problem): { headers: Record<string, string>; body: string } {
   const requestId = randomUUID();
-  const body = JSON.stringify(found.body(requestId));
+  const body = JSON.stringify(fault.body(requestId));
   return {
     body,
     headers: {
@@ -121,9 +121,9 @@ function plain(found: Problem): { headers: Record<string, string>; body: string 
 }
 
 /** Answers requests that Node would refuse without a reason. */
-function refuseUnserved(response: ServerResponse, found: Problem): void {
-  const { headers, body } = plain(found);
-  response.writeHead(found.status, headers).end(body);
+function refuseUnserved(response: ServerResponse, fault: Problem): void {
+  const { headers, body } = plain(fault);
+  response.writeHead(fault.status, headers).end(body);
 }
 
 /** Connections refused this way, with the number of bytes received until then. */

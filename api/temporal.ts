@@ -9,7 +9,7 @@ import { disableWhenUnused } from './call-context.js';
 import { problem } from './http/errors.js';
 
 const CACHE_TTL_MS = 5_000;
-const FRESH_DOWN_MS = 1_000;
+const DOWN_CACHE_MS = 1_000;
 const PROBE_MS = 1_500;
 /** An idle worker polls once a minute; a poller that is silent for longer is gone. */
 const POLLER_GONE_MS = 75_000;
@@ -33,7 +33,8 @@ export class Temporal {
   ) {
     if (!settings.TEMPORAL_ADDRESS)
       throw new Error(
-        'TEMPORAL_ADDRESS is not set: name the Temporal server as host:port ("npm start" sets it for the embedded one).',
+        'TEMPORAL_ADDRESS is not set: name the Temporal server as host:port ("npm start" sets it for the ' +
+          'embedded one).',
       );
     this.connection = Connection.lazy({
       address: settings.TEMPORAL_ADDRESS,
@@ -72,7 +73,7 @@ export class Temporal {
       const entry = { at: now + CACHE_TTL_MS, probe };
       this.server = entry;
       void probe.then((p) => {
-        if (!p.up) entry.at = performance.now() + FRESH_DOWN_MS;
+        if (!p.up) entry.at = performance.now() + DOWN_CACHE_MS;
       });
     }
     return this.server.probe;

@@ -120,7 +120,8 @@ export async function assertLatestRevision(database: Knex): Promise<void> {
   const deployed = migrations.findLast((m) => applied.has(m.name))?.name;
   if (migrations.some((m) => !applied.has(m.name))) {
     throw new SchemaError(
-      `The database schema is at revision ${deployed ?? 'none'}, this program needs ${latestRevision}: run "npm run migrate".`,
+      `The database schema is at revision ${deployed ?? 'none'}, this program needs ${latestRevision}: run ` +
+        '"npm run migrate".',
     );
   }
 }

@@ -177,7 +177,8 @@ async function verifyExport(file, keys, folder) {
   const faults = [];
   if (!end || end.records !== records || end.checkpoints !== count)
     faults.push(
-      `the export is not whole: ${end ? `it says ${end.records} records and ${end.checkpoints} checkpoints, it has ${records} and ${count}` : 'its last line is missing'}`,
+      'the export is not whole: ' +
+        `${end ? `it says ${end.records} records and ${end.checkpoints} checkpoints, it has ${records} and ${count}` : 'its last line is missing'}`,
     );
   const states = new Map();
   // With a separate folder, an export of one study is not compared with the folder's other chains.
@@ -296,11 +297,13 @@ function verifyProof(file, keys) {
       inclusion.tree_size === checkpoint.rows;
     if (recordHash(record) !== record.hash || !fits || root !== checkpoint.root)
       faults.push(
-        `record ${record.chain}/${record.seq}: ${file} does not prove that the checkpoint of ${checkpoint.created_at} covers it`,
+        `record ${record.chain}/${record.seq}: ${file} does not prove that the checkpoint of ` +
+          `${checkpoint.created_at} covers it`,
       );
     else
       console.log(
-        `ok    record ${record.chain}/${record.seq} stands in the ${checkpoint.rows} records that were signed on ${checkpoint.created_at}`,
+        `ok    record ${record.chain}/${record.seq} stands in the ${checkpoint.rows} records that were signed ` +
+          `on ${checkpoint.created_at}`,
       );
   } else if (proof.consistency) {
     const { from, checkpoint, consistency } = proof;
@@ -314,7 +317,8 @@ function verifyProof(file, keys) {
       );
     else
       console.log(
-        `ok    the ${checkpoint.rows} records of ${checkpoint.chain} begin with the ${from.rows} that were signed before`,
+        `ok    the ${checkpoint.rows} records of ${checkpoint.chain} begin with the ${from.rows} that were ` +
+          'signed before',
       );
   } else throw new Error(`${file} is not a proof`);
   return faults;
@@ -332,7 +336,8 @@ async function main() {
   });
   if (values.help || !values.key || (positionals.length === 0 && !values.proof)) {
     throw new Error(
-      'Usage: node audit-verify-export.mjs export.ndjson --key public.pem [--key older.pem] [--checkpoints folder] [--proof proof.json]',
+      'Usage: node audit-verify-export.mjs export.ndjson --key public.pem [--key older.pem] [--checkpoints ' +
+        'folder] [--proof proof.json]',
     );
   }
   const missing = [

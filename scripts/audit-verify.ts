@@ -10,7 +10,7 @@ import { allChains, verifyChain } from '../db/audit/audit-verify.js';
 import type { CheckpointTrust } from '../db/audit/audit-verify.js';
 import { openDatabase } from '../db/client/knex.js';
 import { readInScope } from '../db/client/transaction.js';
-import { checkpointFolder, definitions, readSettings } from '../settings.js';
+import { checkpointFolder, settingDefinitions, readSettings } from '../settings.js';
 import { databaseUrlOf } from './runtime/database-url.js';
 import type { Tx } from '../db/client/database.js';
 
@@ -18,7 +18,8 @@ const settings = readSettings();
 const url = databaseUrlOf(settings);
 if (!url) {
   console.error(
-    `No database: set DATABASE_URL, or DATA_DIR to the folder of a running service (${settings.DATA_DIR}/run.json is not there).`,
+    'No database: set DATABASE_URL, or DATA_DIR to the folder of a running service ' +
+      `(${settings.DATA_DIR}/run.json is not there).`,
   );
   process.exit(1);
 }
@@ -33,13 +34,14 @@ const own = settings.AUDIT_SIGNING_KEY === undefined ? undefined : auditSigner(s
  */
 async function belongs(tx: Tx): Promise<boolean> {
   if (settings.AUDIT_CHECKPOINT_DIR !== undefined || settings.DATABASE_URL === undefined) return true;
-  return kept.size > 0 && (settings.DATA_DIR !== definitions.DATA_DIR.fallback || isOfDatabase(tx, kept));
+  return kept.size > 0 && (settings.DATA_DIR !== settingDefinitions.DATA_DIR.fallback || isOfDatabase(tx, kept));
 }
 
 async function outsideOf(tx: Tx): Promise<CheckpointTrust> {
   if (await belongs(tx)) return { checkpoints: kept, keys: await trustedKeys(folder, own) };
   console.log(
-    `Nothing outside the database was compared: ${folder.path} holds no checkpoint of it. DATA_DIR or AUDIT_CHECKPOINT_DIR names the folder.`,
+    `Nothing outside the database was compared: ${folder.path} holds no checkpoint of it. DATA_DIR or ` +
+      'AUDIT_CHECKPOINT_DIR names the folder.',
   );
   const none: TrustedCheckpoint = new Map();
   return { checkpoints: none, keys: own ? new Map([[own.keyId, own.publicKey]]) : await keysBesideCheckpoints(tx) };
@@ -63,7 +65,8 @@ await readInScope(database, '*', async (tx) => {
   }
   if (checkpoints === 0)
     console.log(
-      `No checkpoint covers any of this (none in the database, none in ${folder.path}): a chain that was cut short at its end would not be known.`,
+      `No checkpoint covers any of this (none in the database, none in ${folder.path}): a chain that was cut ` +
+        'short at its end would not be known.',
     );
   console.log(faults === 0 ? `${chains.length} chains are valid.` : `${faults} of ${chains.length} chains are broken.`);
 });

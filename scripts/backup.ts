@@ -32,7 +32,8 @@ async function main(): Promise<void> {
     throw new Error(`No service runs on ${settings.DATA_DIR} (run.json is not there): start it, or set DATA_DIR.`);
   if (run.pids.postgres === undefined)
     throw new Error(
-      'This service works on a PostgreSQL of your own: back it up by its own means (docs/OPERATIONS.md, "Servers of your own").',
+      'This service works on a PostgreSQL of your own: back it up by its own means (docs/OPERATIONS.md, ' +
+        '"Servers of your own").',
     );
 
   const name = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '');
@@ -47,7 +48,8 @@ async function main(): Promise<void> {
     renameSync(draft, target);
     const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
     console.log(
-      `${target}: ${manifest.files.length} files, ${(bytes / 1e6).toFixed(1)} MB; a restore may stop at ${manifest.consistent_at} or later.`,
+      `${target}: ${manifest.files.length} files, ${(bytes / 1e6).toFixed(1)} MB; a restore may stop at ` +
+        `${manifest.consistent_at} or later.`,
     );
   } finally {
     rmSync(draft, { recursive: true, force: true });

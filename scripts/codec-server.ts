@@ -1,8 +1,8 @@
 /**
  * Decrypts payloads for the Temporal Web UI and CLI: `npm run codec-server [-- --port 8234]`. It uses the configured
  * keys (TEMPORAL_PAYLOAD_KEY, TEMPORAL_PAYLOAD_FORMER_KEYS), or those in DATA_DIR. Its address ends with a secret that
- * is new at each start: whoever has it can read everything. It listens on TEMPORAL_HOST and only answers pages of the
- * UI.
+ * is new at each start: anyone who has it can read everything. It listens on TEMPORAL_HOST and only answers pages of
+ * the UI.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -10,7 +10,7 @@ import type { IncomingMessage } from 'node:http';
 import { parseArgs } from 'node:util';
 import { throughCodec } from '../api/operations/payload-codec.service.js';
 import type { SentPayloads } from '../api/operations/payload-codec.service.js';
-import { reach, readSettings } from '../settings.js';
+import { connectableHost, readSettings } from '../settings.js';
 import { EncryptionCodec } from '../workflows/util/payload-codec.js';
 import { runningOn } from './runtime/database-url.js';
 import { payloadKeysOf } from './runtime/keys.js';
@@ -31,7 +31,7 @@ const path = `/${randomBytes(24).toString('base64url')}`;
 const uiAddress =
   settings.TEMPORAL_UI_URL ??
   runningOn(settings.DATA_DIR)?.temporal_ui ??
-  `http://${reach(settings.TEMPORAL_HOST)}:${settings.TEMPORAL_UI_PORT}`;
+  `http://${connectableHost(settings.TEMPORAL_HOST)}:${settings.TEMPORAL_UI_PORT}`;
 const ui = new URL(uiAddress).origin;
 
 const server = createServer((request, response) => {
@@ -82,13 +82,14 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 
 server.once('error', (fault: NodeJS.ErrnoException) => {
   console.error(
-    `The codec server cannot listen at ${settings.TEMPORAL_HOST}:${port} (${fault.code ?? fault.message}): give another --port.`,
+    `The codec server cannot listen at ${settings.TEMPORAL_HOST}:${port} (${fault.code ?? fault.message}): ` +
+      'give another --port.',
   );
   process.exit(1);
 });
 server.listen(Number(port), settings.TEMPORAL_HOST, () => {
   const address = server.address() as { port: number };
-  console.log(`Codec server for ${ui}: http://${reach(settings.TEMPORAL_HOST)}:${address.port}${path}`);
+  console.log(`Codec server for ${ui}: http://${connectableHost(settings.TEMPORAL_HOST)}:${address.port}${path}`);
   console.log('Web UI: the glasses at the top right, "Remote Codec Endpoint". CLI: --codec-endpoint. Ctrl-C ends it.');
 });
 for (const name of ['SIGINT', 'SIGTERM'] as const)

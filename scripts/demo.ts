@@ -43,7 +43,8 @@ async function demo(keepsOpen: boolean): Promise<void> {
     await capture.stop();
   }
   print(
-    `Everything was as it must be, in ${((performance.now() - began) / 1000).toFixed(1)} s. Study ${stage.study.code} stays: look around with the addresses above.`,
+    `Everything was as it must be, in ${((performance.now() - began) / 1000).toFixed(1)} s. Study ` +
+      `${stage.study.code} stays: look around with the addresses above.`,
   );
 }
 

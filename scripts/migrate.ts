@@ -6,7 +6,8 @@ const settings = readSettings();
 const url = databaseUrlOf(settings);
 if (!url) {
   console.error(
-    `No database: set DATABASE_URL, or DATA_DIR to the folder of a running service (${settings.DATA_DIR}/run.json is not there). "npm start" migrates by itself.`,
+    'No database: set DATABASE_URL, or DATA_DIR to the folder of a running service ' +
+      `(${settings.DATA_DIR}/run.json is not there). "npm start" migrates by itself.`,
   );
   process.exit(1);
 }

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { openapi } from '../api/http/openapi/document.js';
 import { withErrorsTable } from '../api/http/openapi/errors-table.js';
 import { permissionsTable } from '../api/http/openapi/permissions.js';
-import { described, permitted } from '../api/routes.js';
+import { documentedRoutes, permissionRoutes } from '../api/routes.js';
 import { dependenciesText } from './dependencies/document.js';
 import { mapText } from './map/document.js';
 
@@ -12,10 +12,10 @@ import { mapText } from './map/document.js';
  */
 const file = process.argv[2] ?? 'docs/openapi.json';
 mkdirSync(file.includes('/') ? file.slice(0, file.lastIndexOf('/')) : '.', { recursive: true });
-writeFileSync(file, `${JSON.stringify(openapi(described), null, 2)}\n`);
-console.log(`${described.length} operations written to ${file}.`);
+writeFileSync(file, `${JSON.stringify(openapi(documentedRoutes), null, 2)}\n`);
+console.log(`${documentedRoutes.length} operations written to ${file}.`);
 if (file === 'docs/openapi.json') {
-  writeFileSync('docs/PERMISSIONS.md', permissionsTable(permitted));
+  writeFileSync('docs/PERMISSIONS.md', permissionsTable(permissionRoutes));
   writeFileSync('docs/api.md', withErrorsTable(readFileSync('docs/api.md', 'utf8')));
   writeFileSync('docs/MAP.md', mapText(process.cwd()));
   writeFileSync('docs/DEPENDENCIES.md', dependenciesText(process.cwd()));

@@ -1,8 +1,8 @@
 /** Writes docs/PERMISSIONS.md and prints it: the permissions declared by the routes. */
 import { writeFileSync } from 'node:fs';
 import { permissionsTable } from '../api/http/openapi/permissions.js';
-import { permitted } from '../api/routes.js';
+import { permissionRoutes } from '../api/routes.js';
 
-const text = permissionsTable(permitted);
+const text = permissionsTable(permissionRoutes);
 writeFileSync('docs/PERMISSIONS.md', text);
 console.log(text);

@@ -23,7 +23,8 @@ import { asProgram } from './runtime/program.js';
 import { realTarget } from './runtime/postgres.js';
 
 const usage =
-  'Usage: npm run restore -- --into NEW_DATA_DIR --keys FOLDER [--to 2026-01-31T12:00:00Z] [--checkpoints FOLDER]   (BACKUP_DIR names the back-ups)';
+  'Usage: npm run restore -- --into NEW_DATA_DIR --keys FOLDER [--to 2026-01-31T12:00:00Z] [--checkpoints ' +
+  'FOLDER]   (BACKUP_DIR names the back-ups)';
 const say = (line: string) => console.log(line);
 
 await asProgram(main);
@@ -49,7 +50,8 @@ async function main(): Promise<void> {
   const place = await placePostgres(dir.path, say);
   await copyCluster(backup, place);
   say(
-    `Copied ${backup.name} (${backup.manifest.files.length} files, each as its hash says); now the log, up to ${to?.toISOString() ?? 'its end'}.`,
+    `Copied ${backup.name} (${backup.manifest.files.length} files, each as its hash says); now the log, up to ` +
+      `${to?.toISOString() ?? 'its end'}.`,
   );
   const {
     RESTORE: { port, release },
@@ -59,14 +61,17 @@ async function main(): Promise<void> {
     tellOf(url, resolve(values.into!), values.checkpoints),
   );
   say(
-    `Restored into ${dir.path}: ${found.participants} participants, last change ${found.last ?? 'none'}, ${found.records} audit records.`,
+    `Restored into ${dir.path}: ${found.participants} participants, last change ${found.last ?? 'none'}, ` +
+      `${found.records} audit records.`,
   );
   if (found.beyond > 0)
     say(
-      `${found.beyond} checkpoints are of records that came after that moment: they are kept in ${found.beyondPath}, as a proof of what is lost.`,
+      `${found.beyond} checkpoints are of records that came after that moment: they are kept in ` +
+        `${found.beyondPath}, as a proof of what is lost.`,
     );
   say(
-    `Start it with DATA_DIR=${dir.path} npm start and a BACKUP_DIR of its own, then: DATA_DIR=${dir.path} npm run audit:verify`,
+    `Start it with DATA_DIR=${dir.path} npm start and a BACKUP_DIR of its own, then: DATA_DIR=${dir.path} npm ` +
+      'run audit:verify',
   );
 }
 

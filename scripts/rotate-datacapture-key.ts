@@ -8,10 +8,10 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { SecretBox, SecretUnreadable } from '../db/client/crypto.js';
 import { openDatabase } from '../db/client/knex.js';
-import { renew, rotateSecrets } from '../db/capture/datacapture-configs.queries.js';
+import { reencrypt, rotateSecrets } from '../db/capture/datacapture-configs.queries.js';
 import { rotateFactors } from '../db/identity/mfa.queries.js';
 import { rotateSubscriptionSecrets } from '../db/events/event-subscriptions.queries.js';
-import { inScope } from '../db/client/transaction.js';
+import { withStudyScope } from '../db/client/transaction.js';
 import { encryptionKeyBytes, readSettings } from '../settings.js';
 
 function fail(sentence: string): never {
@@ -44,7 +44,7 @@ const database = openDatabase({
   poolMax: 2,
 });
 try {
-  const rotation = await inScope(database, '*', async ({ tx, audit }) => {
+  const rotation = await withStudyScope(database, '*', async ({ tx, audit }) => {
     const done = await rotateSecrets(tx, from, to);
     for (const study of done.studies) {
       audit.record({
@@ -56,7 +56,7 @@ try {
         metadata: { from_key: from.keyId, to_key: to.keyId },
       });
     }
-    const factors = await rotateFactors(tx, (sealed, place) => renew(sealed, place, from, to));
+    const factors = await rotateFactors(tx, (sealed, place) => reencrypt(sealed, place, from, to));
     if (factors > 0)
       audit.record({
         study_id: null,
@@ -66,7 +66,7 @@ try {
         resource_id: null,
         metadata: { users: factors, from_key: from.keyId, to_key: to.keyId },
       });
-    const subscribed = await rotateSubscriptionSecrets(tx, (sealed, place) => renew(sealed, place, from, to));
+    const subscribed = await rotateSubscriptionSecrets(tx, (sealed, place) => reencrypt(sealed, place, from, to));
     for (const study of subscribed) {
       audit.record({
         study_id: study,
@@ -86,7 +86,8 @@ try {
     .filter(Boolean)
     .join('');
   console.log(
-    `Configurations encrypted under key ${to.keyId}: ${rotation.rotated}; already under it: ${rotation.already}.${more}`,
+    `Configurations encrypted under key ${to.keyId}: ${rotation.rotated}; already under it: ` +
+      `${rotation.already}.${more}`,
   );
 } catch (fault) {
   if (!(fault instanceof SecretUnreadable)) throw fault;

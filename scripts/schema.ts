@@ -9,7 +9,8 @@ const settings = readSettings();
 const url = databaseUrlOf(settings);
 if (!url) {
   console.error(
-    `No database: set DATABASE_URL to a migrated one, or start the service (${settings.DATA_DIR}/run.json is not there).`,
+    `No database: set DATABASE_URL to a migrated one, or start the service (${settings.DATA_DIR}/run.json is ` +
+      'not there).',
   );
   process.exit(1);
 }

@@ -14,7 +14,8 @@ import { asProgram } from './runtime/program.js';
 import { readStudyFile } from './simulate/study-file.js';
 
 const usage =
-  'Usage: npm run simulate -- policy.json [--participants 1000] [--months 24] [--seed 1] [--start YYYY-MM-DD] [--out folder]';
+  'Usage: npm run simulate -- policy.json [--participants 1000] [--months 24] [--seed 1] [--start YYYY-MM-DD] ' +
+  '[--out folder]';
 /** The default start: in a leap year, so that its day is included. */
 const FIRST_DAY = '2028-01-01';
 
@@ -43,7 +44,8 @@ function main(): void {
   const json = JSON.stringify(result);
   for (const note of notes) console.log(note);
   console.log(
-    `${order.participants} participants × ${order.months} months from ${start} in ${seconds.toFixed(1)} s (seed ${order.seed}, ${result.simulation.scheduling_mode} scheduling)`,
+    `${order.participants} participants × ${order.months} months from ${start} in ${seconds.toFixed(1)} s ` +
+      `(seed ${order.seed}, ${result.simulation.scheduling_mode} scheduling)`,
   );
   for (const [what, value] of summary(result)) console.log(`  ${what.padEnd(38)}${value}`);
   console.log(`  ${'SHA-256 of the result'.padEnd(38)}${createHash('sha256').update(json).digest('hex')}`);

@@ -50,7 +50,8 @@ async function main(): Promise<void> {
     cancelled: ended.signal,
   });
   console.log(
-    `Temporal ${SERVER_VERSION} on PostgreSQL answers; start the service on it with TEMPORAL_ADDRESS=${served.address} (data and logs: ${dir}). Ctrl-C ends it.`,
+    `Temporal ${SERVER_VERSION} on PostgreSQL answers; start the service on it with ` +
+      `TEMPORAL_ADDRESS=${served.address} (data and logs: ${dir}). Ctrl-C ends it.`,
   );
   if (!ended.signal.aborted) await once(ended.signal, 'abort');
   await served.stop();

@@ -67,8 +67,7 @@ describe('the demo', function () {
       output.split('The approval that waits')[1]!,
     );
     const [, email, password] = /Log in as (\S+), password (\S+)/.exec(output)!;
-    const visitor = new Visitor(run.api);
-    expect((await visitor.login(email!, password!)).status).to.equal(303);
+    const visitor = await Visitor.of(run.api, email!, password!);
     const page = `/console${address![1]}`;
     const { text } = await visitor.get(page);
     const decided = await visitor.post(page, page, {
@@ -89,7 +88,8 @@ describe('the demo', function () {
     expect(code).to.equal(1);
     expect(output).to.equal('');
     expect(faults.trim()).to.equal(
-      `No service is running on ${empty} (there is no run.json in it): start one with "npm start", or set DATA_DIR to its data folder.`,
+      `No service is running on ${empty} (there is no run.json in it): start one with "npm start", or set ` +
+        'DATA_DIR to its data folder.',
     );
   });
 });

@@ -18,7 +18,7 @@ export const workflowMetadata = (summary: string, study: string | null) => ({
   ...(study !== null && { typedSearchAttributes: [{ key: studyId, value: study }] }),
 });
 
-export interface Participant {
+export interface ParticipantAddress {
   participant_id: string;
   study_id: string;
   site_id?: string | null;
@@ -37,12 +37,17 @@ export class AnchorUpdateTimeoutError extends Error {}
 /** The client of participants' workflows for API, relay and capture activities; starts a workflow if necessary. */
 export interface AnchorClient {
   /** Sends an update and waits for its result. @throws AnchorUpdateTimeoutError when no worker answers in time. */
-  update(definition: AnchorUpdate, participant: Participant, message: object, updateId: string): Promise<AnchorOutcome>;
+  update(
+    definition: AnchorUpdate,
+    participant: ParticipantAddress,
+    message: object,
+    updateId: string,
+  ): Promise<AnchorOutcome>;
   evaluate(participantId: string, studyId: string, command: Evaluate, updateId: string): Promise<AnchorOutcome>;
-  start(participant: Participant): Promise<void>;
-  sourcesChanged(participant: Participant, sender: Sender): Promise<void>;
-  withdrawn(participant: Participant, sender: Sender): Promise<void>;
-  reinstated(participant: Participant, sender: Sender): Promise<void>;
+  start(participant: ParticipantAddress): Promise<void>;
+  sourcesChanged(participant: ParticipantAddress, sender: Sender): Promise<void>;
+  withdrawn(participant: ParticipantAddress, sender: Sender): Promise<void>;
+  reinstated(participant: ParticipantAddress, sender: Sender): Promise<void>;
 }
 
 /**
@@ -70,7 +75,7 @@ export function createAnchorClient(
   { taskQueue, timeoutSeconds, eager = false }: AnchorClientOptions,
 ): AnchorClient {
   const limiter = new ConcurrencyLimiter(MAX_UPDATES_IN_FLIGHT);
-  const startOptions = (participant: Participant) => ({
+  const startOptions = (participant: ParticipantAddress) => ({
     workflowId: contract.participantAnchorId(participant.participant_id),
     taskQueue,
     args: [startOf(participant)] as [ParticipantAnchorStart],
@@ -86,7 +91,7 @@ export function createAnchorClient(
 
   const update = async (
     definition: AnchorUpdate,
-    participant: Participant,
+    participant: ParticipantAddress,
     message: object,
     updateId: string,
   ): Promise<AnchorOutcome> => {
@@ -106,7 +111,7 @@ export function createAnchorClient(
   const sendUntil = async (
     deadline: number,
     definition: AnchorUpdate,
-    participant: Participant,
+    participant: ParticipantAddress,
     message: object,
     updateId: string,
   ): Promise<AnchorOutcome> => {
@@ -131,7 +136,11 @@ export function createAnchorClient(
     }
   };
 
-  const signal = async (definition: typeof contract.sourcesChanged, participant: Participant, sender: Sender) => {
+  const signal = async (
+    definition: typeof contract.sourcesChanged,
+    participant: ParticipantAddress,
+    sender: Sender,
+  ) => {
     await client.workflow.signalWithStart(contract.workflowTypes.participantAnchor, {
       ...startOptions(participant),
       signal: definition,
@@ -164,7 +173,7 @@ export function createAnchorClient(
   };
 }
 
-const startOf = ({ participant_id, study_id, site_id }: Participant): ParticipantAnchorStart => ({
+const startOf = ({ participant_id, study_id, site_id }: ParticipantAddress): ParticipantAnchorStart => ({
   participant_id,
   study_id,
   site_id: site_id ?? null,

@@ -44,18 +44,9 @@ export const workflowTypes = {
   auditVerification: 'auditVerification',
 } as const;
 
-// --- search attributes, registered by `npm start` and the compose file
+// --- search attributes
 
-export const searchAttributes = {
-  StudyId: 'Keyword',
-  SiteId: 'Keyword',
-  AnchorStatus: 'Keyword',
-  AwaitingSince: 'Datetime',
-  Outcome: 'Keyword',
-  StudyCode: 'Keyword',
-  ParticipantCode: 'Keyword',
-  WaitingFor: 'KeywordList',
-} as const;
+export { searchAttributes } from './search-attributes.js';
 
 // --- the participant's workflow
 

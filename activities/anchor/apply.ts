@@ -1,6 +1,6 @@
 import { lastChange, rememberCommandStatement } from '../../db/anchor/anchors.queries.js';
 import { asCaregiver } from '../../db/portal/portal.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
 import type { AnchorOutcome, Sender, WaitingState } from '../../workflows/contract.js';
 import type { WorkerPayloads } from '../../workflows/util/payload-codec.js';
@@ -60,12 +60,12 @@ async function applied(database: Database, sent: AnchorCommand, options: ApplyOp
     ...(labels && { labels: labelsOf(snapshot, labels) }),
   });
   try {
-    return await inScope(
+    return await withStudyScope(
       database,
       sent.study_id,
-      async (work, found) => {
+      async (work, rows) => {
         const { tx } = work;
-        const reads = readsOf(sent, found);
+        const reads = readsOf(sent, rows);
         const { snapshot } = reads;
         const { earlier, details } = reads.message;
         const command = withDetails(sent, details);

@@ -1,6 +1,6 @@
 import { nowMs } from '../../db/client/clock.js';
 import type { Signature } from '../../db/models/records.js';
-import type { OverrideRequest } from '../../db/anchor/override-request-writes.queries.js';
+import type { LockedOverrideRequest } from '../../db/anchor/override-request-writes.queries.js';
 import { signaturesAskAgain } from '../../db/studies/studies.queries.js';
 import type { UserPermissions } from '../../db/identity/user-permissions.queries.js';
 import type { OverrideDecision, Sender } from '../../workflows/contract.js';
@@ -25,12 +25,12 @@ export interface Authorized {
  * @param request the override request that a decision is about, locked
  * @param usuallyAskAgain whether decisions need a new proof of identity if the study does not say
  */
-export async function authorize(
+export async function authorizeSender(
   tx: Tx,
   { row, policy }: AnchorSnapshot,
   command: AnchorCommand,
   user: UserPermissions | null,
-  request: OverrideRequest | undefined,
+  request: LockedOverrideRequest | undefined,
   usuallyAskAgain: boolean,
 ): Promise<Authorized | { rejection: CommandOutcome }> {
   switch (command.kind) {
@@ -77,7 +77,7 @@ async function authorizeDecision(
   { row, policy }: Pick<AnchorSnapshot, 'row' | 'policy'>,
   message: OverrideDecision,
   user: UserPermissions | null,
-  request: OverrideRequest | undefined,
+  request: LockedOverrideRequest | undefined,
   usuallyAskAgain: boolean,
 ): Promise<Authorized | { rejection: CommandOutcome }> {
   if (!request)
@@ -118,7 +118,7 @@ const SIGNATURE_HOURS = 24;
 
 /** The approver's signature of this very decision. */
 function signatureFor(
-  { offered_signatures: offered }: OverrideRequest,
+  { offered_signatures: offered }: LockedOverrideRequest,
   { approver_user_id: userId, decision }: OverrideDecision,
 ): Signature | undefined {
   const signed = offered[userId];

@@ -19,7 +19,7 @@ export interface Provenance {
   /** The message's authorization, if it is valid. */
   authorization_id?: string;
 }
-export interface Refusal {
+export interface AuthorizationRefusal {
   code: string;
   detail: string;
 }
@@ -38,7 +38,7 @@ export async function provenanceOf(
   known: Pick<KnownMessage, 'public_key' | 'is_used'>,
   unsigned: UnsignedMessages,
   now: string,
-): Promise<Provenance | Refusal> {
+): Promise<Provenance | AuthorizationRefusal> {
   const person = personOf(command.kind, command.message);
   const via = wayOf(command);
   if (OWN.includes(command.kind) || person === null) return { via: person === null ? via : 'workflow' };
@@ -55,7 +55,7 @@ export async function provenanceOf(
   return { via: stated.via ?? via, identity: 'verified', authorization_id: stated.jti };
 }
 
-const refusal = (what: string, detail: string): Refusal => ({ code: `AUTHORIZATION_${what}`, detail });
+const refusal = (what: string, detail: string): AuthorizationRefusal => ({ code: `AUTHORIZATION_${what}`, detail });
 
 const FAULTS: Readonly<Record<AuthorizationFault, string>> = {
   INVALID: 'the authorization is not one that the API has signed',

@@ -12,7 +12,7 @@ import { writeDecisions } from './write.js';
 import { yieldAfter } from '../util/yield-after.js';
 
 /** The result of an evaluation. */
-export interface Decided {
+export interface EvaluationSummary {
   result: Decision['result'] | 'withdrawn';
   errors: Fault[];
   candidate: string | null;
@@ -21,7 +21,7 @@ export interface Decided {
   /** The date of an anchor that was already final, and the time zone for displaying days; null: it was not final. */
   final: { date: string; zone: string } | null;
 }
-const WITHDRAWN: Decided = { result: 'withdrawn', errors: [], candidate: null, changed: false, final: null };
+const WITHDRAWN: EvaluationSummary = { result: 'withdrawn', errors: [], candidate: null, changed: false, final: null };
 
 /**
  * Schedules beyond rule 7: `always` for a participant that the capture system creates (from today without a date),
@@ -39,8 +39,8 @@ export async function decideBatch(
   { tx, audit }: WriteTransaction,
   studyId: string,
   wanted: ReadonlyMap<string, EnsureScheduleOptions>,
-): Promise<Map<string, Decided>> {
-  const decided = new Map<string, Decided>();
+): Promise<Map<string, EvaluationSummary>> {
+  const decided = new Map<string, EvaluationSummary>();
   const participantIds = [...wanted.keys()].sort();
   if (participantIds.length === 0) return decided;
   await lockAnchors(tx, participantIds);
@@ -73,7 +73,7 @@ function decisionOf({ policy, facts }: AnchorSnapshot): Decision {
   return isReopenedAndUnchanged(policy, facts) ? { ...decision, result: 'unchanged', transitions: [] } : decision;
 }
 
-function decidedOf({ facts: { anchor, zone } }: AnchorSnapshot, decision: Decision): Decided {
+function decidedOf({ facts: { anchor, zone } }: AnchorSnapshot, decision: Decision): EvaluationSummary {
   const last = decision.transitions.at(-1);
   return {
     result: decision.result,
@@ -130,7 +130,7 @@ export function scheduleAfter(
 export async function wouldChange(
   { tx }: WriteTransaction,
   participantId: string,
-): Promise<{ needed: boolean; decided: Decided }> {
+): Promise<{ needed: boolean; decided: EvaluationSummary }> {
   const [snapshot] = await loadSnapshots(tx, [participantId]);
   if (!snapshot || snapshot.row.participant.status === 'withdrawn') return { needed: true, decided: WITHDRAWN };
   const decision = decisionOf(snapshot);

@@ -1,4 +1,4 @@
-import type { DomainEvent } from '../../db/events/events.js';
+import type { EventInput } from '../../db/events/events.js';
 import type { AnchorWrite, HistoryWrite } from '../../db/anchor/anchors.queries.js';
 import type { Transition } from '../../workflows/domain/util/types.js';
 import type { AnchorDecision } from './commands/outcome.js';
@@ -52,7 +52,7 @@ export function entriesOf(decision: AnchorDecision): { history: HistoryWrite; tr
 }
 
 /** The anchor after the last of its transitions. */
-export function anchorOf(decision: AnchorDecision, version: number): AnchorWrite {
+export function anchorWriteOf(decision: AnchorDecision, version: number): AnchorWrite {
   const { row, facts } = decision.snapshot;
   const last = decision.transitions.filter(changesAnchor).at(-1)!;
   const { value } = last;
@@ -88,7 +88,7 @@ export function anchorOf(decision: AnchorDecision, version: number): AnchorWrite
 }
 
 /** The events of one transition with the data that the contract requires ("Events"). */
-export function eventsOf(decision: AnchorDecision, transition: Transition, entry: HistoryWrite): DomainEvent[] {
+export function eventsOf(decision: AnchorDecision, transition: Transition, entry: HistoryWrite): EventInput[] {
   const actor = { user_id: entry.actor_user_id, type: entry.actor_type };
   const common = {
     history_id: entry.id,
@@ -107,7 +107,7 @@ export function eventsOf(decision: AnchorDecision, transition: Transition, entry
     change_delta_days: entry.change_delta_days,
     reason: decision.reason,
   };
-  const event = (type: string, data: Record<string, unknown>): DomainEvent => ({
+  const event = (type: string, data: Record<string, unknown>): EventInput => ({
     type: `ENROLLMENT_DATE_${type}`,
     study_id: entry.study_id,
     participant_id: entry.participant_id,

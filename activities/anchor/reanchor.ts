@@ -6,7 +6,7 @@ import { followBaseline } from '../../db/scheduling/schedule-writes.queries.js';
 import { newerChanges, readScheduleInputs, readScheduleSources } from '../../db/scheduling/schedules.queries.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { chunk } from '../../db/client/sets/chunk.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { dateAhead, evaluate } from '../../workflows/domain/anchor/decide.js';
 import { policyOf } from '../../workflows/domain/anchor/facts.js';
 import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
@@ -33,14 +33,14 @@ const SCHEDULE_ONLY = ['windows', 'events', 'calendar', 'mapping'];
 /** Another window or event is the baseline: its visits are marked in place, without new schedules. */
 const BASELINE = 'baseline';
 
-export interface StudyChange {
+export interface ReanchoringChange {
   study_id: string;
   kind: string;
   actor_user_id: string | null;
 }
 /** `change_id`: the change is complete when no participant is left. */
 export interface Batch {
-  change: StudyChange;
+  change: ReanchoringChange;
   after: string;
   size: number;
   change_id?: string;
@@ -69,7 +69,7 @@ export const reanchorBatch =
     const ids = await readInScope(database, change.study_id, (tx) => enrolledAfter(tx, change.study_id, after, size));
     if (ids.length === 0) {
       if (change_id !== undefined)
-        await inScope(database, change.study_id, ({ tx }) => closeChange(tx, change.study_id, change_id));
+        await withStudyScope(database, change.study_id, ({ tx }) => closeChange(tx, change.study_id, change_id));
       return { last: null, seen: 0, moved: 0, schedules: 0 };
     }
     const pieces = [ids.slice(0, FIRST_CHUNK_SIZE), ...chunk(ids.slice(FIRST_CHUNK_SIZE), CHUNK_SIZE)];
@@ -91,12 +91,12 @@ export const reanchorBatch =
   };
 
 /** `begun_at`: when it was made, ISO 8601; runs of earlier releases lack it. */
-type ProvenChange = StudyChange & { begun_at?: string };
+type ProvenChange = ReanchoringChange & { begun_at?: string };
 
 /** The author and time of the change come from the database, not from the workflow's input. */
 async function provenChange(
   database: Database,
-  change: StudyChange,
+  change: ReanchoringChange,
   changeId: string | undefined,
   unsigned: UnsignedMessages,
 ): Promise<ProvenChange> {
@@ -114,7 +114,7 @@ const reanchorPiece = async (
   ids: string[],
   slot: WriteSlot,
 ): Promise<{ moved: number; schedules: number }> =>
-  inScope(database, change.study_id, async ({ tx, audit }) => {
+  withStudyScope(database, change.study_id, async ({ tx, audit }) => {
     await lockAnchors(tx, ids);
     if (change.kind === BASELINE) await followBaseline(tx, ids);
     const snapshots = await loadSnapshots(tx, ids);
@@ -186,7 +186,7 @@ const scheduleDate = ({ row: { anchor } }: AnchorSnapshot, { begun_at }: ProvenC
  * An earlier change's run may reach a participant after a later change: if the participant's schedule already includes
  * the earlier one, the later one is the cause. Returns only such participants.
  */
-async function causesOf(tx: Tx, change: StudyChange, ids: readonly string[]): Promise<Map<string, string>> {
+async function causesOf(tx: Tx, change: ReanchoringChange, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await newerChanges(tx, change.study_id, change.kind, ids);
   return new Map(rows.map((row) => [row.participant_id, row.kind]));
 }

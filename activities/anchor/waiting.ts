@@ -1,5 +1,5 @@
 import type { WaitingState } from '../../workflows/contract.js';
-import { awaited } from '../../workflows/domain/anchor/waiting.js';
+import { waitingConditions } from '../../workflows/domain/anchor/waiting.js';
 import type { AnchorSnapshot } from './snapshot.js';
 
 /** The waiting state of the participant's workflow, in words for the Temporal UI. Read after the write. */
@@ -7,7 +7,7 @@ export function waitingState(snapshot: AnchorSnapshot, lastDecision: string): Wa
   const { row, facts, policy } = snapshot;
   const { anchor } = row;
   const pending = row.pending_override;
-  const { closed, waiting_for, date_ahead, rule_errors } = awaited(policy, facts, pending !== null);
+  const { closed, waiting_for, date_ahead, rule_errors } = waitingConditions(policy, facts, pending !== null);
   return {
     status: anchor.status as WaitingState['status'],
     version: anchor.version,

@@ -2,12 +2,12 @@ import type { AuditTrail } from '../../db/audit/audit.js';
 import { queryAllAsPlanned } from '../../db/client/query.js';
 import type { Statement } from '../../db/client/one-trip.js';
 import { intoEvents } from '../../db/events/events.js';
-import type { DomainEvent } from '../../db/events/events.js';
+import type { EventInput } from '../../db/events/events.js';
 import { insertManyStatements } from '../../db/client/sets/bulk-insert.js';
 import { assertWritten, intoDecisions, intoHistory, writeAnchorsStatement } from '../../db/anchor/anchors.queries.js';
 import type { DecisionWrite, HistoryWrite } from '../../db/anchor/anchors.queries.js';
 import { decisionHash } from '../../db/anchor/decisions.queries.js';
-import { anchorOf, changesAnchor, entriesOf, eventsOf, versionAfter } from './decision-rows.js';
+import { anchorWriteOf, changesAnchor, entriesOf, eventsOf, versionAfter } from './decision-rows.js';
 import type { AnchorDecision } from './commands/outcome.js';
 import { schedulesToWrite } from './schedule.js';
 import type { Tx } from '../../db/client/database.js';
@@ -39,7 +39,7 @@ export async function writeDecisions(
   }));
   const anchors = steps
     .filter(({ decision }) => decision.transitions.some(changesAnchor))
-    .map(({ decision, version }) => anchorOf(decision, version));
+    .map(({ decision, version }) => anchorWriteOf(decision, version));
   const schedules = schedulesToWrite(
     studyId,
     steps
@@ -76,7 +76,7 @@ function recordStatements(
 ): Statement[] {
   const history: HistoryWrite[] = [];
   const decisions: DecisionWrite[] = [];
-  const events: DomainEvent[] = [];
+  const events: EventInput[] = [];
   for (const { decision, entries } of steps) {
     const scheduleVersion = versions.get(decision.snapshot.row.participant_id) ?? null;
     entries.forEach((entry, index) => {

@@ -8,7 +8,7 @@ import { allChains, verifyPart } from '../../db/audit/audit-verify.js';
 import type { CheckpointTrust } from '../../db/audit/audit-verify.js';
 import { noteVerification, recordsOf, verificationById } from '../../db/audit/audit-verifications.queries.js';
 import type { VerificationRow, VerificationState } from '../../db/audit/audit-verifications.queries.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { checkpointFolder } from '../../settings.js';
 import type { Settings } from '../../settings.js';
 import type { AuditVerificationStart } from '../../workflows/contract.js';
@@ -33,7 +33,7 @@ export function createAuditActivities({ database, settings }: { database: Databa
 
   async function begin(row: VerificationRow): Promise<VerificationState> {
     const where = await outside(row.chain ?? undefined);
-    return inScope(database, '*', async ({ tx }) => {
+    return withStudyScope(database, '*', async ({ tx }) => {
       const chains = row.chain === null ? await allChains(tx, where) : [row.chain];
       const state: VerificationState = { chains, at: null, checkpoints: 0, head: null, bad: null };
       await noteVerification(tx, row.id, {
@@ -65,7 +65,7 @@ export function createAuditActivities({ database, settings }: { database: Databa
       row.chains_verified += 1;
       if (!report.valid) state.bad ??= { first_bad_id: report.first_bad_id!, fault: report.fault! };
     }
-    await inScope(database, '*', ({ tx }) =>
+    await withStudyScope(database, '*', ({ tx }) =>
       noteVerification(tx, row.id, {
         state,
         rows_verified: row.rows_verified,
@@ -84,7 +84,7 @@ export function createAuditActivities({ database, settings }: { database: Databa
       ...(row.chain === null && { chains: row.chains_verified }),
       ...bad,
     };
-    await inScope(database, '*', async ({ tx, audit }) => {
+    await withStudyScope(database, '*', async ({ tx, audit }) => {
       if (!(await noteVerification(tx, row.id, { status: 'completed', result, completed_at: nowIso() }))) return;
       audit.record({
         study_id: null,
@@ -115,7 +115,7 @@ export function createAuditActivities({ database, settings }: { database: Databa
     },
 
     async failVerification({ verification_id }: AuditVerificationStart, error: string): Promise<void> {
-      await inScope(database, '*', ({ tx }) =>
+      await withStudyScope(database, '*', ({ tx }) =>
         noteVerification(tx, verification_id, { status: 'failed', error: error.slice(0, 500), completed_at: nowIso() }),
       );
     },

@@ -3,7 +3,7 @@ import { noteConnection } from '../../db/capture/datacapture-configs.queries.js'
 import { endWebhookEvent, findWebhookEvent } from '../../db/capture/webhook-events.queries.js';
 import type { WebhookEventRow } from '../../db/capture/webhook-events.queries.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import type { AnchorOutcome, DatacaptureTriggerStart } from '../../workflows/contract.js';
 import type { CaptureDeps } from './deps.js';
 import type { TriggerNotice } from './notice.js';
@@ -40,7 +40,7 @@ export async function finishTrigger(
     { ensure_schedule: written.dated, actor_type: 'workflow' },
     updateId,
   );
-  return inScope(deps.database, study_id, async ({ tx }) => {
+  return withStudyScope(deps.database, study_id, async ({ tx }) => {
     await participantStarted(tx, written.participant_id);
     // The anchor may have become final after the record was read.
     const held = written.dated && answer.result === 'override_required';
@@ -97,7 +97,7 @@ export async function failTrigger(
   fault: TriggerFault,
 ): Promise<TriggerReport> {
   const { study_id, event_id } = start;
-  return inScope(deps.database, study_id, async ({ tx, audit }) => {
+  return withStudyScope(deps.database, study_id, async ({ tx, audit }) => {
     const event = await findWebhookEvent(tx, event_id, 'for update');
     if (!event) return { status: 'failed', outcome: null };
     const error = `${fault.type}: ${fault.message}`.slice(0, 1_000);

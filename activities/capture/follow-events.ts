@@ -5,7 +5,7 @@ import type { ConfigChange, DatacaptureConfigRow } from '../../db/capture/dataca
 import { lockSchedules, pushesAtEvents, renameEvents } from '../../db/capture/known-events.queries.js';
 import { requestPushesAgain } from '../../db/capture/push-requests.queries.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { enrollmentEvents } from '../../workflows/domain/capture/enrollment.js';
 import { followEvents, renamed, renamedKeys } from '../../workflows/domain/capture/known-events.js';
 import type { EventRename, ListedEvent } from '../../workflows/domain/capture/known-events.js';
@@ -29,7 +29,7 @@ export function noteEvents(
   listed: readonly ListedEvent[],
   questionId?: string,
 ): Promise<boolean> {
-  return inScope(deps.database, studyId, async ({ tx, audit }) => {
+  return withStudyScope(deps.database, studyId, async ({ tx, audit }) => {
     const config = await findConfig(tx, studyId, 'for no key update');
     if (!config) return false;
     const { known, renames } = followEvents(config.known_events, listed);
@@ -82,7 +82,7 @@ function renamedIn(
 }
 
 /** An event in the capture system's list. */
-export const eventOf = (row: CaptureRow): CaptureEvent => ({
+export const listedEventOf = (row: CaptureRow): CaptureEvent => ({
   event_id: text(row['event_id']),
   event_name: text(row['event_name']),
   unique_event_name: text(row['unique_event_name']),
@@ -106,7 +106,7 @@ export async function withPresentNames(
   await turn();
   let listed: CaptureEvent[];
   try {
-    listed = (await client.events()).map(eventOf);
+    listed = (await client.events()).map(listedEventOf);
   } catch (failure) {
     // A token that may read records but not events still reads records.
     if (!(failure instanceof CaptureFailure && failure.errorType === 'rejected')) throw failure;

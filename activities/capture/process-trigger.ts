@@ -13,7 +13,7 @@ import {
   openTriggersBefore,
 } from '../../db/capture/webhook-events.queries.js';
 import type { WebhookEventRow } from '../../db/capture/webhook-events.queries.js';
-import { inScope, readInScope, writeInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope, writeInScope } from '../../db/client/transaction.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
 import type { DatacaptureTriggerStart } from '../../workflows/contract.js';
 import { enrollmentArm } from '../../workflows/domain/capture/arms.js';
@@ -73,7 +73,7 @@ async function attemptTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart)
   let written: CompletedTrigger | TriggerReport;
   try {
     const fetched = await fetchRecord(deps, event, config);
-    written = await inScope(
+    written = await withStudyScope(
       deps.database,
       event.study_id,
       (work, standing) => write(work, { ...opened, ...fetched }, standing),
@@ -85,7 +85,9 @@ async function attemptTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart)
       ],
     );
   } catch (failure) {
-    await inScope(deps.database, event.study_id, ({ tx }) => releaseRecord(tx, event.study_id, event.record, event.id));
+    await withStudyScope(deps.database, event.study_id, ({ tx }) =>
+      releaseRecord(tx, event.study_id, event.record, event.id),
+    );
     throw failure;
   }
   return 'status' in written ? written : finishTrigger(deps, event, written);
@@ -119,7 +121,7 @@ async function openTrigger(
     events: enrollmentEvents(present.config.enrollment_event),
   };
   if (!concernsEnrollment(present.event, rules))
-    return { ended: await inScope(deps.database, study_id, ({ tx }) => ignore(tx, event)) };
+    return { ended: await withStudyScope(deps.database, study_id, ({ tx }) => ignore(tx, event)) };
   return { ...present, claim: claim ?? (await stepBack(deps, event)) };
 }
 
@@ -184,7 +186,9 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
   if (rows.length === 0) {
     throw new TriggerRefused(
       'RECORD_NOT_FOUND',
-      `The capture system has no such record${asked.length === 0 ? '' : asked.length === 1 ? ' in this event' : ' in these events'}: it was deleted or renamed.`,
+      'The capture system has no such ' +
+        `record${asked.length === 0 ? '' : asked.length === 1 ? ' in this event' : ' in these events'}: it was ` +
+        'deleted or renamed.',
     );
   }
   const rules = { instrument: event.instrument, events };

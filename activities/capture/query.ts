@@ -5,7 +5,7 @@ import { takeAsker } from '../../db/capture/capture-questions.queries.js';
 import { retryForbidden } from '../../db/capture/push-requests.queries.js';
 import { tasksOfBatteries } from '../../db/assessment/battery-tasks.queries.js';
 import type { AuditEntry } from '../../db/audit/audit.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { checkMapping } from '../../workflows/domain/capture/mapping-check.js';
 import { QUERY_SECONDS } from '../../workflows/domain/capture/query.js';
 import type {
@@ -17,11 +17,11 @@ import type {
 } from '../../workflows/domain/capture/query.js';
 import type { CaptureClient, CaptureRow } from './client/client.js';
 import { openConnection, openTrial } from './client/connection.js';
-import { describe, isSet, text } from './client/project.js';
+import { describe, isSet, textValue } from './client/project.js';
 import type { CaptureDeps } from './deps.js';
 import { readDictionary } from './client/dictionary.js';
 import { CaptureFailure } from './client/failure.js';
-import { eventOf, noteEvents } from './follow-events.js';
+import { listedEventOf, noteEvents } from './follow-events.js';
 import type { Dictionary } from '../../workflows/domain/capture/mapping-dictionary.js';
 import type { MappingFields } from '../../workflows/domain/capture/mapping-dictionary.js';
 import type { MappingWarning } from '../../workflows/domain/capture/mapping-dictionary.js';
@@ -109,7 +109,7 @@ async function checkNames(
 type Test = Extract<CaptureQuestion, { kind: 'test-connection' }>;
 
 async function storeTest(deps: CaptureDeps, question: Test, connection: ConnectionReport): Promise<void> {
-  await inScope(deps.database, question.study_id, async ({ tx, audit }) => {
+  await withStudyScope(deps.database, question.study_id, async ({ tx, audit }) => {
     await updateConfig(tx, question.study_id, {
       project_id: connection.project_id.slice(0, 100),
       sync_status: 'active',
@@ -121,7 +121,7 @@ async function storeTest(deps: CaptureDeps, question: Test, connection: Connecti
 }
 
 async function storeFailedTest(deps: CaptureDeps, question: Test, failure: CaptureFailure): Promise<void> {
-  await inScope(deps.database, question.study_id, async ({ tx, audit }) => {
+  await withStudyScope(deps.database, question.study_id, async ({ tx, audit }) => {
     if (!(await findConfig(tx, question.study_id))) return;
     await noteConnection(tx, question.study_id, failure.message);
     audit.record(await tested(tx, question, failure.errorType));
@@ -143,14 +143,14 @@ async function tested(tx: Tx, { kind, study_id, question_id }: Test, result: str
 }
 
 const instrumentOf = (row: CaptureRow): Instrument => ({
-  instrument_name: text(row['instrument_name']),
-  instrument_label: text(row['instrument_label']),
+  instrument_name: textValue(row['instrument_name']),
+  instrument_label: textValue(row['instrument_label']),
 });
 
 /** A classic project has none: the capture system refuses the call, which is no fault. */
 async function eventsOf(client: CaptureClient): Promise<CaptureEvent[]> {
   if (!isSet((await client.project())['is_longitudinal'])) return [];
-  return (await client.events()).map(eventOf);
+  return (await client.events()).map(listedEventOf);
 }
 
 async function dictionaryOf(
@@ -168,12 +168,12 @@ async function dictionaryOf(
     ],
   });
   const fields = rows.map((row) => ({
-    field_name: text(row['field_name']),
-    form_name: text(row['form_name']),
-    field_type: text(row['field_type']),
-    validation: text(row['text_validation_type_or_show_slider_number']),
+    field_name: textValue(row['field_name']),
+    form_name: textValue(row['form_name']),
+    field_type: textValue(row['field_type']),
+    validation: textValue(row['text_validation_type_or_show_slider_number']),
   }));
-  const listed = longitudinal ? (await client.events()).map(eventOf) : [];
+  const listed = longitudinal ? (await client.events()).map(listedEventOf) : [];
   const events = listed.map(({ unique_event_name }) => unique_event_name);
   const repeats = project['has_repeating_instruments_or_events'];
   const repeating =
@@ -182,7 +182,7 @@ async function dictionaryOf(
   return {
     ...(designated && { designated: designated.map((row) => placeOf(row['unique_event_name'], row['form'])) }),
     ...(repeating && { repeating: repeating.map((row) => placeOf(row['event_name'], row['form_name'])) }),
-    project_id: text(project['project_id']),
+    project_id: textValue(project['project_id']),
     fields,
     instruments,
     events,
@@ -191,7 +191,7 @@ async function dictionaryOf(
   };
 }
 
-const placeOf = (event: unknown, form: unknown): FormPlace => ({ event: text(event), form: text(form) });
+const placeOf = (event: unknown, form: unknown): FormPlace => ({ event: textValue(event), form: textValue(form) });
 
 /** Refused by a project without the feature, or for a token without the right: unknown. */
 async function unlessRefused(ask: () => Promise<CaptureRow[]>): Promise<CaptureRow[] | undefined> {

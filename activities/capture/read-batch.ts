@@ -2,7 +2,7 @@ import { Context } from '@temporalio/activity';
 import { chunk } from '../../db/client/sets/chunk.js';
 import { claimRecords, releaseRecords } from '../../db/capture/datacapture-records.queries.js';
 import { openRecords } from '../../db/capture/datacapture-syncs.queries.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import type { DatacaptureSyncStart } from '../../workflows/contract.js';
 import { pipelined } from '../util/pipelined.js';
 import { openConnection, projectFacts } from './client/connection.js';
@@ -70,7 +70,7 @@ async function readBatch(
   deps.traffic.note(BETWEEN_MS);
   // Before records are claimed: their triggers do not wait for it.
   await acquireRateSlot(deps.database, config.api_url);
-  const claims = await inScope(deps.database, study_id, ({ tx }) =>
+  const claims = await withStudyScope(deps.database, study_id, ({ tx }) =>
     claimRecords(tx, study_id, batch, sync_id, leaseSeconds(deps)),
   );
   if (claims.size === 0) return undefined;
@@ -78,12 +78,12 @@ async function readBatch(
   try {
     const { missing } = await projectFacts(deps, { config, client });
     const rows = await exportBatch(client, plan, records);
-    const { left } = await inScope(deps.database, study_id, (work) =>
+    const { left } = await withStudyScope(deps.database, study_id, (work) =>
       writeBatch(work, { sync_id, config, plan, missing, rows, claims }),
     );
     return left;
   } catch (failure) {
-    await inScope(deps.database, study_id, ({ tx }) => releaseRecords(tx, study_id, records, sync_id));
+    await withStudyScope(deps.database, study_id, ({ tx }) => releaseRecords(tx, study_id, records, sync_id));
     throw failure;
   }
 }

@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { nowMs } from '../../db/client/clock.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { noteConnection } from '../../db/capture/datacapture-configs.queries.js';
 import type { CaptureDeps } from './deps.js';
 import { attemptFailure, CaptureFailure, defaultLimits, TriggerRefused } from './client/failure.js';
@@ -33,7 +33,7 @@ export async function withRetryLimits<T>(
     const foreseen =
       thrown instanceof CaptureFailure || thrown instanceof TriggerRefused || thrown instanceof ApplicationFailure;
     if (thrown instanceof CaptureFailure && thrown.limitedMs !== undefined)
-      await inScope(deps.database, ids.study_id, ({ tx }) => noteConnection(tx, ids.study_id, thrown.message));
+      await withStudyScope(deps.database, ids.study_id, ({ tx }) => noteConnection(tx, ids.study_id, thrown.message));
     if (failure.type !== 'RECORD_BUSY') {
       deps.log[foreseen ? 'warn' : 'error'](
         {

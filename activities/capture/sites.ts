@@ -48,7 +48,9 @@ export class Sites {
       return {
         notice: {
           code: 'UNKNOWN_SITE',
-          message: `The study has no site for ${code === undefined ? 'the data access group' : 'the site code'} "${wanted.slice(0, MAX_CODE_LENGTH)}".`,
+          message:
+            `The study has no site for ${code === undefined ? 'the data access group' : 'the site code'} ` +
+            `"${wanted.slice(0, MAX_CODE_LENGTH)}".`,
         },
       };
     }

@@ -8,7 +8,7 @@ import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.
 import { retryForbidden } from '../../db/capture/push-requests.queries.js';
 import * as syncs from '../../db/capture/datacapture-syncs.queries.js';
 import type { SyncRow } from '../../db/capture/datacapture-syncs.queries.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
 import type { DatacapturePollStart, DatacaptureSyncStart } from '../../workflows/contract.js';
 import { withRetryLimits } from './retry-limits.js';
@@ -53,7 +53,7 @@ export function createSyncActivities(deps: CaptureDeps): SyncActivities {
 
 /** The sync of a poll: the interrupted one, or a new one of changes. Null: nothing to poll. */
 async function openPoll(deps: CaptureDeps, { study_id }: DatacapturePollStart): Promise<{ sync_id: string } | null> {
-  return inScope(deps.database, study_id, async ({ tx }) => {
+  return withStudyScope(deps.database, study_id, async ({ tx }) => {
     const config = await findConfig(tx, study_id);
     const polled = await syncs.polledStudies(tx, study_id);
     if (
@@ -111,7 +111,7 @@ async function listRecords(
   const read =
     sync.changed_since === null ? all : await listIds(client, plan, { dateRangeBegin: rangeBegin(sync.changed_since) });
   const vanished = await vanishedOf(deps, { study_id, config, client, plan, present: new Set(all) });
-  await inScope(deps.database, study_id, async ({ tx }) => {
+  await withStudyScope(deps.database, study_id, async ({ tx }) => {
     const current = await syncs.findSync(tx, sync_id, 'for no key update');
     if (current && !current.listed) {
       await syncs.storeList(tx, current, {
@@ -160,7 +160,7 @@ async function endSync(
   deps: CaptureDeps,
   { sync_id, study_id, basis }: DatacaptureSyncStart & { basis: string },
 ): Promise<void> {
-  await inScope(deps.database, study_id, async (work) => {
+  await withStudyScope(deps.database, study_id, async (work) => {
     const sync = await syncs.findSync(work.tx, sync_id, 'for no key update');
     const config = await findConfig(work.tx, study_id, 'for no key update');
     if (!sync || !config) return;
@@ -183,7 +183,7 @@ async function failSync(
   { sync_id, study_id }: DatacaptureSyncStart,
   fault: TriggerFault,
 ): Promise<void> {
-  await inScope(deps.database, study_id, async (work) => {
+  await withStudyScope(deps.database, study_id, async (work) => {
     const sync = await syncs.findSync(work.tx, sync_id, 'for no key update');
     if (
       !sync ||

@@ -15,7 +15,7 @@ import { readingOf } from '../../workflows/domain/capture/reading.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
 import { decideBatch } from '../anchor/decide-batch.js';
-import type { Decided, EnsureScheduleOptions } from '../anchor/decide-batch.js';
+import type { EvaluationSummary, EnsureScheduleOptions } from '../anchor/decide-batch.js';
 import { dateRefused } from './complete-trigger.js';
 import { rulesOf } from './client/export.js';
 import type { ExportPlan } from './client/export.js';
@@ -175,7 +175,7 @@ const ensuring = ({ outcome, dates }: WrittenParticipant): EnsureScheduleOptions
 function outcomeOf(
   record: string,
   { participant_id, outcome, notices, dates }: WrittenParticipant,
-  decided: Decided,
+  decided: EvaluationSummary,
 ): RecordOutcome {
   const held = requiresOverride(dates, decided);
   const refusedDate = dateRefused(
@@ -207,7 +207,7 @@ async function tell(
   { tx }: WriteTransaction,
   studyId: string,
   syncId: string,
-  all: readonly { result: WrittenParticipant; decided: Decided }[],
+  all: readonly { result: WrittenParticipant; decided: EvaluationSummary }[],
 ): Promise<void> {
   for (const { result, decided } of all) {
     if (requiresOverride(result.dates, decided))

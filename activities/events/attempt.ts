@@ -5,7 +5,7 @@ import { putOutbox } from '../../db/outbox/outbox.js';
 import { recordDelivered, recordFailedAttempt } from '../../db/events/event-deliveries.queries.js';
 import type { ClaimedDelivery } from '../../db/events/event-deliveries.queries.js';
 import { disableSubscription, subscriptionSecretPlace } from '../../db/events/event-subscriptions.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { encryptionKeyBytes } from '../../settings.js';
 import type { Settings } from '../../settings.js';
 import { postEvent } from './post.js';
@@ -42,10 +42,10 @@ export async function sendDelivery(deps: EventDeps, delivery: ClaimedDelivery, f
   const posted = await send(deps, delivery);
   const { id, study_id } = delivery;
   if (posted.error === null)
-    return inScope(deps.database, study_id, ({ tx }) => recordDelivered(tx, id, posted.status!));
+    return withStudyScope(deps.database, study_id, ({ tx }) => recordDelivered(tx, id, posted.status!));
   const { EVENT_RETRY_INITIAL_SECONDS, EVENT_RETRY_MAX_DAYS } = deps.settings;
   const wait = Math.max(backOff(EVENT_RETRY_INITIAL_SECONDS, delivery.attempts), posted.retryAfterSeconds ?? 0);
-  await inScope(deps.database, study_id, async ({ tx, audit }) => {
+  await withStudyScope(deps.database, study_id, async ({ tx, audit }) => {
     const gone = posted.status === GONE;
     const goesOn = await recordFailedAttempt(tx, id, {
       status: posted.status,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { anySubscription, claimDeliveries } from '../../db/events/event-deliveries.queries.js';
 import type { ClaimedDelivery } from '../../db/events/event-deliveries.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { WakeableTimer } from '../util/wakeable-timer.js';
 import { sendDelivery, leaseSeconds } from './attempt.js';
 import type { EventDeps } from './attempt.js';
@@ -65,7 +65,7 @@ export class EventDispatcher {
     if (this.inHand.size >= CONCURRENCY) return [];
     const busy: Record<string, number> = {};
     for (const { subscription } of this.inHand.values()) busy[subscription] = (busy[subscription] ?? 0) + 1;
-    return inScope(this.deps.database, '*', ({ tx }) =>
+    return withStudyScope(this.deps.database, '*', ({ tx }) =>
       claimDeliveries(tx, {
         each: EACH,
         most: CONCURRENCY - this.inHand.size,

@@ -23,7 +23,7 @@ import {
 import type { ExportRecord } from '../../db/exports/exports.queries.js';
 import { readAsCaller } from '../../db/client/request.js';
 import type { CallerRow } from '../../db/client/request.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import type { Settings } from '../../settings.js';
 import type { StudyExportStart } from '../../workflows/contract.js';
 import type { Database } from '../../db/client/database.js';
@@ -39,7 +39,7 @@ export function createExportActivities({ database, settings }: { database: Datab
     async writeExportFile({ export_id, study_id }: StudyExportStart): Promise<number> {
       const context = Context.current();
       const kept = settings.EXPORT_RETENTION_HOURS * 3_600_000;
-      const order = await inScope(database, study_id, ({ tx }) => beginExport(tx, export_id));
+      const order = await withStudyScope(database, study_id, ({ tx }) => beginExport(tx, export_id));
       // Written earlier, by a lost run: its remaining lifetime.
       if (!order) return leftOf(await readInScope(database, study_id, (tx) => exportById(tx, export_id)), kept);
       await mkdir(exportsFolder(settings.DATA_DIR), { recursive: true, mode: 0o700 });
@@ -47,7 +47,7 @@ export function createExportActivities({ database, settings }: { database: Datab
       try {
         const written = await write(database, order, `${file}.part`, context);
         await rename(`${file}.part`, file);
-        const taken = await inScope(database, study_id, ({ tx }) =>
+        const taken = await withStudyScope(database, study_id, ({ tx }) =>
           completeExport(tx, export_id, { ...written, hours: settings.EXPORT_RETENTION_HOURS }),
         );
         // It was cancelled meanwhile: its file may contain removed data.
@@ -60,14 +60,14 @@ export function createExportActivities({ database, settings }: { database: Datab
     },
 
     async failExport({ export_id, study_id }: StudyExportStart, reason: string): Promise<void> {
-      await inScope(database, study_id, ({ tx }) => failExport(tx, export_id, reason));
+      await withStudyScope(database, study_id, ({ tx }) => failExport(tx, export_id, reason));
     },
 
     /** The record stays, marked as expired. */
     async removeExportFile({ export_id, study_id }: StudyExportStart): Promise<void> {
       const found = await readInScope(database, study_id, (tx) => exportById(tx, export_id));
       if (!found) return;
-      await inScope(database, study_id, ({ tx }) => expireExport(tx, export_id));
+      await withStudyScope(database, study_id, ({ tx }) => expireExport(tx, export_id));
       await rm(exportFile(settings.DATA_DIR, export_id, found.format), { force: true });
     },
   };
@@ -90,7 +90,7 @@ async function write(
   const hash = createHash('sha256');
   const admit = (row: CallerRow | undefined) => {
     if (!row || row.status !== 'active' || !MAY.includes(row.role) || !row.study_seen || !row.site_seen)
-      throw refused('Whoever asked for the export may not have it any more.');
+      throw refused('The user who requested the export may no longer have it.');
   };
   const rows = await readAsCaller(
     database,
@@ -133,7 +133,7 @@ function meterOf(
       if (now >= next) {
         next = now + NOTE_MS;
         context.heartbeat({ lines });
-        inScope(database, study_id, ({ tx }) =>
+        withStudyScope(database, study_id, ({ tx }) =>
           noteExportProgress(tx, id, Math.min(0.99, lines / Math.max(1, total)), Math.min(lines, total)),
         ).catch((fault: unknown) => {
           log.warn('the progress of an export was not written', {

@@ -44,7 +44,7 @@ export function ChartPicture({ chart }: { chart: Chart }) {
   const plot = { left: LEFT, right: WIDTH - RIGHT, top: TOP, bottom };
   const axis = yAxis(chart);
   const band = (plot.right - plot.left) / Math.max(1, chart.places);
-  const x = (at: number) => plot.left + band * (at + 0.5);
+  const x = (index: number) => plot.left + band * (index + 0.5);
   const y = (value: number) => plot.bottom - ((plot.bottom - plot.top) * value) / axis.max;
   const middle = { x: px((plot.left + plot.right) / 2), y: px((plot.top + plot.bottom) / 2) };
   return (
@@ -118,7 +118,7 @@ export function ChartPicture({ chart }: { chart: Chart }) {
 export const chartSvg = (chart: Chart): string => renderSvg(<ChartPicture chart={chart} />);
 
 interface Axes {
-  x: (at: number) => number;
+  x: (index: number) => number;
   y: (value: number) => number;
 }
 
@@ -131,11 +131,11 @@ function Bars({ chart, band, x, y }: Axes & { chart: Chart; band: number }) {
   return (
     <>
       {series.map((s, index) => {
-        const paths = s.values.map((value, at) => {
+        const paths = s.values.map((value, place) => {
           if (!value) return '';
-          const from = chart.stacked ? below[at]! : 0;
-          if (chart.stacked) below[at] = from + value;
-          const left = x(at) - room / 2 + (chart.stacked ? 0 : width * index);
+          const from = chart.stacked ? below[place]! : 0;
+          if (chart.stacked) below[place] = from + value;
+          const left = x(place) - room / 2 + (chart.stacked ? 0 : width * index);
           return `M${px(left)} ${px(y(from))}V${px(y(from + value))}h${px(Math.max(0.6, width))}V${px(y(from))}z`;
         });
         return <path key={s.name} d={paths.join('')} fill={s.color} />;
@@ -148,17 +148,17 @@ function Bars({ chart, band, x, y }: Axes & { chart: Chart; band: number }) {
 function Line({ series, x, y }: Axes & { series: Series }) {
   let path = '';
   const dots: number[] = [];
-  series.values.forEach((value, at) => {
+  series.values.forEach((value, index) => {
     if (value === null) return;
-    const [before, after] = [series.values[at - 1] ?? null, series.values[at + 1] ?? null];
-    path += `${before === null ? 'M' : 'L'}${px(x(at))} ${px(y(value))}`;
-    if ((before === null && after === null) || series.values.length <= 60) dots.push(at);
+    const [before, after] = [series.values[index - 1] ?? null, series.values[index + 1] ?? null];
+    path += `${before === null ? 'M' : 'L'}${px(x(index))} ${px(y(value))}`;
+    if ((before === null && after === null) || series.values.length <= 60) dots.push(index);
   });
   return (
     <>
       <path d={path} fill="none" stroke={series.color} stroke-width="2.2" stroke-linejoin="round" />
-      {dots.map((at) => (
-        <circle key={at} cx={px(x(at))} cy={px(y(series.values[at]!))} r="3.2" fill={series.color} />
+      {dots.map((index) => (
+        <circle key={index} cx={px(x(index))} cy={px(y(series.values[index]!))} r="3.2" fill={series.color} />
       ))}
     </>
   );
@@ -190,8 +190,8 @@ function Legend({ series, left, top }: { series: readonly Series[]; left: number
 
 function yAxis(chart: Chart): { max: number; steps: number[] } {
   if (chart.percent) return { max: 1, steps: [0, 0.2, 0.4, 0.6, 0.8, 1] };
-  const stacks = Array.from({ length: chart.places }, (_, at) =>
-    chart.series.filter((s) => s.as === 'bar').reduce((sum, s) => sum + (s.values[at] ?? 0), 0),
+  const stacks = Array.from({ length: chart.places }, (_, index) =>
+    chart.series.filter((s) => s.as === 'bar').reduce((sum, s) => sum + (s.values[index] ?? 0), 0),
   );
   const single = chart.series
     .filter((s) => s.as === 'line' || !chart.stacked)

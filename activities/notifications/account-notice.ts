@@ -1,6 +1,6 @@
 import { noticeSent, noticeToSend } from '../../db/identity/account-notices.queries.js';
 import type { AccountNotice, NoticeKind } from '../../db/identity/account-notices.queries.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { RefusedMessage } from './provider.js';
 import type { Provider } from './provider.js';
 import type { Database } from '../../db/client/database.js';
@@ -12,7 +12,8 @@ const words: Record<NoticeKind, (notice: AccountNotice) => { subject: string; wh
     what:
       `The password of your account at ${PLATFORM} was changed. All logins have ended.` +
       (details.tokens_left
-        ? `\nAccess tokens of yours that still work: ${details.tokens_left}. List them with GET /api/v1/tokens, revoke one with DELETE /api/v1/tokens/{id}.`
+        ? `\nAccess tokens of yours that still work: ${details.tokens_left}. List them with GET /api/v1/tokens, ` +
+          'revoke one with DELETE /api/v1/tokens/{id}.'
         : ''),
   }),
   mfa_enabled: () => ({
@@ -50,7 +51,8 @@ const words: Record<NoticeKind, (notice: AccountNotice) => { subject: string; wh
   account_locked: () => ({
     subject: 'Failed logins to your account',
     what:
-      `Too many logins to your account at ${PLATFORM} failed. Where they came from nobody can log in for 15 minutes.\n` +
+      `Too many logins to your account at ${PLATFORM} failed. Where they came from nobody can log in for 15 ` +
+      `minutes.\n` +
       'Devices that you logged in with before are not affected.',
   }),
 };
@@ -63,7 +65,8 @@ function messageOf(notice: AccountNotice, login: string): { subject: string; tex
     subject,
     text:
       `${what}\n\nWhen: ${notice.at}\n${from === '' ? '' : `From: ${from}\n`}\n` +
-      `If this was you, you can ignore this message. If not, choose a new password and tell an administrator.\n\n${login}\n`,
+      'If this was you, you can ignore this message. If not, choose a new password and tell an ' +
+      `administrator.\n\n${login}\n`,
   };
 }
 
@@ -79,5 +82,5 @@ export const sendAccountNotice =
     } catch (fault) {
       if (!(fault instanceof RefusedMessage)) throw fault;
     }
-    await inScope(database, [], ({ tx }) => noticeSent(tx, id));
+    await withStudyScope(database, [], ({ tx }) => noticeSent(tx, id));
   };

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { keepLink, linkHash } from '../../db/portal/portal.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import type { Database } from '../../db/client/database.js';
 
 export interface LinkSettings {
@@ -27,7 +27,7 @@ export async function writeLink(
       code: 'SESSION_SECRET_MISSING',
     });
   const token = randomBytes(32).toString('base64url');
-  const kept = await inScope(database, '*', ({ tx }) =>
+  const kept = await withStudyScope(database, '*', ({ tx }) =>
     keepLink(tx, { notificationId, hash: linkHash(secret, token), minutes }),
   );
   const page = `${publicUrl.replace(/\/+$/, '')}/portal`;

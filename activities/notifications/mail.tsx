@@ -35,7 +35,9 @@ function Lines({ text }: { text: string }) {
     <>
       {text
         .split(PART)
-        .map((part, at) => (at % 2 === 0 ? part : part === '\n' ? <br /> : <MailLink to={part}>{part}</MailLink>))}
+        .map((part, index) =>
+          index % 2 === 0 ? part : part === '\n' ? <br /> : <MailLink to={part}>{part}</MailLink>,
+        )}
     </>
   );
 }

@@ -2,7 +2,7 @@ import { consoleLinks } from '../../workflows/domain/util/console-links.js';
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { keepLatenessLimit } from '../../db/notifications/reminders.queries.js';
-import { reach } from '../../settings.js';
+import { connectableHost } from '../../settings.js';
 import type { Settings } from '../../settings.js';
 import { BulkMailer } from './mail-thread/index.js';
 import { RateLimiter } from './rate-limiter.js';
@@ -46,7 +46,7 @@ export function openMessaging({
   log: Logger;
   heartbeat: (details: unknown) => void;
 }): Messaging {
-  const publicUrl = settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`;
+  const publicUrl = settings.PUBLIC_URL ?? `http://${connectableHost(settings.HOST)}:${settings.PORT}`;
   const pages = consoleLinks(publicUrl, settings.ENABLE_CONSOLE);
   const { SMTP_URL: url, MAIL_FROM: from } = settings;
   const own = url ? smtpMailer(url, from) : null;

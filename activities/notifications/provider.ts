@@ -41,7 +41,7 @@ export interface Channels {
   sms: Provider | null;
   push?: Provider | null;
 }
-export const unconfigured = {
+export const unconfiguredReasons = {
   email: 'no mail server is configured',
   sms: 'no SMS gateway is configured (SMS_GATEWAY_URL)',
   push: 'no push gateway is configured (PUSH_GATEWAY_URL)',

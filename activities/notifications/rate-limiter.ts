@@ -1,5 +1,5 @@
 import { lockPace, movePace } from '../../db/notifications/provider-paces.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import type { Channel } from '../../workflows/domain/notifications/settings.js';
 import type { Database } from '../../db/client/database.js';
 
@@ -26,7 +26,7 @@ export class RateLimiter {
   /** Reserves the next slots of a channel for up to `count` messages, none later than in `withinMs`. */
   reserve(channel: Channel, count: number, withinMs: number): Promise<Slots> {
     const everyMs = 60_000 / this.perMinute[channel];
-    return inScope(this.database, '*', async ({ tx }) => {
+    return withStudyScope(this.database, '*', async ({ tx }) => {
       const firstInMs = Math.max(0, await lockPace(tx, channel));
       const granted = Math.max(0, Math.min(count, Math.floor((withinMs - firstInMs) / everyMs) + 1));
       if (granted > 0) await movePace(tx, channel, firstInMs + granted * everyMs);
@@ -37,7 +37,7 @@ export class RateLimiter {
   /** A message that skips the queue (a user waits for it) delays the others. */
   async jumpIn(channel: Channel): Promise<void> {
     if (!this.limits(channel)) return;
-    await inScope(this.database, '*', async ({ tx }) => {
+    await withStudyScope(this.database, '*', async ({ tx }) => {
       await movePace(tx, channel, Math.max(0, await lockPace(tx, channel)) + 60_000 / this.perMinute[channel]);
     });
   }

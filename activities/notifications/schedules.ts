@@ -8,14 +8,14 @@ const SUMMARY_HOUR = 9;
 /** The periodic jobs on messages to people. */
 export async function ensureNotificationSchedules(
   client: Client,
-  of: { taskQueue: string; reminderSeconds: number; keep?: boolean },
+  options: { taskQueue: string; reminderSeconds: number; keep?: boolean },
 ): Promise<void> {
-  const { taskQueue, keep = false } = of;
+  const { taskQueue, keep = false } = options;
   await ensureSchedule(client, {
     keep,
     id: scheduleIds.reminders,
     workflowType: workflowTypes.processPendingReminders,
-    when: { everySeconds: of.reminderSeconds },
+    when: { everySeconds: options.reminderSeconds },
     taskQueue,
   });
   await ensureSchedule(client, {

@@ -1,16 +1,16 @@
 import { nowIso } from '../../db/client/clock.js';
 import { markAddressDead, reminderById } from '../../db/notifications/reminders.queries.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { addressesOf, reminderStateOf } from '../../workflows/domain/notifications/reminder-state.js';
 import { faceValues } from '../../workflows/domain/notifications/study-face.js';
-import { compose, linkWords, openWord, withSignature } from '../../workflows/domain/notifications/words.js';
+import { composeMessage, linkWords, openWord, withSignature } from '../../workflows/domain/notifications/words.js';
 import type { LinkValues, StudyWords } from '../../workflows/domain/notifications/words.js';
 import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
 import { textMail } from './mail.js';
 import { writeLink } from './link.js';
 import type { LinkSettings } from './link.js';
 import type { RateLimiter } from './rate-limiter.js';
-import { RefusedMessage, unconfigured } from './provider.js';
+import { RefusedMessage, unconfiguredReasons } from './provider.js';
 import type { Channels, Message } from './provider.js';
 import { sendReminder } from './reminders/send-reminder.js';
 import { dailySummaryFor } from './summary/summary.activities.js';
@@ -20,7 +20,7 @@ import { noteOutcome, notificationToSend } from '../../db/notifications/notifica
 import type { NotificationToSend } from '../../db/notifications/notification-mail.queries.js';
 import type { Database } from '../../db/client/database.js';
 
-type Written = Omit<Message, 'id' | 'to'>;
+type MessageContent = Omit<Message, 'id' | 'to'>;
 /** A message that became obsolete, and the reason on its notification. */
 interface Stopped {
   stopped: 'sent' | 'cancelled' | 'suppressed';
@@ -42,10 +42,10 @@ export interface SendDeps {
 export const sendNotification =
   (deps: SendDeps) =>
   async (id: string): Promise<void> => {
-    const row = await inScope(deps.database, '*', ({ tx }) => notificationToSend(tx, id));
+    const row = await withStudyScope(deps.database, '*', ({ tx }) => notificationToSend(tx, id));
     if (!row || row.status !== 'pending') return;
     const settle = (status: 'sent' | 'failed' | 'cancelled' | 'suppressed', reason: string | null) =>
-      inScope(deps.database, '*', ({ tx }) => noteOutcome(tx, id, status, reason));
+      withStudyScope(deps.database, '*', ({ tx }) => noteOutcome(tx, id, status, reason));
     await deps.pace?.jumpIn(row.channel);
     try {
       const stopped = await (row.kind === 'visit_reminder' || row.kind === 'visit_missed'
@@ -55,13 +55,13 @@ export const sendNotification =
     } catch (fault) {
       if (!(fault instanceof RefusedMessage)) throw fault;
       await settle('failed', fault.message);
-      if (fault.addressIsGone) await inScope(deps.database, '*', ({ tx }) => markAddressDead(tx, id));
+      if (fault.addressIsGone) await withStudyScope(deps.database, '*', ({ tx }) => markAddressDead(tx, id));
     }
   };
 
 async function sendOnce(deps: SendDeps, row: NotificationToSend): Promise<Stopped | undefined> {
   const provider = deps.channels[row.channel];
-  if (!provider) throw new RefusedMessage(unconfigured[row.channel]);
+  if (!provider) throw new RefusedMessage(unconfiguredReasons[row.channel]);
   const to = row.draft?.to ?? (row.channel === 'sms' ? row.phone : row.email);
   if (!to) throw new RefusedMessage('the recipient has no address');
   const written = await write(deps, row);
@@ -71,7 +71,7 @@ async function sendOnce(deps: SendDeps, row: NotificationToSend): Promise<Stoppe
 }
 
 /** The text of a message, created for this sending. */
-async function write({ database, links, pages }: SendDeps, row: NotificationToSend): Promise<Written | Stopped> {
+async function write({ database, links, pages }: SendDeps, row: NotificationToSend): Promise<MessageContent | Stopped> {
   if (row.draft) return { subject: row.draft.subject, text: row.draft.body };
   if (row.kind === 'daily_summary') {
     return (
@@ -100,7 +100,10 @@ async function write({ database, links, pages }: SendDeps, row: NotificationToSe
 }
 
 /** A message with a portal link, in its reader's language; mails also as HTML. */
-function linkMessage(row: NotificationToSend, link: { link: string; minutes: string; new_link_url: string }): Written {
+function linkMessage(
+  row: NotificationToSend,
+  link: { link: string; minutes: string; new_link_url: string },
+): MessageContent {
   const words = linkWords(row.channel, row.preferred_language, (row.words ?? {}) as StudyWords);
   const values: LinkValues = {
     ...link,
@@ -113,10 +116,10 @@ function linkMessage(row: NotificationToSend, link: { link: string; minutes: str
     site_name: row.site_name ?? '',
   };
   if (row.channel !== 'email') {
-    const { subject, body } = compose(words, values);
+    const { subject, body } = composeMessage(words, values);
     return { subject, text: `${body}\n` };
   }
-  const { subject, body } = compose(withSignature(words, values), values);
+  const { subject, body } = composeMessage(withSignature(words, values), values);
   const button = { url: link.link, says: openWord(words.language) };
   return {
     subject,

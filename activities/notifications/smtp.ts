@@ -64,7 +64,8 @@ export function smtpMailer(url: string, from: string): Provider {
         const aboutMessage = code === 'EENVELOPE' || code === 'EMESSAGE';
         if (aboutMessage && (responseCode === undefined || responseCode >= 500))
           throw new RefusedMessage(
-            `the mail server refused the message${responseCode === undefined ? ': its address is not usable' : ` (${responseCode})`}`,
+            'the mail server refused the ' +
+              `message${responseCode === undefined ? ': its address is not usable' : ` (${responseCode})`}`,
             isUnknownMailbox(fault),
           );
         throw Object.assign(

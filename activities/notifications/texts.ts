@@ -15,7 +15,7 @@ export interface StaffMessage {
   pages?: ConsoleLinks | undefined;
 }
 
-interface Written {
+interface MessageText {
   subject: string;
   text: string;
   /** The link to the next step. */
@@ -30,14 +30,15 @@ const days = (from: string, to: string): string => {
   return `${Math.abs(moved)} ${Math.abs(moved) === 1 ? 'day' : 'days'} ${moved < 0 ? 'earlier' : 'later'}`;
 };
 
-function pending({ study, participant, override, pages }: StaffMessage): Written {
+function pending({ study, participant, override, pages }: StaffMessage): MessageText {
   const of = override!;
   const listed = of.moving.slice(0, MAX_LISTED).map(({ name, from, to }) => `${isolated(name)}: ${from} → ${to}`);
   const more = of.moving.length - listed.length;
   return {
     subject: `[${study}] Approval required: enrollment date change`,
     text: [
-      `Participant ${participant} of study ${study}: the enrollment date is to move from ${of.previous} to ${of.wanted} (${days(of.previous, of.wanted)}).`,
+      `Participant ${participant} of study ${study}: the enrollment date is to move from ${of.previous} to ` +
+        `${of.wanted} (${days(of.previous, of.wanted)}).`,
       `Asked by ${isolated(of.asked_by)}.\nReason: ${isolated(of.reason ?? 'none was given')}`,
       // Before the list, which may be long: the link is seen at once. Its paragraph becomes the button.
       ...(pages
@@ -52,11 +53,14 @@ function pending({ study, participant, override, pages }: StaffMessage): Written
   };
 }
 
-const texts: Record<NotificationKind, (message: StaffMessage) => Written> = {
+const texts: Record<NotificationKind, (message: StaffMessage) => MessageText> = {
   override_pending: pending,
   trigger_override_required: ({ study, participant, pages }) => ({
     subject: `[${study}] The capture system has another enrollment date`,
-    text: `In study ${study}, participant ${participant}: the capture system now holds another enrollment date, but the date is final.\n\nNothing has moved; a change needs an override.${pages ? `\n\n${pages.inboxOf({ kind: 'override_required' })}` : ''}`,
+    text:
+      `In study ${study}, participant ${participant}: the capture system now holds another enrollment date, but ` +
+      `the date is final.\n\nNothing has moved; a change needs an ` +
+      `override.${pages ? `\n\n${pages.inboxOf({ kind: 'override_required' })}` : ''}`,
     ...(pages && { button: { url: pages.inboxOf({ kind: 'override_required' }), says: 'Open the inbox' } }),
   }),
 };

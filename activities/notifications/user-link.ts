@@ -3,7 +3,7 @@ import { linkHash } from '../../db/portal/portal.queries.js';
 import { keepUserLink, userLinkSent } from '../../db/identity/user-links.queries.js';
 import type { LinkPurpose } from '../../db/identity/user-links.queries.js';
 import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { textMail } from './mail.js';
 import { RefusedMessage } from './provider.js';
 import type { Provider } from './provider.js';
@@ -24,12 +24,16 @@ const words: Record<LinkPurpose, (link: string, minutes: number) => { subject: s
   password_reset: (link, minutes) => ({
     subject: 'Choose a new password',
     text:
-      `Somebody, most likely you, asked for a new password for your account of the Research Assessment Platform.\n\n${link}\n\n` +
-      `The link works once, for ${span(minutes)}. If you did not request this, you can ignore it: your password stays as it is.\n`,
+      'Somebody, most likely you, asked for a new password for your account of the Research Assessment ' +
+      `Platform.\n\n${link}\n\n` +
+      `The link works once, for ${span(minutes)}. If you did not request this, you can ignore it: your ` +
+      `password stays as it is.\n`,
   }),
   invitation: (link, minutes) => ({
     subject: 'Your account of the Research Assessment Platform',
-    text: `An account was made for you. Choose your password here:\n\n${link}\n\nThe link works once, for ${span(minutes)}.\n`,
+    text:
+      `An account was made for you. Choose your password here:\n\n${link}\n\nThe link works once, for ` +
+      `${span(minutes)}.\n`,
   }),
 };
 const span = (minutes: number): string =>
@@ -53,7 +57,7 @@ export const sendUserLink =
     if (!mail)
       throw Object.assign(new Error('SMTP_URL is not set: a link cannot be sent.'), { code: 'SMTP_URL_MISSING' });
     const token = randomBytes(32).toString('base64url');
-    const link = await inScope(database, [], ({ tx }) =>
+    const link = await withStudyScope(database, [], ({ tx }) =>
       keepUserLink(tx, { id, hash: linkHash(secret, token), minutes }),
     );
     // Used or sent already, or the user was deactivated.
@@ -73,5 +77,5 @@ export const sendUserLink =
     } catch (fault) {
       if (!(fault instanceof RefusedMessage)) throw fault;
     }
-    await inScope(database, [], ({ tx }) => userLinkSent(tx, id));
+    await withStudyScope(database, [], ({ tx }) => userLinkSent(tx, id));
   };

@@ -3,7 +3,7 @@ import { vapidPublicKey } from '../../settings.js';
 import type { Settings } from '../../settings.js';
 import { webSubscription } from '../../workflows/domain/notifications/web-subscription.js';
 import { postBytes } from './post-bytes.js';
-import { RefusedMessage, unconfigured } from './provider.js';
+import { RefusedMessage, unconfiguredReasons } from './provider.js';
 import type { Provider } from './provider.js';
 
 /** A message about a visit soon becomes useless. */
@@ -79,7 +79,7 @@ export const toBrowsersAndApps = (browsers: Provider | null, apps: Provider | nu
           const provider = isBrowser ? browsers : apps;
           if (!provider)
             throw new RefusedMessage(
-              isBrowser ? 'no key for push messages to browsers is set (VAPID_PRIVATE_KEY)' : unconfigured.push,
+              isBrowser ? 'no key for push messages to browsers is set (VAPID_PRIVATE_KEY)' : unconfiguredReasons.push,
             );
           await provider.send(message);
         },

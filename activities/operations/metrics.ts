@@ -55,7 +55,7 @@ export interface WorkerMetrics {
  * Serves `/metrics` for Prometheus: activities, pending work in the database, and the process. @throws Error in one
  * sentence when the port is taken
  */
-export async function serveWorkerMetrics(of: {
+export async function serveWorkerMetrics(options: {
   host: string;
   port: number | 'auto';
   token: string | undefined;
@@ -77,12 +77,12 @@ export async function serveWorkerMetrics(of: {
     ([name, help]) => [name as keyof Backlog, new prom.Gauge({ name, help, registers })] as const,
   );
   const text = async (): Promise<string> => {
-    const waiting = await backlog(of.database);
+    const waiting = await backlog(options.database);
     for (const [name, gauge] of gauges) gauge.set(waiting[name]);
     return registry.metrics();
   };
   const server = createServer((request, response) => {
-    const status = request.url !== '/metrics' ? 404 : mayRead(request, of.token) ? 200 : 401;
+    const status = request.url !== '/metrics' ? 404 : mayRead(request, options.token) ? 200 : 401;
     if (status !== 200) {
       response
         .writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' })
@@ -92,7 +92,7 @@ export async function serveWorkerMetrics(of: {
     text().then(
       (body) => response.writeHead(200, { 'Content-Type': registry.contentType }).end(body),
       (fault: Error) => {
-        of.log.warn({ fault: fault.name }, 'metrics: the database is away');
+        options.log.warn({ fault: fault.name }, 'metrics: the database is away');
         response
           .writeHead(503, { 'Content-Type': 'text/plain; charset=utf-8', 'Retry-After': '1' })
           .end('The database is unavailable.\n');
@@ -103,15 +103,16 @@ export async function serveWorkerMetrics(of: {
     server.once('error', (fault: NodeJS.ErrnoException) =>
       reject(
         new Error(
-          `The worker's metrics cannot be served at ${of.host}:${of.port} (${fault.code ?? fault.message}): set WORKER_METRICS_PORT to a free port, or to auto.`,
+          `The worker's metrics cannot be served at ${options.host}:${options.port} ` +
+            `(${fault.code ?? fault.message}): set WORKER_METRICS_PORT to a free port, or to auto.`,
           { cause: fault },
         ),
       ),
     );
-    server.listen({ host: of.host, port: of.port === 'auto' ? 0 : of.port }, resolve);
+    server.listen({ host: options.host, port: options.port === 'auto' ? 0 : options.port }, resolve);
   });
   const { port } = server.address() as AddressInfo;
-  of.log.info({ port }, 'metrics are served');
+  options.log.info({ port }, 'metrics are served');
   return {
     port,
     observe: (activity, outcome, seconds) => {

@@ -6,7 +6,7 @@ import { putOutbox } from '../../db/outbox/outbox.js';
 import { waitingStarts } from '../../db/outbox/pending-work.queries.js';
 import { settledAfter } from '../../db/participants/enrolled.queries.js';
 import { requeueOverduePushes as wakeOverduePushes } from '../../db/capture/push-requests.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { reconcilePolls } from '../capture/poll-schedules.js';
 import { restartLostWorkflows } from './restart-lost-workflows.js';
 import { deadlineIn } from '../../workflows/client.js';
@@ -42,7 +42,7 @@ export async function reconcileParticipants(
   let started = 0;
   let after = '00000000-0000-0000-0000-000000000000';
   for (;;) {
-    const batch = await inScope(deps.database, '*', async ({ tx }) => {
+    const batch = await withStudyScope(deps.database, '*', async ({ tx }) => {
       const rows = await settledAfter(tx, after, { limit: BATCH, seconds: settledSeconds });
       const missing = rows.filter((row) => !running.has(participantAnchorId(row.id)));
       // A start in the outbox is not lost.
@@ -71,7 +71,7 @@ export async function reconcileParticipants(
 
 /** Wakes the participants whose override deadline passed unnoticed; a running workflow is not changed. */
 export async function requeueOverdue(database: Database, overdueSeconds = OVERDUE_SECONDS): Promise<number> {
-  return inScope(database, '*', async ({ tx }) => {
+  return withStudyScope(database, '*', async ({ tx }) => {
     const overdue = await overdueRequests(tx, overdueSeconds);
     await putOutbox(
       tx,
@@ -127,7 +127,7 @@ export class Reconciler {
     try {
       const woken = await requeueOverdue(this.deps.database);
       if (woken > 0) this.deps.log.warn({ woken }, 'override deadlines passed unnoticed: their participants are woken');
-      const pushes = await inScope(this.deps.database, '*', ({ tx }) => wakeOverduePushes(tx, SETTLED_SECONDS));
+      const pushes = await withStudyScope(this.deps.database, '*', ({ tx }) => wakeOverduePushes(tx, SETTLED_SECONDS));
       if (pushes > 0) this.deps.log.warn({ pushes }, 'results waited for longer than planned: their pushes are woken');
     } catch (fault) {
       this.deps.log.warn(
@@ -170,7 +170,7 @@ export class Reconciler {
         const restored = await restartLostWorkflows(this.deps, settledSeconds);
         if (restored > 0) log.warn({ restored }, 'work had no running workflow: it is started again from the database');
         const { running, started } = await reconcileParticipants(this.deps, settledSeconds);
-        if (settledSeconds === 0) await inScope(database, '*', ({ tx }) => wakeOverduePushes(tx, 0));
+        if (settledSeconds === 0) await withStudyScope(database, '*', ({ tx }) => wakeOverduePushes(tx, 0));
         if (started > 0)
           log.warn(
             { running, started },

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { pendingWork, requeue } from '../../db/outbox/pending-work.queries.js';
 import type { OpenWork } from '../../db/outbox/pending-work.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import * as contract from '../../workflows/contract.js';
 import type { Database } from '../../db/client/database.js';
 
@@ -29,7 +29,7 @@ export async function restartLostWorkflows(
   deps: { database: Database; client: Client },
   olderSeconds: number,
 ): Promise<number> {
-  const open = await inScope(deps.database, '*', ({ tx }) => pendingWork(tx, olderSeconds));
+  const open = await withStudyScope(deps.database, '*', ({ tx }) => pendingWork(tx, olderSeconds));
   const running = new Set<string>();
   for (const type of new Set(open.map(({ topic }) => workflowByTopic[topic]!.type))) {
     for await (const { workflowId } of deps.client.workflow.list({
@@ -39,6 +39,6 @@ export async function restartLostWorkflows(
       running.add(workflowId);
   }
   const lost = open.filter((work) => !running.has(workflowByTopic[work.topic]!.id(work)));
-  if (lost.length > 0) await inScope(deps.database, '*', ({ tx }) => requeue(tx, lost));
+  if (lost.length > 0) await withStudyScope(deps.database, '*', ({ tx }) => requeue(tx, lost));
   return lost.length;
 }

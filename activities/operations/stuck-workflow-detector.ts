@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { withAdvisoryLock } from '../../db/client/advisory-lock.js';
 import { knownFailing, noteFailing } from '../../db/operations/failing-workflows.queries.js';
 import type { FailingWorkflow } from '../../db/operations/failing-workflows.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { deadlineIn } from '../../workflows/client.js';
 import type { Database } from '../../db/client/database.js';
 
@@ -82,11 +82,11 @@ export class StuckWorkflowDetector {
         const { failing, looked } = (await this.marks())
           ? { failing: await this.marked(), looked: 'all' as const }
           : await this.oneByOne();
-        const { found, well } = await inScope(database, [], ({ tx }) => noteFailing(tx, failing, looked));
+        const { found, well } = await withStudyScope(database, [], ({ tx }) => noteFailing(tx, failing, looked));
         for (const { workflow_id, run_id, problem } of found.slice(0, TOLD))
           log.error(
             { workflow_id, run_id, problem },
-            'a workflow’s task fails again and again: what it is to do waits until somebody mends it',
+            'a workflow’s task fails again and again: what it is to do waits until somebody fixes it',
           );
         if (found.length > TOLD)
           log.error(
@@ -130,7 +130,7 @@ export class StuckWorkflowDetector {
   }
 
   private async oneByOne(): Promise<{ failing: FailingWorkflow[]; looked: string[] }> {
-    const known: Run[] = await inScope(this.deps.database, [], ({ tx }) => knownFailing(tx, AGAIN));
+    const known: Run[] = await withStudyScope(this.deps.database, [], ({ tx }) => knownFailing(tx, AGAIN));
     const before = new Set(known.map(({ run_id }) => run_id));
     // A page token that the server does not know (any more) is not used twice.
     const { place } = this;

@@ -5,7 +5,7 @@ import {
   postponeMessages,
 } from '../../db/outbox/claims.queries.js';
 import type { OutboxRow } from '../../db/outbox/claims.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import type { LoadMonitor } from '../util/load-monitor.js';
 import type { Database } from '../../db/client/database.js';
 import type { Tx } from '../../db/client/database.js';
@@ -125,9 +125,9 @@ export class WorkflowClaimer implements OutboxClaimer {
    * Low-priority messages are claimed in small batches, so that ten thousand new participants of a sync do not delay
    * other work, and in smaller ones while triggers arrive.
    */
-  private notePatient(taken: readonly OutboxRow[], asked: number, at: number): void {
+  private notePatient(taken: readonly OutboxRow[], asked: number, nowMs: number): void {
     this.patientAt =
-      at + (this.traffic.busy ? LOW_PRIORITY_BUSY_INTERVAL_MS : taken.length > 0 ? LOW_PRIORITY_INTERVAL_MS : 0);
+      nowMs + (this.traffic.busy ? LOW_PRIORITY_BUSY_INTERVAL_MS : taken.length > 0 ? LOW_PRIORITY_INTERVAL_MS : 0);
     this.patientLeft = taken.length === asked;
   }
 
@@ -138,7 +138,7 @@ export class WorkflowClaimer implements OutboxClaimer {
   private async merge(claimed: readonly OutboxRow[]): Promise<OutboxRow[]> {
     const changes = claimed.filter((row) => row.topic === 'study-changed' && kindOf(row) !== 'policy');
     if (changes.length === 0) return [...claimed];
-    return inScope(this.database, '*', ({ tx }) => this.mergeIn(tx, claimed, changes), 'queue');
+    return withStudyScope(this.database, '*', ({ tx }) => this.mergeIn(tx, claimed, changes), 'queue');
   }
 
   private async mergeIn(tx: Tx, claimed: readonly OutboxRow[], changes: readonly OutboxRow[]): Promise<OutboxRow[]> {

@@ -73,21 +73,21 @@ const EXPIRY_SECONDS = 300;
 /** The periodic jobs on visits and sessions. */
 export async function ensureVisitSchedules(
   client: Client,
-  of: { taskQueue: string; visitStatusSeconds: number; sessionMinutes: number; keep?: boolean },
+  options: { taskQueue: string; visitStatusSeconds: number; sessionMinutes: number; keep?: boolean },
 ): Promise<void> {
-  const { taskQueue, keep = false } = of;
+  const { taskQueue, keep = false } = options;
   await ensureSchedule(client, {
     keep,
     id: scheduleIds.visitStatuses,
     workflowType: workflowTypes.updateVisitStatuses,
-    when: { everySeconds: of.visitStatusSeconds },
+    when: { everySeconds: options.visitStatusSeconds },
     taskQueue,
   });
   await ensureSchedule(client, {
     keep,
     id: scheduleIds.sessionExpiry,
     workflowType: workflowTypes.expireSessions,
-    when: { everySeconds: Math.min(EXPIRY_SECONDS, of.sessionMinutes * 30) },
+    when: { everySeconds: Math.min(EXPIRY_SECONDS, options.sessionMinutes * 30) },
     taskQueue,
   });
 }

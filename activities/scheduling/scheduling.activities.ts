@@ -2,7 +2,7 @@ import { chunk } from '../../db/client/sets/chunk.js';
 import { expireDueSessionRows } from '../../db/assessment/sessions.queries.js';
 import { dueVisits, moveVisits } from '../../db/scheduling/visit-statuses.queries.js';
 import type { MovedVisit } from '../../db/scheduling/visit-statuses.queries.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { pipelined } from '../util/pipelined.js';
 import type { WriteSlot } from '../util/pipelined.js';
 import type { Database } from '../../db/client/database.js';
@@ -52,7 +52,7 @@ export function createVisitActivities({
     async expireDueSessions() {
       let expired = 0;
       for (;;) {
-        const rows = await inScope(database, '*', async ({ tx, audit }) => {
+        const rows = await withStudyScope(database, '*', async ({ tx, audit }) => {
           const due = await expireDueSessionRows(tx, BATCH);
           for (const { id, study_id } of due)
             audit.record({
@@ -74,7 +74,7 @@ export function createVisitActivities({
 
 /** @returns the moved visits, after their audit record was committed */
 function moveBatch(database: Database, ids: readonly string[], slot: WriteSlot): Promise<MovedVisit[]> {
-  return inScope(database, '*', async ({ tx, audit }) => {
+  return withStudyScope(database, '*', async ({ tx, audit }) => {
     await slot.acquire();
     const rows = await moveVisits(tx, ids);
     slot.release();

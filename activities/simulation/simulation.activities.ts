@@ -7,7 +7,7 @@ import {
   failSimulation,
   noteSimulationProgress,
 } from '../../db/simulation/simulations.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import type { StudySimulationStart } from '../../workflows/contract.js';
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
 import { compute } from './compute.js';
@@ -45,7 +45,7 @@ export function createSimulationActivities({ database }: { database: Database })
       const heartbeat = setInterval(() => context.heartbeat({ progress }), HEARTBEAT_MS);
       try {
         await turns.take(async () => {
-          const inputs = await inScope(database, study_id, ({ tx }) => beginSimulation(tx, simulation_id));
+          const inputs = await withStudyScope(database, study_id, ({ tx }) => beginSimulation(tx, simulation_id));
           if (inputs === undefined) return;
           const notes = new Notes(database, study_id, simulation_id);
           const text = await compute(inputs as SimulationInputs, context.cancellationSignal, (reached) => {
@@ -54,7 +54,7 @@ export function createSimulationActivities({ database }: { database: Database })
           });
           await notes.written;
           const sha256 = createHash('sha256').update(text).digest('hex');
-          await inScope(database, study_id, ({ tx }) => completeSimulation(tx, simulation_id, { text, sha256 }));
+          await withStudyScope(database, study_id, ({ tx }) => completeSimulation(tx, simulation_id, { text, sha256 }));
         });
       } catch (fault) {
         throw asFailure(fault, context.cancellationSignal.aborted);
@@ -64,7 +64,7 @@ export function createSimulationActivities({ database }: { database: Database })
     },
 
     async failSimulation({ simulation_id, study_id }: StudySimulationStart, reason: string): Promise<void> {
-      await inScope(database, study_id, ({ tx }) => failSimulation(tx, simulation_id, reason));
+      await withStudyScope(database, study_id, ({ tx }) => failSimulation(tx, simulation_id, reason));
     },
   };
 }
@@ -84,7 +84,7 @@ class Notes {
     const now = performance.now();
     if (now < this.next) return;
     this.next = now + NOTE_MS;
-    this.written = inScope(this.database, this.studyId, ({ tx }) =>
+    this.written = withStudyScope(this.database, this.studyId, ({ tx }) =>
       noteSimulationProgress(tx, this.id, progress),
     ).catch((fault: unknown) => {
       log.warn('the progress of a simulation was not written', {

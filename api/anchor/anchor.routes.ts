@@ -9,7 +9,7 @@ import {
 } from '../../workflows/contract.js';
 import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
 import { inStudy, withNote, staffOrParticipant } from '../http/access.js';
-import type { Actor, Participant } from '../http/access.js';
+import type { Actor, ParticipantCaller } from '../http/access.js';
 import { reply, route, IfMatch } from '../http/route.js';
 import type { Input } from '../http/route.js';
 import {
@@ -59,7 +59,7 @@ type Acting = Pick<
   'params' | 'headers' | 'actor' | 'context' | 'services' | 'requestKey' | 'assertIfMatch'
 >;
 
-const senderOfEither = (actor: Actor | Participant, context: RequestContext): Sender =>
+const senderOfEither = (actor: Actor | ParticipantCaller, context: RequestContext): Sender =>
   actor.role === 'participant' ? participantSender(actor, context) : commandSender(actor, context);
 
 /**
@@ -94,7 +94,9 @@ export const anchorRoutes = [
     access: canReadOwn,
     transaction: 'once',
     responses: { 200: Anchor, 400: undefined },
-    description: `${asOf} With \`as_of\` the anchor is as its history told it then. The participant’s own portal token reads it where the policy’s \`participant_can_set\` is true.`,
+    description:
+      `${asOf} With \`as_of\` the anchor is as its history told it then. The participant’s own portal token ` +
+      'reads it where the policy’s `participant_can_set` is true.',
     query: AsOf,
     prefetch: ({ params, query }) => (query.as_of === undefined ? [anchorStatement(params.participant_id)] : undefined),
     handle: async ({ tx, prefetched: [rows], params, query, actor }) => {
@@ -113,7 +115,10 @@ export const anchorRoutes = [
     summary: 'Record the manual enrollment date and evaluate all sources',
     access: canSetOwn,
     description:
-      'Stores the date as a fact, then evaluates all sources by priority. A date that breaks a rule is 400 with `errors[].code` (FUTURE_DATE, BEFORE_CONSENT, BEFORE_STUDY_START, TOO_FAR_FROM_CONSENT …) and is not stored; on a finalized anchor another date is 409 OVERRIDE_REQUIRED. The participant’s own portal token sets it where the policy’s `participant_can_set` is true.',
+      'Stores the date as a fact, then evaluates all sources by priority. A date that breaks a rule is 400 ' +
+      'with `errors[].code` (FUTURE_DATE, BEFORE_CONSENT, BEFORE_STUDY_START, TOO_FAR_FROM_CONSENT …) and is ' +
+      'not stored; on a finalized anchor another date is 409 OVERRIDE_REQUIRED. The participant’s own portal ' +
+      'token sets it where the policy’s `participant_can_set` is true.',
     body: SetDate,
     headers: IfMatch,
     responses: { 200: AnchorWithEvaluation, 400: undefined, 409: undefined },
@@ -139,7 +144,8 @@ export const anchorRoutes = [
     summary: 'Evaluate the anchor date now',
     access: inStudy('researcher', 'coordinator', 'investigator'),
     description:
-      'Reads every source again and decides by the policy. What it changes is recorded as done by who asks, with the reason.',
+      'Reads every source again and decides by the policy. What it changes is recorded as done by who asks, ' +
+      'with the reason.',
     body: Evaluate,
     responses: { 200: Evaluation, 409: undefined },
     handle: async (input) => {
@@ -165,7 +171,10 @@ export const anchorRoutes = [
     headers: IfMatch,
     responses: { 200: Anchor, 409: undefined },
     description:
-      'The anchor is `unset` again, without a schedule. The manual fact is withdrawn too; nothing is proposed again until a source changes. An anchor that is not provisional is 409 NOT_PROVISIONAL. Of an anchor that was final before an override-back it is a re-anchoring: 400 NOT_ALLOWED_AFTER_… where the policy forbids one.',
+      'The anchor is `unset` again, without a schedule. The manual fact is withdrawn too; nothing is proposed ' +
+      'again until a source changes. An anchor that is not provisional is 409 NOT_PROVISIONAL. Of an anchor ' +
+      'that was final before an override-back it is a re-anchoring: 400 NOT_ALLOWED_AFTER_… where the policy ' +
+      'forbids one.',
     handle: async (input) => {
       await updateAnchor(input.services, addressOf(input), cancelProposal, {
         ...(await messageOf(input)),
@@ -183,7 +192,10 @@ export const anchorRoutes = [
     access: canOverride,
     body: Override,
     description:
-      'Puts another date in the place of a finalized one, and plans the visits by it unless `regenerate_schedule` is false. 200 where it is applied at once, 202 where the policy wants an approval. A date that breaks a rule is 400 with `errors[].code`. With `preview_hash` it is 409 PREVIEW_STALE when what the preview showed has changed.',
+      'Puts another date in the place of a finalized one, and plans the visits by it unless ' +
+      '`regenerate_schedule` is false. 200 where it is applied at once, 202 where the policy wants an ' +
+      'approval. A date that breaks a rule is 400 with `errors[].code`. With `preview_hash` it is 409 ' +
+      'PREVIEW_STALE when what the preview showed has changed.',
     headers: IfMatch,
     responses: { 200: OverrideApplied, 202: OverridePending, 400: undefined, 409: undefined },
     handle: async (input) => {
@@ -219,7 +231,9 @@ export const anchorRoutes = [
     transaction: 'read',
     body: Override,
     description:
-      'Says what an override would do to each visit, and changes nothing; its `preview_hash` binds the override to what was seen. Whoever works in the study may look; only the override itself is for the policy’s `can_override`.',
+      'Says what an override would do to each visit, and changes nothing; its `preview_hash` binds the ' +
+      'override to what was seen. Anyone who works in the study may look; only the override itself is for the ' +
+      'policy’s `can_override`.',
     responses: { 200: Preview, 400: undefined, 409: undefined },
     handle: ({ tx, params, body, actor }) =>
       previewOverride(tx, params.participant_id, body.new_enrollment_date, body.regenerate_schedule ?? true, actor.id),
@@ -235,7 +249,10 @@ export const anchorRoutes = [
     headers: IfMatch,
     responses: { 200: Anchor, 409: undefined },
     description:
-      'The anchor is provisional again, on the date that its sources give, and visits are planned by it. Needs a reason. One that is not finalized is 409 NOT_FINALIZED, one with a pending request 409 OVERRIDE_PENDING. The re-anchoring guards of the policy (400 NOT_ALLOWED_AFTER_…) refuse it where the date would move, and hold for what was reopened as they did before.',
+      'The anchor is provisional again, on the date that its sources give, and visits are planned by it. Needs ' +
+      'a reason. One that is not finalized is 409 NOT_FINALIZED, one with a pending request 409 ' +
+      'OVERRIDE_PENDING. The re-anchoring guards of the policy (400 NOT_ALLOWED_AFTER_…) refuse it where the ' +
+      'date would move, and hold for what was reopened as they did before.',
     handle: async (input) => {
       await updateAnchor(input.services, addressOf(input), overrideBack, {
         ...(await messageOf(input)),

@@ -3,7 +3,7 @@ import {
   IsoDate,
   Type,
   Uuid,
-  claimed,
+  importClaims,
   extension,
   nullable,
   oneOf,
@@ -100,7 +100,7 @@ export const HistoryEntry = record('AnchorHistoryEntry', {
   request_id: extension(nullable(Type.String()), 'the request that made the entry'),
   schedule_version_created_id: extension(nullable(Uuid), 'the schedule version that the entry made'),
   anchor_version: extension(Type.Integer(), 'the version of the anchor after the entry'),
-  ...claimed,
+  ...importClaims,
   created_at: Instant,
 });
 
@@ -160,6 +160,6 @@ export const OverrideRequest = record('OverrideRequest', {
   decided_at: nullable(Instant),
   decision_reason: nullable(Type.String()),
   signature: nullable(Signature),
-  ...claimed,
+  ...importClaims,
   impact: Preview,
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { AnchorUpdateTimeoutError } from '../../workflows/client.js';
-import type { AnchorClient, Participant } from '../../workflows/client.js';
+import type { AnchorClient, ParticipantAddress } from '../../workflows/client.js';
 import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
 import { readOneInScope } from '../../db/client/transaction.js';
 import { anchorStatement, readAnchor } from '../../db/anchor/anchors.queries.js';
@@ -39,7 +39,7 @@ async function participantOf(
   services: Dependencies,
   { studyId, participantId, evenWithdrawn = false }: Addressed,
   details: MessageDetails & { id: string },
-): Promise<Participant & { status: string; kept: boolean }> {
+): Promise<ParticipantAddress & { status: string; kept: boolean }> {
   const row = await addressWithDetails(services.database, studyId, participantId, { ...details, evenWithdrawn });
   if (!row) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   const { id, study_id, site_id, status, kept } = row;
@@ -70,14 +70,14 @@ const KINDS: Readonly<Record<string, MessageKind>> = {
  */
 export async function updateAnchor(
   services: Dependencies,
-  at: Addressed & { updateId: string },
+  target: Addressed & { updateId: string },
   definition: AnchorUpdate,
   message: object,
 ): Promise<AnchorOutcome> {
   const { reason = null, ip_address = null, user_agent = null, ...travels } = message as Partial<MessageDetails>;
   const details = { id: randomUUID(), reason, ip_address: ip_address?.slice(0, 45) ?? null, user_agent };
-  const participant = await participantOf(services, at, details);
-  if (participant.status === 'withdrawn' && !at.evenWithdrawn)
+  const participant = await participantOf(services, target, details);
+  if (participant.status === 'withdrawn' && !target.evenWithdrawn)
     throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the anchor stays as it is.' });
   await services.temporal.client();
   let outcome: AnchorOutcome;
@@ -94,7 +94,7 @@ export async function updateAnchor(
       ...(participant.kept ? { ...travels, details_id: details.id } : message),
       ...(authorization !== undefined && { authorization }),
     };
-    outcome = await services.anchors.update(definition, participant, sent, at.updateId);
+    outcome = await services.anchors.update(definition, participant, sent, target.updateId);
   } catch (fault) {
     if (fault instanceof AnchorUpdateTimeoutError)
       throw problem('WORKER_UNAVAILABLE', { headers: { 'Retry-After': '2' } });

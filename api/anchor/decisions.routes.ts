@@ -1,7 +1,7 @@
 import { Policy } from '../../workflows/domain/anchor/policy-schema.js';
 import { inStudy } from '../http/access.js';
 import { route } from '../http/route.js';
-import { IsoDate, Json, Type, Uuid, claimed, nullable, oneOf, record } from '../http/common.schemas.js';
+import { IsoDate, Json, Type, Uuid, importClaims, nullable, oneOf, record } from '../http/common.schemas.js';
 import { decisionBehind, deriveAgain } from './decisions.service.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date/decisions/{history_id}';
@@ -39,7 +39,7 @@ const Decision = record('AnchorDecision', {
   decision: Taken,
   actor_user_id: nullable(Uuid),
   approver_user_id: nullable(Uuid),
-  ...claimed,
+  ...importClaims,
 });
 
 export const decisionRoutes = [
@@ -64,7 +64,8 @@ export const decisionRoutes = [
     access: inStudy(),
     transaction: 'read',
     description:
-      'Changes nothing. `differences` names what is not as it was: `decision`, `trace`, or `snapshot` where the stored one is not the one that the audit chain has sealed.',
+      'Changes nothing. `differences` names what is not as it was: `decision`, `trace`, or `snapshot` where ' +
+      'the stored one is not the one that the audit chain has sealed.',
     responses: {
       200: record('AnchorDecisionRederived', {
         same: Type.Boolean(),

@@ -38,7 +38,7 @@ export class MessageSigning {
 
   /** Adds an authorization to a message of this API; a message without a person stays as it is. */
   async signed<M extends object>(
-    at: Addressed,
+    target: Addressed,
     kind: MessageKind,
     message: M,
     via: 'rest' | 'page',
@@ -48,7 +48,7 @@ export class MessageSigning {
     await this.registered();
     const digest = digestOf(contentOf(kind, message));
     const authorization = await this.signer.sign(
-      { ...at, kind, digest, person, via, jti: randomUUID() },
+      { ...target, kind, digest, person, via, jti: randomUUID() },
       nowMs(),
       OWN_SECONDS,
     );
@@ -56,12 +56,12 @@ export class MessageSigning {
   }
 
   /** An authorization for a user to send this message by any Temporal client. */
-  async givenOut(at: Addressed, kind: MessageKind, message: object, userId: string): Promise<GivenOut> {
+  async givenOut(target: Addressed, kind: MessageKind, message: object, userId: string): Promise<GivenOut> {
     await this.registered();
     const digest = digestOf(contentOf(kind, message));
     const now = nowMs();
     const authorization = await this.signer.sign(
-      { ...at, kind, digest, person: { user_id: userId }, via: null, jti: randomUUID() },
+      { ...target, kind, digest, person: { user_id: userId }, via: null, jti: randomUUID() },
       now,
       GIVEN_OUT_SECONDS,
     );

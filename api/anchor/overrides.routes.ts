@@ -15,7 +15,7 @@ import {
   input,
   record,
 } from '../http/common.schemas.js';
-import { Reauthentication, asksAgain, signing } from '../identity/reauthentication.schemas.js';
+import { Reauthentication, asksAgain, signerFields } from '../identity/reauthentication.schemas.js';
 import { currentAnchor } from './anchors.service.js';
 import { decideOnOverride } from './override-decisions.service.js';
 import { authorizeDecision } from './approval-authorizations.service.js';
@@ -37,7 +37,7 @@ const decide = (decision: 'approve' | 'deny') =>
     headers: Reauthentication,
     body: input(decision === 'approve' ? 'OverrideApprove' : 'OverrideDeny', {
       reason: Type.Optional(nullable(text(2000))),
-      ...signing,
+      ...signerFields,
       ...(decision === 'approve' && { preview_hash: Type.Optional(text(64)) }),
     }),
     responses: { 200: decision === 'approve' ? OverrideApplied : OverrideDenied, 401: undefined, 409: undefined },
@@ -119,12 +119,14 @@ export const overrideRoutes = [
     summary: 'Issue an authorization to send a decision as a Temporal signal',
     access: approver,
     transaction: 'change',
-    description: `Good for five minutes, once, and for exactly this decision: the signal \`overrideDecision\` bears the same \`decision\`, \`reason\` and \`preview_hash\`, \`actor_user_id\` and \`authorization\`. ${asksAgain}`,
+    description:
+      'Good for five minutes, once, and for exactly this decision: the signal `overrideDecision` bears the ' +
+      `same \`decision\`, \`reason\` and \`preview_hash\`, \`actor_user_id\` and \`authorization\`. ${asksAgain}`,
     headers: Reauthentication,
     body: input('DecisionAuthorizationCreate', {
       decision: oneOf('approve', 'deny'),
       reason: Type.Optional(nullable(text(2000))),
-      ...signing,
+      ...signerFields,
       preview_hash: Type.Optional(text(64)),
     }),
     responses: {
@@ -155,7 +157,8 @@ export const overrideRoutes = [
     access: inStudy(),
     transaction: 'read',
     description:
-      'What waits for an approver in all studies that the caller sees, with the effect on each visit. A study context narrows the list.',
+      'What waits for an approver in all studies that the caller sees, with the effect on each visit. A study ' +
+      'context narrows the list.',
     query: Type.Object({
       ...paging,
       study_id: Type.Optional(Uuid),

@@ -1,5 +1,5 @@
 import type { Sender } from '../../workflows/contract.js';
-import type { Participant } from '../http/access.js';
+import type { ParticipantCaller } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { currentPolicy } from '../studies/policy.service.js';
 import type { Tx } from '../../db/client/database.js';
@@ -16,7 +16,10 @@ export async function requireOwnDate(tx: Tx, studyId: string): Promise<void> {
  * A participant, or its caregiver, as sender of a message to its workflow, like `senderOf` for users; the workflow
  * checks the policy's `participant_can_set`.
  */
-export const participantSender = ({ caregiver }: Pick<Participant, 'caregiver'>, context: RequestContext): Sender => ({
+export const participantSender = (
+  { caregiver }: Pick<ParticipantCaller, 'caregiver'>,
+  context: RequestContext,
+): Sender => ({
   ...(caregiver && { caregiver_id: caregiver.id }),
   actor_user_id: null,
   actor_type: 'participant',

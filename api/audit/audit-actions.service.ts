@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { listAudit } from '../../db/audit/audit.queries.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
@@ -27,7 +27,7 @@ export async function recordAction(
   if (JSON.stringify(metadata).length > MAX_METADATA_CHARS)
     throw refused('metadata', 'METADATA_TOO_LONG', `is longer than ${MAX_METADATA_CHARS} characters of JSON`);
   const studyId = study_id?.toLowerCase() ?? null;
-  await inScope(database, '*', async ({ tx, audit }) => {
+  await withStudyScope(database, '*', async ({ tx, audit }) => {
     await requireChain(tx, studyId ?? undefined);
     audit.record({
       ...auditActor(actor, context),

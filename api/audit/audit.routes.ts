@@ -2,7 +2,7 @@ import { nowIso } from '../../db/client/clock.js';
 import { attachment } from '../http/conventions/file-names.js';
 import { anyone, roles, studyAsFilter } from '../http/access.js';
 import { publicUrl } from '../public-url.js';
-import { accepted, created, reply, route, tagged, response } from '../http/route.js';
+import { accepted, created, reply, route, withContentTag, response } from '../http/route.js';
 import {
   AuditRecord,
   Checkpoint,
@@ -41,7 +41,8 @@ export const auditRoutes = [
     operationId: 'listAuditRecords',
     summary: 'List audit records, newest first',
     description:
-      'Answers who did what, when and to which record, of the studies that the caller sees. The filters narrow it; the records themselves never change.',
+      'Answers who did what, when and to which record, of the studies that the caller sees. The filters narrow ' +
+      'it; the records themselves never change.',
     transaction: 'read',
     query: Type.Object({
       ...paging,
@@ -65,7 +66,10 @@ export const auditRoutes = [
     operationId: 'recordComplianceAction',
     summary: 'Record a compliance action',
     description:
-      'For what is done outside the service and belongs into its chain, such as the sign-off of a cut-over. `action` is one of those that the deployment names (COMPLIANCE_ACTIONS), another is 400 UNKNOWN_ACTION. With a study it goes into that study’s chain, else into the service’s own. Write nothing of a person into it: a record is never changed or removed.',
+      'For what is done outside the service and belongs into its chain, such as the sign-off of a cut-over. ' +
+      '`action` is one of those that the deployment names (COMPLIANCE_ACTIONS), another is 400 UNKNOWN_ACTION. ' +
+      'With a study it goes into that study’s chain, else into the service’s own. Write nothing of a person ' +
+      'into it: a record is never changed or removed.',
     body: NewAuditRecord,
     responses: { 201: AuditRecord, 400: undefined },
     handle: async ({ services, actor, context, body, studyId }) =>
@@ -78,7 +82,9 @@ export const auditRoutes = [
     operationId: 'verifyAudit',
     summary: 'Verify audit chains against their checkpoints',
     description:
-      'Calculates every hash again and compares it with the checkpoints. `valid` is false where something was changed; `first_bad_id` names the first record that does not hold. Large logs take long: start a verification in the background instead.',
+      'Calculates every hash again and compares it with the checkpoints. `valid` is false where something was ' +
+      'changed; `first_bad_id` names the first record that does not hold. Large logs take long: start a ' +
+      'verification in the background instead.',
     query: ofStudy,
     responses: { 200: Verdict },
     handle: ({ services, studyId }) => verify(services, studyId),
@@ -91,7 +97,8 @@ export const auditRoutes = [
     summary: 'Start an audit verification in the background',
     transaction: 'change',
     description:
-      'As `GET /api/audit/verify`, in parts and with progress: for logs that take longer than a request may. Each part sees its chain at one instant, with the records that were added meanwhile.',
+      'As `GET /api/audit/verify`, in parts and with progress: for logs that take longer than a request may. ' +
+      'Each part sees its chain at one instant, with the records that were added meanwhile.',
     body: NewCheckpoints,
     responses: { 202: VerificationAccepted },
     handle: async ({ tx, audit, actor, context, services, body, studyId }) => {
@@ -107,10 +114,11 @@ export const auditRoutes = [
     operationId: 'getAuditVerification',
     summary: 'Get the progress and result of an audit verification',
     description:
-      'Says how far the verification is and, once it is completed, whether the chains hold, or the first record that does not. 404 where there is no such verification.',
+      'Says how far the verification is and, once it is completed, whether the chains hold, or the first ' +
+      'record that does not. 404 where there is no such verification.',
     transaction: 'read',
     responses: { 200: response(Verification, { etag: true }) },
-    handle: async ({ tx, params }) => tagged(await verification(tx, params.verification_id)),
+    handle: async ({ tx, params }) => withContentTag(await verification(tx, params.verification_id)),
   }),
   route({
     ...admin,
@@ -119,7 +127,8 @@ export const auditRoutes = [
     operationId: 'listAuditCheckpoints',
     summary: 'List signed audit checkpoints, newest first',
     description:
-      'Each signs the head of a chain at an instant. Keep them outside of the service: what is changed later does not fit them.',
+      'Each signs the head of a chain at an instant. Keep them outside of the service: what is changed later ' +
+      'does not fit them.',
     transaction: 'read',
     query: Type.Object({ ...paging, study_id: Type.Optional(Uuid) }),
     responses: { 200: listOf(Checkpoint) },
@@ -132,7 +141,8 @@ export const auditRoutes = [
     operationId: 'createAuditCheckpoints',
     summary: 'Create signed audit checkpoints now',
     description:
-      'Answers the checkpoints that were made: none of a chain that did not grow. A chain that is not what its last checkpoint stated is not signed: 409 AUDIT_BROKEN names the record.',
+      'Answers the checkpoints that were made: none of a chain that did not grow. A chain that is not what its ' +
+      'last checkpoint stated is not signed: 409 AUDIT_BROKEN names the record.',
     body: NewCheckpoints,
     responses: { 201: listOf(Checkpoint), 409: undefined },
     handle: async ({ services, actor, context, body, studyId }) =>
@@ -145,7 +155,8 @@ export const auditRoutes = [
     operationId: 'getCheckpointConsistencyProof',
     summary: 'Get a consistency proof between two checkpoints',
     description:
-      'Proves that the later of two checkpoints continues the earlier one (`from`): nothing before it was changed. 400 where the two are of different chains.',
+      'Proves that the later of two checkpoints continues the earlier one (`from`): nothing before it was ' +
+      'changed. 400 where the two are of different chains.',
     transaction: 'read',
     query: Type.Object({ from: Uuid }),
     responses: { 200: ConsistencyProof, 400: undefined },
@@ -158,7 +169,9 @@ export const auditRoutes = [
     operationId: 'exportAudit',
     summary: 'Export audit records and checkpoints as NDJSON',
     description:
-      'Each record and checkpoint on a line of its own, as it was sealed; without `study_id` those of every chain. `npm run audit:verify-export -- export.ndjson --key public.pem` checks the file without the service.',
+      'Each record and checkpoint on a line of its own, as it was sealed; without `study_id` those of every ' +
+      'chain. `npm run audit:verify-export -- export.ndjson --key public.pem` checks the file without the ' +
+      'service.',
     query: ofStudy,
     responses: { 200: response(undefined, { mediaTypes: ['application/x-ndjson'] }) },
     handle: async ({ services, actor, context, studyId }) =>
@@ -174,7 +187,8 @@ export const auditRoutes = [
     tag: 'Audit',
     summary: 'Get the public key of the checkpoints',
     description:
-      'The Ed25519 key that signs checkpoints, with its id; `format=pem` as a file. Compare it with one that you had before. 503 where no key is set.',
+      'The Ed25519 key that signs checkpoints, with its id; `format=pem` as a file. Compare it with one that ' +
+      'you had before. 503 where no key is set.',
     access: anyone,
     query: Type.Object({ format: Type.Optional(oneOf('json', 'pem')) }),
     responses: { 200: response(PublicKey, { mediaTypes: ['application/x-pem-file'] }), 503: undefined },
@@ -193,7 +207,8 @@ export const auditRoutes = [
     summary: 'Get an inclusion proof of an audit record',
     transaction: 'read',
     description:
-      '`record` is chain/seq (the slash written %2F), or a seq in the chain of the study in context, else in the service’s own. Without `checkpoint` the newest that covers it; 409 NOT_CHECKPOINTED when none does.',
+      '`record` is chain/seq (the slash written %2F), or a seq in the chain of the study in context, else in ' +
+      'the service’s own. Without `checkpoint` the newest that covers it; 409 NOT_CHECKPOINTED when none does.',
     query: Type.Object({ study_id: Type.Optional(Uuid), checkpoint: Type.Optional(Uuid) }),
     responses: { 200: InclusionProof, 409: undefined },
     handle: ({ tx, params, query, studyId }) => inclusionProof(tx, params.record, studyId, query.checkpoint),

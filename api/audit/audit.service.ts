@@ -19,7 +19,7 @@ import {
   listCheckpoints,
 } from '../../db/audit/audit-checkpoints.queries.js';
 import type { StoredCheckpoint } from '../../db/audit/audit-checkpoints.queries.js';
-import { inScope, readInScope, withFileLimits } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope, withFileLimits } from '../../db/client/transaction.js';
 import { checkpointFolder } from '../../settings.js';
 import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
@@ -57,9 +57,9 @@ export async function auditRecords(tx: Tx, { from, to, ...filter }: AuditFilter)
 }
 
 /** Checkpoints of a chain, or of all, newest first. @throws 404 for a study that never existed */
-export async function checkpoints(tx: Tx, chain: string | undefined, at: { skip: number; limit: number }) {
+export async function checkpoints(tx: Tx, chain: string | undefined, page: { skip: number; limit: number }) {
   await requireChain(tx, chain);
-  return listCheckpoints(tx, { chain, ...at });
+  return listCheckpoints(tx, { chain, ...page });
 }
 
 /**
@@ -84,7 +84,7 @@ async function verdict(tx: Tx, studyId: string | undefined, where: CheckpointTru
   const reports: ChainReport[] = [];
   for (const chain of await allChains(tx, where)) reports.push(await verifyChain(tx, chain, where));
   const bad = reports.find((report) => !report.valid);
-  const sum = (of: 'rows' | 'checkpoints') => reports.reduce((n, report) => n + report[of], 0);
+  const sum = (count: 'rows' | 'checkpoints') => reports.reduce((n, report) => n + report[count], 0);
   return {
     valid: !bad,
     rows: sum('rows'),
@@ -117,7 +117,7 @@ export async function checkpointNow(
 ) {
   const key = signer(services);
   await requireChainNow(services, studyId);
-  await inScope(services.database, '*', async ({ audit }) =>
+  await withStudyScope(services.database, '*', async ({ audit }) =>
     audit.record({
       ...auditActor(actor, context),
       study_id: null,
@@ -194,7 +194,7 @@ export async function exportAudit(
   studyId: string | undefined,
 ): Promise<Readable> {
   await requireChainNow(services, studyId);
-  await inScope(services.database, '*', async ({ audit }) =>
+  await withStudyScope(services.database, '*', async ({ audit }) =>
     audit.record({
       ...auditActor(actor, context),
       study_id: studyId ?? null,

@@ -6,7 +6,8 @@ import type { Tx } from '../../db/client/database.js';
 
 /** The `config` key of a template's mappings until a capture system is configured, which then adopts them. */
 export const CAPTURE_DEFAULTS = 'capture_defaults';
-const FIELDS = [
+/** The settings with names of the capture system. */
+export const MAPPING_FIELDS = [
   'enrollment_instrument',
   'enrollment_event',
   'participant_field_mapping',
@@ -22,7 +23,7 @@ const FIELDS = [
 export async function captureDefaults(tx: Tx, studyId: string): Promise<Static<typeof ConfigPatch>> {
   const kept = (await configValue(tx, studyId, CAPTURE_DEFAULTS)) as Record<string, unknown> | null;
   const defaults = Object.fromEntries(
-    FIELDS.flatMap((name) => (kept?.[name] === undefined ? [] : [[name, kept[name]]])),
+    MAPPING_FIELDS.flatMap((name) => (kept?.[name] === undefined ? [] : [[name, kept[name]]])),
   );
   check(ConfigPatch, defaults, 'body');
   return defaults;

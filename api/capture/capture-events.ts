@@ -74,7 +74,9 @@ function present<T>(known: KnownEvents, mapping: Record<string, T>, warnings: Co
       warnings.push({
         code: 'EVENT_RENAMED',
         path: `event_battery_mapping.${name}`,
-        message: `The event "${name}" is called "${called}" in the capture system now: the entry is saved under that name.`,
+        message:
+          `The event "${name}" is called "${called}" in the capture system now: the entry is saved under that ` +
+          'name.',
       });
   }
   return Object.fromEntries(result);

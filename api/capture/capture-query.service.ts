@@ -4,7 +4,7 @@ import { workflowMetadata } from '../../workflows/client.js';
 import { QUERY_SECONDS, datacaptureQueryId, datacaptureQueryType } from '../../workflows/domain/capture/query.js';
 import type { Asking, CaptureAnswer, CaptureQuestion } from '../../workflows/domain/capture/query.js';
 import { noteQuestion } from '../../db/capture/capture-questions.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { problem, problemOf } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
 
@@ -54,7 +54,7 @@ export function askingFor(
   kind: CaptureQuestion['kind'],
   { studyId, actor, context }: { studyId: string; actor: { id: string }; context: { requestId: string } },
 ): Promise<Asking> {
-  return inScope(database, studyId, async ({ tx }) => ({
+  return withStudyScope(database, studyId, async ({ tx }) => ({
     question_id: await noteQuestion(tx, { studyId, userId: actor.id, kind, requestId: context.requestId }),
     actor_user_id: actor.id,
     request_id: context.requestId,

@@ -1,5 +1,5 @@
 import { findConfig, trialPlace } from '../../db/capture/datacapture-configs.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import type { ConnectionReport } from '../../workflows/domain/capture/query.js';
 import { auditActor } from '../http/audit-actor.js';
 import { invalid } from '../http/errors.js';
@@ -16,13 +16,13 @@ import type { Saving } from './config-change.js';
  */
 export async function tryConnection(
   { services, studyId, actor, context }: Omit<Saving, 'strict' | 'assertIfMatch'>,
-  given: { api_url: string; api_token?: string },
+  input: { api_url: string; api_token?: string },
 ): Promise<ConnectionReport | undefined> {
-  requireOutgoingUrl(services.settings, given.api_url, 'api_url');
-  await inScope(services.database, studyId, async ({ tx, audit }) => {
+  requireOutgoingUrl(services.settings, input.api_url, 'api_url');
+  await withStudyScope(services.database, studyId, async ({ tx, audit }) => {
     const stored = await findConfig(tx, studyId);
-    changedOrigin(stored?.api_url, given);
-    if (!stored && given.api_token === undefined)
+    changedOrigin(stored?.api_url, input);
+    if (!stored && input.api_token === undefined)
       throw invalid('api_token', 'REQUIRED', 'is required for a new configuration');
     audit.record({
       ...auditActor(actor, context),
@@ -30,15 +30,15 @@ export async function tryConnection(
       action: 'datacapture_connection_tried',
       resource_type: 'datacapture_config',
       resource_id: studyId,
-      metadata: { origin: new URL(given.api_url).origin },
+      metadata: { origin: new URL(input.api_url).origin },
     });
   });
   const answer = await askCaptureOrRefuse(services, {
     kind: 'try-connection',
     study_id: studyId,
-    api_url: given.api_url,
-    ...(given.api_token !== undefined && {
-      sealed_token: seal(services, given.api_token, trialPlace(studyId, given.api_url)),
+    api_url: input.api_url,
+    ...(input.api_token !== undefined && {
+      sealed_token: seal(services, input.api_token, trialPlace(studyId, input.api_url)),
     }),
   });
   return answer.connection;

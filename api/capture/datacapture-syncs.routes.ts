@@ -17,8 +17,10 @@ const start = (path: '/api/datacapture/sync/{study_id}' | '/api/redcap/sync/{stu
         ? 'Start a sync of all capture-system records'
         : 'Start a sync of all capture-system records (former path)',
     description:
-      'Each record is treated as its trigger would be. One at a time for a study: where one is running its id is the answer. ' +
-      'How far it is: `GET /api/datacapture/syncs/{sync_id}`; its end stands in `GET /api/datacapture/status/{study_id}`.',
+      'Each record is treated as its trigger would be. One at a time for a study: where one is running its id ' +
+      'is the answer. ' +
+      'How far it is: `GET /api/datacapture/syncs/{sync_id}`; its end stands in `GET ' +
+      '/api/datacapture/status/{study_id}`.',
     access: inStudy('researcher', 'data_manager'),
     transaction: 'change',
     responses: { 202: schema.SyncStarted },
@@ -36,8 +38,10 @@ export const datacaptureSyncRoutes = [
     tag: 'Capture system',
     summary: 'Get the progress and findings of a sync or poll',
     description:
-      'Issues, in pages: records that could not be taken (PARTICIPANT_CODE_TAKEN, …), another date for a final anchor (OVERRIDE_REQUIRED), sites that the ' +
-      'study does not have (UNKNOWN_SITE), participants whose record is gone (RECORD_VANISHED; with RECORD_RENAMED where a new record holds the same).',
+      'Issues, in pages: records that could not be taken (PARTICIPANT_CODE_TAKEN, …), another date for a final ' +
+      'anchor (OVERRIDE_REQUIRED), sites that the ' +
+      'study does not have (UNKNOWN_SITE), participants whose record is gone (RECORD_VANISHED; with ' +
+      'RECORD_RENAMED where a new record holds the same).',
     access: inStudy(),
     transaction: 'read',
     query: schema.SyncPage,

@@ -12,7 +12,7 @@ import {
   requireConfig,
   saveConfig,
   testConnection,
-  versioned,
+  configVersion,
 } from './datacapture.service.js';
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
 import { readInScope } from '../../db/client/transaction.js';
@@ -25,7 +25,7 @@ const told = (warnings: ConfigWarning[]) => (warnings.length > 0 ? { warnings } 
 
 /** An answer about the configuration, with its tag: the event mapping is a part of it and has the same tag. */
 const withTag = (row: DatacaptureConfigRow, body: unknown, status = 200) =>
-  reply(status, body, { ETag: etagOf(versioned(row))! });
+  reply(status, body, { ETag: etagOf(configVersion(row))! });
 
 /** Operation names, under the current and the former path. */
 const OPERATIONS = {
@@ -67,7 +67,8 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       tag,
       summary: `Get the capture-system configuration${former}`,
       description:
-        'How the study and its capture system are connected and mapped. Token and secret are never returned. 404 CONFIG_NOT_FOUND where there is none.',
+        'How the study and its capture system are connected and mapped. Token and secret are never returned. ' +
+        '404 CONFIG_NOT_FOUND where there is none.',
       access: reader,
       transaction: 'read',
       responses: { 200: response(schema.Config, { etag: true }) },
@@ -84,8 +85,12 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       tag,
       summary: `Create or change the capture-system configuration${former}`,
       description:
-        'Creates the configuration where there is none (`api_url` and `api_token` are required then). Mappings are merged: null takes an entry out. ' +
-        "They are compared with the capture system's dictionary; what it does not know, and what no push or reading can satisfy, is named in `warnings`; `?strict=true` refuses it. A `project_id` other than the connected project’s is the warning PROJECT_ID_DIFFERS. An event that was renamed there keeps its entry, its visits and its windows. Token and secret are stored encrypted and never returned.",
+        'Creates the configuration where there is none (`api_url` and `api_token` are required then). Mappings ' +
+        'are merged: null takes an entry out. ' +
+        "They are compared with the capture system's dictionary; what it does not know, and what no push or " +
+        'reading can satisfy, is named in `warnings`; `?strict=true` refuses it. A `project_id` other than the ' +
+        'connected project’s is the warning PROJECT_ID_DIFFERS. An event that was renamed there keeps its ' +
+        'entry, its visits and its windows. Token and secret are stored encrypted and never returned.',
       access: configurer,
       query: schema.StrictQuery,
       body: schema.ConfigPatch,
@@ -107,7 +112,8 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       tag,
       summary: `Get the event mapping${former}`,
       description:
-        'Which event of the capture system stands for which battery and days, and the instrument of enrollment. 404 CONFIG_NOT_FOUND where the study has no configuration.',
+        'Which event of the capture system stands for which battery and days, and the instrument of ' +
+        'enrollment. 404 CONFIG_NOT_FOUND where the study has no configuration.',
       access: reader,
       transaction: 'read',
       responses: { 200: response(schema.EventMapping, { etag: true }) },
@@ -125,7 +131,8 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       tag,
       summary: `Replace the event mapping${former}`,
       description:
-        'The mapping is replaced as a whole. What the capture system does not know is named in `warnings`; `?strict=true` refuses it with 400 UNKNOWN_NAMES.',
+        'The mapping is replaced as a whole. What the capture system does not know is named in `warnings`; ' +
+        '`?strict=true` refuses it with 400 UNKNOWN_NAMES.',
       access: configurer,
       query: schema.StrictQuery,
       body: schema.EventMappingPut,
@@ -164,7 +171,8 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       tag,
       summary: `List the capture system's instruments${former}`,
       description:
-        'Asks the capture system for its instruments, by name and label. 404 CONFIG_NOT_FOUND where the study has no configuration.',
+        'Asks the capture system for its instruments, by name and label. 404 CONFIG_NOT_FOUND where the study ' +
+        'has no configuration.',
       access: reader,
       responses: { 200: schema.Instruments },
       handle: async ({ params, services }) => {
@@ -217,7 +225,11 @@ const syncEventsAt = (
     tag: 'Capture system',
     summary: `Create visit windows from the capture system's events${path.includes('/redcap/') ? ' (former path)' : ''}`,
     description:
-      'A window for each event that has a day offset, or days in the event mapping, found again by its event and brought up to date; events with neither are named in `skipped`. An event is known by its `event_id`: one that was renamed is in `renamed`, and windows, mapping and visits have its new name, without another visit or schedule version. Events that windows, mapping or open visits name and the capture system does not have are in `missing`.',
+      'A window for each event that has a day offset, or days in the event mapping, found again by its event ' +
+      'and brought up to date; events with neither are named in `skipped`. An event is known by its ' +
+      '`event_id`: one that was renamed is in `renamed`, and windows, mapping and visits have its new name, ' +
+      'without another visit or schedule version. Events that windows, mapping or open visits name and the ' +
+      'capture system does not have are in `missing`.',
     access: configurer,
     responses: { 200: schema.SyncEvents },
     handle: async ({ params, actor, context, services }) => {

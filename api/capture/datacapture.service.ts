@@ -13,7 +13,7 @@ import {
 import type { ConfigChange, DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
 import { retryForbidden } from '../../db/capture/push-requests.queries.js';
 import { forgetUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { Problem, problem, problemOf } from '../http/errors.js';
 import { contentTag } from '../http/conventions/etag.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
@@ -54,7 +54,7 @@ export const configView = (row: DatacaptureConfigRow) => ({
  * The configuration for its tag: configured and displayed fields. Triggers and polls update times on the row, without
  * changing the tag.
  */
-export function versioned(row: DatacaptureConfigRow): { id: string; version: string } {
+export function configVersion(row: DatacaptureConfigRow): { id: string; version: string } {
   const {
     created_at: _created,
     updated_at: _updated,
@@ -84,9 +84,9 @@ export async function saveConfig(
   if (input.api_url !== undefined) requireOutgoingUrl(saving.services.settings, input.api_url, 'api_url');
   const { change, warnings: notices } = await withPresentEvents(saving, input, secondsOfCheck(saving));
   if (saving.strict) await refuseUnknownNames(saving, change);
-  const { created, row } = await inScope(saving.services.database, saving.studyId, async ({ tx, audit }) => {
+  const { created, row } = await withStudyScope(saving.services.database, saving.studyId, async ({ tx, audit }) => {
     const stored = await findConfig(tx, saving.studyId, 'for no key update');
-    saving.assertIfMatch(stored && versioned(stored));
+    saving.assertIfMatch(stored && configVersion(stored));
     const origins = changedOrigin(stored?.api_url, change);
     const whole = stored ? change : { ...(await captureDefaults(tx, saving.studyId)), ...change };
     const values = valuesOf(saving.services, saving.studyId, stored, whole);
@@ -105,7 +105,7 @@ export async function saveConfig(
   });
   const toCheck = namesIn(change) || typeof change.project_id === 'string';
   if (!toCheck) return { created, row, warnings: notices };
-  const warnings = [...notices, ...(await checkMapping(saving.services, saving.studyId, secondsOfCheck(saving)))];
+  const warnings = [...notices, ...(await checkSavedMapping(saving.services, saving.studyId, secondsOfCheck(saving)))];
   // The check may have found renamed events.
   const now = await readInScope(saving.services.database, saving.studyId, (tx) => requireConfig(tx, saving.studyId));
   return { created, row: now, warnings };
@@ -234,7 +234,11 @@ async function recordChange(
  * The issues of a study's saved mapping. An unavailable capture system is a warning, too.
  * @param seconds timeout
  */
-export async function checkMapping(services: Dependencies, studyId: string, seconds: number): Promise<ConfigWarning[]> {
+export async function checkSavedMapping(
+  services: Dependencies,
+  studyId: string,
+  seconds: number,
+): Promise<ConfigWarning[]> {
   const unchecked = (reason: string): ConfigWarning[] => [
     { code: 'MAPPING_NOT_CHECKED', message: `The names could not be compared with the capture system: ${reason}` },
   ];

@@ -20,7 +20,9 @@ export const pushRoutes = [
     tag: 'Capture system',
     summary: 'List push attempts of a session, newest first',
     description:
-      'A failed attempt says why: `circuit_open`, `connection_error`, `http_error`, `timeout`, `invalid_response` are repeated (`next_attempt_at`), `rejected` (the capture system refuses) and `configuration` (something is missing here) are final.',
+      'A failed attempt says why: `circuit_open`, `connection_error`, `http_error`, `timeout`, ' +
+      '`invalid_response` are repeated (`next_attempt_at`), `rejected` (the capture system refuses) and ' +
+      '`configuration` (something is missing here) are final.',
     access: inStudy(),
     transaction: 'read',
     query: AttemptQuery,
@@ -39,7 +41,8 @@ export const pushRoutes = [
     tag: 'Capture system',
     summary: 'Push a completed session’s results now',
     description:
-      'Tries a failed push again, and a waiting one at once. 409 SESSION_NOT_COMPLETED for a session that is not completed.',
+      'Tries a failed push again, and a waiting one at once. 409 SESSION_NOT_COMPLETED for a session that is ' +
+      'not completed.',
     access: inStudy(),
     transaction: 'change',
     responses: { 202: PushStarted, 409: undefined },
@@ -53,7 +56,8 @@ export const pushRoutes = [
     tag: 'Capture system',
     summary: 'Retry failed pushes of a study',
     description:
-      'All that have failed, or those of the named `session_ids`. Failures for want of permission go out by themselves once a saved token works.',
+      'All that have failed, or those of the named `session_ids`. Failures for want of permission go out by ' +
+      'themselves once a saved token works.',
     access: inStudy(),
     transaction: 'change',
     body: PushRetry,

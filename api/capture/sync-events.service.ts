@@ -4,7 +4,7 @@ import { eventsInUse } from '../../db/capture/known-events.queries.js';
 import { insertEventWindow, lockEventWindows, updateEventWindow } from '../../db/scheduling/event-windows.queries.js';
 import type { DatacaptureConfigRow, EventBattery } from '../../db/capture/datacapture-configs.queries.js';
 import type { EventWindow, StoredEventWindow } from '../../db/scheduling/event-windows.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { enrollmentEvents } from '../../workflows/domain/capture/enrollment.js';
 import type { CaptureEvent } from '../../workflows/domain/capture/query.js';
 import type { Actor } from '../http/access.js';
@@ -29,7 +29,7 @@ export async function syncEvents(
   events: readonly CaptureEvent[],
 ): Promise<EventSync> {
   const { services, actor, context, studyId } = who;
-  return inScope(services.database, studyId, async ({ tx, audit }) => {
+  return withStudyScope(services.database, studyId, async ({ tx, audit }) => {
     const config = (await findConfig(tx, studyId, 'for no key update')) ?? (await requireConfig(tx, studyId));
     const mapping = config.event_battery_mapping;
     const unknown = await unknownBatteries(
@@ -62,7 +62,8 @@ export async function syncEvents(
         result.skipped.push({
           datacapture_event: event.unique_event_name,
           reason:
-            'The event has no day offset (the project does not use scheduling), and the event mapping does not name it.',
+            'The event has no day offset (the project does not use scheduling), and the event mapping does not ' +
+            'name it.',
         });
         continue;
       }
@@ -131,7 +132,8 @@ async function missingEvents(
     .map((datacapture_event) => ({
       datacapture_event,
       reason:
-        'The capture system has no such event: it was deleted, or never was. Results of its visits cannot be delivered: correct the mapping, or `datacapture_event` of the visits.',
+        'The capture system has no such event: it was deleted, or never was. Results of its visits cannot be ' +
+        'delivered: correct the mapping, or `datacapture_event` of the visits.',
     }));
 }
 

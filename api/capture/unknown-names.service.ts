@@ -1,19 +1,14 @@
 import { findConfig } from '../../db/capture/datacapture-configs.queries.js';
 import { readInScope } from '../../db/client/transaction.js';
 import { problemOf } from '../http/errors.js';
+import { MAPPING_FIELDS } from './capture-defaults.js';
 import { mergeMappings } from './capture-mapping.service.js';
 import { askCaptureOrRefuse } from './capture-query.service.js';
 import type { ConfigChangeRequest, ConfigWarning, Saving } from './config-change.js';
 
-const NAMES = [
-  'enrollment_instrument',
-  'enrollment_event',
-  'participant_field_mapping',
-  'event_battery_mapping',
-  'data_field_mapping',
-] as const;
 /** Whether a change contains mappings. */
-export const namesIn = (change: ConfigChangeRequest): boolean => NAMES.some((name) => change[name] !== undefined);
+export const namesIn = (change: ConfigChangeRequest): boolean =>
+  MAPPING_FIELDS.some((name) => change[name] !== undefined);
 
 type Asked = Pick<Saving, 'services' | 'studyId'>;
 

@@ -27,10 +27,13 @@ const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det')
         ? 'Receive a data-entry trigger'
         : 'Take a data-entry trigger (former path)',
     description:
-      'Form fields: `project_id`, `record`, `instrument` (required), `<instrument>_complete`, and with the prefix `datacapture_` or `redcap_`: ' +
-      '`event_name`, `data_access_group`, `repeat_instance`, `repeat_instrument`. Signed in `X-Datacapture-Signature: sha256=<hex HMAC-SHA256 of the raw body>`; ' +
+      'Form fields: `project_id`, `record`, `instrument` (required), `<instrument>_complete`, and with the ' +
+      'prefix `datacapture_` or `redcap_`: ' +
+      '`event_name`, `data_access_group`, `repeat_instance`, `repeat_instrument`. Signed in ' +
+      '`X-Datacapture-Signature: sha256=<hex HMAC-SHA256 of the raw body>`; ' +
       'with `X-Datacapture-Timestamp` (unix seconds, within 5 minutes) over `<timestamp>.<raw body>`; or, where `webhook_auth` is `url`, in `?signature=`. ' +
-      'The event is stored before the answer; it is processed afterwards. An unknown project, or a webhook that is off: accepted, nothing done.',
+      'The event is stored before the answer; it is processed afterwards. An unknown project, or a webhook ' +
+      'that is off: accepted, nothing done.',
     access: anyone,
     rateLimit: 'none',
     body: rawForm(TriggerForm, 'application/x-www-form-urlencoded', 'multipart/form-data'),
@@ -52,7 +55,9 @@ export const webhookRoutes = [
     tag: 'Capture system',
     summary: 'List unmatched triggers by project',
     description:
-      'A project id that no configuration has, or whose webhook or integration is off: how many triggers came, the first and the last; nothing of what they said. Once a configuration is saved with the project id, its count is forgotten.',
+      'A project id that no configuration has, or whose webhook or integration is off: how many triggers came, ' +
+      'the first and the last; nothing of what they said. Once a configuration is saved with the project id, ' +
+      'its count is forgotten.',
     access: outsideStudy(roles('admin')),
     transaction: 'read',
     query: UnmatchedQuery,

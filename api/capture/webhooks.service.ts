@@ -6,7 +6,7 @@ import { countUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
 import { findWebhookEvent, retryWebhookEvent, triggerTakers } from '../../db/capture/webhook-events.queries.js';
 import type { NewTrigger, TriggerTaker, WebhookEventRow } from '../../db/capture/webhook-events.queries.js';
 import { carriedTrace } from '../../db/client/trace-context.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { TriggerInbox } from '../../db/capture/trigger-inbox.js';
 import { encryptionKeyBytes } from '../../settings.js';
 import { problem, problemOf } from '../http/errors.js';
@@ -130,7 +130,9 @@ async function checkAnew(services: Dependencies, request: SignedRequest & { ip: 
   remember(known, request.projectId, takers);
   const { signed, unreadable } = signedFor(services, request, takers);
   for (const { taker, fault } of unreadable) {
-    await inScope(services.database, taker.study_id, ({ tx }) => noteConnection(tx, taker.study_id, fault.message));
+    await withStudyScope(services.database, taker.study_id, ({ tx }) =>
+      noteConnection(tx, taker.study_id, fault.message),
+    );
   }
   if (signed.length > 0) return signed;
   // It may be signed with an unreadable secret: the sender is not told that it is wrong.

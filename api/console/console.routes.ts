@@ -15,12 +15,12 @@ import { participantPages } from './participants/participant.routes.js';
 import { reportPages } from './reports/reports.routes.js';
 import { loginRoutes } from './session/login.routes.js';
 import { passwordRoutes } from './session/password.routes.js';
-import { sessionRoutes } from './session/session.routes.js';
+import { consoleSessionRoutes } from './session/session.routes.js';
 import { userPages } from './users/users.routes.js';
 import { conflictRoutes } from './inbox/conflict.routes.js';
 import { reviewRoutes } from './inbox/review.routes.js';
 import { todayRoutes } from './today/today.routes.js';
-import { visitRoutes } from './today/visit.routes.js';
+import { visitPageRoutes } from './today/visit.routes.js';
 import { policyPages } from './studies/policy.routes.js';
 import { studyPages } from './studies/studies.routes.js';
 import { memberPages } from './studies/members/members.routes.js';
@@ -57,12 +57,12 @@ export const consoleRoutes: readonly Route[] = [
   ...assetRoutes,
   ...loginRoutes,
   ...passwordRoutes,
-  ...sessionRoutes,
+  ...consoleSessionRoutes,
   ...inboxRoutes,
   ...conflictRoutes,
   ...reviewRoutes,
   ...todayRoutes,
-  ...visitRoutes,
+  ...visitPageRoutes,
   ...approvalPages,
   ...participantListPages,
   ...enrollPages,

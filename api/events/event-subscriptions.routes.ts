@@ -86,7 +86,9 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
     access: staff.configure,
     transaction: 'change',
     description:
-      'A disabled one is sent nothing, and events of that time are not sent later; what waited for it is `failed` and can be sent again by hand. Another `url` gets a new `secret` at once, shown in this answer alone.',
+      'A disabled one is sent nothing, and events of that time are not sent later; what waited for it is ' +
+      '`failed` and can be sent again by hand. Another `url` gets a new `secret` at once, shown in this answer ' +
+      'alone.',
     body: EventSubscriptionChange,
     responses: { 200: ChangedEventSubscription },
     handle: ({ tx, audit, actor, context, services, params, body, assertIfMatch }) =>

@@ -28,7 +28,9 @@ export const eventRoutes = [
     transaction: 'read',
     idempotencyKey: false,
     description:
-      'For EventSource, which can send no header: `new EventSource(`/api/studies/{study_id}/events?ticket=…`)`. It is good for this study’s stream alone, within a minute; a stream that is open goes on. The caller’s rights are read anew at each look.',
+      'For EventSource, which can send no header: `new ' +
+      'EventSource(`/api/studies/{study_id}/events?ticket=…`)`. It is good for this study’s stream alone, ' +
+      'within a minute; a stream that is open goes on. The caller’s rights are read again at each look.',
     responses: { 201: Ticket },
     handle: ({ actor, credential, params, services }) =>
       created(eventTicket(services.settings, actor, { ...params, login: credential?.sid })),

@@ -1,8 +1,8 @@
 import { contentTypes, exportFormats } from '../../db/exports/write.js';
 import type { ExportFormat } from '../../db/exports/write.js';
-import { exporters } from '../http/access.js';
+import { exporterAccess } from '../http/access.js';
 import { siteNamed } from '../http/context.js';
-import { route, tagged, response } from '../http/route.js';
+import { route, withContentTag, response } from '../http/route.js';
 import { Type } from '../http/common.schemas.js';
 import { ExportAccepted, ExportRows, ExportStatus, NewExport } from './exports.schemas.js';
 import { exportDownload, exportStatus } from './export-files.service.js';
@@ -24,8 +24,11 @@ const operations: Record<ExportFormat, string> = {
   zip: 'exportZip',
 };
 const description =
-  'Streamed, under the caller’s rights. `from` and `to` are inclusive dates (UTC) of the session’s start, the visit’s target, else of the record’s creation. ' +
-  'Columns keep their order. In CSV a text that a spreadsheet would run as a formula begins with an apostrophe. `mode: background` writes a file instead: 202 with its status_url. That data were exported is an audit record.';
+  'Streamed, under the caller’s rights. `from` and `to` are inclusive dates (UTC) of the session’s start, the ' +
+  'visit’s target, else of the record’s creation. ' +
+  'Columns keep their order. In CSV a text that a spreadsheet would run as a formula begins with an ' +
+  'apostrophe. `mode: background` writes a file instead: 202 with its status_url. That data were exported is ' +
+  'an audit record.';
 
 const typeOf = (format: ExportFormat): string => contentTypes[format].split(';', 1)[0]!;
 
@@ -37,7 +40,7 @@ const exporting = (format: ExportFormat) =>
     tag,
     summary: summaries[format],
     description,
-    access: exporters,
+    access: exporterAccess,
     body: NewExport,
     responses: {
       200: response(format === 'json' ? ExportRows : undefined, {
@@ -59,11 +62,13 @@ export const exportRoutes = [
     tag,
     summary: 'Get the progress of a background export',
     description:
-      '`status` is pending, running, completed or failed; a completed one has the size and the digest of its file until it expires.',
-    access: exporters,
+      '`status` is pending, running, completed or failed; a completed one has the size and the digest of its ' +
+      'file until it expires.',
+    access: exporterAccess,
     transaction: 'read',
     responses: { 200: response(ExportStatus, { etag: true }) },
-    handle: async ({ tx, params, services }) => tagged(await exportStatus(tx, services.settings, params.export_id)),
+    handle: async ({ tx, params, services }) =>
+      withContentTag(await exportStatus(tx, services.settings, params.export_id)),
   }),
   route({
     method: 'GET',
@@ -71,7 +76,7 @@ export const exportRoutes = [
     operationId: 'downloadExport',
     tag,
     summary: 'Download the file of a background export',
-    access: exporters,
+    access: exporterAccess,
     transaction: 'read',
     description:
       'With `Range` a part of it (206), so that a broken download goes on. 409 while it is not written, 404 when it has expired.',

@@ -13,7 +13,7 @@ import { insertExport } from '../../db/exports/exports.queries.js';
 import { writeAsCaller, readAsCaller } from '../../db/client/request.js';
 import type { Caller } from '../../db/client/request.js';
 import { withFileLimits } from '../../db/client/transaction.js';
-import { authorizeUser, exporters } from '../http/access.js';
+import { authorizeUser, exporterAccess } from '../http/access.js';
 import type { Actor } from '../http/access.js';
 import { invalid, problem } from '../http/errors.js';
 import { publicUrl } from '../public-url.js';
@@ -25,7 +25,7 @@ import type { NewExport } from './exports.schemas.js';
 import type { Dependencies } from '../dependencies.js';
 import { requireExportQuota } from '../identity/quotas.js';
 import { getStudyOrThrow } from '../studies/studies.service.js';
-import { streamed } from './streamed.js';
+import { streamedBody } from './streamed.js';
 import { ensurePseudonymKey } from '../../db/exports/pseudonyms.queries.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
@@ -61,7 +61,7 @@ export async function exportData(
   const study = await writeAsCaller(
     database,
     caller,
-    (row) => authorizeUser(exporters, row, request.study_id),
+    (row) => authorizeUser(exporterAccess, row, request.study_id),
     async ({ tx, audit }) => {
       const found = await getStudyOrThrow(tx, request.study_id);
       // Checked now, not in the middle of the answer.
@@ -105,7 +105,7 @@ export async function exportData(
   if (background) return accepted({ export_id: id, status_url: publicUrl(settings, `/api/exports/${id}`) });
   const about = { study_code: study.study_code, exported_at: nowIso() };
   const sink = new PassThrough();
-  const body = streamed(asked.services, sink, () =>
+  const body = streamedBody(asked.services, sink, () =>
     asReader(asked, caller, (tx) => writeExport(tx, request, format, about, sink)),
   );
   return reply(200, body, {
@@ -125,7 +125,7 @@ const asReader = <T>(
   readAsCaller(
     database,
     caller,
-    (row) => authorizeUser(exporters, row, caller.studyId),
+    (row) => authorizeUser(exporterAccess, row, caller.studyId),
     async (tx) => {
       await withFileLimits(tx);
       return work(tx);

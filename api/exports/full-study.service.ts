@@ -20,6 +20,7 @@ import type { DocumentThread } from './full-study/in-thread.js';
 import type { ImportTarget } from './full-study/opened.js';
 import { createStudy, getStudyOrThrow } from '../studies/studies.service.js';
 import type { RequestScope } from '../http/state.js';
+import { UUID } from '../../db/client/uuid.js';
 
 /** Streams all data of a study as one JSON document. @throws 404 */
 export const exportFullStudy = (options: ExportOptions, studyId: string): Promise<Reply> =>
@@ -30,7 +31,7 @@ export const exportFullStudy = (options: ExportOptions, studyId: string): Promis
       kind: 'full',
       extension: 'json',
       mediaType: 'application/json',
-      write: (tx, at, sink) => writeStudyDocument(tx, studyId, at, sink, signerOf(options.services)),
+      write: (tx, instant, sink) => writeStudyDocument(tx, studyId, instant, sink, signerOf(options.services)),
     },
   );
 
@@ -42,8 +43,6 @@ const NOT_VERIFIED = {
   code: 'SIGNATURES_NOT_VERIFIED',
   message: 'The document does not bear this service’s signature: the signatures of its forms are shown as not verified',
 };
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
  * Loads a document of `exportStudy` into an empty study, or into a new one of the given code and name: new ids, the
@@ -133,7 +132,9 @@ function warningsOf(enabled: boolean, loaded: Record<string, number>, unknownBat
       ? [
           {
             code: 'UNKNOWN_BATTERY',
-            message: `Visits or the event mapping name batteries that the document does not hold (${unknownBatteries.join(', ')}): they have none now`,
+            message:
+              'Visits or the event mapping name batteries that the document does not hold ' +
+              `(${unknownBatteries.join(', ')}): they have none now`,
           },
         ]
       : []),

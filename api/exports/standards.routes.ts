@@ -1,4 +1,4 @@
-import { exporters } from '../http/access.js';
+import { exporterAccess } from '../http/access.js';
 import { siteNamed } from '../http/context.js';
 import { route } from '../http/route.js';
 import { exportFhir, exportOdm } from './standards.service.js';
@@ -12,11 +12,14 @@ export const standardRoutes = [
     operationId: 'exportOdm',
     tag,
     summary: 'Export a study as CDISC ODM 1.3.2',
-    access: exporters,
+    access: exporterAccess,
     responses: { 200: undefined },
     description:
-      'XML of one moment, streamed: the plan (events, forms, items, code lists), the sites, and the data of every participant. Visits are events of their window, tasks and forms are forms; what belongs to no visit stands in the event `SE.COMMON`. ' +
-      'Participants appear by their codes, without name, address or birthday; superseded visits and raw trials are left out.',
+      'XML of one moment, streamed: the plan (events, forms, items, code lists), the sites, and the data of ' +
+      'every participant. Visits are events of their window, tasks and forms are forms; what belongs to no ' +
+      'visit stands in the event `SE.COMMON`. ' +
+      'Participants appear by their codes, without name, address or birthday; superseded visits and raw trials ' +
+      'are left out.',
     handle: ({ services, actor, context, studyId, headers, params }) =>
       exportOdm({ services, actor, context, studyId, siteId: siteNamed(headers) }, params.study_id),
   }),
@@ -26,11 +29,12 @@ export const standardRoutes = [
     operationId: 'exportFhir',
     tag,
     summary: 'Export a participant as a FHIR R4 bundle',
-    access: exporters,
+    access: exporterAccess,
     transaction: 'change',
     responses: { 200: undefined },
     description:
-      '`application/fhir+json`, a collection of ResearchStudy, Patient (the code alone), ResearchSubject, a Consent each, and an Observation for each task of each session with its metrics as components.',
+      '`application/fhir+json`, a collection of ResearchStudy, Patient (the code alone), ResearchSubject, a ' +
+      'Consent each, and an Observation for each task of each session with its metrics as components.',
     handle: ({ tx, audit, actor, context, services, params }) =>
       exportFhir({ tx, audit, actor, context }, services.settings, params.study_id, params.participant_id),
   }),

@@ -24,7 +24,7 @@ export const exportOdm = (options: ExportOptions, studyId: string): Promise<Repl
       extension: 'xml',
       mediaType: 'application/xml',
       metadata: { format: 'odm' },
-      write: (tx, at, sink) => writeOdm(tx, studyId, at, sink),
+      write: (tx, instant, sink) => writeOdm(tx, studyId, instant, sink),
     },
   );
 

@@ -14,7 +14,7 @@ let running = 0;
  * file for a whole one; a reader that disconnects ends the producer.
  * @throws 503 when the maximum number of bodies is being streamed
  */
-export function streamed({ log }: Dependencies, sink: PassThrough, produce: () => Promise<unknown>): Readable {
+export function streamedBody({ log }: Dependencies, sink: PassThrough, produce: () => Promise<unknown>): Readable {
   if (running >= MAX_STREAMS)
     throw problem('UNAVAILABLE', {
       detail: 'Too many exports are being written: try again, or have it written in the background.',

@@ -4,14 +4,14 @@ import type { Tx } from '../../db/client/database.js';
 import { readAsCaller, writeAsCaller } from '../../db/client/request.js';
 import type { Caller, CallerRow } from '../../db/client/request.js';
 import { withFileLimits } from '../../db/client/transaction.js';
-import { authorizeUser, exporters } from '../http/access.js';
+import { authorizeUser, exporterAccess } from '../http/access.js';
 import { auditActor } from '../http/audit-actor.js';
 import { attachment, safeName } from '../http/conventions/file-names.js';
 import { reply } from '../http/route.js';
 import type { Reply } from '../http/route.js';
 import { getStudyOrThrow } from '../studies/studies.service.js';
 import type { ExportOptions } from './exports.service.js';
-import { streamed } from './streamed.js';
+import { streamedBody } from './streamed.js';
 
 /** One format of a study's document. */
 export interface StudyFormat {
@@ -21,7 +21,7 @@ export interface StudyFormat {
   mediaType: string;
   /** Of the audit record. */
   metadata?: Record<string, unknown>;
-  write: (tx: Tx, at: string, sink: PassThrough) => Promise<unknown>;
+  write: (tx: Tx, instant: string, sink: PassThrough) => Promise<unknown>;
 }
 
 /** Streams a study as one document, in one snapshot; recorded in the study's audit log before it begins. @throws 404 */
@@ -32,7 +32,7 @@ export async function streamStudy(
 ): Promise<Reply> {
   const { studyId } = named;
   const caller: Caller = { userId: actor.id, ...named };
-  const enter = (row: CallerRow | undefined) => authorizeUser(exporters, row, studyId);
+  const enter = (row: CallerRow | undefined) => authorizeUser(exporterAccess, row, studyId);
   const study = await writeAsCaller(services.database, caller, enter, async ({ tx, audit }) => {
     audit.record({
       ...auditActor(actor, context),
@@ -45,7 +45,7 @@ export async function streamStudy(
     return getStudyOrThrow(tx, studyId);
   });
   const sink = new PassThrough();
-  const body = streamed(services, sink, () =>
+  const body = streamedBody(services, sink, () =>
     readAsCaller(services.database, caller, enter, async (tx) => {
       await withFileLimits(tx);
       return write(tx, nowIso(), sink);

@@ -1,5 +1,5 @@
 import { studyExists } from '../../db/studies/study-config.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import type { Problem } from './errors.js';
 import type { Route } from './route.js';
 import type { RouteState } from './state.js';
@@ -16,7 +16,7 @@ export async function auditAccessDenied(
   fault: Problem,
 ): Promise<void> {
   if (fault.status !== 403) return;
-  await inScope(database, [], async ({ audit }) =>
+  await withStudyScope(database, [], async ({ audit }) =>
     audit.record({
       study_id: null,
       user_id: userId!,
@@ -40,7 +40,7 @@ export async function auditRefusal(
   fault: Problem,
 ): Promise<void> {
   if (![401, 403, 404].includes(fault.status) || studyId === undefined) return;
-  await inScope(database, '*', async ({ tx, audit }) => {
+  await withStudyScope(database, '*', async ({ tx, audit }) => {
     if (!(await studyExists(tx, studyId))) return;
     audit.record({
       study_id: studyId,

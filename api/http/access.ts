@@ -140,7 +140,7 @@ export const staff = {
 };
 
 /** Roles that export data and import whole studies. */
-export const exporters = inStudy('researcher', 'data_manager');
+export const exporterAccess = inStudy('researcher', 'data_manager');
 
 /** The caller of a request, as loaded for this request. */
 export interface Actor {
@@ -203,7 +203,7 @@ export function authorizeUser(
 }
 
 /** The participant of a portal token, directly or through its caregiver, as loaded for this request. */
-export interface Participant {
+export interface ParticipantCaller {
   id: string;
   role: 'participant';
   study_id: string;
@@ -218,18 +218,18 @@ export interface Participant {
 }
 
 /** A caregiver without a particular participant. */
-export type Caregiver = PortalCaregiver & { role: 'caregiver'; scope: string };
-export type AnyCaller = Actor | Participant | Caregiver;
+export type CaregiverCaller = PortalCaregiver & { role: 'caregiver'; scope: string };
+export type AnyCaller = Actor | ParticipantCaller | CaregiverCaller;
 
 /** The caller of a route, by the accepted token; `role` distinguishes a participant from a user. */
 export type CallerOf<Kind> = Kind extends true | 'setup' | 'scoped'
   ? Actor
   : Kind extends 'portal'
-    ? Participant
+    ? ParticipantCaller
     : Kind extends 'anyPortalUser'
-      ? Participant | Caregiver
+      ? ParticipantCaller | CaregiverCaller
       : Kind extends 'either'
-        ? Actor | Participant
+        ? Actor | ParticipantCaller
         : undefined;
 
 /** The objects that a request with a portal token names. */
@@ -243,7 +243,7 @@ const other = (input: string | undefined, own: string | null) => input !== undef
 const loginEnded = (): Problem => problem('INVALID_TOKEN', { detail: 'The login of this portal token was ended.' });
 
 /** The refusal of a withdrawn participant: its token identifies it, but is valid for nothing else. */
-export const withdrawn = (): Problem =>
+export const participantWithdrawn = (): Problem =>
   problemOf(403, 'PARTICIPANT_WITHDRAWN', 'The participant of this portal token has withdrawn.');
 
 /**
@@ -251,11 +251,11 @@ export const withdrawn = (): Problem =>
  * @param late admits a withdrawn participant
  * @throws 401 unknown, 403 PARTICIPANT_WITHDRAWN, 404 another study, site or participant
  */
-export function authorizeParticipant(row: PortalCallerRow | undefined, named: Named, late = false): Participant {
+export function authorizeParticipant(row: PortalCallerRow | undefined, named: Named, late = false): ParticipantCaller {
   if (!row)
     throw problem('INVALID_TOKEN', { detail: 'The participant of this portal token does not take part (any more).' });
   if (row.login_ended) throw loginEnded();
-  if (row.status !== 'enrolled' && !late) throw withdrawn();
+  if (row.status !== 'enrolled' && !late) throw participantWithdrawn();
   if (other(named.studyId, row.study_id)) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   if (other(named.siteId, row.site_id)) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
   if (other(named.participantId, row.id)) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
@@ -276,7 +276,11 @@ export function authorizeParticipant(row: PortalCallerRow | undefined, named: Na
  * @throws 401 inactive, or without an enrolled participant; 404 another study, site or participant; 400
  * PARTICIPANT_REQUIRED
  */
-export function authorizeCaregiver(row: CaregiverCallerRow | undefined, named: Named, epoch: number): Participant {
+export function authorizeCaregiver(
+  row: CaregiverCallerRow | undefined,
+  named: Named,
+  epoch: number,
+): ParticipantCaller {
   const {
     id: caregiverId,
     study_id: caregiverStudy,
@@ -310,7 +314,11 @@ export function authorizeCaregiver(row: CaregiverCallerRow | undefined, named: N
  * @param epoch of its token
  * @throws 401 as above, or the token was ended; 404 another study
  */
-export function authorizeCaregiverAlone(row: CaregiverCallerRow | undefined, named: Named, epoch: number): Caregiver {
+export function authorizeCaregiverAlone(
+  row: CaregiverCallerRow | undefined,
+  named: Named,
+  epoch: number,
+): CaregiverCaller {
   if (!row || row.caregiver_status !== 'active' || row.cares_for === 0)
     throw problem('INVALID_TOKEN', {
       detail: 'No active participants are assigned to the caregiver of this portal token.',

@@ -81,7 +81,7 @@ export const TextMap = named('TextMap', Type.Record(Type.String(), Type.String()
 export const NumberMap = named('NumberMap', Type.Record(Type.String(), Type.Number()));
 
 /** For a record that names persons: a full import's claims, unverified by this service. */
-export const claimed = {
+export const importClaims = {
   imported: Type.Boolean({ description: 'it came with a full import' }),
   imported_by: nullable(Uuid),
   original_users: nullable(about(TextMap, 'whom the imported document names, field by field')),

@@ -2,10 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Context } from 'koa';
 import { problem } from './errors.js';
 import type { Access } from './access.js';
-import { single } from './validation/validation.js';
-
-/** An id, in either case. */
-export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+import { singleValue } from './validation/validation.js';
+import { UUID } from '../../db/client/uuid.js';
 
 /**
  * The study that a request names: by path (`study_id`), else X-Study-ID, else the query's study_id (interface, "Study
@@ -20,7 +18,7 @@ export function studyContext(
 ): string | undefined {
   if (access.studyContext === 'none') return params.study_id?.toLowerCase();
   const byHeader = uuid(ctx.headers['x-study-id'] as string | undefined, 'header.x-study-id');
-  const byQuery = uuid(single(search, 'study_id'), 'query.study_id');
+  const byQuery = uuid(singleValue(search, 'study_id'), 'query.study_id');
   return (params.study_id ?? byHeader ?? byQuery)?.toLowerCase();
 }
 
@@ -37,7 +35,7 @@ export function participantContext(
   const given = [
     params.participant_id,
     uuid(ctx.headers['x-participant-id'] as string | undefined, 'header.x-participant-id'),
-    uuid(single(search, 'participant_id'), 'query.participant_id'),
+    uuid(singleValue(search, 'participant_id'), 'query.participant_id'),
   ]
     .filter((id) => id !== undefined)
     .map((id) => id.toLowerCase());

@@ -20,7 +20,9 @@ const redoc = join(dirname(require.resolve('redoc/package.json')), 'bundles');
 
 /** Everything comes from this service; scripts only as files. Both pages write styles into the document. */
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src " +
+  "'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; " +
+  "frame-ancestors 'none'";
 
 const TYPES: Record<string, string> = {
   js: 'text/javascript; charset=utf-8',

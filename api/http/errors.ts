@@ -195,7 +195,7 @@ export const brokenRule = (path: string, code: string, message: string): Problem
     errors: [{ path, code, message: `${path} ${message}` }],
   });
 
-/** The errors of several fields, whose messages are sentences: up to a hundred. */
+/** The errors of several fields, whose messages are sentences: up to a hundred, of which the detail has three. */
 export const invalidFields = (errors: readonly FaultEntry[]): Problem =>
   problem('VALIDATION_FAILED', {
     detail: errors
@@ -206,5 +206,5 @@ export const invalidFields = (errors: readonly FaultEntry[]): Problem =>
   });
 
 /** Status and default sentence of every code, for the OpenAPI document. */
-export const registered = (): { code: ErrorCode; status: number; detail: string }[] =>
+export const registeredErrors = (): { code: ErrorCode; status: number; detail: string }[] =>
   Object.entries(registry).map(([code, [status, detail]]) => ({ code: code as ErrorCode, status, detail }));

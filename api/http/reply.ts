@@ -11,7 +11,7 @@ export class Reply {
 }
 export const created = (body: unknown): Reply => new Reply(201, body);
 /** A single resource without a version, with a tag of its whole content. */
-export const tagged = (body: object): Reply => new Reply(200, body, { ETag: contentTag(body) });
+export const withContentTag = (body: object): Reply => new Reply(200, body, { ETag: contentTag(body) });
 export const accepted = (body: unknown): Reply => new Reply(202, body);
 export const noContent = (): Reply => new Reply(204);
 export const reply = (status: number, body?: unknown, headers?: Record<string, string | string[]>): Reply =>

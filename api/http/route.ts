@@ -14,7 +14,7 @@ import type { Reply } from './reply.js';
 import type { RouteState } from './state.js';
 import type { RequestContext, Credential } from './request-context.js';
 
-export { Reply, accepted, created, noContent, reply, tagged } from './reply.js';
+export { Reply, accepted, created, noContent, reply, withContentTag } from './reply.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -170,7 +170,7 @@ interface Definition<
 }
 
 /** The input of a page's error answer. The state has the results of the pipeline so far. */
-export interface Fault {
+export interface PageFault {
   fault: Problem;
   state: Partial<RouteState> & Pick<RouteState, 'context'>;
   method: string;
@@ -181,7 +181,7 @@ export interface Fault {
   /** The request's body, also if the error came before it was read; empty if it is too long for a form. */
   body: () => Promise<Buffer>;
 }
-export type FaultHandler = (fault: Fault) => Reply | Promise<Reply>;
+export type FaultHandler = (fault: PageFault) => Reply | Promise<Reply>;
 /** The operation's name for generated clients, or that it is not in the contract. */
 type Listed =
   | {

@@ -20,7 +20,7 @@ export interface RequestState {
 }
 
 /** The open transaction for a handler. */
-export interface Opened {
+export interface OpenTransaction {
   tx?: Tx;
   audit?: AuditTrail;
   session?: SessionRow;
@@ -46,7 +46,7 @@ export interface RouteState extends RequestState {
   upload?: Upload;
   studyId?: string | undefined;
   actor?: AnyCaller;
-  opened: Opened;
+  opened: OpenTransaction;
   key?: IdempotencyKey;
   query?: Record<string, unknown>;
   body?: unknown;

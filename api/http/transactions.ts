@@ -6,14 +6,14 @@ import type { Caller, CallerRow } from '../../db/client/request.js';
 import type { PortalPrincipal } from './security/portal.js';
 import type { Principal } from './security/principal.js';
 import { authorizeCaregiver, authorizeCaregiverAlone, authorizeParticipant, authorizeUser } from './access.js';
-import type { Access, AnyCaller, Caregiver, Named, Participant } from './access.js';
-import type { Opened } from './state.js';
+import type { Access, AnyCaller, CaregiverCaller, Named, ParticipantCaller } from './access.js';
+import type { OpenTransaction } from './state.js';
 import type { PortalCallerRow } from '../../db/participants/portal-caller.js';
 import type { Database } from '../../db/client/database.js';
 import type { Tx } from '../../db/client/database.js';
 
 /** The work of a transaction, after the caller was admitted. */
-export type Work = (actor: AnyCaller, opened: Opened) => Promise<void>;
+export type Work = (actor: AnyCaller, opened: OpenTransaction) => Promise<void>;
 
 /**
  * The transactions of one caller. Each loads and admits the caller (401, 403, 404) with its first statement, which
@@ -102,7 +102,7 @@ export function portalTransactions(
 function ofPortal(
   database: Database,
   asker: PortalAsker,
-  enter: (row: PortalCallerRow | CaregiverCallerRow | undefined) => Participant | Caregiver,
+  enter: (row: PortalCallerRow | CaregiverCallerRow | undefined) => ParticipantCaller | CaregiverCaller,
 ): TransactionFactory {
   return {
     load: async () => enter(await loadPortalCaller(database, asker)),
@@ -120,6 +120,6 @@ function ofPortal(
 }
 
 /** A withdrawn participant's look-up opens no study; a route that admits it needs its study. */
-async function enterStudyOfWithdrawn(tx: Tx, actor: Participant | Caregiver): Promise<void> {
+async function enterStudyOfWithdrawn(tx: Tx, actor: ParticipantCaller | CaregiverCaller): Promise<void> {
   if (actor.role === 'participant' && actor.status === 'withdrawn') await enterStudy(tx, actor.study_id);
 }

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { Page } from '../../activities/html/page.js';
 import { renderPage } from '../../activities/html/render.js';
 import { smallPageCss } from '../../activities/html/style.js';
-import { anyone } from '../http/access.js';
-import { reply, route } from '../http/route.js';
+import { pageFile } from '../http/page-file.js';
 
 /** Scripts and styles as files of this service; the form is only sent by the script. */
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action " +
+  "'none'; frame-ancestors 'none'";
 
 const page = () =>
   renderPage(
@@ -43,20 +43,8 @@ const page = () =>
 /** In this file's folder, also when built: scripts/build.mjs copies files that are not TypeScript. */
 const script = () => readFileSync(new URL('page/password.js', import.meta.url), 'utf8');
 
-const file = (path: string, summary: string, contentOf: () => string, type: string) => {
-  let content: string | undefined;
-  return route({
-    method: 'GET',
-    path,
-    hidden: true,
-    tag: 'Pages',
-    summary,
-    access: anyone,
-    rateLimit: 'none',
-    responses: { 200: undefined },
-    handle: () => reply(200, (content ??= contentOf()), { 'Content-Type': type, 'Content-Security-Policy': POLICY }),
-  });
-};
+const file = (path: string, summary: string, content: () => string, type: string) =>
+  pageFile({ path, summary, type, content, headers: { 'Content-Security-Policy': POLICY } });
 
 /** The page behind links in mails to users (account.service.ts). Not part of the contract. */
 export const accountPages = [

@@ -52,7 +52,8 @@ export const accountRoutes = [
     access: anyone,
     idempotencyKey: false,
     description:
-      'Answered alike whether there is such an account or not. The link is in the mail alone, good once, for PASSWORD_RESET_MINUTES.',
+      'Answered alike whether there is such an account or not. The link is in the mail alone, good once, for ' +
+      'PASSWORD_RESET_MINUTES.',
     body: input('PasswordForgotten', { email: Email }),
     responses: { 202: Queued, 503: undefined },
     handle: async ({ services, body: given, context }) => {
@@ -69,7 +70,10 @@ export const accountRoutes = [
     access: anyone,
     idempotencyKey: false,
     description:
-      'Of a forgotten password or an invitation. Ends all logins and every other such link; a second factor stays. Tokens of /api/v1 go on unless `revoke_api_tokens` ends them; where there are or were some they are listed (200), else the answer is 204. A link that was used, has expired or is not known is 401 INVALID_LINK.',
+      'Of a forgotten password or an invitation. Ends all logins and every other such link; a second factor ' +
+      'stays. Tokens of /api/v1 go on unless `revoke_api_tokens` ends them; where there are or were some they ' +
+      'are listed (200), else the answer is 204. A link that was used, has expired or is not known is 401 ' +
+      'INVALID_LINK.',
     body: input('PasswordReset', { token: text(200, 1), new_password: Password, revoke_api_tokens: RevokeTokens }),
     responses: { 200: PasswordChanged, 204: undefined, 401: undefined, 503: undefined },
     handle: async ({ services, body: given, context }) => withTokens(await resetPassword(services, given, context)),
@@ -81,7 +85,8 @@ export const accountRoutes = [
     tag,
     summary: 'List the current user’s logins',
     description:
-      'Each login is a device that holds a refresh token: since when, from where, and which one the request belongs to.',
+      'Each login is a device that holds a refresh token: since when, from where, and which one the request ' +
+      'belongs to.',
     access: outsideStudy(signedIn),
     transaction: 'read',
     query: Paged,
@@ -101,7 +106,8 @@ export const accountRoutes = [
     access: outsideStudy(signedIn),
     transaction: 'change',
     description:
-      'The login can’t be refreshed any more, and its access tokens end at once. 404 where the caller has no such login.',
+      'The login can’t be refreshed any more, and its access tokens end at once. 404 where the caller has no ' +
+      'such login.',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params }) => {
       await revokeLogin({ tx, audit, actor, context }, params.id.toLowerCase());
@@ -133,7 +139,8 @@ export const accountRoutes = [
     access: outsideStudy(roles('admin')),
     transaction: 'change',
     description:
-      'The link is in the mail alone, good once, for INVITATION_DAYS. Each of `site_ids` must be of one of `study_ids` (400 SITE_OF_OTHER_STUDY).',
+      'The link is in the mail alone, good once, for INVITATION_DAYS. Each of `site_ids` must be of one of ' +
+      '`study_ids` (400 SITE_OF_OTHER_STUDY).',
     body: Invite,
     responses: { 201: User },
     handle: async ({ tx, audit, actor, context, body: given }) =>
@@ -146,7 +153,8 @@ export const accountRoutes = [
     tag: 'Users',
     summary: 'Resend an invitation',
     description:
-      'Mails a new link to the account. One that is not active is 409 CONFLICT, too many links in a row are 429 QUOTA_EXCEEDED.',
+      'Mails a new link to the account. One that is not active is 409 CONFLICT, too many links in a row are ' +
+      '429 QUOTA_EXCEEDED.',
     access: outsideStudy(roles('admin')),
     transaction: 'change',
     responses: { 202: Queued },

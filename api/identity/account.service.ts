@@ -17,7 +17,7 @@ import {
   userSecretForUpdate,
 } from '../../db/identity/users.queries.js';
 import type { LoginSessionRow, UserRow } from '../../db/identity/users.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { requireUncommon } from '../http/security/password-rule.js';
 import { sessionSecret } from '../http/security/portal.js';
 import { opaqueToken, sha256 } from '../http/security/tokens.js';
@@ -49,7 +49,7 @@ export async function forgotPassword(services: Dependencies, email: string, cont
   assertAllowed(await services.rateLimits.auth.take(`forgot:${account}`));
   await Promise.all([
     pause(MIN_MS),
-    inScope(services.database, [], async ({ tx, audit }) => {
+    withStudyScope(services.database, [], async ({ tx, audit }) => {
       const user = await userSecretByEmail(tx, email);
       if (user?.status !== 'active' || !(await maySendLink(tx, services.settings, { user_id: user.id }))) return;
       await queueLink(tx, user.id, 'password_reset');
@@ -75,7 +75,7 @@ export async function resetPassword(
   input: { token: string; new_password: string; revoke_api_tokens?: boolean },
   context: RequestContext,
 ): Promise<TokensAfter> {
-  return inScope(database, [], async ({ tx, audit }) => {
+  return withStudyScope(database, [], async ({ tx, audit }) => {
     const user = await userOfLink(tx, linkHash(sessionSecret(settings), input.token));
     if (!user) throw problem('INVALID_LINK');
     requireUncommon(input.new_password, user.email, 'new_password');

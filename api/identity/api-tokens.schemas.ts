@@ -1,13 +1,13 @@
 import { scopes } from '../http/access.js';
 import { nameText, Instant, Type, Uuid, nullable, oneOf, named, input } from '../http/common.schemas.js';
 import { proof } from './reauthentication.schemas.js';
-export const Scope = named('TokenScope', oneOf(...scopes));
+export const TokenScopeSchema = named('TokenScope', oneOf(...scopes));
 
 const token = {
   id: Uuid,
   user_id: Uuid,
   name: Type.String(),
-  scopes: Type.Array(Scope),
+  scopes: Type.Array(TokenScopeSchema),
   study_ids: Type.Array(Uuid),
   created_at: Instant,
   expires_at: Instant,
@@ -24,7 +24,7 @@ export const MintedToken = named(
 
 export const NewToken = input('ApiTokenCreate', {
   name: nameText(200),
-  scopes: Type.Array(Scope, { minItems: 1, maxItems: scopes.length }),
+  scopes: Type.Array(TokenScopeSchema, { minItems: 1, maxItems: scopes.length }),
   study_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1000 }),
   expires_in_days: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 365, default: 90 })),
   ...proof,

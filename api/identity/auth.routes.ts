@@ -22,7 +22,11 @@ export const authRoutes = [
     tag: 'Authentication',
     summary: 'Log in with email and password',
     description:
-      'Five failures in a row lock the account for 15 minutes, for the address that they come from; a device that logged in before is counted by itself. The owner is told by mail, of a login from a new device too. A locked account, an unknown email and a wrong password are answered alike.\n\nWhere a second factor is set up the answer is `mfa_required`, where the role must have one and has none `mfa_setup_required` (MFA_REQUIRED_ROLES).',
+      'Five failures in a row lock the account for 15 minutes, for the address that they come from; a device ' +
+      'that logged in before is counted by itself. The owner is told by mail, of a login from a new device ' +
+      'too. A locked account, an unknown email and a wrong password are answered alike.\n\nWhere a second ' +
+      'factor is set up the answer is `mfa_required`, where the role must have one and has none ' +
+      '`mfa_setup_required` (MFA_REQUIRED_ROLES).',
     access: anyone,
     rateLimit: 'auth',
     idempotencyKey: false,
@@ -37,7 +41,9 @@ export const authRoutes = [
     tag: 'Authentication',
     summary: 'Refresh the tokens',
     description:
-      'Answers a new access token and the next refresh token: each is good once. A second use ends every token that came from the same login, access tokens at once. A token that was used, has expired or ended is 401 INVALID_REFRESH_TOKEN.',
+      'Answers a new access token and the next refresh token: each is good once. A second use ends every token ' +
+      'that came from the same login, access tokens at once. A token that was used, has expired or ended is ' +
+      '401 INVALID_REFRESH_TOKEN.',
     access: anyone,
     idempotencyKey: false,
     body: RefreshToken,
@@ -51,7 +57,8 @@ export const authRoutes = [
     tag: 'Authentication',
     summary: 'Log out',
     description:
-      'Ends the login of the refresh token: it can’t be refreshed any more, and its access tokens end at once. A token that is not known is answered alike.',
+      'Ends the login of the refresh token: it can’t be refreshed any more, and its access tokens end at once. ' +
+      'A token that is not known is answered alike.',
     access: anyone,
     idempotencyKey: false,
     body: RefreshToken,
@@ -84,7 +91,9 @@ export const authRoutes = [
     rateLimit: 'auth',
     idempotencyKey: false,
     description:
-      'Needs the current password: a wrong one is 400 with WRONG_PASSWORD, a common new one 400 PASSWORD_TOO_COMMON. Tokens of /api/v1 go on unless `revoke_api_tokens` ends them. Where the user has or had some they are listed (200), else the answer is 204. The user is told by mail.',
+      'Needs the current password: a wrong one is 400 with WRONG_PASSWORD, a common new one 400 ' +
+      'PASSWORD_TOO_COMMON. Tokens of /api/v1 go on unless `revoke_api_tokens` ends them. Where the user has ' +
+      'or had some they are listed (200), else the answer is 204. The user is told by mail.',
     body: ChangePassword,
     responses: { 200: PasswordChanged, 204: undefined },
     handle: async ({ tx, audit, actor, body, context }) =>
@@ -97,7 +106,9 @@ export const authRoutes = [
     tag: 'Authentication',
     summary: 'Register a user',
     description:
-      'Makes an account with a role, studies and sites. An email that an account has is 409 EMAIL_TAKEN, a common password 400 PASSWORD_TOO_COMMON. Each of `site_ids` must be of one of `study_ids` (400 SITE_OF_OTHER_STUDY).',
+      'Makes an account with a role, studies and sites. An email that an account has is 409 EMAIL_TAKEN, a ' +
+      'common password 400 PASSWORD_TOO_COMMON. Each of `site_ids` must be of one of `study_ids` (400 ' +
+      'SITE_OF_OTHER_STUDY).',
     access: outsideStudy(roles('admin')),
     transaction: 'change',
     rateLimit: 'auth',

@@ -17,7 +17,7 @@ import {
   userSecretForUpdate,
 } from '../../db/identity/users.queries.js';
 import type { UserSecret } from '../../db/identity/users.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
 import type { Actor } from '../http/access.js';
 import { requireUncommon } from '../http/security/password-rule.js';
@@ -88,7 +88,7 @@ async function checkedLogin(
     input.password,
   );
   if (!user) throw problem('INVALID_CREDENTIALS');
-  const entered = await inScope(services.database, [], async ({ tx, audit }) => {
+  const entered = await withStudyScope(services.database, [], async ({ tx, audit }) => {
     const entry = {
       study_id: null,
       user_id: user.id,
@@ -170,7 +170,7 @@ async function issue(
  * Rotates a refresh token. A token that was rotated before is stolen or repeated: its whole family ends. @throws 401
  */
 export async function refresh(services: Dependencies, token: string, context: RequestContext): Promise<Tokens> {
-  const tokens = await inScope(services.database, [], async ({ tx, audit }) => {
+  const tokens = await withStudyScope(services.database, [], async ({ tx, audit }) => {
     const row = await refreshTokenForUpdate(tx, sha256(token));
     if (!row || !row.usable || row.status !== 'active') return undefined;
     if (row.rotated) {
@@ -202,7 +202,7 @@ export async function refresh(services: Dependencies, token: string, context: Re
 
 /** Ends the token's family; an unknown token has ended already. */
 export async function logout(services: Dependencies, token: string, context: RequestContext): Promise<void> {
-  await inScope(services.database, [], async ({ tx, audit }) => {
+  await withStudyScope(services.database, [], async ({ tx, audit }) => {
     const row = await refreshTokenForUpdate(tx, sha256(token));
     if (!row) return;
     await revokeFamily(tx, row.family_id);

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { ownersOf } from '../../db/identity/link-requests.queries.js';
 import { asCaregiver, insertLinkNotification } from '../../db/portal/portal.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { sha256 } from '../http/security/tokens.js';
 import { invalid } from '../http/errors.js';
 import { assertAllowed } from '../http/middleware/rate-limit.js';
@@ -29,7 +29,7 @@ export async function requestNewLink(
   assertAllowed(await services.rateLimits.auth.take(`portal-link:${sha256(key).toString('base64url')}`));
   await Promise.all([
     pause(MIN_MS),
-    inScope(services.database, '*', async ({ tx, audit }) => {
+    withStudyScope(services.database, '*', async ({ tx, audit }) => {
       for (const { study_id, participant_id, caregiver_id } of await ownersOf(tx, channel, address)) {
         const notification = await insertLinkNotification(tx, {
           studyId: study_id,

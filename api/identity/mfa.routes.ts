@@ -40,7 +40,10 @@ export const mfaRoutes = [
     summary: 'Set up a second factor (TOTP)',
     access: outsideStudy(signedInOrSetup),
     description:
-      'Secret and recovery codes are shown here alone. By an access token, or by the `mfa_token` of a login that answered `mfa_setup_required`. A verified one must be disabled first (409 MFA_ENABLED). A login older than REAUTHENTICATION_MINUTES (5) proves identity again, by X-Reauthentication or by `password` (401 REAUTHENTICATION_REQUIRED).',
+      'Secret and recovery codes are shown here alone. By an access token, or by the `mfa_token` of a login ' +
+      'that answered `mfa_setup_required`. A verified one must be disabled first (409 MFA_ENABLED). A login ' +
+      'older than REAUTHENTICATION_MINUTES (5) proves identity again, by X-Reauthentication or by `password` ' +
+      '(401 REAUTHENTICATION_REQUIRED).',
     headers: Reauthentication,
     body: NewMfa,
     responses: { 200: MfaSetup, 401: undefined, 409: undefined },
@@ -67,7 +70,9 @@ export const mfaRoutes = [
     summary: 'Complete a login with a second factor',
     access: anyone,
     description:
-      'A code is good once, and within 30 seconds before and after its own; a recovery code once. Wrong ones count as failed logins. Anything wrong is 401; the `mfa_token` of before goes on to count after a wrong code.',
+      'A code is good once, and within 30 seconds before and after its own; a recovery code once. Wrong ones ' +
+      'count as failed logins. Anything wrong is 401; the `mfa_token` of before goes on to count after a wrong ' +
+      'code.',
     body: MfaLogin,
     responses: { 200: LoggedIn, 401: undefined },
     handle: ({ services, body, context }) => loginByMfa(services, exactlyOne(body, 'code', 'recovery_code'), context),
@@ -79,7 +84,8 @@ export const mfaRoutes = [
     summary: 'Regenerate recovery codes; invalidates the old ones',
     access: outsideStudy(signedIn),
     description:
-      'Answers new codes, which are shown here alone; the former ones stop working. Needs a code or a recovery code: a wrong one is 400 WRONG_CODE. Without a second factor 409 MFA_NOT_SET_UP.',
+      'Answers new codes, which are shown here alone; the former ones stop working. Needs a code or a recovery ' +
+      'code: a wrong one is 400 WRONG_CODE. Without a second factor 409 MFA_NOT_SET_UP.',
     body: MfaProof,
     responses: { 200: RecoveryCodes, 409: undefined },
     handle: ({ services, actor, credential, context, body }) =>
@@ -92,7 +98,8 @@ export const mfaRoutes = [
     summary: 'Disable the second factor',
     access: outsideStudy(withNote(signedIn, 'not for a role of MFA_REQUIRED_ROLES (403 MFA_REQUIRED)')),
     description:
-      'Removes the second factor and its recovery codes. Needs a code or a recovery code: a wrong one is 400 WRONG_CODE. Without a second factor 409 MFA_NOT_SET_UP.',
+      'Removes the second factor and its recovery codes. Needs a code or a recovery code: a wrong one is 400 ' +
+      'WRONG_CODE. Without a second factor 409 MFA_NOT_SET_UP.',
     body: MfaProof,
     responses: { 204: undefined, 409: undefined },
     handle: async ({ services, actor, credential, context, body }) => {

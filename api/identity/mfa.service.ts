@@ -13,7 +13,7 @@ import {
   useRecoveryCode,
 } from '../../db/identity/mfa.queries.js';
 import { revokeAllOf, userById, userSecretForUpdate } from '../../db/identity/users.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
 import type { Settings } from '../../settings.js';
 import type { Actor } from '../http/access.js';
@@ -82,7 +82,7 @@ export async function setUpMfa(
   const secret = newTotpSecret();
   const codes = newRecoveryCodes();
   const sealed = secretBox(services.settings, (box) => box.seal(secret, totpPlace(actor.id)));
-  await inScope(services.database, [], async ({ tx, audit }) => {
+  await withStudyScope(services.database, [], async ({ tx, audit }) => {
     await requireStanding(tx, actor, credential);
     await requireRecentProof(tx, services.settings, { actor, credential, proof });
     if ((await secondFactor(tx, actor.id))?.verified) throw problem('MFA_ENABLED');
@@ -104,7 +104,7 @@ export async function setUpMfa(
  * @throws 400 WRONG_CODE, 401 a used mfa token, 409 MFA_ENABLED or MFA_NOT_SET_UP
  */
 export async function verifyMfa({ services, actor, credential, context }: Own, code: string) {
-  return inScope(services.database, [], async ({ tx, audit }) => {
+  return withStudyScope(services.database, [], async ({ tx, audit }) => {
     await requireStanding(tx, actor, credential);
     const factor = await secondFactor(tx, actor.id);
     if (!factor) throw problem('MFA_NOT_SET_UP');
@@ -138,7 +138,7 @@ export async function loginByMfa(
 ) {
   const { sub: userId, jti } = verifyToken(services.settings, 'mfa', mfa_token);
   assertAllowed(await services.rateLimits.auth.take(`mfa:${userId}`));
-  const entered = await inScope(services.database, [], async (work) => {
+  const entered = await withStudyScope(services.database, [], async (work) => {
     const user = await userSecretForUpdate(work.tx, userId);
     if (!user || user.status !== 'active' || !(await isChallengeValid(work.tx, { id: jti, userId, purpose: 'login' })))
       throw problem('INVALID_TOKEN', { detail: 'The mfa token was used or has expired: log in again.' });
@@ -199,7 +199,7 @@ async function proving(
   proof: MfaProof,
   change: (work: WriteTransaction) => Promise<void>,
 ): Promise<void> {
-  const done = await inScope(services.database, [], async (work) => {
+  const done = await withStudyScope(services.database, [], async (work) => {
     await userSecretForUpdate(work.tx, actor.id);
     if (!(await secondFactor(work.tx, actor.id))?.verified) throw problem('MFA_NOT_SET_UP');
     if (!(await proven(work, services.settings, actor.id, proof, context))) return false;

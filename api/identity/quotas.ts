@@ -11,9 +11,9 @@ import type { Tx } from '../../db/client/database.js';
 export async function requireExportQuota(
   tx: Tx,
   { EXPORTS_PER_USER: most }: Settings,
-  of: { userId: string; studyId: string },
+  holder: { userId: string; studyId: string },
 ): Promise<void> {
-  if ((await exportsHeldBy(tx, of)) < most) return;
+  if ((await exportsHeldBy(tx, holder)) < most) return;
   throw problem('QUOTA_EXCEEDED', {
     detail: `You have ${most} exports of this study that are unfinished or kept: wait until some have expired.`,
     headers: { 'Retry-After': '600' },

@@ -16,7 +16,7 @@ export const Reauthentication = Type.Object({
   ),
 });
 /** A signer's fields besides the record. */
-export const signing = { meaning: Type.Optional(text(200, 1)), ...proof };
+export const signerFields = { meaning: Type.Optional(text(200, 1)), ...proof };
 export const Signature = record('Signature', {
   meaning: Type.String({ description: 'what the signature means: approval, review, responsibility …' }),
   name: Type.String({ description: 'the printed name of the signer' }),
@@ -24,10 +24,13 @@ export const Signature = record('Signature', {
   proved_by: Type.Unsafe<'password' | 'totp' | 'session' | 'claimed'>({
     ...oneOf('password', 'totp', 'session', 'claimed'),
     description:
-      'how identity was proved: password or code given for this signature, the login alone, or a message that only says so',
+      'how identity was proved: password or code given for this signature, the login alone, or a message that ' +
+      'only says so',
   }),
 });
 /** For the description of a signing route. */
 export const asSignature =
-  'a signature: where the study’s `config.signatures.reauthenticate` is true (default in production) the request proves identity again, by X-Reauthentication or by `password` or `code` (401 REAUTHENTICATION_REQUIRED).';
+  'a signature: where the study’s `config.signatures.reauthenticate` is true (default in production) the ' +
+  'request proves identity again, by X-Reauthentication or by `password` or `code` (401 ' +
+  'REAUTHENTICATION_REQUIRED).';
 export const asksAgain = `It is ${asSignature}`;

@@ -3,7 +3,7 @@ import { verifyPassword } from '../../db/identity/passwords.js';
 import { clearProofs, proofsOf } from '../../db/identity/login-failures.queries.js';
 import { secondFactor, claimTotpStep } from '../../db/identity/mfa.queries.js';
 import { loginIsRecent, userSecretForUpdate } from '../../db/identity/users.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import type { Settings } from '../../settings.js';
 import type { Actor } from '../http/access.js';
 import { Problem, problem } from '../http/errors.js';
@@ -39,7 +39,7 @@ class WrongProof extends Problem {
   override async afterRollback(database: Database, context: RequestContext): Promise<void> {
     if (!this.tried) return;
     const { userId, login } = this;
-    await inScope(database, [], async (counting) => {
+    await withStudyScope(database, [], async (counting) => {
       counting.audit.record({
         study_id: null,
         user_id: userId,

@@ -153,19 +153,21 @@ async function requireSitesWithin(tx: Tx, siteIds: readonly string[], studyIds: 
   if (siteIds.length === 0) return;
   const outside = await sitesOutside(tx, siteIds, studyIds);
   if (outside.length === 0) return;
-  const errors = siteIds.flatMap((id, at) =>
+  const errors = siteIds.flatMap((id, index) =>
     outside.includes(id.toLowerCase())
       ? [
           {
-            path: `site_ids.${at}`,
+            path: `site_ids.${index}`,
             code: 'SITE_OF_OTHER_STUDY',
-            message: `site_ids.${at} (${id}) is a site of none of the user’s studies`,
+            message: `site_ids.${index} (${id}) is a site of none of the user’s studies`,
           },
         ]
       : [],
   );
   throw problem('RULE_VIOLATED', {
-    detail: `site_ids must be sites of the user’s studies (study_ids): ${outside.join(', ')} ${outside.length === 1 ? 'is' : 'are'} not`,
+    detail:
+      `site_ids must be sites of the user’s studies (study_ids): ${outside.join(', ')} ` +
+      `${outside.length === 1 ? 'is' : 'are'} not`,
     errors,
   });
 }

@@ -16,8 +16,10 @@ const path = '/api/studies/{study_id}/participants/import';
 const imports = '/api/studies/{study_id}/participant-imports';
 const tag = 'Participants';
 const description =
-  'Multipart form with the part `file`. Columns: participant_code, external_id, site_code, preferred_language; email, phone, timezone, date_of_birth and arm may stand beside them, others are left out. ' +
-  'Valid rows are imported although others fail; each error names its row (the header is row 1), field and code. The header without participant_code, or with a column twice: 400 HEADER_INVALID. ' +
+  'Multipart form with the part `file`. Columns: participant_code, external_id, site_code, preferred_language; ' +
+  'email, phone, timezone, date_of_birth and arm may stand beside them, others are left out. ' +
+  'Valid rows are imported although others fail; each error names its row (the header is row 1), field and ' +
+  'code. The header without participant_code, or with a column twice: 400 HEADER_INVALID. ' +
   'The same file again finds everything there and says so (warning FILE_IMPORTED_BEFORE). ';
 
 const optionsOf = ({
@@ -69,12 +71,14 @@ export const participantImportRoutes = [
   importing(
     'csv',
     'Import participants from a CSV file',
-    'UTF-8 (with or without a byte order mark), UTF-16 or windows-1252; comma, semicolon or tab. At most 200,000 lines, blank ones too.',
+    'UTF-8 (with or without a byte order mark), UTF-16 or windows-1252; comma, semicolon or tab. At most ' +
+      '200,000 lines, blank ones too.',
   ),
   importing(
     'excel',
     'Import participants from a workbook (.xlsx)',
-    'The first sheet. Dates become YYYY-MM-DD, numbers keep the leading zeros of their format. Workbooks with macros are not taken.',
+    'The first sheet. Dates become YYYY-MM-DD, numbers keep the leading zeros of their format. Workbooks with ' +
+      'macros are not taken.',
   ),
   route({
     method: 'GET',
@@ -91,7 +95,8 @@ export const participantImportRoutes = [
       }),
     },
     description:
-      'A file with the columns that the import takes. `format=xlsx`: a workbook whose site_code column offers the study’s sites.',
+      'A file with the columns that the import takes. `format=xlsx`: a workbook whose site_code column offers ' +
+      'the study’s sites.',
     handle: ({ tx, params, query }) => templateFile(tx, params.study_id, query.format),
   }),
   route({
@@ -123,7 +128,8 @@ export const participantImportRoutes = [
     transaction: 'read',
     responses: { 200: ImportStatus },
     description:
-      'By the `import_id` that the import was sent with. A long file is `running` until everything of it is there at once.',
+      'By the `import_id` that the import was sent with. A long file is `running` until everything of it is ' +
+      'there at once.',
     handle: async ({ tx, params }) => {
       const found = await importById(tx, params.study_id, params.import_id);
       if (!found) throw problem('NOT_FOUND', { detail: 'There is no such import.' });

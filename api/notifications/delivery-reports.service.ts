@@ -1,7 +1,7 @@
 import { keepDeliveryReport } from '../../db/notifications/notifications.queries.js';
 import { insertInstead, markAddressDead } from '../../db/notifications/reminders.queries.js';
 import { subjectOfToken } from '../../db/notifications/signed-links.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { channelInstead } from '../../workflows/domain/notifications/fallback.js';
 import { sessionSecret } from '../http/security/portal.js';
 import { problem } from '../http/errors.js';
@@ -33,7 +33,7 @@ export async function noteDeliveryReport(
   id: string,
   report: { status: 'delivered' | 'undelivered'; error: string | null; addressIsDead: boolean },
 ): Promise<void> {
-  await inScope(database, '*', async ({ tx, audit }) => {
+  await withStudyScope(database, '*', async ({ tx, audit }) => {
     const found = await keepDeliveryReport(tx, id, report);
     if (!found) throw problem('NOT_FOUND', { detail: 'There is no such notification.' });
     const { study_id, visit_key, channel, settings, before } = found;

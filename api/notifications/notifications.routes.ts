@@ -1,6 +1,6 @@
 import { listNotifications } from '../../db/notifications/notifications.queries.js';
 import { anyone, withNote, portal, signedIn, staff, staffOrParticipant, outsideStudy } from '../http/access.js';
-import { accepted, noContent, reply, route, tagged, response, rawBody } from '../http/route.js';
+import { accepted, noContent, reply, route, withContentTag, response, rawBody } from '../http/route.js';
 import { Type, Uuid, listOf, paging, sorting, text, record } from '../http/common.schemas.js';
 import {
   Channel,
@@ -11,7 +11,7 @@ import {
   NotificationStatus,
   Preferences,
   PreferencesChange,
-  Preview,
+  MessagePreview,
   PreviewRequest,
   TestEmail,
   TestQueued,
@@ -21,7 +21,7 @@ import {
 import { takeBounce } from './bounces.service.js';
 import { deliveryReport } from './delivery-reports.service.js';
 import {
-  cancel,
+  cancelPending,
   explainVisit,
   preview,
   registerDevice,
@@ -35,7 +35,8 @@ import { changePreferences, preferences, unsubscribe, unsubscribePage } from './
 const tag = 'Notifications';
 const Link = Type.Object({ token: text(400, 1) });
 const testing =
-  'It goes to the caller’s own address; an admin’s also to the addresses of users, participants and caregivers (else 403 RECIPIENT_NOT_ALLOWED). Counted at the rate of logins.';
+  'It goes to the caller’s own address; an admin’s also to the addresses of users, participants and caregivers ' +
+  '(else 403 RECIPIENT_NOT_ALLOWED). Counted at the rate of logins.';
 const html = (content: string) =>
   reply(200, content, {
     'Content-Type': 'text/html; charset=utf-8',
@@ -54,7 +55,8 @@ export const notificationRoutes = [
     access: staff.read,
     transaction: 'read',
     description:
-      'Reminders and messages, planned and sent, with what became of each: a stopped one says why in `reason`. Messages to users are seen by these users and by admins.',
+      'Reminders and messages, planned and sent, with what became of each: a stopped one says why in `reason`. ' +
+      'Messages to users are seen by these users and by admins.',
     query: Type.Object({
       ...paging,
       sort: sorting('due_at', 'created_at', 'sent_at'),
@@ -104,7 +106,8 @@ export const notificationRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'Sends the message again, as a notification of its own (`resend_of`). One that is still pending is 409 NOTIFICATION_PENDING.',
+      'Sends the message again, as a notification of its own (`resend_of`). One that is still pending is 409 ' +
+      'NOTIFICATION_PENDING.',
     responses: { 202: Notification, 409: undefined },
     handle: async ({ tx, audit, actor, context, services, params }) =>
       accepted(await resend({ tx, audit, actor, context }, services.settings, params.notification_id)),
@@ -120,7 +123,8 @@ export const notificationRoutes = [
     description:
       'For good: a visit that moves later does not bring it back. Settled ones are 409 NOTIFICATION_SETTLED.',
     responses: { 200: Notification, 409: undefined },
-    handle: ({ tx, audit, actor, context, params }) => cancel({ tx, audit, actor, context }, params.notification_id),
+    handle: ({ tx, audit, actor, context, params }) =>
+      cancelPending({ tx, audit, actor, context }, params.notification_id),
   }),
   route({
     method: 'POST',
@@ -131,9 +135,10 @@ export const notificationRoutes = [
     access: staff.participants,
     transaction: 'read',
     description:
-      'Answers subject and text as they would be sent, and sends nothing: by the study’s templates in the participant’s language, or by a `template` that is being written.',
+      'Answers subject and text as they would be sent, and sends nothing: by the study’s templates in the ' +
+      'participant’s language, or by a `template` that is being written.',
     body: PreviewRequest,
-    responses: { 200: Preview },
+    responses: { 200: MessagePreview },
     handle: ({ tx, body, services }) => preview(tx, body, services.settings),
   }),
   route({
@@ -145,7 +150,9 @@ export const notificationRoutes = [
     access: outsideStudy(staffOrParticipant(staff.participants)),
     transaction: 'change',
     description:
-      'Of a participant: by its own portal token, or named by staff; without `participant_id` a user’s own. The same token again is 200. A browser (`web`) gives its `PushSubscription` as JSON text: it is reached by Web Push (RFC 8291, 8292).',
+      'Of a participant: by its own portal token, or named by staff; without `participant_id` a user’s own. ' +
+      'The same token again is 200. A browser (`web`) gives its `PushSubscription` as JSON text: it is reached ' +
+      'by Web Push (RFC 8291, 8292).',
     body: NewDevice,
     responses: { 200: Device, 201: Device, 409: undefined },
     handle: async ({ tx, audit, actor, context, body, services }) => {
@@ -195,7 +202,8 @@ export const notificationRoutes = [
     access: outsideStudy(withNote(signedIn, 'an admin, to participants and caregivers')),
     rateLimit: 'auth',
     description:
-      'It goes to the phone of a participant or caregiver, and only an admin sends it (else 403 RECIPIENT_NOT_ALLOWED). Counted at the rate of logins.',
+      'It goes to the phone of a participant or caregiver, and only an admin sends it (else 403 ' +
+      'RECIPIENT_NOT_ALLOWED). Counted at the rate of logins.',
     body: TestSms,
     responses: { 202: TestQueued, 403: undefined },
     handle: async ({ services, actor, context, body }) =>
@@ -216,7 +224,8 @@ export const notificationRoutes = [
     tag,
     summary: 'Show the unsubscribe page',
     description:
-      'The page that the link of a message opens. It changes nothing: its button does. A link that is not valid is 404.',
+      'The page that the link of a message opens. It changes nothing: its button does. A link that is not ' +
+      'valid is 404.',
     access: anyone,
     query: Link,
     responses: { 200: response(undefined, { mediaTypes: ['text/html'] }), 404: undefined },
@@ -233,7 +242,8 @@ export const notificationRoutes = [
     query: Link,
     responses: { 200: response(undefined, { mediaTypes: ['text/html'] }), 404: undefined },
     description:
-      'The person gets no more messages of the study on this channel. One click is enough for mail programs (RFC 8058); a second one changes nothing. A link that is not valid is 404.',
+      'The person gets no more messages of the study on this channel. One click is enough for mail programs ' +
+      '(RFC 8058); a second one changes nothing. A link that is not valid is 404.',
     handle: async ({ services, query, context }) => html(await unsubscribe(services, query.token, context)),
   }),
   route({
@@ -247,7 +257,8 @@ export const notificationRoutes = [
     body: DeliveryReport,
     responses: { 204: undefined, 404: undefined },
     description:
-      'The address, with its token, is given to the gateway with the message (`status_callback`). A reminder that did not arrive is sent on the channel that the study names instead (`fallback`).',
+      'The address, with its token, is given to the gateway with the message (`status_callback`). A reminder ' +
+      'that did not arrive is sent on the channel that the study names instead (`fallback`).',
     handle: async ({ services, params, query, body }) => {
       await deliveryReport(services, params.notification_id, query.token, body);
       return noContent();
@@ -263,7 +274,11 @@ export const notificationRoutes = [
     body: rawBody('message/rfc822'),
     responses: { 204: undefined, 404: undefined, 422: undefined },
     description:
-      'The whole mail, a delivery status notification (RFC 3464), as the mail server that MAIL_FROM names hands it on (`curl --data-binary @- -H "Content-Type: message/rfc822"`). It is known by a signed header of the mail that it returns. Where the mailbox is not there (5.1.x) no more reminders go to it until the address is changed; any other mail is 422 NO_DELIVERY_REPORT. At most 64 KiB: return the headers of the mail, not all of it.',
+      'The whole mail, a delivery status notification (RFC 3464), as the mail server that MAIL_FROM names ' +
+      'hands it on (`curl --data-binary @- -H "Content-Type: message/rfc822"`). It is known by a signed header ' +
+      'of the mail that it returns. Where the mailbox is not there (5.1.x) no more reminders go to it until ' +
+      'the address is changed; any other mail is 422 NO_DELIVERY_REPORT. At most 64 KiB: return the headers of ' +
+      'the mail, not all of it.',
     handle: async ({ services, raw }) => {
       await takeBounce(services, raw);
       return noContent();
@@ -279,7 +294,7 @@ export const notificationRoutes = [
     access: outsideStudy(portal),
     transaction: 'read',
     responses: { 200: response(Preferences, { etag: true }) },
-    handle: async ({ tx, actor }) => tagged({ ...(await preferences(tx, actor.id)) }),
+    handle: async ({ tx, actor }) => withContentTag({ ...(await preferences(tx, actor.id)) }),
   }),
   route({
     method: 'PATCH',
@@ -294,6 +309,6 @@ export const notificationRoutes = [
     body: PreferencesChange,
     responses: { 200: response(Preferences, { etag: true }) },
     handle: async ({ tx, audit, actor, context, body, assertIfMatch }) =>
-      tagged({ ...(await changePreferences({ tx, audit, actor, context }, body, assertIfMatch)) }),
+      withContentTag({ ...(await changePreferences({ tx, audit, actor, context }, body, assertIfMatch)) }),
   }),
 ];

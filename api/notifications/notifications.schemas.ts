@@ -1,4 +1,4 @@
-import { Template } from '../../workflows/domain/notifications/settings.js';
+import { MessageTemplate } from '../../workflows/domain/notifications/settings.js';
 import {
   Email,
   Instant,
@@ -96,9 +96,9 @@ export const PreviewRequest = input('NotificationPreviewRequest', {
   visit_id: Uuid,
   channel: Type.Optional(Channel),
   language: Type.Optional(Language),
-  template: Type.Optional(Template),
+  template: Type.Optional(MessageTemplate),
 });
-export const Preview = record('NotificationPreview', {
+export const MessagePreview = record('NotificationPreview', {
   subject: Type.String(),
   body: Type.String(),
   language: Type.String(),

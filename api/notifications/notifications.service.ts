@@ -12,16 +12,16 @@ import {
 import type { NotificationRecord } from '../../db/notifications/notifications.queries.js';
 import { isKnownRecipient } from '../../db/identity/quotas.queries.js';
 import { remindersOfVisit } from '../../db/notifications/reminders.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { explain, explainNone } from '../../workflows/domain/notifications/explain.js';
-import { reach, vapidPublicKey } from '../../settings.js';
+import { connectableHost, vapidPublicKey } from '../../settings.js';
 import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
 import { webSubscription, webSubscriptionFault } from '../../workflows/domain/notifications/web-subscription.js';
 import { settingsFaults } from '../../workflows/domain/notifications/settings.js';
 import type { NotificationSettings } from '../../workflows/domain/notifications/settings.js';
 import { placeholderValues } from '../../workflows/domain/notifications/values.js';
-import { compose, withSignature, wordsFor } from '../../workflows/domain/notifications/words.js';
-import type { Actor, Participant } from '../http/access.js';
+import { composeMessage, withSignature, wordsFor } from '../../workflows/domain/notifications/words.js';
+import type { Actor, ParticipantCaller } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { NewDevice, PreviewRequest } from './notifications.schemas.js';
@@ -135,7 +135,10 @@ export async function resend(
 }
 
 /** Cancels an unsent message permanently. @throws 404, 409 NOTIFICATION_SETTLED, or NOTIFICATION_BEING_SENT */
-export async function cancel({ tx, audit, actor, context }: RequestScope, id: string): Promise<NotificationRecord> {
+export async function cancelPending(
+  { tx, audit, actor, context }: RequestScope,
+  id: string,
+): Promise<NotificationRecord> {
   const before = await getNotificationOrThrow(tx, id, actor, true);
   if (before.status === 'cancelled' && before.reason === 'cancelled_by_staff') return before;
   if (before.status !== 'pending')
@@ -172,7 +175,7 @@ export async function preview(tx: Tx, input: Static<typeof PreviewRequest>, sett
   const words = input.template
     ? { ...input.template, language: input.language ?? 'en', own: true }
     : wordsFor(input.kind, input.language ?? participant.preferred_language, study.settings);
-  const base = (settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
+  const base = (settings.PUBLIC_URL ?? `http://${connectableHost(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
   const values = placeholderValues(
     {
       kind: input.kind,
@@ -203,7 +206,7 @@ export async function preview(tx: Tx, input: Static<typeof PreviewRequest>, sett
     words.language,
   );
   const whole = (input.channel ?? 'email') === 'email' ? withSignature(words, values) : words;
-  return { ...compose(whole, values), language: words.language };
+  return { ...composeMessage(whole, values), language: words.language };
 }
 
 /**
@@ -218,7 +221,7 @@ export async function sendTest(
   context: RequestContext,
   message: { channel: 'email' | 'sms'; to: string; subject: string; body: string },
 ): Promise<string> {
-  return inScope(database, '*', async ({ tx, audit }) => {
+  return withStudyScope(database, '*', async ({ tx, audit }) => {
     const own = message.channel === 'email' && message.to.toLowerCase() === actor.email.toLowerCase();
     if (!own && !(actor.isAdmin && (await isKnownRecipient(tx, message.channel, message.to))))
       throw problem('RECIPIENT_NOT_ALLOWED', {
@@ -274,7 +277,7 @@ export function webPushKey({ settings }: Dependencies): { public_key: string } {
  * @throws 404, 409 PARTICIPANT_WITHDRAWN
  */
 export async function registerDevice(
-  { tx, audit, actor, context }: Omit<RequestScope, 'actor'> & { actor: Actor | Participant },
+  { tx, audit, actor, context }: Omit<RequestScope, 'actor'> & { actor: Actor | ParticipantCaller },
   input: Static<typeof NewDevice>,
   settings: Dependencies['settings'],
 ) {

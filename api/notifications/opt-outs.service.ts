@@ -2,8 +2,8 @@ import type { AuditTrail } from '../../db/audit/audit.js';
 import { optIn, optOut, optOutsOf } from '../../db/notifications/notifications.queries.js';
 import { subjectOfToken } from '../../db/notifications/signed-links.js';
 import { studyShownTo } from '../../db/studies/study-face.queries.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
-import type { Participant } from '../http/access.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
+import type { ParticipantCaller } from '../http/access.js';
 import { askingPage, endedPage } from './opt-out-page.js';
 import { sessionSecret } from '../http/security/portal.js';
 import { problem } from '../http/errors.js';
@@ -21,7 +21,7 @@ export async function preferences(tx: Tx, participantId: string): Promise<Prefer
 }
 
 export async function changePreferences(
-  { tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: Participant; context: RequestContext },
+  { tx, audit, actor, context }: { tx: Tx; audit: AuditTrail; actor: ParticipantCaller; context: RequestContext },
   input: Partial<Preferences>,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<Preferences> {
@@ -67,7 +67,7 @@ async function shownTo(tx: Tx, participantId: string) {
 /** Ends a channel's messages by the link in one of them; it is idempotent. @throws 404 */
 export async function unsubscribe(services: Dependencies, token: string, context: RequestContext): Promise<string> {
   const { participantId, channel } = meant(services, token);
-  return inScope(services.database, '*', async ({ tx, audit }) => {
+  return withStudyScope(services.database, '*', async ({ tx, audit }) => {
     const out = await optOut(tx, participantId, channel, 'link');
     if (!out) throw problem('NOT_FOUND', { detail: 'This link is not valid any more.' });
     if (out.isNew)

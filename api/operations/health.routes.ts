@@ -39,7 +39,8 @@ const basic = (path: '/api/health' | '/api/metrics/health') =>
     tag: 'Health',
     summary: 'Liveness',
     description:
-      'Answers as long as the process runs; it asks nothing else. Whether the service can work says `/api/health/detailed`.',
+      'Answers as long as the process runs; it asks nothing else. Whether the service can work says ' +
+      '`/api/health/detailed`.',
     access: anyone,
     rateLimit: 'none',
     responses: { 200: Basic },
@@ -74,7 +75,8 @@ export const healthRoutes = [
     tag: 'Health',
     summary: 'Redis health',
     description:
-      'Asks Redis and says how long it took; `not_configured` where the service runs without it. 503 where it does not answer.',
+      'Asks Redis and says how long it took; `not_configured` where the service runs without it. 503 where it ' +
+      'does not answer.',
     access: anyone,
     rateLimit: 'none',
     responses: { 200: One, 503: One },
@@ -92,7 +94,8 @@ export const healthRoutes = [
     access: anyone,
     rateLimit: 'none',
     description:
-      'Database, Temporal and a worker are needed: 503 when one of them is down. Redis and mail are not: `degraded`, as is one of several workers that shows no sign of life.',
+      'Database, Temporal and a worker are needed: 503 when one of them is down. Redis and mail are not: ' +
+      '`degraded`, as is one of several workers that shows no sign of life.',
     responses: { 200: Detailed, 503: Detailed },
     handle: async ({ services }) => {
       const detailed = await checkAll(services);

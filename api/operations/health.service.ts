@@ -4,7 +4,7 @@ import type { Probe } from '../temporal.js';
 import type { Dependencies } from '../dependencies.js';
 import type { KnownWorkers } from '../../db/operations/worker-heartbeats.queries.js';
 import { failingWorkflows } from './failing-workflows.service.js';
-import { SILENT_SECONDS, workers } from './workers.service.js';
+import { SILENT_SECONDS, workerStatuses } from './workers.service.js';
 import { execute } from '../../db/client/query.js';
 import { version } from '../http/version.js';
 
@@ -84,7 +84,7 @@ export interface WorkerHealth extends Health {
  * While the database is unavailable, heartbeats are unknown: Temporal's answer counts.
  */
 async function checkWorker(services: Dependencies): Promise<WorkerHealth> {
-  const [asks, seen] = await Promise.all([services.temporal.probeWorker(), workers(services)]);
+  const [asks, seen] = await Promise.all([services.temporal.probeWorker(), workerStatuses(services)]);
   if (!seen || seen.secondsSinceSign === null) return health(asks);
   const counts = { known: seen.known, silent: seen.silent.length };
   if (asks.up && seen.secondsSinceSign > SILENT_SECONDS)

@@ -1,11 +1,11 @@
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { anyone, roles, outsideStudy } from '../http/access.js';
 import { prometheusText } from './metrics/prometheus.js';
 import { auditActor } from '../http/audit-actor.js';
 import { reply, route, response } from '../http/route.js';
 import { Instant, Type, extension, listOf, oneOf, paging, named, record } from '../http/common.schemas.js';
 import { failingWorkflows } from './failing-workflows.service.js';
-import { workers } from './workers.service.js';
+import { workerStatuses } from './workers.service.js';
 import { admitScraper, processFigures } from './metrics.service.js';
 
 const summary = {
@@ -48,7 +48,8 @@ const All = record('Metrics', {
   }),
 });
 const ofOne =
-  'Counted since the start or the last reset, by the API process that answers: each counts for itself. Nothing is stored.';
+  'Counted since the start or the last reset, by the API process that answers: each counts for itself. Nothing ' +
+  'is stored.';
 const readers = { tag: 'Metrics', access: outsideStudy(roles('researcher')), description: ofOne } as const;
 const admin = { tag: 'Metrics', access: outsideStudy(roles('admin')) } as const;
 
@@ -101,7 +102,7 @@ export const metricsRoutes = [
     description: ofOne,
     responses: { 200: record('MetricsReset', { status: oneOf('reset'), since: Instant }) },
     handle: async ({ services, actor, context }) => {
-      await inScope(services.database, [], async ({ audit }) =>
+      await withStudyScope(services.database, [], async ({ audit }) =>
         audit.record({
           ...auditActor(actor, context),
           study_id: null,
@@ -133,7 +134,7 @@ export const metricsRoutes = [
       await admitScraper(services, headers.authorization);
       const { type, text } = await prometheusText(services.metrics, {
         failing: () => failingWorkflows(services),
-        workers: () => workers(services),
+        workers: () => workerStatuses(services),
       });
       return reply(200, text, { 'Content-Type': type });
     },

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { loadCaller } from '../../db/client/request.js';
 import { authorizeUser, roles } from '../http/access.js';
-import { bearer, sha256, verifyToken } from '../http/security/tokens.js';
+import { bearerToken, sha256, verifyToken } from '../http/security/tokens.js';
 import type { Dependencies } from '../dependencies.js';
 
 /** The current resource usage of the process. */
@@ -23,7 +23,7 @@ export function processFigures() {
  * @throws 401, 403
  */
 export async function admitScraper(services: Dependencies, authorization: string | undefined): Promise<void> {
-  const token = bearer(authorization);
+  const token = bearerToken(authorization);
   const { METRICS_TOKEN } = services.settings;
   if (METRICS_TOKEN !== undefined && timingSafeEqual(sha256(token), sha256(METRICS_TOKEN))) return;
   const { sub, sid, epoch } = verifyToken(services.settings, 'api', token);

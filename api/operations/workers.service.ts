@@ -10,7 +10,7 @@ const PATIENCE_MS = 2_000;
  * The workers of this service's task queue, with silent ones. Undefined while the database is unavailable: the rest of
  * the answer does not wait for it.
  */
-export async function workers({
+export async function workerStatuses({
   database,
   settings,
   log,

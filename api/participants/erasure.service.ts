@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { nowIso } from '../../db/client/clock.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
-import { eraseIdentity, erasedAt, keptOf, mappedIdentityItems } from '../../db/participants/erasure.queries.js';
+import { eraseIdentity, erasedAt, storedDataOf, mappedIdentityItems } from '../../db/participants/erasure.queries.js';
 import { participantForUpdate } from '../../db/participants/participants.queries.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
@@ -60,7 +60,7 @@ export async function eraseParticipant(
  */
 export async function dataExport({ tx, audit, actor, context }: RequestScope, id: string) {
   const participant = await getParticipantOrThrow(tx, id);
-  const { participant: own, ...parts } = await keptOf(tx, id);
+  const { participant: own, ...parts } = await storedDataOf(tx, id);
   audit.record({
     ...auditActor(actor, context),
     study_id: participant.study_id,

@@ -3,7 +3,7 @@ import { listForms } from '../../db/participants/forms.queries.js';
 import { inStudy, withNote, staff } from '../http/access.js';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Settings } from '../../settings.js';
-import { created, route, tagged, response } from '../http/route.js';
+import { created, route, withContentTag, response } from '../http/route.js';
 import { Reauthentication, asSignature } from '../identity/reauthentication.schemas.js';
 import { Type, listOf, paging, sorting, text } from '../http/common.schemas.js';
 import {
@@ -79,7 +79,9 @@ export const factRoutes = [
     summary: 'Sign, decline, revoke or correct a consent',
     access: staff.participants,
     transaction: 'change',
-    description: `pending → signed or declined; signed → revoked; declined and revoked are final (409 INVALID_TRANSITION). ${evaluated}`,
+    description:
+      'pending → signed or declined; signed → revoked; declined and revoked are final (409 INVALID_TRANSITION). ' +
+      `${evaluated}`,
     body: ConsentChange,
     responses: { 200: Consent },
     handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
@@ -105,7 +107,9 @@ export const factRoutes = [
     summary: 'Set the eligibility assessment',
     transaction: 'change',
     access: withNote(staff.participants, 'eligible, ineligible and waivers: admin, researcher, investigator'),
-    description: `Replaces the assessment. \`eligible\` and \`ineligible\` are confirmations, with \`confirmed_at\` (default: now); a coordinator prepares the assessment but does not confirm it (403). ${evaluated}`,
+    description:
+      'Replaces the assessment. `eligible` and `ineligible` are confirmations, with `confirmed_at` ' +
+      `(default: now); a coordinator prepares the assessment but does not confirm it (403). ${evaluated}`,
     body: PutEligibility,
     responses: { 200: Eligibility },
     handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
@@ -121,7 +125,7 @@ export const factRoutes = [
     access: inStudy(),
     transaction: 'read',
     responses: { 200: response(Randomization, { etag: true }) },
-    handle: async ({ tx, params }) => tagged(await randomization(tx, params.participant_id)),
+    handle: async ({ tx, params }) => withContentTag(await randomization(tx, params.participant_id)),
   }),
   route({
     method: 'POST',
@@ -131,7 +135,9 @@ export const factRoutes = [
     summary: 'Record the randomization',
     access: staff.participants,
     transaction: 'change',
-    description: `Records the arm that was drawn; the service draws none. A second one is 409 ALREADY_RANDOMIZED. The arm becomes the participant’s. ${evaluated}`,
+    description:
+      'Records the arm that was drawn; the service draws none. A second one is 409 ALREADY_RANDOMIZED. The arm ' +
+      `becomes the participant’s. ${evaluated}`,
     body: NewRandomization,
     responses: { 201: Randomization },
     handle: async ({ tx, audit, actor, context, params, body }) =>
@@ -201,7 +207,10 @@ export const factRoutes = [
     summary: 'Fill in, complete, sign or lock a form',
     transaction: 'change',
     access: withNote(staff.participants, 'signed and locked: admin, investigator'),
-    description: `draft ↔ complete → signed → locked (else 409 INVALID_TRANSITION). \`items\` is merged (RFC 7396) until the form is signed (then 409 FORM_FROZEN), and stays as it is once the participant is erased (409 PARTICIPANT_ERASED). Investigators and admins sign and lock. Signing is ${asSignature} ${evaluated}`,
+    description:
+      'draft ↔ complete → signed → locked (else 409 INVALID_TRANSITION). `items` is merged (RFC 7396) until ' +
+      'the form is signed (then 409 FORM_FROZEN), and stays as it is once the participant is erased (409 ' +
+      `PARTICIPANT_ERASED). Investigators and admins sign and lock. Signing is ${asSignature} ${evaluated}`,
     headers: Reauthentication,
     body: FormChange,
     responses: { 200: Form, 401: undefined },

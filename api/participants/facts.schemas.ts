@@ -1,4 +1,4 @@
-import { Signature, signing } from '../identity/reauthentication.schemas.js';
+import { Signature, signerFields } from '../identity/reauthentication.schemas.js';
 import {
   nameText,
   Instant,
@@ -7,7 +7,7 @@ import {
   Type,
   Uuid,
   body,
-  claimed,
+  importClaims,
   nullable,
   oneOf,
   partial,
@@ -29,7 +29,7 @@ export const Consent = record('Consent', {
   signed_at: nullable(Instant),
   revoked_at: nullable(Instant),
   purpose: nullable(Type.String()),
-  ...claimed,
+  ...importClaims,
   created_at: Instant,
   updated_at: Instant,
 });
@@ -92,7 +92,7 @@ export const Eligibility = record('Eligibility', {
   waiver_approved_by_id: nullable({ ...Uuid, description: 'another person; null: the waiver counts for nothing yet' }),
   waiver_approved_at: nullable(Instant),
   source_documents: Type.Array(Json),
-  ...claimed,
+  ...importClaims,
   created_at: Instant,
   updated_at: Instant,
 });
@@ -111,7 +111,7 @@ export const Randomization = record('Randomization', {
   arm: Type.String(),
   randomized_at: Instant,
   stratum: nullable(Type.String()),
-  ...claimed,
+  ...importClaims,
   created_at: Instant,
 });
 
@@ -122,9 +122,9 @@ export const NewForm = input('FormCreate', {
   form_oid: nameText(200),
   status: Type.Optional(FormStatus),
   items: Type.Optional(Json),
-  ...signing,
+  ...signerFields,
 });
-export const FormChange = named('FormPatch', partial(body({ status: FormStatus, items: Json, ...signing })));
+export const FormChange = named('FormPatch', partial(body({ status: FormStatus, items: Json, ...signerFields })));
 export const Form = record('Form', {
   id: Uuid,
   study_id: Uuid,
@@ -142,7 +142,7 @@ export const Form = record('Form', {
   ),
   locked_at: nullable(Instant),
   origin: oneOf('service', 'datacapture'),
-  ...claimed,
+  ...importClaims,
   created_at: Instant,
   updated_at: Instant,
 });

@@ -14,7 +14,7 @@ import {
   changeParticipant,
   enrollParticipant,
   getParticipantOrThrow,
-  reinstate,
+  reinstateWithdrawn,
   removeParticipant,
   withdraw,
 } from './participants.service.js';
@@ -146,6 +146,6 @@ export const participantRoutes = [
     body: Reinstatement,
     responses: { 200: Participant },
     handle: ({ tx, audit, actor, context, params, body }) =>
-      reinstate({ tx, audit, actor, context }, params.participant_id, body),
+      reinstateWithdrawn({ tx, audit, actor, context }, params.participant_id, body),
   }),
 ];

@@ -201,7 +201,7 @@ export async function withdraw(
  * reminders of future visits again.
  * @throws 404, 409 NOT_WITHDRAWN or PARTICIPANT_ERASED
  */
-export async function reinstate(
+export async function reinstateWithdrawn(
   { tx, audit, actor, context }: RequestScope,
   id: string,
   input: { reason: string },

@@ -1,9 +1,9 @@
 import { nowIso } from '../../db/client/clock.js';
 import type { Signature } from '../../db/models/records.js';
 import { offerSignature, withdrawSignature } from '../../db/anchor/override-requests.queries.js';
-import type { Decided } from '../../db/anchor/override-requests.queries.js';
+import type { ApproverDecision } from '../../db/anchor/override-requests.queries.js';
 import { signaturesAskAgain } from '../../db/studies/studies.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import type { Settings } from '../../settings.js';
 import type { Actor } from '../http/access.js';
 import type { Dependencies } from '../dependencies.js';
@@ -49,10 +49,10 @@ export interface SignedDecision {
  */
 export async function signDecision(
   { services, actor, studyId, requestId }: SignedDecision,
-  decision: Decided,
+  decision: ApproverDecision,
   input: Omit<SignatureRequest, 'settings'>,
 ): Promise<void> {
-  await inScope(services.database, studyId, async ({ tx }) => {
+  await withStudyScope(services.database, studyId, async ({ tx }) => {
     const signing = { ...input, settings: services.settings };
     const usual = decision === 'approve' ? 'approval' : 'rejection';
     const signature = await signatureOf(tx, studyId, actor, signing, usual);
@@ -62,4 +62,4 @@ export async function signDecision(
 
 /** Removes the signature of a refused decision. */
 export const revokeDecisionSignature = ({ services, actor, studyId, requestId }: SignedDecision): Promise<void> =>
-  inScope(services.database, studyId, ({ tx }) => withdrawSignature(tx, requestId, actor.id));
+  withStudyScope(services.database, studyId, ({ tx }) => withdrawSignature(tx, requestId, actor.id));

@@ -24,7 +24,8 @@ const tag = 'Caregivers';
 const may = staff.participants;
 const one = '/api/studies/{study_id}/caregivers/{caregiver_id}';
 const shared =
-  'Who is assigned to sites reaches those who care for a participant there, or for nobody yet; one who cares for others too is 403 SITE_NOT_ASSIGNED.';
+  'Who is assigned to sites reaches those who care for a participant there, or for nobody yet; one who cares ' +
+  'for others too is 403 SITE_NOT_ASSIGNED.';
 
 export const caregiverRoutes = [
   route({
@@ -86,7 +87,9 @@ export const caregiverRoutes = [
     summary: 'Change a caregiver',
     access: may,
     transaction: 'change',
-    description: `An inactive one is let in nowhere, also with a portal token that it has; one that is active again gets in by a new link alone. ${shared}`,
+    description:
+      'An inactive one is let in nowhere, also with a portal token that it has; one that is active again gets in ' +
+      `by a new link alone. ${shared}`,
     body: CaregiverChange,
     responses: { 200: Caregiver },
     handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
@@ -116,7 +119,8 @@ export const caregiverRoutes = [
     access: may,
     transaction: 'change',
     description:
-      'The caregiver then opens the portal for the participant, as its `relationship` says (`mother`, `guardian` …). The same again changes nothing. For a withdrawn participant 409 PARTICIPANT_WITHDRAWN.',
+      'The caregiver then opens the portal for the participant, as its `relationship` says (`mother`, ' +
+      '`guardian` …). The same again changes nothing. For a withdrawn participant 409 PARTICIPANT_WITHDRAWN.',
     body: CareGiven,
     responses: { 200: Caregiver, 409: undefined },
     handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
@@ -131,7 +135,8 @@ export const caregiverRoutes = [
     access: may,
     transaction: 'change',
     description:
-      'Takes effect at once: a portal token of the caregiver shows nothing of the participant any more, and its devices get no messages about it.',
+      'Takes effect at once: a portal token of the caregiver shows nothing of the participant any more, and ' +
+      'its devices get no messages about it.',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
       await unassignCare({ tx, audit, actor, context }, params, assertIfMatch);

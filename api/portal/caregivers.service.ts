@@ -26,16 +26,16 @@ export interface CareOf {
 export async function addCaregiver(
   { tx, audit, actor, context }: RequestScope,
   studyId: string,
-  given: Partial<CaregiverFields>,
+  input: Partial<CaregiverFields>,
 ): Promise<CaregiverRecord> {
-  const id = await insertCaregiver(tx, studyId, given);
+  const id = await insertCaregiver(tx, studyId, input);
   audit.record({
     ...auditActor(actor, context),
     study_id: studyId,
     action: 'caregiver_created',
     resource_type: 'caregiver',
     resource_id: id,
-    metadata: { fields: Object.keys(given).sort() },
+    metadata: { fields: Object.keys(input).sort() },
   });
   return getCaregiverOrThrow(tx, studyId, id);
 }
@@ -48,21 +48,21 @@ export async function changeCaregiver(
   { tx, audit, actor, context }: RequestScope,
   studyId: string,
   id: string,
-  given: Partial<CaregiverFields>,
+  input: Partial<CaregiverFields>,
   assertIfMatch: Unchanged,
 ): Promise<CaregiverRecord> {
   const before = await wholly(tx, studyId, id, assertIfMatch);
-  const changed = changedFields({ ...before }, { ...given });
+  const changed = changedFields({ ...before }, { ...input });
   if (changed.length === 0) return before;
-  await updateCaregiver(tx, studyId, id, given);
-  if (given.status === 'inactive') await revokeCaregiverAccess(tx, studyId, id);
+  await updateCaregiver(tx, studyId, id, input);
+  if (input.status === 'inactive') await revokeCaregiverAccess(tx, studyId, id);
   audit.record({
     ...auditActor(actor, context),
     study_id: studyId,
     action: 'caregiver_changed',
     resource_type: 'caregiver',
     resource_id: id,
-    metadata: { fields: changed, ...(given.status && { status: given.status }) },
+    metadata: { fields: changed, ...(input.status && { status: input.status }) },
   });
   return getCaregiverOrThrow(tx, studyId, id);
 }

@@ -12,7 +12,8 @@ import type { Tx } from '../../db/client/database.js';
 
 const tag = 'Portal';
 const ends =
-  'Takes effect at once: refresh tokens and portal tokens of the login stop working. The person gets in again by a new link.';
+  'Takes effect at once: refresh tokens and portal tokens of the login stop working. The person gets in again ' +
+  'by a new link.';
 
 interface Holder {
   whose: Whose;
@@ -81,7 +82,10 @@ export const portalLoginRoutes = [
     access: anyone,
     idempotencyKey: false,
     description:
-      'Each refresh token is good once, for PORTAL_REFRESH_DAYS. A second use ends the login that it came from, portal tokens included. It is no good any more after a withdrawal, a changed address of the person, a logout, or where staff ended the login. Without a body the cookie `portal_refresh` counts, with `X-Portal-CSRF: 1`, and new cookies are set.',
+      'Each refresh token is good once, for PORTAL_REFRESH_DAYS. A second use ends the login that it came ' +
+      'from, portal tokens included. It is no good any more after a withdrawal, a changed address of the ' +
+      'person, a logout, or where staff ended the login. Without a body the cookie `portal_refresh` counts, ' +
+      'with `X-Portal-CSRF: 1`, and new cookies are set.',
     body: RefreshPortal,
     responses: { 200: PortalTokens, 401: undefined, 403: undefined, 503: undefined },
     handle: async ({ services, body, headers, context }) => {
@@ -98,7 +102,8 @@ export const portalLoginRoutes = [
     access: anyone,
     idempotencyKey: false,
     description:
-      'Ends the login of the request’s portal token or cookies, and that of the refresh token in the body. The cookies are taken back. What is not known has ended already.',
+      'Ends the login of the request’s portal token or cookies, and that of the refresh token in the body. The ' +
+      'cookies are taken back. What is not known has ended already.',
     body: LeavePortal,
     responses: { 204: undefined, 403: undefined },
     handle: async ({ services, body, headers, context }) => {

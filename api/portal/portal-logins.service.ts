@@ -8,7 +8,7 @@ import {
   portalTokenForUpdate,
 } from '../../db/portal/portal-logins.queries.js';
 import type { PortalTokenRow, Whose } from '../../db/portal/portal-logins.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { portalSession, refreshCookie, refreshTokenIn, sessionSecret } from '../http/security/portal.js';
 import type { PortalPrincipal, PortalSession } from '../http/security/portal.js';
 import { opaqueToken } from '../http/security/tokens.js';
@@ -75,15 +75,15 @@ type Ended = { study_id: string; participant_id: string | null; caregiver_id: st
  */
 export async function refreshPortal(
   services: Dependencies,
-  given: string | undefined,
+  input: string | undefined,
   headers: IncomingHttpHeaders,
   context: RequestContext,
 ): Promise<PortalTokens> {
-  const token = given ?? refreshTokenIn(headers);
+  const token = input ?? refreshTokenIn(headers);
   const tokens =
     token === undefined
       ? undefined
-      : await inScope(services.database, '*', async ({ tx, audit }) => {
+      : await withStudyScope(services.database, '*', async ({ tx, audit }) => {
           const row = await portalTokenForUpdate(tx, linkHash(sessionSecret(services.settings), token));
           if (!row || !row.usable || !row.let_in) return undefined;
           if (row.rotated) {
@@ -103,7 +103,7 @@ export async function refreshPortal(
           return issuePortalTokens(
             services,
             tx,
-            { holder, study_id: row.study_id, family_id: row.family_id, remember: given === undefined },
+            { holder, study_id: row.study_id, family_id: row.family_id, remember: input === undefined },
             context,
           );
         });
@@ -117,16 +117,16 @@ export async function refreshPortal(
  */
 export async function leavePortal(
   services: Dependencies,
-  of: { login: string | undefined; refreshToken: string | undefined },
+  credentials: { login: string | undefined; refreshToken: string | undefined },
   context: RequestContext,
 ): Promise<void> {
-  if (of.login === undefined && of.refreshToken === undefined) return;
-  await inScope(services.database, '*', async ({ tx, audit }) => {
+  if (credentials.login === undefined && credentials.refreshToken === undefined) return;
+  await withStudyScope(services.database, '*', async ({ tx, audit }) => {
     const row =
-      of.refreshToken === undefined
+      credentials.refreshToken === undefined
         ? undefined
-        : await portalTokenForUpdate(tx, linkHash(sessionSecret(services.settings), of.refreshToken));
-    for (const family of new Set([of.login, row?.family_id].filter((one) => one !== undefined))) {
+        : await portalTokenForUpdate(tx, linkHash(sessionSecret(services.settings), credentials.refreshToken));
+    for (const family of new Set([credentials.login, row?.family_id].filter((one) => one !== undefined))) {
       const ended = await endPortalLogin(tx, family);
       if (ended) audit.record({ ...aboutHolder(ended), action: 'portal_session_ended', request_id: context.requestId });
     }

@@ -1,21 +1,21 @@
 import type { Listed } from '../../db/client/paging.js';
-import { portalVisits, reachable, resultsPassedOn } from '../../db/portal/portal.queries.js';
+import { portalVisits, reachableChannels, resultsPassedOn } from '../../db/portal/portal.queries.js';
 import type { PortalVisit } from '../../db/portal/portal.queries.js';
 import { studyShownTo } from '../../db/studies/study-face.queries.js';
 import { contactOf, publicName } from '../../workflows/domain/notifications/study-face.js';
 import { visitTitle } from '../../workflows/domain/scheduling/visit-title.js';
-import type { Participant } from '../http/access.js';
+import type { ParticipantCaller } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import type { Tx } from '../../db/client/database.js';
 
 /** The participant page's data besides visits, in its reader's language. */
-export async function overview(tx: Tx, { id, preferred_language, caregiver }: Participant) {
+export async function overview(tx: Tx, { id, preferred_language, caregiver }: ParticipantCaller) {
   const study = await studyShownTo(tx, id);
   if (!study) throw problem('NOT_FOUND');
   const language = caregiver?.preferred_language ?? preferred_language ?? study.default_language;
   return {
     study: { name: publicName(study, language), contact: contactOf(study) ?? null },
-    channels: await reachable(tx, id),
+    channels: await reachableChannels(tx, id),
     results_passed_on: await resultsPassedOn(tx, id),
   };
 }

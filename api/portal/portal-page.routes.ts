@@ -2,43 +2,35 @@ import { readFileSync } from 'node:fs';
 import { h } from 'preact';
 import { paletteCss } from '../../activities/html/palette.js';
 import { renderPage } from '../../activities/html/render.js';
-import { anyone } from '../http/access.js';
-import { reply, route } from '../http/route.js';
+import { pageFile } from '../http/page-file.js';
 import { PortalPage } from './portal.page.js';
 
 /** Scripts and styles as files of this service; nothing is sent elsewhere, and no other page may frame this one. */
 const POLICY =
-  "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self'; connect-src " +
+  "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /** In this file's folder, also when built: scripts/build.mjs copies files that are not TypeScript. */
 const asset = (name: string): string => readFileSync(new URL(`page/${name}`, import.meta.url), 'utf8');
 
 const file = (
   path: string,
   summary: string,
-  contentOf: string | (() => string),
+  content: string | (() => string),
   type: string,
   more: Record<string, string> = {},
-) => {
-  let content: string | undefined;
-  return route({
-    method: 'GET',
+) =>
+  pageFile({
     path,
-    hidden: true,
-    tag: 'Pages',
     summary,
-    access: anyone,
-    rateLimit: 'none',
-    responses: { 200: undefined },
-    handle: () =>
-      reply(200, (content ??= typeof contentOf === 'string' ? asset(contentOf) : contentOf()), {
-        'Content-Type': type,
-        'Content-Security-Policy': POLICY,
-        'Referrer-Policy': 'no-referrer',
-        'Cache-Control': 'no-cache',
-        ...more,
-      }),
+    type,
+    content: typeof content === 'string' ? () => asset(content) : content,
+    headers: {
+      'Content-Security-Policy': POLICY,
+      'Referrer-Policy': 'no-referrer',
+      'Cache-Control': 'no-cache',
+      ...more,
+    },
   });
-};
 
 /**
  * The page behind a participant's magic link. Its button uses up the link, not the request of the page: mail scanners

@@ -2,11 +2,11 @@ import { portalResults, resultsShared } from '../../db/portal/portal-results.que
 import { studyShownTo } from '../../db/studies/study-face.queries.js';
 import type { PortalResult as ResultRow } from '../../db/portal/portal-results.queries.js';
 import { titlesOf } from '../../workflows/domain/assessment/titles.js';
-import { hasBuiltIn, primary } from '../../workflows/domain/notifications/built-in.js';
+import { hasBuiltIn, primaryLanguage } from '../../workflows/domain/notifications/built-in.js';
 import { TASKS } from '../../workflows/domain/assessment/tasks.js';
 import type { Titles } from '../../workflows/domain/assessment/titles.js';
 import { visitTitle } from '../../workflows/domain/scheduling/visit-title.js';
-import type { Participant } from '../http/access.js';
+import type { ParticipantCaller } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import type { Tx } from '../../db/client/database.js';
 
@@ -28,7 +28,7 @@ export async function ownResults(
     study_id,
     preferred_language,
     caregiver,
-  }: Pick<Participant, 'id' | 'study_id' | 'preferred_language' | 'caregiver'>,
+  }: Pick<ParticipantCaller, 'id' | 'study_id' | 'preferred_language' | 'caregiver'>,
   range: { skip: number; limit: number },
 ): Promise<{ items: PortalResult[]; total: number }> {
   if ((await resultsShared(tx, study_id)) === 'none') throw problem('RESULTS_NOT_SHARED');
@@ -36,7 +36,7 @@ export async function ownResults(
   const { items, total } = await portalResults(tx, id, range);
   const readers = {
     default_language: (await studyShownTo(tx, id))?.default_language ?? null,
-    isBuiltIn: (key: string, of: string) => hasBuiltIn(primary(of)) && NAMED.has(key),
+    isBuiltIn: (key: string, language: string) => hasBuiltIn(primaryLanguage(language)) && NAMED.has(key),
   };
   return {
     items: items.map(({ modules, tasks, ...item }) => ({

@@ -37,7 +37,7 @@ function Channel({ name }: { name: string }) {
 }
 
 /** The entry to the page: the button of a link, or the form that requests a new one. */
-const Door = () => (
+const EntrySection = () => (
   <>
     <section id="door" hidden>
       <p data-say="welcome"></p>
@@ -87,7 +87,7 @@ export const PortalPage = () => (
         Your study
       </h1>
       <p id="said" role="status" aria-live="polite"></p>
-      <Door />
+      <EntrySection />
       <section id="inside" hidden>
         <label id="whom" hidden>
           <Says word="whom" /> <select id="person"></select>

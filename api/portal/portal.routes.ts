@@ -1,5 +1,5 @@
 import { hasFailedSync } from '../../db/portal/portal.queries.js';
-import { anyone, anyPortalUser as whoever, portal, staff, outsideStudy } from '../http/access.js';
+import { anyone, anyPortalUser, portal, staff, outsideStudy } from '../http/access.js';
 import { accepted, reply, route } from '../http/route.js';
 import { Type, listOf, paging } from '../http/common.schemas.js';
 import {
@@ -34,7 +34,10 @@ export const portalRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'The link opens once, within MAGIC_LINK_MINUTES, and stands in the message alone. Without an address for the channel 400 NO_ADDRESS; withdrawn 409 PARTICIPANT_WITHDRAWN; a caregiver that is not active 409 CAREGIVER_INACTIVE, with nobody who takes part 409 CARES_FOR_NOBODY. More than LINKS_PER_HOUR to one recipient are 429 QUOTA_EXCEEDED.',
+      'The link opens once, within MAGIC_LINK_MINUTES, and stands in the message alone. Without an address for ' +
+      'the channel 400 NO_ADDRESS; withdrawn 409 PARTICIPANT_WITHDRAWN; a caregiver that is not active 409 ' +
+      'CAREGIVER_INACTIVE, with nobody who takes part 409 CARES_FOR_NOBODY. More than LINKS_PER_HOUR to one ' +
+      'recipient are 429 QUOTA_EXCEEDED.',
     body: MagicLink,
     responses: { 202: LinkQueued, 400: undefined, 409: undefined },
     handle: async ({ tx, audit, actor, context, services, body }) => {
@@ -52,7 +55,9 @@ export const portalRoutes = [
     rateLimit: 'auth',
     idempotencyKey: false,
     description:
-      'Who takes part, or cares for somebody who does, and has this address in the study gets a link; the answer is the same for any address. It is limited as logins are, by the caller’s address and by the one that is given; a person gets three links in ten minutes at the most.',
+      'Who takes part, or cares for somebody who does, and has this address in the study gets a link; the ' +
+      'answer is the same for any address. It is limited as logins are, by the caller’s address and by the one ' +
+      'that is given; a person gets three links in ten minutes at the most.',
     body: NewLink,
     responses: { 202: LinkAsked },
     handle: async ({ services, body, context }) => {
@@ -69,7 +74,11 @@ export const portalRoutes = [
     access: anyone,
     idempotencyKey: false,
     description:
-      'The link bears the token as `?token=`. A link that was used, has expired or is not known is 401 INVALID_LINK. The cookie `portal_session` is HttpOnly and SameSite=Strict; with `remember` so is `portal_refresh`, which bears the refresh token. Of a caregiver’s link the answer has `caregiver` and `participants`; its token asks for the one that X-Participant-ID (or `participant_id`) names, or for the only one.',
+      'The link bears the token as `?token=`. A link that was used, has expired or is not known is 401 ' +
+      'INVALID_LINK. The cookie `portal_session` is HttpOnly and SameSite=Strict; with `remember` so is ' +
+      '`portal_refresh`, which bears the refresh token. Of a caregiver’s link the answer has `caregiver` and ' +
+      '`participants`; its token asks for the one that X-Participant-ID (or `participant_id`) names, or for ' +
+      'the only one.',
     body: OpenLink,
     responses: { 200: PortalSession, 401: undefined, 503: undefined },
     handle: async ({ services, body, context }) => {
@@ -95,7 +104,7 @@ export const portalRoutes = [
   }),
   route({
     tag: 'Portal',
-    access: outsideStudy(whoever),
+    access: outsideStudy(anyPortalUser),
     transaction: 'read',
     method: 'GET',
     path: '/api/portal/participants',
@@ -125,7 +134,8 @@ export const portalRoutes = [
     operationId: 'getPortalOverview',
     summary: 'Get the portal overview',
     description:
-      'The study and whom to ask, on which channels the participant can be reached, and whether its results were passed on.',
+      'The study and whom to ask, on which channels the participant can be reached, and whether its results ' +
+      'were passed on.',
     responses: { 200: PortalOverview },
     handle: ({ tx, actor }) => overview(tx, actor),
   }),
@@ -146,7 +156,9 @@ export const portalRoutes = [
     operationId: 'listOwnResults',
     summary: 'List own results, newest first',
     description:
-      'Of completed sessions, what each task gave, where `config.portal_results` of the study is `summary`; else 403 RESULTS_NOT_SHARED. Titles are those that the battery’s modules had then (`title`, and `title` of a property in `result_schema`, of their settings), in the language of who reads.',
+      'Of completed sessions, what each task gave, where `config.portal_results` of the study is `summary`; ' +
+      'else 403 RESULTS_NOT_SHARED. Titles are those that the battery’s modules had then (`title`, and `title` ' +
+      'of a property in `result_schema`, of their settings), in the language of who reads.',
     query: Type.Object({ ...paging }),
     responses: { 200: listOf(PortalResult), 403: undefined },
     handle: ({ tx, actor, query }) => ownResults(tx, actor, { skip: query.skip ?? 0, limit: query.limit ?? 50 }),

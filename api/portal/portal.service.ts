@@ -11,9 +11,9 @@ import {
   openLink,
 } from '../../db/portal/portal.queries.js';
 import type { CaredFor, OpenedCaregiver, PortalParticipant } from '../../db/portal/portal.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import type { Settings } from '../../settings.js';
-import type { Caregiver, Participant } from '../http/access.js';
+import type { CaregiverCaller, ParticipantCaller } from '../http/access.js';
 import { sessionSecret } from '../http/security/portal.js';
 import type { PortalPrincipal } from '../http/security/portal.js';
 import { invalid, problem } from '../http/errors.js';
@@ -45,20 +45,20 @@ interface Recipient {
 export async function requestLink(
   { tx, audit, actor, context }: RequestScope,
   settings: Settings,
-  given: { participant_id?: string; caregiver_id?: string; channel: 'email' | 'sms' },
+  input: { participant_id?: string; caregiver_id?: string; channel: 'email' | 'sms' },
 ): Promise<void> {
-  if ((given.participant_id === undefined) === (given.caregiver_id === undefined))
+  if ((input.participant_id === undefined) === (input.caregiver_id === undefined))
     throw invalid('participant_id', 'ONE_OF', 'or caregiver_id: exactly one of the two is given');
-  const kind: Kind = given.caregiver_id === undefined ? 'participant' : 'caregiver';
+  const kind: Kind = input.caregiver_id === undefined ? 'participant' : 'caregiver';
   const { id, study_id, ...recipient } =
-    given.caregiver_id === undefined
-      ? await takingPart(tx, given.participant_id!)
-      : await caring(tx, given.caregiver_id);
-  const address = addresses[given.channel];
+    input.caregiver_id === undefined
+      ? await takingPart(tx, input.participant_id!)
+      : await caring(tx, input.caregiver_id);
+  const address = addresses[input.channel];
   if (!recipient[address]) {
-    const message = `the ${kind} has no ${address} for the channel ${given.channel}`;
+    const message = `the ${kind} has no ${address} for the channel ${input.channel}`;
     throw problem('NO_ADDRESS', {
-      detail: `The ${kind} has no ${address} for the channel ${given.channel}.`,
+      detail: `The ${kind} has no ${address} for the channel ${input.channel}.`,
       errors: [{ path: 'channel', code: 'NO_ADDRESS', message }],
     });
   }
@@ -67,7 +67,7 @@ export async function requestLink(
   const notification = await insertLinkNotification(tx, {
     studyId: study_id,
     to,
-    channel: given.channel,
+    channel: input.channel,
   });
   audit.record({
     ...auditActor(actor, context),
@@ -75,7 +75,7 @@ export async function requestLink(
     action: 'portal_link_requested',
     resource_type: kind,
     resource_id: id,
-    metadata: { channel: given.channel, notification_id: notification },
+    metadata: { channel: input.channel, notification_id: notification },
   });
   await putOutbox(tx, [{ topic: 'notification', studyId: study_id, subject: notification }]);
 }
@@ -113,7 +113,7 @@ export async function openSession(
   context: RequestContext,
 ): Promise<Pick<PortalTokens, 'cookies'> & { body: PortalTokens['body'] & Record<string, unknown> }> {
   const hash = linkHash(sessionSecret(services.settings), token);
-  const opened = await inScope(services.database, '*', async ({ tx, audit }): Promise<Opened | undefined> => {
+  const opened = await withStudyScope(services.database, '*', async ({ tx, audit }): Promise<Opened | undefined> => {
     const issue = (holder: PortalPrincipal, study_id: string) =>
       issuePortalTokens(services, tx, { holder, study_id, remember }, context);
     const entry = { user_id: null, request_id: context.requestId };
@@ -179,7 +179,11 @@ const MAX_VISITS = 500;
 const withoutCare = ({ relationship: _relationship, ...participant }: CaredFor): PortalParticipant => participant;
 
 /** The participants of a portal token: the participant itself, or a caregiver's. */
-export async function householdOf(tx: Tx, actor: Participant | Caregiver, range: { skip: number; limit: number }) {
+export async function householdOf(
+  tx: Tx,
+  actor: ParticipantCaller | CaregiverCaller,
+  range: { skip: number; limit: number },
+) {
   if (actor.role === 'caregiver') {
     const { id, study_id, name, preferred_language } = actor;
     return { caregiver: { id, study_id, name, preferred_language }, ...(await caredFor(tx, id, range)) };

@@ -1,4 +1,4 @@
-import { versionOf } from '../../db/reports/version.queries.js';
+import { reportVersionOf } from '../../db/reports/version.queries.js';
 import type { ReportVersion } from '../../db/reports/version.queries.js';
 import {
   documentById,
@@ -21,7 +21,7 @@ import type { Reply } from '../http/route.js';
 import { reportFilter } from './reports.service.js';
 
 /** The most documents of a user that are printed at a time. */
-const MOST_UNDER_WAY = 5;
+const MAX_UNDER_WAY = 5;
 const RECENT = 20;
 
 /**
@@ -43,9 +43,9 @@ export async function orderDocument(
       const underWay = await documentsUnderWay(tx, actor.id);
       const same = underWay.find((one) => one.study_id === studyId && isSame(one.question, question));
       if (same) return same.id;
-      if (underWay.length >= MOST_UNDER_WAY)
+      if (underWay.length >= MAX_UNDER_WAY)
         throw problem('QUOTA_EXCEEDED', {
-          detail: `You have ${MOST_UNDER_WAY} documents that are not printed yet: wait until one is.`,
+          detail: `You have ${MAX_UNDER_WAY} documents that are not printed yet: wait until one is.`,
           headers: { 'Retry-After': '30' },
         });
       const asked = { study_id: studyId, requested_by_id: actor.id, request_id: context.requestId, question };
@@ -73,7 +73,7 @@ export async function ownDocument(tx: Tx, actor: Actor, id: string): Promise<Doc
 /** The file, if the requester still sees the same sites as at the request. @throws 404 */
 export async function ownFile(tx: Tx, actor: Actor, id: string): Promise<Reply> {
   const file = await documentFile(tx, actor.id, id);
-  const [[version] = []] = file ? await queryAll<[ReportVersion]>(tx, [versionOf(file.study_id)]) : [];
+  const [[version] = []] = file ? await queryAll<[ReportVersion]>(tx, [reportVersionOf(file.study_id)]) : [];
   if (!file || version?.reach !== file.reach)
     throw problem('NOT_FOUND', { detail: 'There is no such file, or no longer: make the document again.' });
   return reply(200, file.content, {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import {
   completeDocument,
   failDocument,
@@ -45,7 +45,7 @@ export class KeptDocuments implements DocumentQueue {
   }
 
   sweep(): Promise<void> {
-    return inScope(this.services.database, '*', ({ tx }) => sweepDocuments(tx));
+    return withStudyScope(this.services.database, '*', ({ tx }) => sweepDocuments(tx));
   }
 
   /** The printer is closed at the same time. */
@@ -60,28 +60,30 @@ export class KeptDocuments implements DocumentQueue {
     const forsaken = await readInScope(database, '*', (tx) => forsakenDocuments(tx, AT_A_LOOK));
     for (const one of forsaken) {
       if (this.printing.has(one.id)) continue;
-      if (one.isLost) await inScope(database, one.study_id, ({ tx }) => failDocument(tx, one, 'LOST'));
+      if (one.isLost) await withStudyScope(database, one.study_id, ({ tx }) => failDocument(tx, one, 'LOST'));
       else this.begin(one.id, one.study_id);
     }
   }
 
   private async print(id: string, studyId: string): Promise<void> {
     const { database } = this.services;
-    const order = await inScope(database, studyId, ({ tx }) => takeDocument(tx, id));
+    const order = await withStudyScope(database, studyId, ({ tx }) => takeDocument(tx, id));
     if (!order) return;
     let done = 0;
     const note = (progress: number): void => {
       done = progress;
-      inScope(database, studyId, ({ tx }) => noteDocument(tx, order, done)).catch(
+      withStudyScope(database, studyId, ({ tx }) => noteDocument(tx, order, done)).catch(
         this.warned('the progress of a document was not written'),
       );
     };
     const beat = setInterval(() => note(done), BEAT_MS);
     try {
       const { pdf, disposition, reach } = await printStudy({ ...orderingOf(order), services: this.services, note });
-      await inScope(database, studyId, ({ tx }) => completeDocument(tx, order, { content: pdf, disposition, reach }));
+      await withStudyScope(database, studyId, ({ tx }) =>
+        completeDocument(tx, order, { content: pdf, disposition, reach }),
+      );
     } catch (fault) {
-      await inScope(database, studyId, ({ tx }) =>
+      await withStudyScope(database, studyId, ({ tx }) =>
         this.closed ? releaseDocument(tx, order) : failDocument(tx, order, codeOf(fault)),
       );
       if (!this.closed && !(fault instanceof Problem)) throw fault;

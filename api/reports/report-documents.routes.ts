@@ -16,7 +16,9 @@ const printing = {
 const ofStudy = '/api/reports/studies/{study_id}';
 const common = { method: 'GET', tag, access: inStudy() } as const;
 const printed =
-  'A tagged PDF with cover, contents and page numbers; every page names the SHA-256 of its data and the audit head. Participants appear by their codes. Printing it is recorded in the audit log. 503 where no browser can print it now.';
+  'A tagged PDF with cover, contents and page numbers; every page names the SHA-256 of its data and the audit ' +
+  'head. Participants appear by their codes. Printing it is recorded in the audit log. 503 where no browser ' +
+  'can print it now.';
 
 export const reportDocumentRoutes = [
   route({
@@ -64,7 +66,8 @@ export const reportDocumentRoutes = [
     operationId: 'getStudyPlot',
     summary: 'Get a plot of the study as SVG',
     description:
-      '`plot` is `enrollment.svg`, `completion.svg`, `adherence.svg`, `metrics.svg`, or `course.svg` of the participant that `participant_id` names.',
+      '`plot` is `enrollment.svg`, `completion.svg`, `adherence.svg`, `metrics.svg`, or `course.svg` of the ' +
+      'participant that `participant_id` names.',
     query: Type.Object({ ...language, ...reportFilters, participant_id: Type.Optional(Uuid) }),
     responses: { 200: response(undefined, { mediaTypes: ['image/svg+xml'] }), 400: undefined },
     handle: ({ services, actor, context, params, headers, query: { participant_id, ...query } }) =>

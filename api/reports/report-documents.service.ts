@@ -11,12 +11,12 @@ import {
 } from '../../db/reports/document.queries.js';
 import { participantRows, reportedSession } from '../../db/reports/participant.queries.js';
 import { completion, enrollment, modules, sites, studySummary } from '../../db/reports/study.queries.js';
-import { versionOf } from '../../db/reports/version.queries.js';
+import { reportVersionOf } from '../../db/reports/version.queries.js';
 import type { ReportVersion } from '../../db/reports/version.queries.js';
 import { queryAll } from '../../db/client/query.js';
 import { readAsCaller } from '../../db/client/request.js';
 import type { ReportScope, ReportFilter } from '../../db/reports/base.queries.js';
-import { inScope, withFileLimits } from '../../db/client/transaction.js';
+import { withStudyScope, withFileLimits } from '../../db/client/transaction.js';
 import { ConcurrencyLimiter } from '../util/concurrency-limiter.js';
 import { authorizeUser, staff } from '../http/access.js';
 import type { Actor } from '../http/access.js';
@@ -125,7 +125,7 @@ export async function studyParts(
 }
 
 const versionNow = async (tx: Tx, studyId: string): Promise<ReportVersion> => {
-  const [[version]] = await queryAll<[ReportVersion]>(tx, [versionOf(studyId)]);
+  const [[version]] = await queryAll<[ReportVersion]>(tx, [reportVersionOf(studyId)]);
   return version!;
 };
 
@@ -251,7 +251,7 @@ async function printed(
     document: { content, name },
     imprint,
   } = made!;
-  await inScope(services.database, studyId, async (work) => {
+  await withStudyScope(services.database, studyId, async (work) => {
     work.audit.record({
       ...auditActor(actor, context),
       study_id: studyId,
@@ -276,8 +276,8 @@ export async function plot(ordering: Ordering, file: string, participantId: stri
   const name = file.endsWith('.svg') ? file.slice(0, -4) : '';
   const { studyId, query, services } = ordering;
   const question = { ...reportFilter(studyId, query), study: studyId };
-  const part = async <K extends keyof Parts>(tx: Tx, of: K) =>
-    partOf(services, tx, await versionNow(tx, studyId), question, of);
+  const part = async <K extends keyof Parts>(tx: Tx, key: K) =>
+    partOf(services, tx, await versionNow(tx, studyId), question, key);
   const read: Record<string, Read<Plot>> = {
     enrollment: async (tx) => ({ name: 'enrollment', data: await part(tx, 'enrollment') }),
     completion: async (tx) => ({ name: 'completion', data: await part(tx, 'completion') }),

@@ -1,7 +1,7 @@
 import type { ReportScope, ReportFilter } from '../../db/reports/base.queries.js';
 import * as study from '../../db/reports/study.queries.js';
 import { participantStatements } from '../../db/reports/participant.queries.js';
-import { versionOf } from '../../db/reports/version.queries.js';
+import { reportVersionOf } from '../../db/reports/version.queries.js';
 import type { ReportVersion } from '../../db/reports/version.queries.js';
 import { reportedVisits } from '../../db/reports/visits.queries.js';
 import { inStudy } from '../http/access.js';
@@ -32,10 +32,11 @@ const ofStudy = '/api/reports/studies/{study_id}';
 /** A cached report is checked against the study's version, which is read as the transaction opens. */
 const keptCounts = {
   ...counts,
-  prefetch: ({ params }: { params: { study_id: string } }) => [versionOf(params.study_id)],
+  prefetch: ({ params }: { params: { study_id: string } }) => [reportVersionOf(params.study_id)],
 } as const;
 const judged =
-  'A visit is due when it is completed or its window has closed on the participant’s own calendar; superseded and cancelled ones never are. Withdrawn participants’ visits count.';
+  'A visit is due when it is completed or its window has closed on the participant’s own calendar; superseded ' +
+  'and cancelled ones never are. Withdrawn participants’ visits count.';
 
 /** A study's report, cached or computed now (see document/cache.ts). */
 async function kept<T extends object>(
@@ -77,8 +78,10 @@ export const reportRoutes = [
     operationId: 'getStudySummary',
     summary: 'Report a study’s summary',
     responses: { 200: SummaryReport, 400: undefined },
-    description: `Visits, sessions and anchors by their status. \`overridden\` anchors are among the finalized. \`rate\` is the share of due visits that were completed inside their window. ${judged}`,
-    handle: (given) => kept(given, 'summary', study.studySummary),
+    description:
+      'Visits, sessions and anchors by their status. `overridden` anchors are among the finalized. `rate` is ' +
+      `the share of due visits that were completed inside their window. ${judged}`,
+    handle: (request) => kept(request, 'summary', study.studySummary),
   }),
   route({
     ...keptCounts,
@@ -87,8 +90,9 @@ export const reportRoutes = [
     summary: 'Report enrollment by month and site',
     responses: { 200: EnrollmentReport, 400: undefined },
     description:
-      'The month is that of `enrollment_date`; `total` is of all participants, those without a date (`without_date`) stand in no month.',
-    handle: (given) => kept(given, 'enrollment', study.enrollment),
+      'The month is that of `enrollment_date`; `total` is of all participants, those without a date ' +
+      '(`without_date`) stand in no month.',
+    handle: (request) => kept(request, 'enrollment', study.enrollment),
   }),
   route({
     ...keptCounts,
@@ -96,9 +100,11 @@ export const reportRoutes = [
     operationId: 'getCompletionReport',
     summary: 'Report visit completion by window',
     responses: { 200: CompletionReport, 400: undefined },
-    description: `\`rate\` is completed of due; \`missed\` is due and not completed. ${judged} Visits of no window stand last, with \`code\` null.`,
-    handle: (given) =>
-      kept(given, 'completion', async (tx, question) => ({ by_window: await study.completion(tx, question) })),
+    description:
+      `\`rate\` is completed of due; \`missed\` is due and not completed. ${judged} Visits of no window stand ` +
+      'last, with `code` null.',
+    handle: (request) =>
+      kept(request, 'completion', async (tx, question) => ({ by_window: await study.completion(tx, question) })),
   }),
   route({
     ...keptCounts,
@@ -107,7 +113,8 @@ export const reportRoutes = [
     summary: 'Report the distribution of task metrics',
     responses: { 200: ModulesReport, 400: undefined },
     description: 'Of the task summaries of all sessions. `sd` is the sample’s; percentiles are interpolated.',
-    handle: (given) => kept(given, 'modules', async (tx, question) => ({ by_task: await study.modules(tx, question) })),
+    handle: (request) =>
+      kept(request, 'modules', async (tx, question) => ({ by_task: await study.modules(tx, question) })),
   }),
   route({
     ...keptCounts,
@@ -117,10 +124,11 @@ export const reportRoutes = [
     query: SitesReportQuery,
     responses: { 200: SitesReport, 400: undefined },
     description:
-      'Sessions and visits count for their participant’s site; participants without one stand last, with `site_code` null.',
-    handle: async (given) => {
-      const { skip, limit, ...filter } = given.query;
-      const all = { ...given, query: filter };
+      'Sessions and visits count for their participant’s site; participants without one stand last, with ' +
+      '`site_code` null.',
+    handle: async (request) => {
+      const { skip, limit, ...filter } = request.query;
+      const all = { ...request, query: filter };
       const { items, ...head } = await kept(all, 'sites', async (tx, question) => ({
         items: await study.sites(tx, question),
       }));

@@ -12,7 +12,7 @@ const CalendarFeed = named(
       id: Uuid,
       participant_id: Uuid,
       caregiver_id: nullable({ ...Uuid, description: 'whose feed it is; null: the participant’s own' }),
-      url: Type.String({ description: 'secret: whoever has it sees the participant’s visits' }),
+      url: Type.String({ description: 'secret: anyone who has it sees the participant’s visits' }),
       created_at: Instant,
     },
     { additionalProperties: false },
@@ -31,7 +31,9 @@ export const calendarFeedRoutes = [
     summary: 'Get a calendar feed by its secret address',
     access: anyone,
     description:
-      'In the language of the participant, or of the caregiver whose feed it is. It has an ETag, and says how often to look again (REFRESH-INTERVAL). After a withdrawal what was still to be done is CANCELLED. A revoked address is 404.',
+      'In the language of the participant, or of the caregiver whose feed it is. It has an ETag, and says how ' +
+      'often to look again (REFRESH-INTERVAL). After a withdrawal what was still to be done is CANCELLED. A ' +
+      'revoked address is 404.',
     query: Type.Object({ token: text(400, 1) }),
     responses: { 200: response(undefined, { etag: true, mediaTypes: ['text/calendar'] }), 404: undefined },
     handle: ({ services, query }) => readFeed(services, query.token),
@@ -56,7 +58,8 @@ export const calendarFeedRoutes = [
     idempotencyKey: false,
     summary: 'Create the own calendar feed',
     description:
-      'Makes a secret address of the visits, for calendar programs, which send no token. Where there is one it is answered again, with 200.',
+      'Makes a secret address of the visits, for calendar programs, which send no token. Where there is one it ' +
+      'is answered again, with 200.',
     responses: { 201: CalendarFeed, 200: CalendarFeed },
     handle: async ({ tx, audit, actor, context, services }) => {
       const { feed, isNew } = await openFeed({ tx, audit, actor, context }, services.settings);
@@ -84,7 +87,8 @@ export const calendarFeedRoutes = [
     tag: 'Portal',
     summary: 'List the calendar feeds of a participant and its caregivers',
     description:
-      'The feeds of the participant and of its caregivers, each with its secret address: whoever has that sees the visits.',
+      'The feeds of the participant and of its caregivers, each with its secret address: anyone who has that ' +
+      'sees the visits.',
     access: staff.participants,
     transaction: 'read',
     query: Paged,
@@ -104,7 +108,8 @@ export const calendarFeedRoutes = [
     transaction: 'change',
     idempotencyKey: false,
     description:
-      'Makes a secret address of the participant’s visits, for calendar programs, which send no token. Where there is one it is answered again, with 200.',
+      'Makes a secret address of the participant’s visits, for calendar programs, which send no token. Where ' +
+      'there is one it is answered again, with 200.',
     responses: { 201: CalendarFeed, 200: CalendarFeed },
     handle: async ({ tx, audit, actor, context, params, services }) => {
       const { id, study_id } = await getParticipantOrThrow(tx, params.participant_id);
@@ -123,7 +128,8 @@ export const calendarFeedRoutes = [
     tag: 'Portal',
     summary: 'Revoke a calendar feed of a participant',
     description:
-      'The address stops working at once; calendars that subscribed to it show no visits any more. 404 where there is no such feed.',
+      'The address stops working at once; calendars that subscribed to it show no visits any more. 404 where ' +
+      'there is no such feed.',
     access: staff.participants,
     transaction: 'change',
     responses: { 204: undefined },

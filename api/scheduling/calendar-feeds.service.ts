@@ -2,10 +2,10 @@ import { dropFeed, feedOf, feedToRead, feedsOf, keepFeed } from '../../db/schedu
 import type { CalendarFeed, FeedOf } from '../../db/scheduling/calendar-feeds.queries.js';
 import { signedToken, subjectOfToken } from '../../db/notifications/signed-links.js';
 import { readInScope } from '../../db/client/transaction.js';
-import { reach } from '../../settings.js';
+import { connectableHost } from '../../settings.js';
 import { builtInLanguage } from '../../workflows/domain/notifications/built-in.js';
 import { publicName } from '../../workflows/domain/notifications/study-face.js';
-import type { Actor, Participant } from '../http/access.js';
+import type { Actor, ParticipantCaller } from '../http/access.js';
 import { sessionSecret } from '../http/security/portal.js';
 import { problem } from '../http/errors.js';
 import type { RequestScope } from '../http/state.js';
@@ -15,20 +15,20 @@ import type { Dependencies } from '../dependencies.js';
 import { visitCalendar } from './visit-calendar.service.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
+import { LOWERCASE_UUID } from '../../db/client/uuid.js';
 
 type Settings = Dependencies['settings'];
-type Change = RequestScope<Actor | Participant>;
+type Change = RequestScope<Actor | ParticipantCaller>;
 const PATH = '/api/calendar/visits.ics';
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** A feed with its secret address for calendar programs. */
 const shown = (settings: Settings, feed: CalendarFeed) => {
-  const base = (settings.PUBLIC_URL ?? `http://${reach(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
+  const base = (settings.PUBLIC_URL ?? `http://${connectableHost(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
   return { ...feed, url: `${base}${PATH}?token=${signedToken(sessionSecret(settings), 'calendar-feed', feed.id)}` };
 };
 
 /** The owner of a portal token's feed: the participant, or the requesting caregiver. */
-const ownFeed = ({ id, study_id, caregiver }: Participant): FeedOf => ({
+const ownFeed = ({ id, study_id, caregiver }: ParticipantCaller): FeedOf => ({
   study_id,
   participant_id: id,
   caregiver_id: caregiver?.id ?? null,
@@ -38,16 +38,16 @@ export const listFeeds = async (tx: Tx, settings: Settings, participantId: strin
   (await feedsOf(tx, participantId)).map((feed) => shown(settings, feed));
 
 /** @throws 404 */
-export async function readOwnFeed(tx: Tx, settings: Settings, actor: Participant) {
+export async function readOwnFeed(tx: Tx, settings: Settings, actor: ParticipantCaller) {
   const feed = await feedOf(tx, ownFeed(actor));
   if (!feed) throw problem('NOT_FOUND', { detail: 'There is no calendar feed.' });
   return shown(settings, feed);
 }
 
 /** The participant's feed; it is created if there is none. */
-export async function openFeed(change: Change, settings: Settings, of?: FeedOf) {
+export async function openFeed(change: Change, settings: Settings, subject?: FeedOf) {
   const { tx, audit, actor, context } = change;
-  const whose = of ?? ownFeed(actor as Participant);
+  const whose = subject ?? ownFeed(actor as ParticipantCaller);
   const { feed, isNew } = await keepFeed(tx, whose, actor.role === 'participant' ? null : actor.id);
   if (isNew)
     audit.record({ ...recordOf(actor, context, feed), study_id: whose.study_id, action: 'calendar_feed_made' });
@@ -65,10 +65,10 @@ export async function revokeFeed(
   audit.record({ ...recordOf(actor, context, feed), study_id, action: 'calendar_feed_revoked' });
 }
 
-export const revokeOwnFeed = async (change: Change & { actor: Participant }): Promise<void> =>
+export const revokeOwnFeed = async (change: Change & { actor: ParticipantCaller }): Promise<void> =>
   revokeFeed(change, await feedOf(change.tx, ownFeed(change.actor)), change.actor.study_id);
 
-const recordOf = (actor: Actor | Participant, context: RequestContext, feed: CalendarFeed) => ({
+const recordOf = (actor: Actor | ParticipantCaller, context: RequestContext, feed: CalendarFeed) => ({
   ...(actor.role === 'participant' ? { user_id: null, request_id: context.requestId } : auditActor(actor, context)),
   resource_type: 'participant',
   resource_id: feed.participant_id,
@@ -79,7 +79,7 @@ const recordOf = (actor: Actor | Participant, context: RequestContext, feed: Cal
 export async function readFeed({ database, settings }: Dependencies, token: string): Promise<Reply> {
   const id = subjectOfToken(sessionSecret(settings), 'calendar-feed', token);
   const gone = problem('NOT_FOUND', { detail: 'There is no such calendar feed.' });
-  if (!id || !UUID.test(id)) throw gone;
+  if (!id || !LOWERCASE_UUID.test(id)) throw gone;
   return readInScope(database, '*', async (tx) => {
     const feed = await feedToRead(tx, id);
     if (!feed) throw gone;

@@ -75,7 +75,9 @@ export const eventDefinitionRoutes = [
     operationId: 'updateEventDefinition',
     tag,
     summary: 'Change an event definition',
-    description: `Only the fields that are given change. An \`event_oid\` that the study has already is 409 EVENT_OID_TAKEN. ${regenerates}`,
+    description:
+      'Only the fields that are given change. An `event_oid` that the study has already is 409 ' +
+      `EVENT_OID_TAKEN. ${regenerates}`,
     access: staff.configure,
     transaction: 'change',
     body: EventDefinitionChange,
@@ -110,7 +112,8 @@ export const eventDefinitionRoutes = [
     access: inStudy(),
     transaction: 'read',
     description:
-      'Of all schedule versions; `status` and `schedule_version_id` narrow them. Each is a scheduled visit as well, under the same id.',
+      'Of all schedule versions; `status` and `schedule_version_id` narrow them. Each is a scheduled visit as ' +
+      'well, under the same id.',
     query: Type.Object({
       ...paging,
       sort: sorting('target_date', 'event_oid', 'status'),

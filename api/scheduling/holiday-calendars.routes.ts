@@ -37,7 +37,10 @@ export const holidayCalendarRoutes = [
     summary: 'Add a holiday calendar',
     access: staff.configure,
     transaction: 'change',
-    description: `A calendar with \`site_id\` serves that site’s participants, the default one all others. A new default takes the mark from the former; a study’s first calendar is its default unless it says otherwise. ${regenerates}`,
+    description:
+      'A calendar with `site_id` serves that site’s participants, the default one all others. A new default ' +
+      'takes the mark from the former; a study’s first calendar is its default unless it says otherwise. ' +
+      `${regenerates}`,
     body: NewHolidayCalendar,
     responses: { 201: ChangedHolidayCalendar },
     handle: async ({ tx, audit, actor, context, params, body }) => {

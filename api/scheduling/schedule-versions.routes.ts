@@ -1,6 +1,6 @@
 import { listVersions } from '../../db/scheduling/schedule-versions.queries.js';
 import { inStudy } from '../http/access.js';
-import { route, tagged, response } from '../http/route.js';
+import { route, withContentTag, response } from '../http/route.js';
 import { IsoDate, Type, Uuid, nullable, oneOf, record, extended, Json } from '../http/common.schemas.js';
 import { versionDiff, versionWithVisits } from './schedule-versions.service.js';
 import { scheduleAsOf } from './as-of.service.js';
@@ -84,8 +84,10 @@ export const scheduleVersionRoutes = [
     transaction: 'read',
     responses: { 200: response(VersionWithVisits, { etag: true }) },
     description:
-      'A completed visit stays the one row that it is on its older version; the newer ones refer to it (`carried: true`), as to a visit that was scheduled by hand for a window.',
-    handle: async ({ tx, params }) => tagged(await versionWithVisits(tx, params.participant_id, params.version_id)),
+      'A completed visit stays the one row that it is on its older version; the newer ones refer to it ' +
+      '(`carried: true`), as to a visit that was scheduled by hand for a window.',
+    handle: async ({ tx, params }) =>
+      withContentTag(await versionWithVisits(tx, params.participant_id, params.version_id)),
   }),
   route({
     method: 'GET',

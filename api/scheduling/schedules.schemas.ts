@@ -7,7 +7,7 @@ import {
   Type,
   Uuid,
   body,
-  claimed,
+  importClaims,
   earlierOverrides,
   nullable,
   oneOf,
@@ -89,7 +89,7 @@ export const Visit = record('ScheduledVisit', {
   reviewed_at: nullable(Instant),
   reviewed_by_id: nullable(Uuid),
   review_resolution: nullable(Type.String()),
-  ...claimed,
+  ...importClaims,
   moved_from: nullable(
     Type.Object(
       { target_date: IsoDate, window_open: IsoDate, window_close: IsoDate },

@@ -18,7 +18,9 @@ export const visitStateRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'A cancelled one is answered again; completed and superseded ones are 409 VISIT_CLOSED. It stays cancelled when the schedule is made anew, until it is reopened. Of a withdrawn participant 409 PARTICIPANT_WITHDRAWN: the schedule is frozen.',
+      'A cancelled one is answered again; completed and superseded ones are 409 VISIT_CLOSED. It stays ' +
+      'cancelled when the schedule is made again, until it is reopened. Of a withdrawn participant 409 ' +
+      'PARTICIPANT_WITHDRAWN: the schedule is frozen.',
     body: Because,
     responses: { 200: Visit },
     handle: ({ tx, audit, actor, context, params, body }) =>
@@ -33,7 +35,8 @@ export const visitStateRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'The visit is then scheduled, open or missed by the calendar of its site or study. One that a later schedule replaced is 409 VISIT_CLOSED, one of a withdrawn participant 409 PARTICIPANT_WITHDRAWN.',
+      'The visit is then scheduled, open or missed by the calendar of its site or study. One that a later ' +
+      'schedule replaced is 409 VISIT_CLOSED, one of a withdrawn participant 409 PARTICIPANT_WITHDRAWN.',
     body: Because,
     responses: { 200: Visit },
     handle: ({ tx, audit, actor, context, params, body }) =>
@@ -46,7 +49,8 @@ export const visitStateRoutes = [
     tag: 'Visits',
     summary: 'Get a participant’s visits as iCalendar',
     description:
-      'The visits as a file, in the participant’s language. Calendar programs send no token: for them there is a secret address (`createCalendarFeed`).',
+      'The visits as a file, in the participant’s language. Calendar programs send no token: for them there is ' +
+      'a secret address (`createCalendarFeed`).',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: response(undefined, { etag: true, mediaTypes: ['text/calendar'] }) },

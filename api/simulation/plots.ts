@@ -18,8 +18,10 @@ const charts = {
       yLabel: 'Visits',
       places: days.length,
       stacked: true,
-      description: `Visits completed on each of ${days.length} days, with the seven-day means of visits due and completed. ${busiest.completed} on the busiest day, ${busiest.date}.`,
-      ticks: days.flatMap(({ date }, at) => (date.endsWith('-01') ? [{ at, label: monthName(date) }] : [])),
+      description:
+        `Visits completed on each of ${days.length} days, with the seven-day means of visits due and completed. ` +
+        `${busiest.completed} on the busiest day, ${busiest.date}.`,
+      ticks: days.flatMap(({ date }, index) => (date.endsWith('-01') ? [{ at: index, label: monthName(date) }] : [])),
       series: [
         { name: 'completed on the day', color: '#b9dcf2', as: 'bar', values: days.map((day) => day.completed) },
         {
@@ -45,7 +47,9 @@ const charts = {
       yLabel: 'Share of visits that are over',
       stacked: false,
       percent: true,
-      description: `Share of visits that were completed inside their window, and completed at all, by the month in which the window closed; ${percent(rate)} inside the window over the whole study.`,
+      description:
+        'Share of visits that were completed inside their window, and completed at all, by the month in which ' +
+        `the window closed; ${percent(rate)} inside the window over the whole study.`,
       series: [
         { name: 'completed inside the window', color: colors.blue, as: 'line', values: by_month.map((m) => m.rate) },
         {
@@ -65,8 +69,10 @@ const charts = {
       yLabel: 'Visits that are over',
       places: visits.length,
       stacked: true,
-      description: `For each of ${visits.length} planned visits how many were completed inside their window, completed late, or missed.`,
-      ticks: visits.map(({ code }, at) => ({ at, label: code })),
+      description:
+        `For each of ${visits.length} planned visits how many were completed inside their window, completed ` +
+        'late, or missed.',
+      ticks: visits.map(({ code }, index) => ({ at: index, label: code })),
       series: [
         { name: 'inside the window', color: colors.blue, as: 'bar', values: visits.map((v) => v.in_window) },
         { name: 'late', color: colors.orange, as: 'bar', values: visits.map((v) => v.late) },
@@ -82,7 +88,9 @@ const charts = {
       title: 'Missed windows',
       yLabel: 'Visits',
       stacked: true,
-      description: `Visits that were not done inside their window, by the month in which it closed: ${total} in all, ${done_late} of them done late and ${never_done} never.`,
+      description:
+        `Visits that were not done inside their window, by the month in which it closed: ${total} in all, ` +
+        `${done_late} of them done late and ${never_done} never.`,
       series: [
         { name: 'done late', color: colors.orange, as: 'bar', values: by_month.map((m) => m.late) },
         { name: 'never done', color: colors.vermilion, as: 'bar', values: by_month.map((m) => m.missed) },
@@ -107,7 +115,10 @@ const charts = {
       title: 'Targets on weekends and holidays',
       yLabel: 'Visits',
       stacked: true,
-      description: `Visits whose target falls on a day on which nobody works, by month: ${targets_on_weekend} on weekends, ${targets_on_holiday} on holidays; ${shifted_to_working_day} were moved to a working day when schedules were made.`,
+      description:
+        `Visits whose target falls on a day on which nobody works, by month: ${targets_on_weekend} on weekends, ` +
+        `${targets_on_holiday} on holidays; ${shifted_to_working_day} were moved to a working day when schedules ` +
+        'were made.',
       series: [
         { name: 'weekend', color: colors.sky, as: 'bar', values: by_month.map((m) => m.weekend) },
         { name: 'holiday', color: colors.vermilion, as: 'bar', values: by_month.map((m) => m.holiday) },
@@ -122,8 +133,10 @@ const charts = {
       yLabel: 'Visits',
       places: 7,
       stacked: false,
-      description: `Visits due and completed on each day of the week: ${days.map((d) => `${d.name} ${d.due} due, ${d.completed} completed`).join('; ')}.`,
-      ticks: days.map(({ name }, at) => ({ at, label: name })),
+      description:
+        'Visits due and completed on each day of the week: ' +
+        `${days.map((d) => `${d.name} ${d.due} due, ${d.completed} completed`).join('; ')}.`,
+      ticks: days.map(({ name }, index) => ({ at: index, label: name })),
       series: [
         { name: 'due', color: colors.orange, as: 'bar', values: days.map((d) => d.due) },
         { name: 'completed', color: colors.blue, as: 'bar', values: days.map((d) => d.completed) },
@@ -137,7 +150,9 @@ const charts = {
       title: 'Enrolment',
       yLabel: 'Participants so far',
       stacked: false,
-      description: `Participants who have arrived, whose date is final, and who have withdrawn, added up month by month: ${result.totals.participants.arrived} arrived in all.`,
+      description:
+        'Participants who have arrived, whose date is final, and who have withdrawn, added up month by month: ' +
+        `${result.totals.participants.arrived} arrived in all.`,
       series: [
         { name: 'arrived', color: colors.grey, as: 'line', values: addedUp(months.map((m) => m.arrived)) },
         { name: 'date final', color: colors.blue, as: 'line', values: addedUp(months.map((m) => m.finalized)) },
@@ -158,14 +173,14 @@ function overMonths(months: readonly { month: string }[]): Pick<Chart, 'xLabel' 
   return {
     xLabel: 'Month',
     places: months.length,
-    ticks: months.map(({ month }, at) => ({ at, label: monthName(month) })),
+    ticks: months.map(({ month }, index) => ({ at: index, label: monthName(month) })),
   };
 }
 
 /** The mean of each day and up to three days on either side. */
 function sevenDayMean(values: readonly number[]): number[] {
-  return values.map((_, at) => {
-    const near = values.slice(Math.max(0, at - 3), at + 4);
+  return values.map((_, index) => {
+    const near = values.slice(Math.max(0, index - 3), index + 4);
     return near.reduce((sum, value) => sum + value, 0) / near.length;
   });
 }

@@ -19,7 +19,9 @@ export const simulationRoutes = [
     access: staff.configure,
     transaction: 'change',
     description:
-      'Lives through the study with made-up participants, day by day, by the rules that decide anchors and plan schedules: policy, windows or events, calendars and sites as they stand now. Nothing of the study is changed.',
+      'Lives through the study with made-up participants, day by day, by the rules that decide anchors and ' +
+      'plan schedules: policy, windows or events, calendars and sites as they stand now. Nothing of the study ' +
+      'is changed.',
     body: NewSimulation,
     responses: { 202: SimulationAccepted },
     handle: async ({ tx, audit, actor, context, services, params, body }) => {

@@ -57,7 +57,8 @@ export const Simulation = record('Simulation', {
   result: nullable(
     about(
       Json,
-      'totals, adherence, missed_windows, visits_per_day, load_by_weekday, enrolment, anchors, reanchorings, clashes, time, checks',
+      'totals, adherence, missed_windows, visits_per_day, load_by_weekday, enrolment, anchors, reanchorings, ' +
+        'clashes, time, checks',
     ),
   ),
   plots: about(TextMap, 'the plots’ paths by name, once it is completed'),

@@ -19,7 +19,7 @@ const TURN_MS = 10;
 const MAX_EXAMPLES = 20;
 
 /** `unchanged` includes those without a date from any source. */
-export const outcomes = [
+export const dryRunOutcomes = [
   'unchanged',
   'proposed',
   'set',
@@ -28,7 +28,7 @@ export const outcomes = [
   'override_required',
   'validation_failed',
 ] as const;
-export type DryRunOutcome = (typeof outcomes)[number];
+export type DryRunOutcome = (typeof dryRunOutcomes)[number];
 
 type Example = DryRunOutcome | 'schedules_regenerated' | 'moved_by_earlier_override';
 
@@ -80,11 +80,11 @@ export async function dryRunWithCodes(
     schedules_regenerated: 0,
     moved_by_earlier_override: 0,
     examples: {},
-    counts: Object.fromEntries(outcomes.map((outcome) => [outcome, 0])) as Record<DryRunOutcome, number>,
+    counts: Object.fromEntries(dryRunOutcomes.map((outcome) => [outcome, 0])) as Record<DryRunOutcome, number>,
   };
   const codes = new Map<string, string>();
-  const example = (of: Example, { participant_id, participant_code }: Enrolled['row']) => {
-    const list = (run.examples[of] ??= []);
+  const example = (kind: Example, { participant_id, participant_code }: Enrolled['row']) => {
+    const list = (run.examples[kind] ??= []);
     if (list.length >= MAX_EXAMPLES) return;
     list.push(participant_id);
     codes.set(participant_id, participant_code);

@@ -1,4 +1,4 @@
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import type { Tx } from '../../db/client/database.js';
 import { readAsCaller } from '../../db/client/request.js';
 import { beginTrial, completeTrial, failTrial, noteTrial, trialById } from '../../db/studies/policy-trials.queries.js';
@@ -43,7 +43,7 @@ export async function startTrial(
   { text, policy, total }: { text: string; policy: Policy; total: number },
 ): Promise<string> {
   const { services, actor, studyId } = by;
-  const { id, isNew } = await inScope(services.database, studyId, ({ tx }) =>
+  const { id, isNew } = await withStudyScope(services.database, studyId, ({ tx }) =>
     beginTrial(tx, { studyId, userId: actor.id }, { text, total }),
   );
   if (isNew)
@@ -61,7 +61,7 @@ async function compute(
   const { database, log, draining } = services;
   let seen = 0;
   const noting = setInterval(() => {
-    inScope(database, studyId, ({ tx }) => noteTrial(tx, id, seen)).catch((fault: unknown) => {
+    withStudyScope(database, studyId, ({ tx }) => noteTrial(tx, id, seen)).catch((fault: unknown) => {
       log.warn({ err: serializeError(fault) }, 'the progress of a dry run was not stored');
     });
   }, NOTE_MS);
@@ -77,9 +77,9 @@ async function compute(
         }),
     );
     const kept: Kept = { run, codes: [...codes] };
-    await inScope(database, studyId, ({ tx }) => completeTrial(tx, id, kept));
+    await withStudyScope(database, studyId, ({ tx }) => completeTrial(tx, id, kept));
   } catch (fault) {
-    await inScope(database, studyId, ({ tx }) => failTrial(tx, id));
+    await withStudyScope(database, studyId, ({ tx }) => failTrial(tx, id));
     throw fault;
   } finally {
     clearInterval(noting);

@@ -1,13 +1,13 @@
 import { Policy, PolicyInput } from '../../workflows/domain/anchor/policy-schema.js';
 import { inStudy, staff } from '../http/access.js';
 import { problem } from '../http/errors.js';
-import { reply, route, tagged, response } from '../http/route.js';
+import { reply, route, withContentTag, response } from '../http/route.js';
 import {
   Instant,
   Paged,
   Type,
   Uuid,
-  claimed,
+  importClaims,
   earlierOverrides,
   listOf,
   nullable,
@@ -19,14 +19,14 @@ import type { Static } from '../http/common.schemas.js';
 import { withEarlierOverrides } from './earlier-overrides.service.js';
 import { listPolicyVersions } from '../../db/studies/policies.queries.js';
 import { acceptPolicy, currentPolicy, savePolicy } from './policy.service.js';
-import { dryRunPolicy, outcomes } from './policy-dry-run.service.js';
+import { dryRunPolicy, dryRunOutcomes } from './policy-dry-run.service.js';
 import { reanchoring } from './reanchorings.js';
 
-const counts = Type.Object(Object.fromEntries(outcomes.map((outcome) => [outcome, Type.Integer()])));
+const counts = Type.Object(Object.fromEntries(dryRunOutcomes.map((outcome) => [outcome, Type.Integer()])));
 const examples = Type.Partial(
   Type.Object(
     Object.fromEntries(
-      [...outcomes, 'schedules_regenerated', 'moved_by_earlier_override'].map((kind) => [
+      [...dryRunOutcomes, 'schedules_regenerated', 'moved_by_earlier_override'].map((kind) => [
         kind,
         Type.Array(Uuid, { maxItems: 20 }),
       ]),
@@ -42,7 +42,8 @@ const DryRun = record('PolicyDryRun', {
   schedules_regenerated: Type.Integer(),
   moved_by_earlier_override: Type.Integer({
     description:
-      'of them, those whose visits all move since an override with `regenerate_schedule: false` had left them on the former date',
+      'of them, those whose visits all move since an override with `regenerate_schedule: false` had left them ' +
+      'on the former date',
   }),
   examples,
 });
@@ -64,7 +65,7 @@ const Reanchoring = record('Reanchoring', {
 const PolicyVersion = record('PolicyVersion', {
   policy_version: Type.Integer(),
   author_id: nullable(Uuid),
-  ...claimed,
+  ...importClaims,
   created_at: Instant,
   policy: Policy,
 });
@@ -81,7 +82,7 @@ export const policyRoutes = [
     access: inStudy(),
     transaction: 'read',
     responses: { 200: response(Policy, { etag: true }) },
-    handle: async ({ tx, params }) => tagged(await currentPolicy(tx, params.study_id)),
+    handle: async ({ tx, params }) => withContentTag(await currentPolicy(tx, params.study_id)),
   }),
   route({
     method: 'POST',
@@ -126,7 +127,8 @@ export const policyRoutes = [
     tag: 'Anchor policy',
     summary: 'List versions of the enrollment policy, newest first',
     description:
-      'Each version that was ever in force, with who set it and when. A decision names the version that it was made by.',
+      'Each version that was ever in force, with who set it and when. A decision names the version that it was ' +
+      'made by.',
     access: inStudy(),
     transaction: 'read',
     query: Paged,

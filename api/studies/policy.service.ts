@@ -7,7 +7,7 @@ import { zoneName } from '../../workflows/domain/util/dates.js';
 import { PolicyInput, withoutNulls } from '../../workflows/domain/anchor/policy-schema.js';
 import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
 import { sameJson } from '../../workflows/domain/util/same.js';
-import { problem } from '../http/errors.js';
+import { invalidFields, problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import { Type } from '../http/common.schemas.js';
 import { check } from '../http/validation/validation.js';
@@ -33,14 +33,7 @@ export function acceptPolicy(input: unknown, sent: 'alone' | 'in study' = 'alone
     path: `${prefix}${f.path}`,
     message: `${prefix}${f.message}`,
   }));
-  if (errors.length > 0)
-    throw problem('VALIDATION_FAILED', {
-      detail: errors
-        .slice(0, 3)
-        .map((e) => e.message)
-        .join('; '),
-      errors,
-    });
+  if (errors.length > 0) throw invalidFields(errors);
   const zone = policy.time_precision.study_timezone;
   if (zone !== undefined) policy.time_precision.study_timezone = zoneName(zone);
   return policy;

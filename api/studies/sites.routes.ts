@@ -64,7 +64,8 @@ export const siteRoutes = [
     tag: 'Sites',
     summary: 'Change a site',
     description:
-      'Only the fields that are given change. Another time zone plans the visits of its participants again in the background. A site_code that the study has already is 409 SITE_CODE_TAKEN.',
+      'Only the fields that are given change. Another time zone plans the visits of its participants again in ' +
+      'the background. A site_code that the study has already is 409 SITE_CODE_TAKEN.',
     access: inStudy('researcher'),
     transaction: 'change',
     body: SiteChange,

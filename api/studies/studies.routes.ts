@@ -38,7 +38,8 @@ export const studyRoutes = [
     tag: 'Studies',
     summary: 'Create a study',
     description:
-      'It starts with the default enrollment-date policy unless `config.enrollment_date_policy` gives another. A researcher is assigned to the study that they create.',
+      'It starts with the default enrollment-date policy unless `config.enrollment_date_policy` gives another. ' +
+      'A researcher is assigned to the study that they create.',
     access: outsideStudy(inStudy('researcher')),
     transaction: 'change',
     body: NewStudy,
@@ -65,7 +66,8 @@ export const studyRoutes = [
     tag: 'Studies',
     summary: 'Change a study; `config` is merged',
     description:
-      'Only the fields that are given change; `config` is merged (RFC 7396). What schedules depend on is planned again in the background. A study_code that is taken is 409 STUDY_CODE_TAKEN.',
+      'Only the fields that are given change; `config` is merged (RFC 7396). What schedules depend on is ' +
+      'planned again in the background. A study_code that is taken is 409 STUDY_CODE_TAKEN.',
     access: inStudy('researcher'),
     transaction: 'change',
     body: StudyChange,
@@ -82,7 +84,8 @@ export const studyRoutes = [
     access: roles('admin'),
     transaction: 'change',
     description:
-      'For one that was made by mistake: its design goes with it, its audit log stays. A study that has participants is 409 STUDY_NOT_EMPTY.',
+      'For one that was made by mistake: its design goes with it, its audit log stays. A study that has ' +
+      'participants is 409 STUDY_NOT_EMPTY.',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
       await removeStudy({ tx, audit, actor, context }, params.study_id, assertIfMatch);

@@ -26,22 +26,7 @@ import { acceptPortalResults } from './settings/portal-results.js';
 import { acceptSignatures } from './settings/signatures.js';
 import type { Tx } from '../../db/client/database.js';
 
-type Fields = Partial<
-  Pick<
-    Study,
-    | 'study_code'
-    | 'study_name'
-    | 'description'
-    | 'status'
-    | 'start_date'
-    | 'end_date'
-    | 'timezone'
-    | 'integration_mode'
-    | 'datacapture_enabled'
-    | 'consent_mode'
-    | 'config'
-  >
->;
+type Fields = Partial<Omit<StudyRecord, 'id' | 'created_at' | 'updated_at'>>;
 
 /** Fields as given by a client: the capture system may have its earlier name. */
 type Given = Omit<Fields, 'integration_mode'> & { integration_mode?: Study['integration_mode'] | 'redcap' | undefined };

@@ -1,5 +1,5 @@
 import { inStudy, signedIn, staff, outsideStudy } from '../http/access.js';
-import { created, noContent, route, tagged, response } from '../http/route.js';
+import { created, noContent, route, withContentTag, response } from '../http/route.js';
 import { Paged, Type, listOf, oneOf, pageOf, paging, text } from '../http/common.schemas.js';
 import {
   ApplyQuery,
@@ -55,7 +55,7 @@ export const templateRoutes = [
     summary: 'Get a study template',
     description: 'A template with its whole design: windows, batteries, events, texts. 404 where it is not there.',
     responses: { 200: response(Template, { etag: true }) },
-    handle: async ({ tx, params }) => tagged(await template(tx, params.template_id)),
+    handle: async ({ tx, params }) => withContentTag(await template(tx, params.template_id)),
   }),
   route({
     ...read,
@@ -77,8 +77,10 @@ export const templateRoutes = [
     query: ApplyQuery,
     responses: { 201: TemplateApplied },
     description:
-      'All in one transaction: study, policy, notification texts, published batteries, visit windows and events; a taken `study_code` is 409 STUDY_CODE_TAKEN and nothing is made. ' +
-      'The mappings for a capture system stand in `config.capture_defaults` until a configuration is created, which takes them over. A researcher is assigned to the study.',
+      'All in one transaction: study, policy, notification texts, published batteries, visit windows and ' +
+      'events; a taken `study_code` is 409 STUDY_CODE_TAKEN and nothing is made. ' +
+      'The mappings for a capture system stand in `config.capture_defaults` until a configuration is created, ' +
+      'which takes them over. A researcher is assigned to the study.',
     handle: async ({ tx, audit, actor, context, params, query }) =>
       created(await applyTemplate({ tx, audit, actor, context }, await template(tx, params.template_id), query)),
   }),
@@ -93,7 +95,8 @@ export const templateRoutes = [
     body: SaveTemplate,
     responses: { 201: TemplateSaved },
     description:
-      'Policy, texts, batteries that are not retired, windows, events and mappings as they stand; no participants, sites or secrets. It is seen by those who see the study.',
+      'Policy, texts, batteries that are not retired, windows, events and mappings as they stand; no ' +
+      'participants, sites or secrets. It is seen by those who see the study.',
     handle: async ({ tx, audit, actor, context, params, body }) =>
       created(await saveTemplate({ tx, audit, actor, context }, params.study_id, body)),
   }),

@@ -39,12 +39,12 @@ function workflowOf({ kind, id, data }: TimelineRow, { participantId }: Of): str
 /** The links of an entry: to the API, and to the Temporal Web UI if it has a workflow. */
 export function linksOf(
   row: TimelineRow,
-  of: Of,
+  subject: Of,
   settings: Pick<Settings, 'TEMPORAL_UI_URL' | 'TEMPORAL_NAMESPACE'>,
 ): Links {
-  const workflow = workflowOf(row, of);
+  const workflow = workflowOf(row, subject);
   return {
-    api: paths[row.kind](row, `/api/studies/${of.studyId}/participants/${of.participantId}`),
+    api: paths[row.kind](row, `/api/studies/${subject.studyId}/participants/${subject.participantId}`),
     temporal: workflow ? workflowAddress(workflow, settings) : null,
   };
 }

@@ -209,7 +209,10 @@ function DayLine({
 /** The image's description in two sentences. */
 const described = ({ participant_code, study_name }: TimelineSubject, items: readonly TimelineItem[]): string => {
   const span = items.length > 0 ? `, from ${items[0]!.at.slice(0, 10)} to ${items.at(-1)!.at.slice(0, 10)}` : '';
-  return `Timeline of ${isolated(participant_code)} in ${isolated(study_name)}: ${items.length} entries${span}. Bars are visit windows, filled diamonds completed visits, hollow marks what is still to come.`;
+  return (
+    `Timeline of ${isolated(participant_code)} in ${isolated(study_name)}: ${items.length} entries${span}. Bars ` +
+    'are visit windows, filled diamonds completed visits, hollow marks what is still to come.'
+  );
 };
 
 /**
@@ -238,7 +241,8 @@ export function TimelinePicture({ subject, items }: { subject: TimelineSubject; 
         {`${code} · ${isolated(subject.study_code)}`}
       </text>
       <text x="12" y="44" font-size="11.5" fill="#555555">
-        {`Enrollment date ${subject.enrollment_date ?? 'not known yet'} (${subject.anchor_status}) · days of ${subject.zone}`}
+        {`Enrollment date ${subject.enrollment_date ?? 'not known yet'} (${subject.anchor_status}) · days of ` +
+          `${subject.zone}`}
       </text>
       {rows.map(({ lane, top, height }, index) => (
         <rect

@@ -1,6 +1,6 @@
 import { listTimeline, timelineSubject } from '../../db/timeline/timeline.queries.js';
 import type { TimelineFilter, TimelineRow } from '../../db/timeline/timeline.queries.js';
-import type { Participant } from '../http/access.js';
+import type { ParticipantCaller } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { builtInLanguage } from '../../workflows/domain/notifications/built-in.js';
 import { visitTitle } from '../../workflows/domain/scheduling/visit-title.js';
@@ -31,7 +31,7 @@ const shown: Record<(typeof portalKinds)[number], readonly string[]> = {
  */
 export async function portalTimeline(
   tx: Tx,
-  { id, preferred_language, caregiver }: Pick<Participant, 'id' | 'preferred_language' | 'caregiver'>,
+  { id, preferred_language, caregiver }: Pick<ParticipantCaller, 'id' | 'preferred_language' | 'caregiver'>,
   filter: Omit<TimelineFilter, 'kinds'> & { kinds?: readonly (typeof portalKinds)[number][] | undefined },
 ): Promise<{ items: PortalTimelineItem[]; total: number }> {
   const subject = await timelineSubject(tx, id);

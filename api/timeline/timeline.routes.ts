@@ -43,15 +43,15 @@ const period = ({ from, to }: { from?: string; to?: string }) => ({
   from: from && rangeStart(from),
   to: to && rangeEndExclusive(to),
 });
-const kinds = <const K extends readonly string[]>(...of: K) =>
-  Type.Optional(Type.Array(oneOf(...of), { description: 'of these kinds, with commas between' }));
+const kinds = <const K extends readonly string[]>(...names: K) =>
+  Type.Optional(Type.Array(oneOf(...names), { description: 'of these kinds, with commas between' }));
 
 const SVG = 'image/svg+xml',
   HTML = 'text/html';
 
 /** The requested format: the query's, else the first one in Accept; JSON without either. */
-function formatOf(given: 'json' | 'svg' | 'html' | undefined, accept = ''): 'json' | 'svg' | 'html' {
-  if (given) return given;
+function formatOf(format: 'json' | 'svg' | 'html' | undefined, accept = ''): 'json' | 'svg' | 'html' {
+  if (format) return format;
   return accept.includes('application/json')
     ? 'json'
     : accept.includes(HTML)
@@ -70,7 +70,12 @@ export const timelineRoutes = [
     summary: 'Get a participant’s timeline',
     access: inStudy(),
     transaction: 'read',
-    description: `Anchor dates, schedule versions, visits, sessions, consents, eligibility, randomization, forms, reminders, triggers, pushes and approvals in one list; what bears the same instant stands in the order of cause and effect. \`data.planned\` marks what is to come: a visit stands at its target date until it is over. \`format=svg\` (or \`Accept: ${SVG}\`) gives all of it as a picture, \`format=html\` (\`${HTML}\`) as a page.`,
+    description:
+      'Anchor dates, schedule versions, visits, sessions, consents, eligibility, randomization, forms, ' +
+      'reminders, triggers, pushes and approvals in one list; what bears the same instant stands in the order of ' +
+      'cause and effect. `data.planned` marks what is to come: a visit stands at its target date until it is ' +
+      `over. \`format=svg\` (or \`Accept: ${SVG}\`) gives all of it as a picture, \`format=html\` (\`${HTML}\`) ` +
+      'as a page.',
     query: Type.Object({
       ...paging,
       ...narrowing,
@@ -109,7 +114,8 @@ export const timelineRoutes = [
     access: outsideStudy(portal),
     transaction: 'read',
     description:
-      'What happened and what is planned, in one list, in the participant’s language, or its caregiver’s, where there is one for it (de, en, es).',
+      'What happened and what is planned, in one list, in the participant’s language, or its caregiver’s, ' +
+      'where there is one for it (de, en, es).',
     query: Type.Object({ ...paging, ...narrowing, kind: kinds(...portalKinds) }),
     responses: { 200: listOf(OwnItem) },
     handle: ({ tx, actor, query }) =>

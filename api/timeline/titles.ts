@@ -24,13 +24,15 @@ const anchor: Record<string, (data: Data) => string> = {
   SET: (d) => `Enrollment date set to ${date(d.enrollment_date)} (${words(d.source_type)})`,
   FINALIZED: (d) => `Enrollment date ${date(d.enrollment_date)} final`,
   OVERRIDE_GRANTED: (d) =>
-    `Enrollment date overridden: from ${date(d.previous_enrollment_date)} to ${date(d.enrollment_date)}, ${days(d.change_delta_days)}`,
+    `Enrollment date overridden: from ${date(d.previous_enrollment_date)} to ${date(d.enrollment_date)}, ` +
+    `${days(d.change_delta_days)}`,
   CHANGED: (d) =>
     d.status_after === 'unset'
       ? `Enrollment date ${date(d.previous_enrollment_date)} withdrawn`
       : d.previous_enrollment_date === d.enrollment_date
         ? `Enrollment date ${date(d.enrollment_date)} now from ${words(d.source_type)}`
-        : `Enrollment date changed: from ${date(d.previous_enrollment_date)} to ${date(d.enrollment_date)}, ${days(d.change_delta_days)}`,
+        : `Enrollment date changed: from ${date(d.previous_enrollment_date)} to ${date(d.enrollment_date)}, ` +
+          `${days(d.change_delta_days)}`,
 };
 
 const visit: Record<string, (data: Data) => string> = {
@@ -66,15 +68,18 @@ const titles: Record<TimelineRow['kind'], (what: string, data: Data) => string> 
   eligibility: (what, d) => `Eligibility: ${what}${d.has_waiver ? ', with a waiver' : ''}`,
   randomization: (_what, d) => `Randomized to ${own(d.arm)}`,
   form: (what, d) =>
-    `Form “${own(d.form_oid)}” ${d.origin === 'datacapture' && what === 'entered' ? 'taken from the capture system' : what}${signed(d.signature)}`,
+    `Form “${own(d.form_oid)}” ` +
+    `${d.origin === 'datacapture' && what === 'entered' ? 'taken from the capture system' : what}${signed(d.signature)}`,
   trigger: (what, d) =>
-    `Data-entry trigger of the form “${own(d.instrument)}”: ${what === 'failed' ? 'failed' : (outcomes[String(d.outcome)] ?? words(d.outcome ?? what))}`,
+    `Data-entry trigger of the form “${own(d.instrument)}”: ` +
+    `${what === 'failed' ? 'failed' : (outcomes[String(d.outcome)] ?? words(d.outcome ?? what))}`,
   approval: (what, d) => `Override to ${date(d.new_enrollment_date)} ${what}${because(d.reason)}${signed(d.signature)}`,
   anchor: (what, d) => anchor[what]?.(d) ?? words(what),
   schedule: (what, d) =>
     what === 'superseded'
       ? `Schedule version ${String(d.version_number)} superseded`
-      : `Schedule version ${String(d.version_number)} made from ${date(d.anchor_date_used)}: ${String(d.visits_generated)} new ${d.visits_generated === 1 ? 'visit' : 'visits'}`,
+      : `Schedule version ${String(d.version_number)} made from ${date(d.anchor_date_used)}: ` +
+        `${String(d.visits_generated)} new ${d.visits_generated === 1 ? 'visit' : 'visits'}`,
   visit: (what, d) => visit[what]?.(d) ?? `${own(d.name)} ${what}`,
   session: (what, d) =>
     `Assessment session ${what === 'active' ? 'started' : what}${d.source === 'offline' ? ' (offline)' : ''}`,

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { datasetRows, momentOf } from '../../db/exports/datasets.queries.js';
 import type { PageDatasetName } from '../../db/exports/datasets.queries.js';
 import { studyById } from '../../db/studies/studies.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import type { Actor } from '../http/access.js';
 import { auditActor } from '../http/audit-actor.js';
 import { reply } from '../http/route.js';
@@ -35,7 +35,7 @@ export interface SnapshotOptions {
 }
 
 /** A study in one snapshot, with the head of its audit chain. The transaction must have one snapshot. */
-export async function snapshot(asked: SnapshotOptions): Promise<Reply> {
+export async function studySnapshot(asked: SnapshotOptions): Promise<Reply> {
   await recordRead(asked, 'snapshot_read', {});
   const head = await headOf(asked, 'taken_at');
   return json(Readable.from(document(asked.tx, asked.studyId, head, SNAPSHOT)));
@@ -105,7 +105,7 @@ async function recordRead(
   action: string,
   metadata: Record<string, unknown>,
 ): Promise<void> {
-  await inScope(services.database, studyId, async ({ audit }) => {
+  await withStudyScope(services.database, studyId, async ({ audit }) => {
     audit.record({
       ...auditActor(actor, context),
       study_id: studyId,

@@ -3,7 +3,7 @@ import type { PageDatasetName } from '../../db/exports/datasets.queries.js';
 import { listApiTokens } from '../../db/v1/api-tokens.queries.js';
 import { withNote, scoped, signedIn, outsideStudy } from '../http/access.js';
 import type { TokenScope } from '../http/access.js';
-import { created, noContent, route, tagged, response } from '../http/route.js';
+import { created, noContent, route, withContentTag, response } from '../http/route.js';
 import { Code, Type, Uuid, listOf, oneOf, paging, sorting } from '../http/common.schemas.js';
 import { Reauthentication } from '../identity/reauthentication.schemas.js';
 import { Study } from '../studies/studies.schemas.js';
@@ -24,7 +24,7 @@ import {
 import { check } from '../http/validation/validation.js';
 import { proofIn } from '../identity/reauthentication.service.js';
 import { putBattery, putWindow } from './v1-authoring.service.js';
-import { exportSnapshot, snapshot } from './v1-document.service.js';
+import { exportSnapshot, studySnapshot } from './v1-document.service.js';
 import { v1Page } from './v1-lists.service.js';
 import { endToken, getTokenOrThrow, mintToken } from './v1-tokens.service.js';
 import { ApiToken } from '../identity/api-tokens.schemas.js';
@@ -50,7 +50,8 @@ const list = (
     tag,
     summary,
     description:
-      'Of the study, without name, address or birthday. `cursor` goes on where a page ended. A cursor of another list is 400 INVALID_CURSOR.',
+      'Of the study, without name, address or birthday. `cursor` goes on where a page ended. A cursor of ' +
+      'another list is 400 INVALID_CURSOR.',
     access: scoped(scope),
     transaction: 'read',
     query: Type.Object(v1Paging),
@@ -87,7 +88,11 @@ export const v1Routes = [
     transaction: 'change',
     idempotencyKey: false,
     description:
-      'By an access token of a login. The token is shown here alone and ends after `expires_in_days` (90 when left out). Nobody gives more than they have: a study out of reach is 404, a scope that the role does not allow 403; what the user loses later the token loses at that moment. A login older than REAUTHENTICATION_MINUTES (5) proves identity again, by X-Reauthentication or by `password` or `code` (401 REAUTHENTICATION_REQUIRED). The user is told by mail.',
+      'By an access token of a login. The token is shown here alone and ends after `expires_in_days` (90 when ' +
+      'left out). Nobody gives more than they have: a study out of reach is 404, a scope that the role does ' +
+      'not allow 403; what the user loses later the token loses at that moment. A login older than ' +
+      'REAUTHENTICATION_MINUTES (5) proves identity again, by X-Reauthentication or by `password` or `code` ' +
+      '(401 REAUTHENTICATION_REQUIRED). The user is told by mail.',
     headers: Reauthentication,
     body: NewToken,
     responses: { 201: MintedToken, 401: undefined, 403: undefined, 404: undefined },
@@ -130,7 +135,7 @@ export const v1Routes = [
     description: 'A token of one’s own by its id, without the token itself. 404 where there is none.',
     transaction: 'read',
     responses: { 200: response(ApiToken, { etag: true }) },
-    handle: async ({ tx, actor, params }) => tagged(await getTokenOrThrow(tx, actor, params.id)),
+    handle: async ({ tx, actor, params }) => withContentTag(await getTokenOrThrow(tx, actor, params.id)),
   }),
   route({
     ...tokens,
@@ -187,10 +192,12 @@ export const v1Routes = [
     access: scoped('snapshots:read'),
     transaction: 'snapshot',
     description:
-      'Streamed from one snapshot of the database. `audit_head` is the record that the audit log ended with: what was changed later is not in the document. The read itself is an audit record. Four at a time: then 503 with Retry-After.',
+      'Streamed from one snapshot of the database. `audit_head` is the record that the audit log ended with: ' +
+      'what was changed later is not in the document. The read itself is an audit record. Four at a time: then ' +
+      '503 with Retry-After.',
     responses: { 200: Snapshot },
     handle: ({ tx, services, actor, context, params }) =>
-      snapshot({ tx, services, actor, context, studyId: params.study_id.toLowerCase() }),
+      studySnapshot({ tx, services, actor, context, studyId: params.study_id.toLowerCase() }),
   }),
   route({
     method: 'GET',
@@ -201,7 +208,9 @@ export const v1Routes = [
     access: scoped('exports:read'),
     transaction: 'snapshot',
     description:
-      'As the snapshot, with the anchors’ history, all schedule versions and all visits; `include=raw_trials` adds the raw trials. `format=ndjson`: one object a line, `set` says of which kind, `head` first and `end` last.',
+      'As the snapshot, with the anchors’ history, all schedule versions and all visits; `include=raw_trials` ' +
+      'adds the raw trials. `format=ndjson`: one object a line, `set` says of which kind, `head` first and ' +
+      '`end` last.',
     query: Type.Object({
       format: Type.Optional(oneOf('json', 'ndjson')),
       include: Type.Optional(Type.Array(oneOf('raw_trials'), { maxItems: 10 })),

@@ -1,7 +1,7 @@
 import { queryAllAsPlanned } from '../client/query.js';
 import type { Statement } from '../client/one-trip.js';
 import { prepared } from '../client/prepared.js';
-import { insertStatement, into } from '../client/sets/bulk-insert.js';
+import { insertStatement, insertInto } from '../client/sets/bulk-insert.js';
 import type { Insert } from '../client/sets/bulk-insert.js';
 import type { MessageDetails } from '../participants/message-details.queries.js';
 import type { Tx } from '../client/database.js';
@@ -75,7 +75,7 @@ export interface CommandWrite {
 /** Stores a command's result: a repeated command gets the same answer. */
 export const rememberCommandStatement = (command: CommandWrite): Statement =>
   insertStatement(
-    into<CommandWrite>(
+    insertInto<CommandWrite>(
       'anchor_commands',
       ['id', 'study_id', 'participant_id', 'kind', 'outcome', 'authorization_id'],
       [command],
@@ -236,7 +236,7 @@ const HISTORY_COLUMNS = [
 ] as const satisfies readonly (keyof HistoryWrite)[];
 
 export const intoHistory = (rows: readonly HistoryWrite[]): Insert =>
-  into<HistoryWrite>('anchor_date_history', HISTORY_COLUMNS, rows);
+  insertInto<HistoryWrite>('anchor_date_history', HISTORY_COLUMNS, rows);
 
 export interface DecisionWrite {
   history_id: string;
@@ -250,7 +250,7 @@ export interface DecisionWrite {
   approver_user_id: string | null;
 }
 export const intoDecisions = (rows: readonly DecisionWrite[]): Insert =>
-  into<DecisionWrite>(
+  insertInto<DecisionWrite>(
     'anchor_decisions',
     [
       'history_id',

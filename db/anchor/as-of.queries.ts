@@ -9,11 +9,11 @@ export interface Existence {
 }
 
 /** Whether an instant is after the database's current time, and whether the participant was on record then. */
-export async function existenceAt(tx: Tx, participantId: string, at: string): Promise<Existence> {
+export async function existenceAt(tx: Tx, participantId: string, asOf: string): Promise<Existence> {
   const rows = await query<Existence>(
     tx,
     `select $1::timestamptz > clock_timestamp() as ahead, exists (select from participants where id = $2 and created_at <= $3::timestamptz) as existed`,
-    [at, participantId, at],
+    [asOf, participantId, asOf],
   );
   return rows[0]!;
 }
@@ -53,8 +53,8 @@ left join current c on true
 cross join lateral (select l.enrollment_date_value is not null as has_value, coalesce((l.decision->>'is_override')::boolean, false) as is_override) s`;
 
 /** The anchor as it was believed to be at an instant, in the shape of today's. */
-export async function readAnchorAsOf(tx: Tx, participantId: string, at: string): Promise<AnchorResponse | undefined> {
-  return (await query<AnchorResponse>(tx, ANCHOR_AS_OF, [participantId, at]))[0];
+export async function readAnchorAsOf(tx: Tx, participantId: string, asOf: string): Promise<AnchorResponse | undefined> {
+  return (await query<AnchorResponse>(tx, ANCHOR_AS_OF, [participantId, asOf]))[0];
 }
 
 export interface VersionThen extends Record<string, unknown> {
@@ -63,11 +63,11 @@ export interface VersionThen extends Record<string, unknown> {
 }
 
 /** The schedule version that was current at an instant, in its state then; undefined: there was none. */
-export async function readVersionAsOf(tx: Tx, participantId: string, at: string): Promise<VersionThen | undefined> {
+export async function readVersionAsOf(tx: Tx, participantId: string, asOf: string): Promise<VersionThen | undefined> {
   const rows = await query<VersionThen>(
     tx,
     `with asked as (select $1::uuid as participant_id, $2::timestamptz as at) ${CURRENT}`,
-    [participantId, at],
+    [participantId, asOf],
   );
   const version = rows[0];
   return (
@@ -89,7 +89,7 @@ export async function readVersionAsOf(tx: Tx, participantId: string, at: string)
 export async function readVisitsAsOf(
   tx: Tx,
   participantId: string,
-  at: string,
+  asOf: string,
   version: VersionThen | undefined,
 ): Promise<Record<string, unknown>[]> {
   const carried = version?.scheduling_settings.carried_visit_ids ?? [];
@@ -105,6 +105,6 @@ export async function readVisitsAsOf(
      cross join lateral (select ${visitStatus('s', '($3::timestamptz at time zone coalesce(t.timezone, y.timezone))::date', `case when p.withdrawn_at <= $3::timestamptz then 'withdrawn' else 'enrolled' end`)} as status) o
      where v.schedule_version_id is null or v.schedule_version_id = $4::uuid or v.id = any($1::uuid[])
      order by v.schedule_version_id is null, s.target_date, v.id`,
-    [carried, participantId, at, version?.id ?? null],
+    [carried, participantId, asOf, version?.id ?? null],
   );
 }

@@ -3,7 +3,7 @@ import { execute, query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /** An override request as a decision about it reads it. */
-export interface OverrideRequest {
+export interface LockedOverrideRequest {
   id: string;
   status: string;
   requested_by_id: string;
@@ -15,7 +15,7 @@ export interface OverrideRequest {
 }
 
 /** As stored. */
-type StoredRequest = Omit<OverrideRequest, 'requested_by_id'> & {
+type StoredRequest = Omit<LockedOverrideRequest, 'requested_by_id'> & {
   requested_by_id: string | null;
   imported_by: string | null;
 };
@@ -24,7 +24,7 @@ type StoredRequest = Omit<OverrideRequest, 'requested_by_id'> & {
  * A request as its decision counts it. An imported request belongs to the importer: the person named in its document
  * made no request here, and the importer can't decide it.
  */
-const asAskedHere = (stored: StoredRequest | undefined): OverrideRequest | undefined =>
+const asAskedHere = (stored: StoredRequest | undefined): LockedOverrideRequest | undefined =>
   stored && { ...stored, requested_by_id: (stored.requested_by_id ?? stored.imported_by)! };
 
 /** Reads and locks one request of a participant. */
@@ -32,12 +32,12 @@ export async function lockOverrideRequest(
   tx: Tx,
   participantId: string,
   id: string,
-): Promise<OverrideRequest | undefined> {
+): Promise<LockedOverrideRequest | undefined> {
   return asAskedHere(await tx('override_requests').where({ id, participant_id: participantId }).forUpdate().first());
 }
 
 /** Reads and locks a participant's pending request. */
-export async function lockPendingRequest(tx: Tx, participantId: string): Promise<OverrideRequest | undefined> {
+export async function lockPendingRequest(tx: Tx, participantId: string): Promise<LockedOverrideRequest | undefined> {
   return asAskedHere(
     await tx('override_requests').where({ participant_id: participantId, status: 'pending' }).forUpdate().first(),
   );

@@ -164,20 +164,20 @@ export async function listRequests(tx: Tx, filter: RequestFilter): Promise<{ ite
   return { items, total: Number((count as unknown as { n: number }).n) };
 }
 
-export type Decided = 'approve' | 'deny';
+export type ApproverDecision = 'approve' | 'deny';
 
 /** Stores what an approver signed, for the message that carries out the decision. */
 export async function offerSignature(
   tx: Tx,
-  of: { requestId: string; userId: string },
-  signature: Signature & { decision: Decided },
+  approver: { requestId: string; userId: string },
+  signature: Signature & { decision: ApproverDecision },
 ): Promise<void> {
   await OverrideRequest.query(tx)
-    .findById(of.requestId)
+    .findById(approver.requestId)
     .where({ status: 'pending' })
     .patch({
       offered_signatures: raw('offered_signatures || jsonb_build_object(?::text, ?::jsonb)', [
-        of.userId,
+        approver.userId,
         JSON.stringify(signature),
       ]),
     });
@@ -199,7 +199,8 @@ export async function overdueRequests(
     .alias('o')
     .where('o.status', 'pending')
     .whereRaw(
-      `least(o.expires_at, case when o.reminded_at is null then o.remind_at end) < clock_timestamp() - ? * interval '1 second'`,
+      'least(o.expires_at, case when o.reminded_at is null then o.remind_at end) < clock_timestamp() - ? * ' +
+        `interval '1 second'`,
       [overdueSeconds],
     )
     .whereNotExists(tx('outbox as x').whereRaw('x.subject = o.participant_id::text'))

@@ -37,7 +37,9 @@ const modulesOf = (
   version: string,
 ) => `coalesce((select jsonb_agg(jsonb_build_object('id', m.id, 'position', m.position, 'task', m.task, 'name', m.name, 'settings', m.settings,
   'required', m.required, 'estimated_minutes', m.estimated_minutes) order by m.position) from battery_modules m where m.battery_id = b.id and m.version = ${version}), '[]') as modules`;
-const COLUMNS = `b.id, b.study_id, b.code, b.name, b.description, b.version, b.status, b.published_version, ${modulesOf('b.version')}, b.created_at, b.updated_at`;
+const COLUMNS =
+  'b.id, b.study_id, b.code, b.name, b.description, b.version, b.status, b.published_version, ' +
+  `${modulesOf('b.version')}, b.created_at, b.updated_at`;
 
 export function listBatteries(
   tx: Tx,
@@ -108,47 +110,47 @@ export async function batteryInUse(tx: Tx, id: number): Promise<boolean> {
 
 export async function insertModules(
   tx: Tx,
-  of: { battery_id: number; version: number; study_id: string },
+  version: { battery_id: number; version: number; study_id: string },
   modules: readonly (Omit<ModuleRow, 'id'> & { id?: string })[],
 ): Promise<void> {
-  if (modules.length > 0) await BatteryModule.query(tx).insert(modules.map((module) => ({ ...of, ...module })));
+  if (modules.length > 0) await BatteryModule.query(tx).insert(modules.map((module) => ({ ...version, ...module })));
 }
 
 export async function updateModule(
   tx: Tx,
-  of: { battery_id: number; version: number; id: string },
+  key: { battery_id: number; version: number; id: string },
   change: Partial<Omit<ModuleRow, 'id' | 'position'>>,
 ): Promise<void> {
-  await BatteryModule.query(tx).where(of).patch(change);
+  await BatteryModule.query(tx).where(key).patch(change);
 }
 
 /** Deletes a module and closes the gap. */
-export async function deleteModule(tx: Tx, of: { battery_id: number; version: number; id: string }): Promise<void> {
-  await BatteryModule.query(tx).where(of).delete();
+export async function deleteModule(tx: Tx, key: { battery_id: number; version: number; id: string }): Promise<void> {
+  await BatteryModule.query(tx).where(key).delete();
   await execute(
     tx,
     `update battery_modules m set position = n.position from (
        select id, row_number() over (order by position) as position from battery_modules where battery_id = $1 and version = $2) n
      where m.battery_id = $1 and m.version = $2 and m.id = n.id and m.position <> n.position`,
-    [of.battery_id, of.version],
+    [key.battery_id, key.version],
   );
 }
 
-export async function deleteModules(tx: Tx, of: { battery_id: number; version: number }): Promise<void> {
-  await Battery.relatedQuery('modules', tx).for(of.battery_id).where({ version: of.version }).delete();
+export async function deleteModules(tx: Tx, version: { battery_id: number; version: number }): Promise<void> {
+  await Battery.relatedQuery('modules', tx).for(version.battery_id).where({ version: version.version }).delete();
 }
 
 /** Sets the order of the modules, in one statement. */
 export async function orderModules(
   tx: Tx,
-  of: { battery_id: number; version: number },
+  version: { battery_id: number; version: number },
   ids: readonly string[],
 ): Promise<void> {
   await execute(
     tx,
     `update battery_modules m set position = n.position from unnest($1::uuid[]) with ordinality as n(id, position)
      where m.battery_id = $2 and m.version = $3 and m.id = n.id`,
-    [[...ids], of.battery_id, of.version],
+    [[...ids], version.battery_id, version.version],
   );
 }
 

@@ -328,7 +328,8 @@ export interface NewConflict {
 export async function insertConflicts(tx: Tx, rows: readonly NewConflict[]): Promise<void> {
   if (rows.length === 0) return;
   const columns =
-    'study_id, participant_id, kind, conflict_type, resolution, local_id, session_id, task, message, local_content, server_content, content_hash';
+    'study_id, participant_id, kind, conflict_type, resolution, local_id, session_id, task, message, ' +
+    'local_content, server_content, content_hash';
   await execute(
     tx,
     `insert into sync_conflicts as k (${columns}) select ${columns} from jsonb_populate_recordset(null::sync_conflicts, $1::jsonb)
@@ -338,4 +339,6 @@ export async function insertConflicts(tx: Tx, rows: readonly NewConflict[]): Pro
     [JSON.stringify(rows)],
   );
 }
-const NOT_KEPT = `not coalesce(k.local_content->'responses', '[]') @> jsonb_build_array(jsonb_build_object('id', r->'id', 'sha256', r->'sha256'))`;
+const NOT_KEPT =
+  `not coalesce(k.local_content->'responses', '[]') @> jsonb_build_array(jsonb_build_object('id', r->'id', ` +
+  `'sha256', r->'sha256'))`;

@@ -42,7 +42,9 @@ export interface SessionRecord {
 const STATUS = sessionStatus('s');
 const OWN = `s.id, session_public_id(s.id) as public_id, s.study_id, s.site_id, s.participant_id, s.visit_id, s.battery_id, s.battery_version, s.language, ${STATUS} as status, s.source, s.local_id, s.device_id,
   s.clock_skew_ms, s.quality_flags, s.started_at, s.expires_at, s.completed_at, s.timezone, s.sync_status, s.synced_at`;
-const COLUMNS = `${OWN}, coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.summary_sources, '{}') as summary_sources, coalesce(k.trial_count, 0)::integer as trial_count, s.created_at, s.updated_at`;
+const COLUMNS =
+  `${OWN}, coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.summary_sources, '{}') as ` +
+  'summary_sources, coalesce(k.trial_count, 0)::integer as trial_count, s.created_at, s.updated_at';
 const TASKS = `(select jsonb_object_agg(t.task, ${taskSummary('t')}) as task_summaries, jsonb_object_agg(t.task, ${summarySource('t')}) as summary_sources, sum(t.trial_count) as trial_count from session_tasks t where t.session_id = s.id) as k`;
 
 export interface SessionFilter extends Page {

@@ -7,7 +7,7 @@ import { GrowingTree } from './merkle.js';
 import { chainHeads, checkpointsOf, insertCheckpoint, lastCheckpoints } from './audit-checkpoints.queries.js';
 import type { StoredCheckpoint } from './audit-checkpoints.queries.js';
 import { execute } from '../client/query.js';
-import { inScope } from '../client/transaction.js';
+import { withStudyScope } from '../client/transaction.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
@@ -64,7 +64,9 @@ export async function makeCheckpoints(
           throw new BrokenChain(chain, rows + 1, `the chain ends at ${rows}, a checkpoint covers ${previous!.rows}`);
         const kept: Checkpoint[] = stored.map(statedOnly);
         if (rows > (previous?.rows ?? 0)) {
-          const made = await inScope(database, '*', ({ tx }) => extend(tx, { chain, rows, head }, previous, signer));
+          const made = await withStudyScope(database, '*', ({ tx }) =>
+            extend(tx, { chain, rows, head }, previous, signer),
+          );
           result.made.push(made);
           kept.push(statedOnly(made));
         }

@@ -22,7 +22,10 @@ export function lineOf(chain: string): string {
   const study = UUID.test(chain)
     ? `case study_id when '${chain}'::uuid then '${SAME}' else study_id::text end`
     : 'study_id';
-  return `hash, prev_hash, action, audit_metadata, created_at at time zone 'UTC', hash_version, request_id, resource_id, resource_type, seq, ${study}, user_id`;
+  return (
+    `hash, prev_hash, action, audit_metadata, created_at at time zone 'UTC', hash_version, request_id, ` +
+    `resource_id, resource_type, seq, ${study}, user_id`
+  );
 }
 const TAB = 0x09,
   NEWLINE = 0x0a,

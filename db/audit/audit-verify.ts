@@ -31,11 +31,11 @@ interface Fault {
 }
 
 /** The progress of recomputing a chain. */
-export interface Place {
+export interface ChainPosition {
   rows: number;
   head: string;
 }
-const START: Place = { rows: 0, head: GENESIS };
+const START: ChainPosition = { rows: 0, head: GENESIS };
 
 /**
  * Recomputes a chain from its first record: every hash, every link, no gap, its stored head, and its checkpoints.
@@ -56,18 +56,18 @@ export async function verifyChain(db: Database | Tx, chain: string, outside?: Ch
 export async function verifyPart(
   db: Database | Tx,
   chain: string,
-  from: Place,
+  from: ChainPosition,
   most: number,
   outside?: CheckpointTrust,
-): Promise<{ at: Place; report?: ChainReport }> {
+): Promise<{ at: ChainPosition; report?: ChainReport }> {
   const { trusted, fault: ofCheckpoints } = outside
     ? await checkpoints(db, chain, outside)
     : { trusted: [], fault: undefined };
   const walk = new Walk(trusted, from);
   const bad = ({ seq, fault }: Fault) => {
-    const { rows, head } = walk.at;
+    const { rows, head } = walk.place;
     return {
-      at: walk.at,
+      at: walk.place,
       report: {
         chain,
         valid: false,
@@ -84,8 +84,8 @@ export async function verifyPart(
   // A fault of the fast parser is confirmed by the slower one first.
   if (walk.fault) await streamRecordsInPages(db, chain, walk.again(), until, (record) => walk.on(record));
   if (walk.fault) return bad(walk.fault);
-  const { rows, head } = walk.at;
-  if (rows === until) return { at: walk.at };
+  const { rows, head } = walk.place;
+  if (rows === until) return { at: walk.place };
   const last = trusted.at(-1);
   if (last && last.rows > rows)
     return bad({
@@ -98,7 +98,7 @@ export async function verifyPart(
   if (!kept && rows > 0) return bad({ seq: 1, fault: 'the chain has no head' });
   if (ofCheckpoints) return bad(ofCheckpoints);
   return {
-    at: walk.at,
+    at: walk.place,
     report: { chain, valid: true, rows, head: rows === 0 ? null : head, checkpoints: trusted.length },
   };
 }
@@ -109,24 +109,24 @@ class Walk {
   private readonly stated: (seq: number, hash: string) => string | undefined;
   constructor(
     trusted: readonly Checkpoint[],
-    public at: Place,
+    public place: ChainPosition,
   ) {
     this.stated = witnesses(trusted);
   }
 
   /** @returns whether it is valid */
   on(record: Sealed): boolean {
-    const { rows, head } = this.at;
+    const { rows, head } = this.place;
     const fault = faultAt(record, { seq: rows + 1, head }) ?? this.stated(record.seq, record.hash);
     if (fault) this.fault = { seq: Math.min(record.seq, rows + 1), fault };
-    else this.at = { rows: rows + 1, head: record.hash };
+    else this.place = { rows: rows + 1, head: record.hash };
     return fault === undefined;
   }
 
   /** Clears the fault. @returns the number of valid records before it */
   again(): number {
     this.fault = undefined;
-    return this.at.rows;
+    return this.place.rows;
   }
 }
 

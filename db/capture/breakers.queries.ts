@@ -66,7 +66,8 @@ async function lock(tx: Tx, { studyId, connection }: Omit<BreakerPermit, 'attemp
       'connection',
       'probe',
       tx.raw(
-        'next_attempt_at <= clock_timestamp() as cooled, coalesce(probe_until < clock_timestamp(), false) as probe_lost',
+        'next_attempt_at <= clock_timestamp() as cooled, coalesce(probe_until < clock_timestamp(), false) as ' +
+          'probe_lost',
       ),
       tx.raw('coalesce(greatest(next_attempt_at, probe_until), clock_timestamp()) as retry_at'),
     );

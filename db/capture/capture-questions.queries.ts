@@ -13,11 +13,11 @@ export interface Asked {
   requestId: string;
 }
 /** The user on whose behalf something is done; null: the service itself. */
-export interface Asker {
+export interface RequestedBy {
   actor_user_id: string | null;
   request_id: string | null;
 }
-export const NOBODY: Asker = { actor_user_id: null, request_id: null };
+export const NOBODY: RequestedBy = { actor_user_id: null, request_id: null };
 
 /** Stores who is about to query a study's capture system. @returns the id that the question names */
 export async function noteQuestion(tx: Tx, { studyId, userId, kind, requestId }: Asked): Promise<string> {
@@ -38,7 +38,7 @@ export async function noteQuestion(tx: Tx, { studyId, userId, kind, requestId }:
 export async function takeAsker(
   tx: Tx,
   { studyId, kind, id }: { studyId: string; kind: string; id: string | undefined },
-): Promise<Asker> {
+): Promise<RequestedBy> {
   if (id === undefined) return NOBODY;
   const [asked] = await CaptureQuestion.query(tx)
     .whereRaw('id::text = ?', [id])

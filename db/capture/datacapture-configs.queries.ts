@@ -158,10 +158,11 @@ export async function rotateSecrets(tx: Tx, from: SecretBox, to: SecretBox): Pro
   const rotation: Rotation = { rotated: 0, already: 0, studies: [] };
   for (const row of rows) {
     const change: ConfigChange = {};
-    const token = renew(row.api_token_encrypted, tokenPlace(row.study_id), from, to);
+    const token = reencrypt(row.api_token_encrypted, tokenPlace(row.study_id), from, to);
     if (token) change.api_token_encrypted = token;
     const secret =
-      row.webhook_secret_encrypted && renew(row.webhook_secret_encrypted, webhookSecretPlace(row.study_id), from, to);
+      row.webhook_secret_encrypted &&
+      reencrypt(row.webhook_secret_encrypted, webhookSecretPlace(row.study_id), from, to);
     if (secret) change.webhook_secret_encrypted = secret;
     if (Object.keys(change).length === 0) {
       rotation.already += 1;
@@ -174,7 +175,7 @@ export async function rotateSecrets(tx: Tx, from: SecretBox, to: SecretBox): Pro
   return rotation;
 }
 
-export function renew(sealed: string, place: string, from: SecretBox, to: SecretBox): string | undefined {
+export function reencrypt(sealed: string, place: string, from: SecretBox, to: SecretBox): string | undefined {
   if (sealed.split(':')[1] === to.keyId) {
     to.open(sealed, place);
     return undefined;

@@ -38,22 +38,22 @@ export interface SyncRecordRow {
 /** The study's running sync of this kind, or a new one. */
 export async function openSync(
   tx: Tx,
-  of: { study_id: string; kind: SyncKind; changed_since: string | null; requested_by_id: string | null },
+  sync: { study_id: string; kind: SyncKind; changed_since: string | null; requested_by_id: string | null },
 ): Promise<{ row: SyncRow; opened: boolean }> {
   const [row] = (await tx('datacapture_syncs')
     .insert({
-      study_id: of.study_id,
-      kind: of.kind,
-      changed_since: of.changed_since,
-      requested_by_id: of.requested_by_id,
+      study_id: sync.study_id,
+      kind: sync.kind,
+      changed_since: sync.changed_since,
+      requested_by_id: sync.requested_by_id,
     })
     .onConflict(tx.raw(`(study_id, kind) where status = 'running'`))
     .ignore()
     .returning('*')) as SyncRow[];
   if (row) return { row, opened: true };
-  const running = await runningSync(tx, of.study_id, of.kind);
+  const running = await runningSync(tx, sync.study_id, sync.kind);
   // It ended just now: the next look-up creates a new one.
-  return running ? { row: running, opened: false } : openSync(tx, of);
+  return running ? { row: running, opened: false } : openSync(tx, sync);
 }
 
 export async function runningSync(tx: Tx, studyId: string, kind: SyncKind): Promise<SyncRow | undefined> {

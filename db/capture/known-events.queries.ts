@@ -15,7 +15,7 @@ export interface KnownEventRow {
 }
 
 /** A renamed event; `label_…` is its display name. */
-export interface Rename {
+export interface EventRename {
   from: string;
   to: string;
   label_from: string;
@@ -29,7 +29,7 @@ const RENAMES = `with r as (select * from jsonb_to_recordset($2::jsonb) as r ("f
  * have swapped names. Open visits also take their window's new name: the plan has it, and no new version follows.
  * @returns how many visits were renamed
  */
-export async function renameEvents(tx: Tx, studyId: string, renames: readonly Rename[]): Promise<number> {
+export async function renameEvents(tx: Tx, studyId: string, renames: readonly EventRename[]): Promise<number> {
   const [counted] = await prepared<{ visits: number }>(
     tx,
     `${RENAMES}
@@ -60,8 +60,8 @@ export async function renameEvents(tx: Tx, studyId: string, renames: readonly Re
 }
 
 /**
- * Locks the anchors of a study's participants, in the order that every decision uses. Whoever makes a schedule has then
- * read windows and visits under one name each, or reads them after this transaction.
+ * Locks the anchors of a study's participants, in the order that every decision uses. Anyone who makes a schedule has
+ * then read windows and visits under one name each, or reads them after this transaction.
  */
 export async function lockSchedules(tx: Tx, studyId: string): Promise<void> {
   await prepared(

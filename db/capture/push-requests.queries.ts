@@ -56,7 +56,9 @@ export async function requestMissedPushes(tx: Tx, studyId: string): Promise<void
 }
 
 const ASK = 'insert into result_pushes as p (session_id, study_id, participant_id)';
-const AGAIN = `(session_id) do update set requested = p.requested + 1, requested_at = clock_timestamp(), status = 'pending', failures = 0, waits = 0, next_attempt_at = null`;
+const AGAIN =
+  `(session_id) do update set requested = p.requested + 1, requested_at = clock_timestamp(), status = 'pending', ` +
+  'failures = 0, waits = 0, next_attempt_at = null';
 
 /** Retries a completed session's push now, whatever its earlier result. */
 export async function requestPushAgain(
@@ -109,8 +111,8 @@ export async function retryFailures(tx: Tx, studyId: string, sessionIds?: readon
     .join('participants as q', 'q.id', 'p.participant_id')
     .join('assessment_sessions as s', 's.id', 'p.session_id')
     .where({ 'p.study_id': studyId, 's.sync_status': 'failed', 's.status': 'completed' })
-    .modify((found) => {
-      if (sessionIds) found.whereRaw('p.session_id = any(?)', [[...sessionIds]]);
+    .modify((query) => {
+      if (sessionIds) query.whereRaw('p.session_id = any(?)', [[...sessionIds]]);
     })
     .orderBy('p.requested_at')
     .select('p.session_id');

@@ -33,7 +33,10 @@ export interface PushRow {
   next_attempt_at: string | null;
   warnings: PushRemark[];
 }
-const OWN = `p.session_id, p.study_id, p.participant_id, p.status, p.requested, p.done, p.requested_at, p.attempts, p.failures, p.waits, p.unanswered, p.forbidden, p.attempt_id, p.slot_at, p.error_type, p.message, p.next_attempt_at, p.warnings`;
+const OWN =
+  'p.session_id, p.study_id, p.participant_id, p.status, p.requested, p.done, p.requested_at, p.attempts, ' +
+  'p.failures, p.waits, p.unanswered, p.forbidden, p.attempt_id, p.slot_at, p.error_type, p.message, ' +
+  'p.next_attempt_at, p.warnings';
 
 export async function lockPush(tx: Tx, sessionId: string): Promise<PushRow | undefined> {
   return tx('result_pushes as p').where('p.session_id', sessionId).forUpdate().first(tx.raw(OWN)) as Promise<
@@ -106,12 +109,12 @@ export interface PushTarget {
   event: string;
 }
 /** Locks a record's event for one attempt. False: another push holds it. */
-export async function takeTarget(tx: Tx, at: PushTarget, owner: string, seconds: number): Promise<boolean> {
+export async function takeTarget(tx: Tx, target: PushTarget, owner: string, seconds: number): Promise<boolean> {
   const taken: unknown[] = await tx('push_targets as t')
     .insert({
-      study_id: at.studyId,
-      record: at.record,
-      event: at.event,
+      study_id: target.studyId,
+      record: target.record,
+      event: target.event,
       lease_owner: owner,
       lease_until: tx.raw(`clock_timestamp() + ? * interval '1 second'`, [seconds]),
     })
@@ -122,16 +125,16 @@ export async function takeTarget(tx: Tx, at: PushTarget, owner: string, seconds:
   return taken.length === 1;
 }
 /** Extends the lock. False: the lease expired and another push has it. */
-export async function keepTarget(tx: Tx, at: PushTarget, owner: string, seconds: number): Promise<boolean> {
+export async function keepTarget(tx: Tx, target: PushTarget, owner: string, seconds: number): Promise<boolean> {
   return (
     (await tx('push_targets')
-      .where({ study_id: at.studyId, record: at.record, event: at.event, lease_owner: owner })
+      .where({ study_id: target.studyId, record: target.record, event: target.event, lease_owner: owner })
       .update({ lease_until: tx.raw(`clock_timestamp() + ? * interval '1 second'`, [seconds]) })) === 1
   );
 }
-export async function releaseTarget(tx: Tx, at: PushTarget, owner: string): Promise<void> {
+export async function releaseTarget(tx: Tx, target: PushTarget, owner: string): Promise<void> {
   await tx('push_targets')
-    .where({ study_id: at.studyId, record: at.record, event: at.event, lease_owner: owner })
+    .where({ study_id: target.studyId, record: target.record, event: target.event, lease_owner: owner })
     .update({ lease_owner: null, lease_until: null });
 }
 
@@ -234,7 +237,8 @@ export function listAttempts(tx: Tx, sessionId: string, paging: Page): Promise<L
   return page(
     tx,
     tx('push_attempts as a').where('a.session_id', sessionId),
-    'a.id, a.session_id, a.visit_id, a.number, a.status, a.error_type, a.message, a.records_imported, a.already_there, a.warnings, a.started_at, a.at, a.next_attempt_at',
+    'a.id, a.session_id, a.visit_id, a.number, a.status, a.error_type, a.message, a.records_imported, ' +
+      'a.already_there, a.warnings, a.started_at, a.at, a.next_attempt_at',
     paging,
     { at: 'a.number' },
     'a.seq',

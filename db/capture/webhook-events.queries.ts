@@ -109,7 +109,7 @@ select id from incoming`;
  * @returns the ids of the accepted ones; none of a project whose studies or secrets changed since the check
  */
 export async function acceptTriggers(database: Database, arrived: readonly CheckedTrigger[]): Promise<Set<string>> {
-  const column = (of: (item: CheckedTrigger) => unknown) => arrived.map(of);
+  const column = (valueOf: (item: CheckedTrigger) => unknown) => arrived.map(valueOf);
   const rows = await prepared<{ id: string }>(database, ACCEPT, [
     column((a) => a.id),
     column((a) => a.taker.config_id),

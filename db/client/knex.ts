@@ -68,7 +68,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { url, role } = loginOf(options);
   // Session options, so that they cost requests nothing.
   const limits = options.limits
-    ? ` -c lock_timeout=${atLeastOne(options.limits.lockMs)} -c statement_timeout=${atLeastOne(options.limits.statementMs)}`
+    ? ` -c lock_timeout=${atLeastOne(options.limits.lockMs)} -c ` +
+      `statement_timeout=${atLeastOne(options.limits.statementMs)}`
     : '';
   const watch = options.muteMs === undefined ? undefined : new ConnectionWatchdog(options.muteMs);
   const connection: Knex.PgConnectionConfig & pg.ClientConfig = {
@@ -92,7 +93,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       },
     },
     connection,
-    // A new connection plans everything anew: the first commands on it take three times as long. Idle connections are
+    // A new connection plans everything again: the first commands on it take three times as long. Idle connections are
     // closed after ten minutes.
     pool: {
       min: options.poolMin ?? 0,

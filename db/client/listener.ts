@@ -11,7 +11,7 @@ export class Listener {
   private hears = false;
 
   constructor(
-    private readonly of: {
+    private readonly options: {
       url: string;
       appPassword?: string | undefined;
       channel: string;
@@ -34,16 +34,16 @@ export class Listener {
   async stop(): Promise<void> {
     this.stopping = true;
     await this.client?.end().catch((fault: Error) => {
-      this.of.fault(fault.message);
+      this.options.fault(fault.message);
     });
   }
 
   private async run(): Promise<void> {
-    const { url, role } = loginOf(this.of);
+    const { url, role } = loginOf(this.options);
     while (!this.stopping) {
       const client = new pg.Client({
         connectionString: url,
-        application_name: this.of.name,
+        application_name: this.options.name,
         ...(role && { options: role.trim() }),
         keepAlive: true,
       });
@@ -59,18 +59,18 @@ export class Listener {
         await client.connect();
         this.client = client;
         if (this.stopping) await client.end();
-        client.on('notification', this.of.heard);
-        await client.query(`listen ${this.of.channel}`);
+        client.on('notification', this.options.heard);
+        await client.query(`listen ${this.options.channel}`);
         this.hears = true;
         // Commits before it listened sent it no notification.
-        this.of.heard();
+        this.options.heard();
         await gone;
       } catch (fault) {
-        this.of.fault((fault as { code?: string }).code ?? 'fault');
+        this.options.fault((fault as { code?: string }).code ?? 'fault');
       }
       this.hears = false;
       if (!this.stopping) {
-        this.of.heard();
+        this.options.heard();
         await sleep(RECONNECT_MS, undefined, { ref: false });
       }
     }

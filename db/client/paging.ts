@@ -25,7 +25,7 @@ interface PageOptions {
  */
 export async function page<T>(
   tx: Tx,
-  found: Knex.QueryBuilder,
+  rows: Knex.QueryBuilder,
   select: string,
   paging: Page,
   columns: Record<string, string>,
@@ -33,8 +33,8 @@ export async function page<T>(
   { counted, filled }: PageOptions = {},
 ): Promise<Listed<T>> {
   const [number, items] = await runTogether<[{ count: number }, T]>(tx, [
-    counted ?? found.clone().count('* as count'),
-    found
+    counted ?? rows.clone().count('* as count'),
+    rows
       .clone()
       .select(tx.raw(select))
       .orderByRaw(orderBy(paging.sort, columns, tie, filled))

@@ -77,7 +77,7 @@ export async function queryAll<Rows extends readonly unknown[]>(
   return rowsOf(await sendAll(await acquire(tx), configs)) as { [K in keyof Rows]: Rows[K][] };
 }
 
-/** `queryAll` in a transaction that sets the planning of its statements itself (`inScope`, `one`). */
+/** `queryAll` in a transaction that sets the planning of its statements itself (`withStudyScope`, `one`). */
 export async function queryAllAsPlanned(tx: Tx, statements: readonly Statement[]): Promise<unknown[][]> {
   return (await sendAll(await acquire(tx), statements.map(configOf))).map(({ rows }) => rows);
 }

@@ -74,7 +74,7 @@ export async function readAsCaller<A, T>(
   return beginWith(
     database,
     { mode: 'read', opening: opening(caller), ...(options.first && { first: options.first }) },
-    async (tx, [row]: CallerRow[], found) => work(tx, admit(row), found),
+    async (tx, [row]: CallerRow[], rows) => work(tx, admit(row), rows),
   );
 }
 
@@ -99,9 +99,9 @@ export async function writeAsCaller<A, T>(
   const answer = await beginWith(
     database,
     { mode: trial ? 'trial' : 'write', opening: opening(caller), beforeCommit: () => closingOf(audit), ...options },
-    async (tx, [row]: CallerRow[], found) => {
+    async (tx, [row]: CallerRow[], rows) => {
       const admitted = admit(row);
-      const result = await work({ tx, audit }, admitted, found);
+      const result = await work({ tx, audit }, admitted, rows);
       marked = tx as MarkedTransaction;
       return result;
     },

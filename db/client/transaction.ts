@@ -7,11 +7,10 @@ import { nudgeFor } from '../outbox/outbox.js';
 import type { MarkedTransaction } from './marked-transaction.js';
 import type { Database } from './database.js';
 import type { Tx } from './database.js';
+import { UUID } from './uuid.js';
 
 /** What a transaction may see: one study, several, or everything ('*': the system itself, admins). */
 export type Scope = '*' | string | readonly string[];
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** The text that row-level security reads; refuses non-uuids: the scope is a comma-separated list. */
 export function scopeText(scope: Scope): string {
@@ -36,8 +35,8 @@ const BY_INDEX = `, set_config('enable_seqscan', 'off', true)`;
 
 const SCOPES = { one: SCOPE + GENERIC_PLAN, queue: SCOPE + BY_INDEX };
 /** The first statement of a transaction: sets its scope and its planning. */
-const openingOf = (scope: Scope, of?: keyof typeof SCOPES): Statement => ({
-  sql: of ? SCOPES[of] : SCOPE,
+const openingOf = (scope: Scope, settings?: keyof typeof SCOPES): Statement => ({
+  sql: settings ? SCOPES[settings] : SCOPE,
   values: [scopeText(scope)],
 });
 
@@ -54,7 +53,7 @@ export interface WriteTransaction {
   /** Audit records of this transaction; sealed to their chains as its last statement. */
   audit: AuditTrail;
 }
-/** A transaction opened by `inScope`. */
+/** A transaction opened by `withStudyScope`. */
 export interface ScopedTransaction extends WriteTransaction {
   /** Sends a statement with the commit, before the audit records: its error is the commit's, its rows are not read. */
   atCommit: (statement: Statement) => void;
@@ -63,15 +62,15 @@ export interface ScopedTransaction extends WriteTransaction {
 /**
  * Runs `work` in one transaction under `scope`. Audit records are appended last and sent with the commit: a change
  * without its record cannot commit (decisions, section 7).
- * @param of `one`: the transaction is about one participant or record, and each connection plans its statements once;
- * `queue`: it reads a queue, of few or very many rows
+ * @param settings `one`: the transaction is about one participant or record, and each connection plans its statements
+ * once; `queue`: it reads a queue, of few or very many rows
  * @param first run in the round trip that opens the transaction; `work` gets the rows of each
  */
-export async function inScope<T>(
+export async function withStudyScope<T>(
   database: Database,
   scope: Scope,
   work: (work: ScopedTransaction, first: unknown[][]) => Promise<T>,
-  of?: 'one' | 'queue',
+  settings?: 'one' | 'queue',
   first: readonly Statement[] = [],
 ): Promise<T> {
   let marked: MarkedTransaction | undefined;
@@ -81,13 +80,13 @@ export async function inScope<T>(
     database,
     {
       mode: 'write',
-      opening: openingOf(scope, of),
+      opening: openingOf(scope, settings),
       beforeCommit: () => closingOf(audit, last),
       first,
-      plans: of === 'one' ? 'already' : undefined,
+      plans: settings === 'one' ? 'already' : undefined,
     },
-    async (tx, _rows, found) => {
-      const answer = await work({ tx, audit, atCommit: (statement) => last.push(statement) }, found);
+    async (tx, _rows, rows) => {
+      const answer = await work({ tx, audit, atCommit: (statement) => last.push(statement) }, rows);
       marked = tx as MarkedTransaction;
       return answer;
     },
@@ -116,7 +115,7 @@ export function closingOf(audit: AuditTrail, last: readonly Statement[] = []): C
     : { statements: [...last, `${COMMIT_WITHOUT_DISK}; ${sealing}`], after: WAIT_FOR_DISK };
 }
 
-/** Read-only `inScope`: no audit, and the database refuses a write. Its statements share one snapshot. */
+/** Read-only `withStudyScope`: no audit, and the database refuses a write. Its statements share one snapshot. */
 export async function readInScope<T>(database: Database, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
   return beginWith(database, { mode: 'read', opening: openingOf(scope) }, work);
 }
@@ -127,14 +126,19 @@ export async function readOneInScope<Row>(database: Database, scope: Scope, stat
 }
 
 /**
- * Runs statements under `scope` as a transaction of one round trip, which may write: no audit, no message. `of` as in
- * `inScope`.
+ * Runs statements under `scope` as a transaction of one round trip, which may write: no audit, no message. `settings` as in
+ * `withStudyScope`.
  */
 export async function writeInScope(
   database: Database,
   scope: Scope,
   statements: readonly Statement[],
-  of: 'one' | 'queue',
+  settings: 'one' | 'queue',
 ): Promise<unknown[][]> {
-  return writeInSingleRoundTrip(database, openingOf(scope, of), statements, of === 'one' ? 'already' : undefined);
+  return writeInSingleRoundTrip(
+    database,
+    openingOf(scope, settings),
+    statements,
+    settings === 'one' ? 'already' : undefined,
+  );
 }

@@ -9,7 +9,7 @@ export interface StudyMember {
   status: string;
   sites: string[];
 }
-export interface Candidate {
+export interface MemberCandidate {
   id: string;
   name: string;
   email: string;
@@ -26,19 +26,19 @@ export interface StudyMembers {
   members: StudyMember[];
   total: number;
   /** Some active users who are not members. */
-  candidates: Candidate[];
+  candidates: MemberCandidate[];
   sites: SiteOfStudy[];
 }
 
 /** The members of one page. */
 export const MEMBERS_PAGE = 50;
 /** The most candidates suggested; others are added by their email as well. */
-const MOST = 100;
+const MAX_LISTED = 100;
 
 /** A page of a study's members with their sites, and some candidates, in one round trip. */
 export async function membersOfStudy(tx: Tx, studyId: string, skip = 0): Promise<StudyMembers> {
   const [[study], members, counts, candidates, sites] = await queryAll<
-    [{ id: string; study_code: string }, StudyMember, { n: number }, Candidate, SiteOfStudy]
+    [{ id: string; study_code: string }, StudyMember, { n: number }, MemberCandidate, SiteOfStudy]
   >(tx, [
     { sql: 'select id, study_code from studies where id = $1', values: [studyId] },
     {
@@ -50,7 +50,7 @@ export async function membersOfStudy(tx: Tx, studyId: string, skip = 0): Promise
     { sql: 'select count(*)::int as n from user_studies where study_id = $1', values: [studyId] },
     {
       sql: `select u.id, u.name, u.email, u.role from users u where u.status = 'active'
-          and not exists (select from user_studies m where m.user_id = u.id and m.study_id = $1) order by u.name, u.email limit ${MOST}`,
+          and not exists (select from user_studies m where m.user_id = u.id and m.study_id = $1) order by u.name, u.email limit ${MAX_LISTED}`,
       values: [studyId],
     },
     { sql: 'select id, site_code, name from sites where study_id = $1 order by site_code', values: [studyId] },

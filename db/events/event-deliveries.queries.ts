@@ -25,7 +25,9 @@ export interface EventDelivery {
   delivered_at: string | null;
   created_at: string;
 }
-const SHOWN = `d.id, d.study_id, d.subscription_id, d.event_id, e.type as event_type, d.status, d.attempts, d.response_status, d.last_error, d.last_attempt_at, d.next_attempt_at, d.delivered_at, d.created_at`;
+const SHOWN =
+  'd.id, d.study_id, d.subscription_id, d.event_id, e.type as event_type, d.status, d.attempts, ' +
+  'd.response_status, d.last_error, d.last_attempt_at, d.next_attempt_at, d.delivered_at, d.created_at';
 
 /** A subscription's deliveries, newest first unless asked otherwise. */
 export function listDeliveries(
@@ -97,7 +99,7 @@ const claimedOf = ({ event_id, type, participant_id, occurred_at, data, ...rest 
  */
 export async function claimDeliveries(
   tx: Tx,
-  of: { each: number; most: number; leaseSeconds: number; busy: Record<string, number> },
+  limits: { each: number; most: number; leaseSeconds: number; busy: Record<string, number> },
 ): Promise<ClaimedDelivery[]> {
   const rows = await prepared<ClaimedRow>(
     tx,
@@ -115,7 +117,7 @@ export async function claimDeliveries(
        update event_deliveries d set available_at = clock_timestamp() + $3 * interval '1 second' from locked l where d.id = l.id returning d.*
      )
      select ${CLAIMED} from leased d join event_subscriptions s on s.id = d.subscription_id join domain_events e on e.id = d.event_id order by d.seq`,
-    [of.each, of.most, of.leaseSeconds, JSON.stringify(of.busy)],
+    [limits.each, limits.most, limits.leaseSeconds, JSON.stringify(limits.busy)],
   );
   return rows.map(claimedOf);
 }

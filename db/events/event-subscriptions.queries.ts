@@ -27,7 +27,8 @@ export interface SubscriptionSecrets {
 }
 
 const SHOWN =
-  'id, study_id, url, description, events, ordered, status, disabled_reason, disabled_at, previous_secret_until, created_at, updated_at';
+  'id, study_id, url, description, events, ordered, status, disabled_reason, disabled_at, ' +
+  'previous_secret_until, created_at, updated_at';
 
 /** The storage place of a subscription's secret, authenticated with its ciphertext. */
 export const subscriptionSecretPlace = (subscriptionId: string): string =>

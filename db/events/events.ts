@@ -1,9 +1,9 @@
-import { into } from '../client/sets/bulk-insert.js';
+import { insertInto } from '../client/sets/bulk-insert.js';
 import type { Insert } from '../client/sets/bulk-insert.js';
 import type { Tx } from '../client/database.js';
 import type { MarkedTransaction } from '../client/marked-transaction.js';
 
-export interface DomainEvent {
+export interface EventInput {
   type: string;
   study_id: string;
   participant_id: string | null;
@@ -14,7 +14,7 @@ export interface DomainEvent {
  * Events for subscribers, as rows to be written with the change that they describe (interface, "Events"); streams are
  * woken when `tx` has committed.
  */
-export function intoEvents(tx: Tx, events: readonly DomainEvent[]): Insert {
+export function intoEvents(tx: Tx, events: readonly EventInput[]): Insert {
   if (events.length > 0) (tx as MarkedTransaction).wroteEvents = true;
-  return into<DomainEvent>('domain_events', ['type', 'study_id', 'participant_id', 'data'], events);
+  return insertInto<EventInput>('domain_events', ['type', 'study_id', 'participant_id', 'data'], events);
 }

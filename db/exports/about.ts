@@ -1,5 +1,5 @@
 import { csvText } from './formula-text.js';
-import type { Column, Dataset } from './columns.js';
+import type { DatasetColumn, Dataset } from './columns.js';
 import { columnsOf } from './statement.js';
 import type { ExportRequest } from './statement.js';
 
@@ -23,18 +23,19 @@ const WRITTEN: Record<string, string> = {
 };
 
 /** The first line of a CSV file. Names of metrics are user input, too. */
-export const csvHeader = (columns: readonly Column[]): string =>
+export const csvHeader = (columns: readonly DatasetColumn[]): string =>
   `${columns.map(({ name }) => quoted(csvText(name))).join(',')}\n`;
 
 /**
  * The columns of an export in order: name, format, meaning and, for a closed list, the possible values separated by
  * `|`.
  */
-export const dictionaryCsv = (of: Dataset, { deidentify }: ExportRequest): string =>
+export const dictionaryCsv = (dataset: Dataset, { deidentify }: ExportRequest): string =>
   [
     'column,written_as,meaning,allowed_values',
-    ...columnsOf(of, deidentify).map(({ name, type, about, values = type === 'boolean' ? ['true', 'false'] : [] }) =>
-      [name, WRITTEN[type]!, about, values.join('|')].map((cell) => quoted(csvText(cell))).join(','),
+    ...columnsOf(dataset, deidentify).map(
+      ({ name, type, about, values = type === 'boolean' ? ['true', 'false'] : [] }) =>
+        [name, WRITTEN[type]!, about, values.join('|')].map((cell) => quoted(csvText(cell))).join(','),
     ),
   ].join('\n') + '\n';
 
@@ -50,7 +51,8 @@ data-dictionary.csv   what its columns are, and which values they can have
 A text that a spreadsheet would run as a formula begins with an apostrophe.
 ${
   deidentify
-    ? 'Codes and ids are pseudonyms, the same in every de-identified export of this study. Each participant’s dates are moved by a number of days of its own: what lies between them is as it was.'
+    ? 'Codes and ids are pseudonyms, the same in every de-identified export of this study. Each participant’s ' +
+      'dates are moved by a number of days of its own: what lies between them is as it was.'
     : `Filters: ${
         Object.entries(filters)
           .filter(([name, value]) => name !== 'study_id' && value !== undefined)

@@ -11,11 +11,11 @@ import {
   utcDate,
   participantFilter,
 } from './columns.js';
-import type { Column, Dataset } from './columns.js';
+import type { DatasetColumn, Dataset } from './columns.js';
 import { CONSENT_STATUS, ELIGIBILITY_STATUS, FORM_ORIGINS, FORM_STATUS, PROVED_BY, SIGNATURES } from './words.js';
 
 /** The columns of an electronic signature. */
-export const signatureColumns = (sql: string): Column[] => [
+export const signatureColumns = (sql: string): DatasetColumn[] => [
   personalColumn(textColumn('signer_name', 'printed name of the signer', `(${sql} ->> 'name')`)),
   personalColumn(textColumn('signature_meaning', 'what the signature means', `(${sql} ->> 'meaning')`)),
   choiceColumn(PROVED_BY, 'signature_proved_by', 'how the signer proved identity', `(${sql} ->> 'proved_by')`),
@@ -99,7 +99,8 @@ export const clinicalDatasets = {
         SIGNATURES,
         'signature',
         'signed here, or of a document that this service signed: verified',
-        `case when t.signed_at is null then null when t.imported and t.signed_by_id is null and t.signature_verified is not true then 'not verified' else 'verified' end`,
+        'case when t.signed_at is null then null when t.imported and t.signed_by_id is null and ' +
+          `t.signature_verified is not true then 'not verified' else 'verified' end`,
       ),
       ...claimedColumn,
       instant('locked_at', 'when it was closed to changes'),

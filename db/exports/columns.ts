@@ -6,7 +6,7 @@
  * - date, instant: shifted by the participant's number of days
  */
 export type ColumnType = 'text' | 'word' | 'code' | 'id' | 'number' | 'boolean' | 'date' | 'instant' | 'json';
-export interface Column {
+export interface DatasetColumn {
   name: string;
   type: ColumnType;
   sql: string;
@@ -16,7 +16,7 @@ export interface Column {
   personal?: true;
 }
 export interface Dataset {
-  columns: readonly Column[];
+  columns: readonly DatasetColumn[];
   /**
    * With the aliases that the columns use; `p` is the participant, `st` its site. Null for rows without a participant.
    */
@@ -37,7 +37,7 @@ export interface Dataset {
 
 const column =
   (type: ColumnType) =>
-  (name: string, about: string, sql = `t.${name}`): Column => ({ name, type, sql, about });
+  (name: string, about: string, sql = `t.${name}`): DatasetColumn => ({ name, type, sql, about });
 export const textColumn = column('text'),
   code = column('code'),
   id = column('id'),
@@ -48,11 +48,11 @@ export const wordColumn = column('word'),
   boolean = column('boolean'),
   json = column('json');
 /** A word of a closed list. */
-export const choiceColumn = (values: readonly string[], name: string, about: string, sql?: string): Column => ({
+export const choiceColumn = (values: readonly string[], name: string, about: string, sql?: string): DatasetColumn => ({
   ...wordColumn(name, about, sql),
   values,
 });
-export const personalColumn = (one: Column): Column => ({ ...one, personal: true });
+export const personalColumn = (one: DatasetColumn): DatasetColumn => ({ ...one, personal: true });
 
 /** For rows that name persons: what a full import claims of them. */
 export const claimedColumn = [

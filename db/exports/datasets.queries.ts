@@ -27,12 +27,14 @@ const iso = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-
 const VISIT = `v.id, v.visit_key, v.participant_id, v.visit_window_id, v.schedule_version_id, v.name, v.battery_id, v.target_date, v.window_open, v.window_close, v.datacapture_event,
   (select ${PRESENT_STATUS} from studies y left join sites w on w.id = p.site_id where y.id = v.study_id) as status, v.completed_at, v.session_id, v.data_sync_status, v.anchor_reconciled, v.needs_review, v.reporting_target_date`;
 const VERSION =
-  'v.id, v.participant_id, p.participant_code, v.version_number, v.is_current, v.anchor_date_used, v.anchor_version, v.scheduling_mode, v.status, v.visits_generated, v.generated_at';
+  'v.id, v.participant_id, p.participant_code, v.version_number, v.is_current, v.anchor_date_used, ' +
+  'v.anchor_version, v.scheduling_mode, v.status, v.visits_generated, v.generated_at';
 
 export const pageDatasets = {
   studies: {
     columns:
-      'id, study_code, study_name, description, status, start_date, end_date, timezone, integration_mode, datacapture_enabled, consent_mode, config, created_at, updated_at',
+      'id, study_code, study_name, description, status, start_date, end_date, timezone, integration_mode, ' +
+      'datacapture_enabled, consent_mode, config, created_at, updated_at',
     from: 'studies',
     study: 'id',
     at: 'created_at',
@@ -47,7 +49,8 @@ export const pageDatasets = {
   },
   participants: {
     columns:
-      'p.id, p.study_id, p.participant_code, p.external_id, p.site_id, t.site_code, p.preferred_language, p.status, p.enrollment_date, p.timezone, p.arm, p.withdrawn_at, p.created_at, p.updated_at',
+      'p.id, p.study_id, p.participant_code, p.external_id, p.site_id, t.site_code, p.preferred_language, ' +
+      'p.status, p.enrollment_date, p.timezone, p.arm, p.withdrawn_at, p.created_at, p.updated_at',
     from: 'participants p left join sites t on t.id = p.site_id',
     study: 'p.study_id',
     at: 'p.created_at',
@@ -63,7 +66,9 @@ export const pageDatasets = {
   },
   anchor_history: {
     columns:
-      'h.id, h.participant_id, h.event_type, h.enrollment_date_value, h.status_before, h.status_after, h.source_type, h.previous_enrollment_date, h.change_delta_days, h.actor_user_id, h.actor_type, h.reason, h.schedule_version_created_id, h.anchor_version, h.created_at',
+      'h.id, h.participant_id, h.event_type, h.enrollment_date_value, h.status_before, h.status_after, ' +
+      'h.source_type, h.previous_enrollment_date, h.change_delta_days, h.actor_user_id, h.actor_type, ' +
+      'h.reason, h.schedule_version_created_id, h.anchor_version, h.created_at',
     from: `anchor_date_history h ${PERSON} h.participant_id`,
     study: 'h.study_id',
     at: 'h.created_at',
@@ -115,7 +120,9 @@ export const pageDatasets = {
     id: 's.id',
   },
   raw_trials: {
-    columns: `${shownSession('s')} as session_id, x.task, x.trial_index, x.rt, x.correct, x.at as timestamp, x.data, x.practice`,
+    columns:
+      `${shownSession('s')} as session_id, x.task, x.trial_index, x.rt, x.correct, x.at as timestamp, x.data, ` +
+      'x.practice',
     from: `(${TRIAL_ROWS}) x join assessment_sessions s on s.id = x.session_id ${PERSON} s.participant_id`,
     study: 'x.study_id',
     at: 's.created_at',
@@ -178,14 +185,14 @@ export async function* datasetRows(
   await execute(tx, `close rows_of_${name}`);
 }
 
-export interface AuditHead {
+export interface AuditChainHead {
   chain: string;
   seq: number;
   hash: string;
 }
 
 /** The time of the transaction, and the head of the study's audit chain then. */
-export async function momentOf(tx: Tx, studyId: string): Promise<{ at: string; audit_head: AuditHead | null }> {
+export async function momentOf(tx: Tx, studyId: string): Promise<{ at: string; audit_head: AuditChainHead | null }> {
   const rows = await query<{ at: string; chain: string | null; seq: number; head: string }>(
     tx,
     'select transaction_timestamp() as at, c.chain, c.seq, c.head from (select 1) one left join audit_chains c on c.study_id = $1',

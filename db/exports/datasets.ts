@@ -160,7 +160,10 @@ export const datasets = {
     ],
   },
   task_summaries: {
-    from: `session_tasks k join assessment_sessions t on t.id = k.session_id join participants p on p.id = t.participant_id left join sites st on st.id = p.site_id cross join lateral jsonb_each(${taskSummary('k')}) m`,
+    from:
+      'session_tasks k join assessment_sessions t on t.id = k.session_id join participants p on p.id = ' +
+      't.participant_id left join sites st on st.id = p.site_id cross join lateral ' +
+      `jsonb_each(${taskSummary('k')}) m`,
     study: 'k.study_id',
     date: utcDate('t.started_at'),
     order: 't.started_at, t.id, k.task, m.key',

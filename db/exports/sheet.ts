@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import type { Column } from './columns.js';
+import type { DatasetColumn } from './columns.js';
 
 /** The most rows of a sheet, without its header. */
 export const MAX_SHEET_ROWS = 1_048_575;
@@ -10,8 +10,14 @@ const HIGH_WATER = 4 * 1024 * 1024;
 
 export class TooManyRows extends Error {}
 
-const FORMATS: Partial<Record<Column['type'], string>> = { date: 'yyyy-mm-dd', instant: 'yyyy-mm-dd hh:mm:ss' };
-const WIDTHS: Partial<Record<Column['type'], number>> = { id: 38, date: 12, instant: 20, number: 12, boolean: 10 };
+const FORMATS: Partial<Record<DatasetColumn['type'], string>> = { date: 'yyyy-mm-dd', instant: 'yyyy-mm-dd hh:mm:ss' };
+const WIDTHS: Partial<Record<DatasetColumn['type'], number>> = {
+  id: 38,
+  date: 12,
+  instant: 20,
+  number: 12,
+  boolean: 10,
+};
 const WIDTH = 20;
 /** Spreadsheets count days from 1900, and treat 1900 as a leap year: earlier dates can't be dates there. */
 const FIRST_DAY = '1900-03-01';
@@ -24,7 +30,7 @@ const LAST = Date.UTC(9999, 11, 31);
  */
 export async function writeSheet(
   lines: Readable,
-  columns: readonly Column[],
+  columns: readonly DatasetColumn[],
   name: string,
   sink: Writable,
 ): Promise<void> {
@@ -76,7 +82,7 @@ export async function writeSheet(
   await done;
 }
 
-function cellOf(value: unknown, type: Column['type']): string | number | boolean | Date | null {
+function cellOf(value: unknown, type: DatasetColumn['type']): string | number | boolean | Date | null {
   if (value === null || value === undefined) return null;
   if (typeof value === 'number' || typeof value === 'boolean') return value;
   if ((type === 'date' || type === 'instant') && typeof value === 'string' && value >= FIRST_DAY) {

@@ -154,7 +154,8 @@ const kindOf = (value: string): string => `case jsonb_typeof(${value})
     else 'text' end
   else 'text' end`;
 const kindsOf = (value: string): string =>
-  `coalesce(array_agg(distinct ${kindOf(value)}) filter (where ${kindOf(value)} is not null), '{}') as kinds, max(length(${value} #>> '{}')) as length`;
+  `coalesce(array_agg(distinct ${kindOf(value)}) filter (where ${kindOf(value)} is not null), '{}') as kinds, ` +
+  `max(length(${value} #>> '{}')) as length`;
 
 export async function studyShape(tx: Tx, studyId: string): Promise<StudyShape> {
   const rows = await query<StudyShape>(

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { datasetOf } from './datasets.js';
-import type { Column, Dataset } from './columns.js';
+import type { DatasetColumn, Dataset } from './columns.js';
 import type { DatasetName } from './datasets.js';
 import { wideSummaries } from './wide.js';
 import type { WideMetric } from './wide.js';
@@ -21,8 +21,8 @@ export interface ExportRequest extends ExportFilters {
 }
 
 /** Columns of an export, in their fixed order; de-identified exports omit those that identify a person. */
-export const columnsOf = (of: Dataset, deidentify = false): Column[] =>
-  of.columns.filter((column) => !(deidentify && (column.personal || column.type === 'json')));
+export const columnsOf = (dataset: Dataset, deidentify = false): DatasetColumn[] =>
+  dataset.columns.filter((column) => !(deidentify && (column.personal || column.type === 'json')));
 
 /**
  * The data set of a request. A wide one has a column for each metric of its rows.
@@ -45,9 +45,9 @@ export async function metricsOf(tx: Tx, { dataset: _dataset, ...filters }: Expor
  * COPY statements take no parameters: every value is escaped here. `csv` yields cells, `json` an object a line. Runs
  * under row-level security like every other query, and also filters by study.
  */
-export function copySql(of: Dataset, request: ExportRequest, as: 'csv' | 'json'): string {
-  if (of.each) return `copy (${bundledSql(of, of.each, request, as)}) to stdout with (${VERBATIM})`;
-  const select = selectSql(of, request, as);
+export function copySql(dataset: Dataset, request: ExportRequest, as: 'csv' | 'json'): string {
+  if (dataset.each) return `copy (${bundledSql(dataset, dataset.each, request, as)}) to stdout with (${VERBATIM})`;
+  const select = selectSql(dataset, request, as);
   // JSON has no control characters: a line is the output of to_json, unescaped.
   return as === 'csv'
     ? `copy (${select}) to stdout with (format csv)`
@@ -62,12 +62,12 @@ const VERBATIM = `format csv, delimiter e'\\x02', quote e'\\x01'`;
  * part of the rows is computed once.
  */
 function bundledSql(
-  of: Dataset,
+  dataset: Dataset,
   each: string,
   { dataset: _dataset, ...filters }: ExportRequest,
   as: 'csv' | 'json',
 ): string {
-  const columns = columnsOf(of, filters.deidentify);
+  const columns = columnsOf(dataset, filters.deidentify);
   const deidentify = filters.deidentify === true;
   const own = columns.filter(({ sql }) => OWN.test(sql));
   const common = columns.filter(({ sql }) => !OWN.test(sql));
@@ -82,9 +82,9 @@ function bundledSql(
     as === 'csv'
       ? `(${each}) r`
       : `(select h.*, ${own.map((column) => named(column, as, deidentify)).join(', ')} from (${each}) r) x`;
-  return `select l.lines from ${fromSql(of, filters.study_id)}
+  return `select l.lines from ${fromSql(dataset, filters.study_id)}
     cross join lateral (select ${head} offset 0) h cross join lateral (select string_agg(${line}, e'\\n') as lines from ${rows}) l
-    where ${conditions(of, filters).join(' and ')} and l.lines is not null`;
+    where ${conditions(dataset, filters).join(' and ')} and l.lines is not null`;
 }
 
 /** Depends on each of the rows that one row stands for. */
@@ -93,19 +93,21 @@ const OWN = /\br\./;
 /** The number of rows, for the progress of a long export. */
 export async function countRows(
   tx: Tx,
-  of: Dataset,
+  dataset: Dataset,
   { dataset: _dataset, ...filters }: ExportRequest,
 ): Promise<number> {
   const [counted] = await query<{ n: number }>(
     tx,
-    `select count(*) as n from ${fromSql(of, filters.study_id)}${of.each ? ` cross join lateral (${of.each}) r` : ''} where ${conditions(of, filters).join(' and ')}`,
+    `select count(*) as n from ${fromSql(dataset, filters.study_id)}${dataset.each ? ` cross join lateral (${dataset.each}) r` : ''} where ${conditions(dataset, filters).join(' and ')}`,
   );
   return counted!.n;
 }
 
-function selectSql(of: Dataset, { dataset: _dataset, ...filters }: ExportRequest, as: 'csv' | 'json'): string {
-  const columns = columnsOf(of, filters.deidentify).map((column) => named(column, as, filters.deidentify === true));
-  return `select ${columns.join(', ')} from ${fromSql(of, filters.study_id)} where ${conditions(of, filters).join(' and ')}${orderSql(of, filters.deidentify)}`;
+function selectSql(dataset: Dataset, { dataset: _dataset, ...filters }: ExportRequest, as: 'csv' | 'json'): string {
+  const columns = columnsOf(dataset, filters.deidentify).map((column) =>
+    named(column, as, filters.deidentify === true),
+  );
+  return `select ${columns.join(', ')} from ${fromSql(dataset, filters.study_id)} where ${conditions(dataset, filters).join(' and ')}${orderSql(dataset, filters.deidentify)}`;
 }
 
 /**
@@ -115,22 +117,22 @@ function selectSql(of: Dataset, { dataset: _dataset, ...filters }: ExportRequest
 const orderSql = ({ order }: Dataset, deidentify = false): string =>
   order === '' ? '' : ` order by ${deidentify ? 'pseudonym(p.id::text), ' : ''}${order}`;
 
-const named = (column: Column, as: 'csv' | 'json', deidentify: boolean): string =>
+const named = (column: DatasetColumn, as: 'csv' | 'json', deidentify: boolean): string =>
   `${valueSql(column, as, deidentify)} as ${pg.escapeIdentifier(column.name)}`;
 
-const fromSql = (of: Dataset, studyId: string): string =>
-  of.from.replaceAll(':study', `${pg.escapeLiteral(studyId)}::uuid`);
+const fromSql = (dataset: Dataset, studyId: string): string =>
+  dataset.from.replaceAll(':study', `${pg.escapeLiteral(studyId)}::uuid`);
 
 function conditions(
-  of: Dataset,
+  dataset: Dataset,
   { study_id, from, to, site_code, participant_ids, deidentify }: Omit<ExportRequest, 'dataset'>,
 ): string[] {
   return [
-    `${of.study} = ${pg.escapeLiteral(study_id)}::uuid`,
+    `${dataset.study} = ${pg.escapeLiteral(study_id)}::uuid`,
     // A user restricted to sites sees no rows without a participant; a de-identified export has none.
     deidentify ? 'p.id is not null' : '(p.id is not null or app_all_sites())',
-    ...(from ? [`${of.date} >= ${pg.escapeLiteral(from)}::date`] : []),
-    ...(to ? [`${of.date} <= ${pg.escapeLiteral(to)}::date`] : []),
+    ...(from ? [`${dataset.date} >= ${pg.escapeLiteral(from)}::date`] : []),
+    ...(to ? [`${dataset.date} <= ${pg.escapeLiteral(to)}::date`] : []),
     ...(site_code ? [`st.site_code = ${pg.escapeLiteral(site_code)}`] : []),
     ...(participant_ids
       ? [`p.id = any (array[${participant_ids.map((id) => pg.escapeLiteral(id)).join(', ')}]::uuid[])`]
@@ -138,7 +140,7 @@ function conditions(
   ];
 }
 
-function valueSql({ type, sql }: Column, as: 'csv' | 'json', deidentify: boolean): string {
+function valueSql({ type, sql }: DatasetColumn, as: 'csv' | 'json', deidentify: boolean): string {
   if (deidentify) {
     if (type === 'code' || type === 'id') return `pseudonym(${sql}::text)`;
     if (type === 'date') return `${sql} + pseudonym_shift(p.id)`;
@@ -161,7 +163,7 @@ function valueSql({ type, sql }: Column, as: 'csv' | 'json', deidentify: boolean
 }
 
 /** A value as COPY would write it into a line of CSV; null becomes an empty string in concatenations. */
-function cellSql(column: Column, deidentify: boolean): string {
+function cellSql(column: DatasetColumn, deidentify: boolean): string {
   const value = valueSql(column, 'csv', deidentify);
   if (deidentify && column.type !== 'text' && column.type !== 'word') return value;
   switch (column.type) {
@@ -171,7 +173,10 @@ function cellSql(column: Column, deidentify: boolean): string {
     case 'text':
     case 'word':
     case 'code':
-      return `case when ${value} = '' or ${value} ~ '[",\\r\\n]' then '"' || replace(${value}, '"', '""') || '"' else ${value} end`;
+      return (
+        `case when ${value} = '' or ${value} ~ '[",\\r\\n]' then '"' || replace(${value}, '"', '""') || '"' else ` +
+        `${value} end`
+      );
     default:
       return value;
   }

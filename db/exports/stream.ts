@@ -92,7 +92,7 @@ class CopyOut extends pg.Query {
  * Turns lines into the elements of a JSON array: a comma for every line end but the last. A line contains no line end:
  * JSON escapes it.
  */
-export function commas(): Transform {
+export function commaSeparator(): Transform {
   let open = false;
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -106,7 +106,7 @@ export function commas(): Transform {
 }
 
 /** Unwraps and counts the lines of a COPY whose values have several lines each, between \u0001. */
-export function unwrapped(count: (lines: number) => void): Transform {
+export function unwrapLines(count: (lines: number) => void): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       let from = 0;

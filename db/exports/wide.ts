@@ -2,7 +2,7 @@ import { shownSession, taskSummary } from '../scheduling/effective-status.js';
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { code, date, id, instant, textColumn, utcDate, participantFilter } from './columns.js';
-import type { Column, Dataset } from './columns.js';
+import type { DatasetColumn, Dataset } from './columns.js';
 
 /** A metric of a task: a column of a wide export. */
 export interface WideMetric {
@@ -37,7 +37,7 @@ export function wideSummaries(metrics: readonly WideMetric[]): Dataset {
   ];
   const taken = new Set(fixed.map(({ name }) => name));
   const sorted = [...metrics].sort((a, b) => order(a.task, b.task) || order(a.metric, b.metric));
-  const columns = sorted.map(({ task, metric }): Column => {
+  const columns = sorted.map(({ task, metric }): DatasetColumn => {
     const value = `k.tasks -> ${pg.escapeLiteral(task)} -> ${pg.escapeLiteral(metric)}`;
     return {
       name: nameOf({ task, metric }, taken),

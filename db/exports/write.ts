@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Dataset } from './columns.js';
 import { columnsOf, copySql, shapeOf } from './statement.js';
 import type { ExportRequest } from './statement.js';
-import { commas, copyOut, unwrapped } from './stream.js';
+import { commaSeparator, copyOut, unwrapLines } from './stream.js';
 import { csvHeader, dictionaryCsv, readme } from './about.js';
 import type { About } from './about.js';
 import { writeSheet } from './sheet.js';
@@ -62,49 +62,63 @@ export async function writeExport(
 /** The rows as lines; bundled ones are unwrapped. */
 async function copyRows(
   tx: Tx,
-  of: Dataset,
+  dataset: Dataset,
   request: ExportRequest,
   as: 'csv' | 'json',
   through: (lines: Readable) => Promise<void>,
 ): Promise<number> {
-  if (!of.each) return copyOut(tx, copySql(of, request, as), through);
+  if (!dataset.each) return copyOut(tx, copySql(dataset, request, as), through);
   let rows = 0;
-  const lines = unwrapped((more) => {
+  const lines = unwrapLines((more) => {
     rows += more;
   });
-  await copyOut(tx, copySql(of, request, as), async (source) => {
+  await copyOut(tx, copySql(dataset, request, as), async (source) => {
     await Promise.all([pipeline(source, lines), through(lines)]);
   });
   return rows;
 }
 
 /** The header is sent before the first row is found. */
-async function writeCsv(tx: Tx, of: Dataset, request: ExportRequest, sink: Writable): Promise<number> {
-  sink.write(csvHeader(columnsOf(of, request.deidentify)));
-  return copyRows(tx, of, request, 'csv', (source) => pipeline(source, sink));
+async function writeCsv(tx: Tx, dataset: Dataset, request: ExportRequest, sink: Writable): Promise<number> {
+  sink.write(csvHeader(columnsOf(dataset, request.deidentify)));
+  return copyRows(tx, dataset, request, 'csv', (source) => pipeline(source, sink));
 }
 
-async function writeJson(tx: Tx, of: Dataset, request: ExportRequest, about: About, sink: Writable): Promise<number> {
+async function writeJson(
+  tx: Tx,
+  dataset: Dataset,
+  request: ExportRequest,
+  about: About,
+  sink: Writable,
+): Promise<number> {
   sink.write(
     `${JSON.stringify({ dataset: request.dataset, study_code: about.study_code, exported_at: about.exported_at }).slice(0, -1)},"rows":[\n`,
   );
-  const rows = await copyRows(tx, of, request, 'json', (source) => pipeline(source, commas(), sink, { end: false }));
+  const rows = await copyRows(tx, dataset, request, 'json', (source) =>
+    pipeline(source, commaSeparator(), sink, { end: false }),
+  );
   await ended(sink, '\n]}\n');
   return rows;
 }
 
 /** The data with its data dictionary and a README. */
-async function writeZip(tx: Tx, of: Dataset, request: ExportRequest, about: About, sink: Writable): Promise<number> {
+async function writeZip(
+  tx: Tx,
+  dataset: Dataset,
+  request: ExportRequest,
+  about: About,
+  sink: Writable,
+): Promise<number> {
   const { default: yazl } = await import('yazl');
   const zip = new yazl.ZipFile();
   const data = new PassThrough();
   zip.addBuffer(Buffer.from(readme(request, about)), 'README.txt');
-  zip.addBuffer(Buffer.from(dictionaryCsv(of, request)), 'data-dictionary.csv');
+  zip.addBuffer(Buffer.from(dictionaryCsv(dataset, request)), 'data-dictionary.csv');
   zip.addReadStream(data, `${request.dataset}.csv`);
   zip.end();
   const archived = pipeline(zip.outputStream as unknown as Readable, sink);
   const [rows] = await Promise.all([
-    writeCsv(tx, of, request, data).catch((fault: unknown) => {
+    writeCsv(tx, dataset, request, data).catch((fault: unknown) => {
       sink.destroy();
       throw fault;
     }),

@@ -1,6 +1,6 @@
 import { openDatabase } from '../client/knex.js';
 import { hashPassword } from './passwords.js';
-import { inScope } from '../client/transaction.js';
+import { withStudyScope } from '../client/transaction.js';
 import { execute } from '../client/query.js';
 
 /** Creates the first admin if the database has none; changes no existing user. */
@@ -10,7 +10,7 @@ export async function ensureFirstAdmin(
 ): Promise<{ created: boolean }> {
   const owner = openDatabase({ url: databaseUrl, name: 'first-admin', asOwner: true, poolMax: 1 });
   try {
-    return await inScope(owner, '*', async ({ tx, audit }) => {
+    return await withStudyScope(owner, '*', async ({ tx, audit }) => {
       await execute(tx, `select pg_advisory_xact_lock(hashtext('first-admin'))`);
       if (await tx('users').where({ role: 'admin' }).first('id')) return { created: false };
       const [user] = await tx('users')

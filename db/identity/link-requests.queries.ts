@@ -18,7 +18,8 @@ export async function ownersOf(tx: Tx, channel: 'email' | 'sms', address: string
   const is = (table: string) =>
     channel === 'email'
       ? `${table}.email is not null and lower(${table}.email) = lower($4)`
-      : `${table}.phone is not null and regexp_replace(${table}.phone, '[^0-9]', '', 'g') = regexp_replace($4, '[^0-9]', '', 'g')`;
+      : `${table}.phone is not null and regexp_replace(${table}.phone, '[^0-9]', '', 'g') = regexp_replace($4, ` +
+        `'[^0-9]', '', 'g')`;
   const rows = await query<AddressOwner>(
     tx,
     `with owners as (

@@ -7,10 +7,10 @@ import type { Tx } from '../client/database.js';
  * The number of a user's exports of a study that are unfinished or have files. Concurrent requests of the user run one
  * after another until the commit.
  */
-export async function exportsHeldBy(tx: Tx, of: { userId: string; studyId: string }): Promise<number> {
-  await lockByName(tx, `exports ${of.studyId} ${of.userId}`);
+export async function exportsHeldBy(tx: Tx, holder: { userId: string; studyId: string }): Promise<number> {
+  await lockByName(tx, `exports ${holder.studyId} ${holder.userId}`);
   return ExportJob.query(tx)
-    .where({ requested_by_id: of.userId, study_id: of.studyId })
+    .where({ requested_by_id: holder.userId, study_id: holder.studyId })
     .whereIn('status', ['pending', 'running', 'completed'])
     .resultSize();
 }

@@ -1,4 +1,5 @@
 import type { Statement } from '../client/one-trip.js';
+import { UUID } from '../client/uuid.js';
 
 /** A user's role in a participant's study and site. */
 export interface UserPermissions {
@@ -7,8 +8,6 @@ export interface UserPermissions {
   inStudy: boolean;
   inSite: boolean;
 }
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
  * Reads the user's current role in the participant's study and site; no row: none. A user with assigned sites is a

@@ -51,9 +51,9 @@ export async function noteImport(
 }
 
 /** In the transaction of the import: it is over with it, and not without. */
-export async function completeImport(tx: Tx, made: NewImport, given: ImportCounts): Promise<void> {
+export async function completeImport(tx: Tx, made: NewImport, result: ImportCounts): Promise<void> {
   const { id, study_id, requested_by_id, format, sha256, dry_run, mode } = made;
-  const { total_rows, imported_count, updated_count, skipped_count, error_count } = given;
+  const { total_rows, imported_count, updated_count, skipped_count, error_count } = result;
   const counts: ImportCounts = { total_rows, imported_count, updated_count, skipped_count, error_count };
   await tx('participant_imports')
     .insert({

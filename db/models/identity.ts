@@ -1,5 +1,5 @@
 import { Model } from 'objection';
-import { Row } from './base.js';
+import { RefreshTokenRow, Row } from './base.js';
 
 export class User extends Row {
   static override tableName = 'users';
@@ -38,17 +38,9 @@ export class ApiTokenRow extends Row {
   declare revoked_at: string | null;
 }
 
-/** One refresh of a login: the newest of its family is valid. */
-export class RefreshToken extends Row {
+export class RefreshToken extends RefreshTokenRow {
   static override tableName = 'refresh_tokens';
-  declare family_id: string;
   declare user_id: string;
-  declare token_hash: Buffer;
-  declare expires_at: string;
-  declare user_agent: string | null;
-  declare ip_address: string | null;
-  declare rotated_at: string | null;
-  declare revoked_at: string | null;
   static override relationMappings = () => ({
     user: {
       relation: Model.BelongsToOneRelation,

@@ -1,5 +1,5 @@
 import { Model } from 'objection';
-import { Row } from './base.js';
+import { RefreshTokenRow, Row } from './base.js';
 import { Participant, Study } from './records.js';
 
 /** A person who acts for participants in the portal. */
@@ -74,19 +74,11 @@ export class PortalLink extends Model {
   });
 }
 
-/** One refresh of a portal login: the newest of its family is valid. */
-export class PortalRefreshToken extends Row {
+export class PortalRefreshToken extends RefreshTokenRow {
   static override tableName = 'portal_refresh_tokens';
-  declare family_id: string;
   declare study_id: string;
   declare participant_id: string | null;
   declare caregiver_id: string | null;
-  declare token_hash: Buffer;
-  declare expires_at: string;
-  declare user_agent: string | null;
-  declare ip_address: string | null;
-  declare rotated_at: string | null;
-  declare revoked_at: string | null;
   declare ended_at: string | null;
   static override relationMappings = () => ({
     participant: {

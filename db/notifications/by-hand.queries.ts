@@ -37,7 +37,9 @@ export interface ByHandRow extends Omit<
 }
 
 const SECONDS_OF_A_CLICK = 60;
-const OF_VISIT = `n.participant_id = p.id and (n.visit_id = v.id or n.visit_key = v.visit_key or n.of_visit_key = v.visit_key) and n.kind in ('visit_reminder', 'visit_missed')`;
+const OF_VISIT =
+  'n.participant_id = p.id and (n.visit_id = v.id or n.visit_key = v.visit_key or n.of_visit_key = v.visit_key) ' +
+  `and n.kind in ('visit_reminder', 'visit_missed')`;
 
 /** Statement for the facts of a reminder by hand. */
 export const byHandStatement = (visitId: string): Statement => ({

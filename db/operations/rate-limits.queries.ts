@@ -4,8 +4,8 @@ import type { Database } from '../client/database.js';
 
 const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 /**
- * A window that is over starts anew. So does one that ends later than any window can: it was written when the clock was
- * wrong, and must not block anyone. (Twice as far, since of two concurrent requests either may be first.)
+ * A window that is over starts again. So does one that ends later than any window can: it was written when the clock
+ * was wrong, and must not block anyone. (Twice as far, since of two concurrent requests either may be first.)
  */
 const OVER = '(r.expire <= excluded.expire - $3 or r.expire > excluded.expire + $3)';
 

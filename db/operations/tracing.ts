@@ -13,7 +13,7 @@ import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trac
 import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { useTraces } from '../client/trace-context.js';
 
-export interface Tracing {
+export interface DatabaseTracing {
   tracer: Tracer;
   resource: Resource;
   processor: SpanProcessor;
@@ -66,7 +66,7 @@ export function startTracing({
   endpoint: string;
   service: string;
   part: 'api' | 'worker';
-}): Tracing {
+}): DatabaseTracing {
   const resource = new Resource({
     'service.name': service,
     'service.namespace': 'research-assessment-platform',

@@ -74,20 +74,23 @@ export async function claimNotifications(database: Database, most: number): Prom
 
 /**
  * Leases due messages to workflows, in one round trip.
- * @param of `lowPriority`: how many low-priority ones to add; `burst`, `maxDelaySeconds`: from this many fresh triggers
- * on, triggers are skipped, for at most this long
+ * @param limits `lowPriority`: how many low-priority ones to add; `burst`, `maxDelaySeconds`: from this many fresh
+ * triggers on, triggers are skipped, for at most this long
  * @returns `fresh`: the number of very recent triggers
  */
 export async function claimWorkflowMessages(
   database: Database,
-  of: { most: number; lowPriority: number; burst: number; maxDelaySeconds: number },
+  limits: { most: number; lowPriority: number; burst: number; maxDelaySeconds: number },
 ): Promise<{ rows: OutboxRow[]; fresh: number; patient: OutboxRow[] }> {
-  const due = { sql: CLAIM_WORKFLOW_MESSAGES, values: [LEASE_SECONDS, of.most, of.burst, of.maxDelaySeconds] };
-  const low = { sql: CLAIM_LOW_PRIORITY, values: [LEASE_SECONDS, of.lowPriority] };
+  const due = {
+    sql: CLAIM_WORKFLOW_MESSAGES,
+    values: [LEASE_SECONDS, limits.most, limits.burst, limits.maxDelaySeconds],
+  };
+  const low = { sql: CLAIM_LOW_PRIORITY, values: [LEASE_SECONDS, limits.lowPriority] };
   const [found, patient = []] = (await writeInScope(
     database,
     '*',
-    of.lowPriority > 0 ? [due, low] : [due],
+    limits.lowPriority > 0 ? [due, low] : [due],
     'queue',
   )) as [Found[], OutboxRow[]?];
   return {

@@ -4,7 +4,8 @@ import type { Listed, Page } from '../client/paging.js';
 import type { Tx } from '../client/database.js';
 
 const COLUMNS =
-  'id, study_id, participant_id, consent_version_id, status, signed_at, revoked_at, purpose, imported, imported_by, original_users, created_at, updated_at';
+  'id, study_id, participant_id, consent_version_id, status, signed_at, revoked_at, purpose, imported, ' +
+  'imported_by, original_users, created_at, updated_at';
 
 export const listConsents = (tx: Tx, participantId: string, paging: Page): Promise<Listed<Consent>> =>
   page(

@@ -123,7 +123,7 @@ const WHOSE = {
 };
 
 /** All stored data of a participant, part by part. */
-export async function keptOf(tx: Tx, participantId: string): Promise<Record<string, Record<string, unknown>[]>> {
+export async function storedDataOf(tx: Tx, participantId: string): Promise<Record<string, Record<string, unknown>[]>> {
   const columns = await columnsForJson(
     tx,
     Object.values(KEPT).map(({ table }) => table),

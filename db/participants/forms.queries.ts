@@ -4,7 +4,8 @@ import type { Listed, Page } from '../client/paging.js';
 import type { Tx } from '../client/database.js';
 
 const COLUMNS =
-  'id, study_id, participant_id, form_oid, status, items, signed_at, signed_by_id, signature, signature_verified, locked_at, origin, imported, imported_by, original_users, created_at, updated_at';
+  'id, study_id, participant_id, form_oid, status, items, signed_at, signed_by_id, signature, ' +
+  'signature_verified, locked_at, origin, imported, imported_by, original_users, created_at, updated_at';
 
 export function listForms(
   tx: Tx,

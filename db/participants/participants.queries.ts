@@ -69,7 +69,8 @@ export function participantsPage(filter: ParticipantFilter): PageStatement {
   if (filter.email) conditions.push(`position(lower(${value(filter.email)}) in lower(p.email)) > 0`);
   if (filter.search)
     conditions.push(
-      `position(lower(${value(filter.search)}) in lower(concat_ws(chr(10), p.participant_code, p.external_id, p.email))) > 0`,
+      `position(lower(${value(filter.search)}) in lower(concat_ws(chr(10), p.participant_code, p.external_id, ` +
+        'p.email))) > 0',
     );
   const found = `from participants p where ${conditions.join(' and ')}`;
   const order = orderBy(filter.sort, SORTS, 'p.id');

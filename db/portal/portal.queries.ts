@@ -9,7 +9,7 @@ import { PRESENT_STATUS, WHERE_VISIT_IS } from '../scheduling/effective-status.j
 import { beginWith } from '../client/opening.js';
 import { execute, prepared } from '../client/query.js';
 import type { Statement } from '../client/query.js';
-import { inScope } from '../client/transaction.js';
+import { withStudyScope } from '../client/transaction.js';
 import type { WriteTransaction } from '../client/transaction.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
@@ -73,8 +73,8 @@ export async function readAsPortal<Row, A, T>(
 }
 
 /**
- * A transaction narrowed to the caller's study, with audit and outbox as in `inScope`. It sees nothing before its first
- * statement has loaded the caller; each record names the caregiver.
+ * A transaction narrowed to the caller's study, with audit and outbox as in `withStudyScope`. It sees nothing before
+ * its first statement has loaded the caller; each record names the caregiver.
  */
 export async function changeAsPortal<Row, A, T>(
   database: Database,
@@ -82,7 +82,7 @@ export async function changeAsPortal<Row, A, T>(
   admit: Admit<Row, A>,
   work: (work: WriteTransaction, admitted: A) => Promise<T>,
 ): Promise<T> {
-  return inScope(database, [], async (opened) => {
+  return withStudyScope(database, [], async (opened) => {
     const { sql, values } = callerOf(asker);
     const [row] = await prepared<Row>(opened.tx, sql, values);
     if (asker.kind === 'caregiver') opened.audit.inEach(asCaregiver(asker.id));
@@ -247,7 +247,8 @@ export function portalVisits(
   return page(
     tx,
     found,
-    'v.id, v.name, v.target_date, v.window_open, v.window_close, z.status, v.battery_id, (v.completed_at at time zone coalesce(p.timezone, w.timezone, y.timezone))::date as completed_on',
+    'v.id, v.name, v.target_date, v.window_open, v.window_close, z.status, v.battery_id, (v.completed_at at ' +
+      'time zone coalesce(p.timezone, w.timezone, y.timezone))::date as completed_on',
     { ...range, sort: 'target_date' },
     { target_date: 'v.target_date' },
     'v.id',
@@ -265,7 +266,7 @@ export async function hasFailedSync(tx: Tx, participantId: string): Promise<bool
 }
 
 /** The channels on which a participant, or the requesting caregiver, can be reached. */
-export async function reachable(
+export async function reachableChannels(
   tx: Tx,
   participantId: string,
 ): Promise<{ email: boolean; sms: boolean; push: boolean }> {

@@ -75,7 +75,8 @@ const people = (asked: ReportScope): string => `people as materialized (
 
 /** The date range of a filter. */
 export const between = (value: string, { from, to }: ReportFilter): string =>
-  `${from === undefined ? '' : `and ${value} >= :from::date`} ${to === undefined ? '' : `and ${value} < :to::date + 1`}`;
+  `${from === undefined ? '' : `and ${value} >= :from::date`} ` +
+  `${to === undefined ? '' : `and ${value} < :to::date + 1`}`;
 
 /** Participants whose enrollment date matches the filter; without dates, all. Counting them needs no time zone. */
 const enrolled = (asked: ReportScope): string => `enrolled as (

@@ -36,7 +36,7 @@ export async function auditHead(tx: Tx, studyId: string): Promise<{ seq: number;
   return chain ?? { seq: 0, head: '' };
 }
 
-export interface StudyHead {
+export interface ReportedStudy {
   id: string;
   study_code: string;
   study_name: string;
@@ -46,8 +46,8 @@ export interface StudyHead {
   timezone: string;
 }
 
-export async function studyHead(tx: Tx, studyId: string): Promise<StudyHead | undefined> {
-  const rows = await query<StudyHead>(
+export async function studyHead(tx: Tx, studyId: string): Promise<ReportedStudy | undefined> {
+  const rows = await query<ReportedStudy>(
     tx,
     'select id, study_code, study_name, status, start_date, end_date, timezone from studies where id = $1',
     [studyId],

@@ -122,12 +122,12 @@ const printed = (tx: Tx, { id, attempt }: Attempt) =>
   ReportDocument.query(tx).where({ id, attempt, status: 'running' });
 
 /** Stores the progress and renews the claim. */
-export async function noteDocument(tx: Tx, of: Attempt, progress: number): Promise<void> {
-  await printed(tx, of).patch({ progress: raw('greatest(progress, ?)', [progress]), taken_until: TAKEN_UNTIL() });
+export async function noteDocument(tx: Tx, attempt: Attempt, progress: number): Promise<void> {
+  await printed(tx, attempt).patch({ progress: raw('greatest(progress, ?)', [progress]), taken_until: TAKEN_UNTIL() });
 }
 
-export async function completeDocument(tx: Tx, of: Attempt, file: Omit<DocumentFile, 'study_id'>): Promise<void> {
-  await printed(tx, of).patch({
+export async function completeDocument(tx: Tx, attempt: Attempt, file: Omit<DocumentFile, 'study_id'>): Promise<void> {
+  await printed(tx, attempt).patch({
     ...file,
     status: 'completed',
     progress: 1,
@@ -136,13 +136,13 @@ export async function completeDocument(tx: Tx, of: Attempt, file: Omit<DocumentF
   });
 }
 
-export async function failDocument(tx: Tx, of: Attempt, error: string): Promise<void> {
-  await printed(tx, of).patch({ status: 'failed', error, completed_at: NOW() });
+export async function failDocument(tx: Tx, attempt: Attempt, error: string): Promise<void> {
+  await printed(tx, attempt).patch({ status: 'failed', error, completed_at: NOW() });
 }
 
 /** Releases an unprinted document for another process. */
-export async function releaseDocument(tx: Tx, of: Attempt): Promise<void> {
-  await printed(tx, of).patch({ status: 'pending', progress: 0, attempt: raw('attempt - 1'), taken_until: null });
+export async function releaseDocument(tx: Tx, attempt: Attempt): Promise<void> {
+  await printed(tx, attempt).patch({ status: 'pending', progress: 0, attempt: raw('attempt - 1'), taken_until: null });
 }
 
 /** Unclaimed documents, the oldest first. Their processes have crashed, or were not available. */

@@ -31,17 +31,17 @@ const NAMED =
 export async function reportedVisits(
   tx: Tx,
   asked: ReportScope,
-  at: { skip: number; limit: number; adherence?: AdherenceCounts | undefined },
+  page: { skip: number; limit: number; adherence?: AdherenceCounts | undefined },
 ): Promise<{ items: ReportedVisit[]; total: number }> {
-  if (at.adherence === undefined) return pageOfAll(tx, asked, { skip: at.skip, limit: at.limit });
+  if (page.adherence === undefined) return pageOfAll(tx, asked, { skip: page.skip, limit: page.limit });
   const which = `j.status <> 'superseded' and j.adherence = :adherence`;
-  const more = { skip: at.skip, limit: at.limit, adherence: at.adherence };
+  const more = { skip: page.skip, limit: page.limit, adherence: page.adherence };
   const [row] = await askOfAll<{ total: number }>(
     tx,
     asked,
     [],
     `with ${await tallied(tx, asked)} select coalesce(sum(n), 0) as total from tallied j where ${which}`,
-    { adherence: at.adherence },
+    { adherence: page.adherence },
   );
   const items =
     row!.total === 0
@@ -68,7 +68,7 @@ export const visitsOfOne = (asked: ReportScope): Statement =>
 async function pageOfAll(
   tx: Tx,
   asked: ReportScope,
-  at: { skip: number; limit: number },
+  page: { skip: number; limit: number },
 ): Promise<{ items: ReportedVisit[]; total: number }> {
   const [row] = await ask<{ total: number }>(
     tx,
@@ -85,7 +85,7 @@ async function pageOfAll(
           ['page', 'people', 'judged'],
           `
     select ${COLUMNS} from judged j ${NAMED} order by j.target_date, j.id`,
-          at,
+          page,
         );
   return { items, total: row!.total };
 }

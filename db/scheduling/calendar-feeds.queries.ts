@@ -30,18 +30,22 @@ export const feedOf = async (
   (await feedsOf(tx, participant_id)).find((feed) => feed.caregiver_id === caregiver_id);
 
 /** Creates a feed if there is none yet. */
-export async function keepFeed(tx: Tx, of: FeedOf, by: string | null): Promise<{ feed: CalendarFeed; isNew: boolean }> {
+export async function keepFeed(
+  tx: Tx,
+  subject: FeedOf,
+  by: string | null,
+): Promise<{ feed: CalendarFeed; isNew: boolean }> {
   const [made] = (await tx('calendar_feeds')
     .insert({
-      study_id: of.study_id,
-      participant_id: of.participant_id,
-      caregiver_id: of.caregiver_id,
+      study_id: subject.study_id,
+      participant_id: subject.participant_id,
+      caregiver_id: subject.caregiver_id,
       created_by_id: by,
     })
     .onConflict(tx.raw('(participant_id, coalesce(caregiver_id, participant_id))'))
     .ignore()
     .returning(COLUMNS)) as CalendarFeed[];
-  return made ? { feed: made, isNew: true } : { feed: (await feedOf(tx, of))!, isNew: false };
+  return made ? { feed: made, isNew: true } : { feed: (await feedOf(tx, subject))!, isNew: false };
 }
 
 export const dropFeed = async (tx: Tx, id: string): Promise<void> => {

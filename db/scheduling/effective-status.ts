@@ -23,7 +23,8 @@ export const PRESENT_STATUS = visitStatus(
 
 /** A session after its expiry time is expired. */
 export const sessionStatus = (session: string): string =>
-  `case when ${session}.status = 'active' and ${session}.source = 'online' and ${session}.expires_at <= clock_timestamp() then 'expired' else ${session}.status end`;
+  `case when ${session}.status = 'active' and ${session}.source = 'online' and ${session}.expires_at <= ` +
+  `clock_timestamp() then 'expired' else ${session}.status end`;
 
 /** Whether a session still accepts results: its id is the credential for that. */
 const isOpenSession = (session: string): string =>

@@ -16,7 +16,9 @@ export interface MovedVisit {
 const THERE = `cross join lateral (
        select p.status as participant_status, (now() at time zone coalesce(t.timezone, s.timezone))::date as today
        from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id where p.id = v.participant_id offset 0) z`;
-const IS_DUE = `z.participant_status = 'enrolled' and ((v.status = 'scheduled' and v.window_open <= z.today) or (v.status = 'open' and v.window_close < z.today))`;
+const IS_DUE =
+  `z.participant_status = 'enrolled' and ((v.status = 'scheduled' and v.window_open <= z.today) or (v.status = ` +
+  `'open' and v.window_close < z.today))`;
 
 /**
  * Visits whose stored status is outdated, up to a limit, by the participant's local date; withdrawn participants'

@@ -23,7 +23,9 @@ export interface SimulationRecord {
   started_at: string | null;
   completed_at: string | null;
 }
-const COLUMNS = `id, study_id, status, participants, months, seed, progress, result_sha256, error, requested_by_id, created_at, updated_at, started_at, completed_at`;
+const COLUMNS =
+  'id, study_id, status, participants, months, seed, progress, result_sha256, error, requested_by_id, ' +
+  'created_at, updated_at, started_at, completed_at';
 
 export function listSimulations(tx: Tx, studyId: string, paging: Page): Promise<Listed<SimulationRecord>> {
   return page(

@@ -81,7 +81,9 @@ export interface StudyDesign {
  * the version that clients get now.
  */
 export async function studyDesign(tx: Tx, studyId: string): Promise<StudyDesign> {
-  const plan = `'battery', b.code, 'target_day', x.target_day, 'window_before', x.window_before, 'window_after', x.window_after`;
+  const plan =
+    `'battery', b.code, 'target_day', x.target_day, 'window_before', x.window_before, 'window_after', ` +
+    'x.window_after';
   const rows = await query<StudyDesign>(
     tx,
     `select

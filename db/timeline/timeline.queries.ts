@@ -24,7 +24,8 @@ export type TimelineKind = (typeof timelineKinds)[number];
 
 /** The import claims of an imported row: importer and the document's persons. */
 const claimed = (row: string): string =>
-  `case when ${row}.imported then jsonb_build_object('imported', true, 'imported_by', ${row}.imported_by, 'original_users', ${row}.original_users) else '{}' end`;
+  `case when ${row}.imported then jsonb_build_object('imported', true, 'imported_by', ${row}.imported_by, ` +
+  `'original_users', ${row}.original_users) else '{}' end`;
 
 /** One past or planned event; `what` is its type within its kind. */
 export interface TimelineRow {
@@ -129,11 +130,11 @@ const ORDER = ['at', 'rank', 'seq', 'id'];
 /** A participant's timeline, oldest first where the filter does not say otherwise, and how many entries there are. */
 export async function listTimeline(
   tx: Tx,
-  of: { id: string; zone: string },
+  participant: { id: string; zone: string },
   filter: TimelineFilter,
 ): Promise<{ items: TimelineRow[]; total: number }> {
-  const order = (of: string) =>
-    ORDER.map((column) => `${of}${column} ${filter.newestFirst ? 'desc' : 'asc'}`).join(', ');
+  const order = (alias: string) =>
+    ORDER.map((column) => `${alias}${column} ${filter.newestFirst ? 'desc' : 'asc'}`).join(', ');
   const rows = await prepared<TimelineRow & { total: number }>(
     tx,
     `with found as materialized (
@@ -141,8 +142,8 @@ export async function listTimeline(
      select f.at, f.kind, f.what, f.id, f.data, f.planned, c.total from (select count(*) as total from found) c
        left join lateral (select * from found order by ${order('')} offset $6 limit $7) f on true order by ${order('f.')}`,
     [
-      of.id,
-      of.zone,
+      participant.id,
+      participant.zone,
       filter.kinds ?? null,
       filter.from ?? null,
       filter.to ?? null,

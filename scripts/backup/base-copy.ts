@@ -13,7 +13,7 @@ export interface CopiedFile {
 }
 
 /**
- * Folders that a server fills anew: they are kept without their content (PostgreSQL, "Making a Base Backup Using the
+ * Folders that a server fills again: they are kept without their content (PostgreSQL, "Making a Base Backup Using the
  * Low Level API").
  */
 const EMPTIED = new Set([

@@ -40,7 +40,8 @@ export function prepareLog(setting: string, user: { uid: number; gid: number } |
     chownSync(log, user.uid, user.gid);
     if (!passable(log, user))
       throw new StartError(
-        `BACKUP_DIR ${path}: PostgreSQL runs as another user than root, who cannot pass through there. Choose a folder that everybody may pass through, e.g. under /var/lib.`,
+        `BACKUP_DIR ${path}: PostgreSQL runs as another user than root, who cannot pass through there. Choose ` +
+          'a folder that everybody may pass through, e.g. under /var/lib.',
       );
   }
   return log;

@@ -75,7 +75,8 @@ async function promoted(server: ChildProcess, url: string, said: string): Promis
       const code = (fault as { code?: string }).code;
       if (code === '28P01')
         throw new Error(
-          'The database does not know the password in the folder of keys (POSTGRES_PASSWORD): it is of another service.',
+          'The database does not know the password in the folder of keys (POSTGRES_PASSWORD): it is of another ' +
+            'service.',
           { cause: fault },
         );
       if (code !== 'ECONNREFUSED' && code !== '57P03' && code !== 'ECONNRESET') throw fault;

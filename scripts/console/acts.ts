@@ -1,5 +1,5 @@
 import type { Page } from 'puppeteer-core';
-import { fill, setDate, submit } from '../../test/console/browser.js';
+import { fill, setValue, submit } from '../../test/console/browser.js';
 import type { ShownPage, Subjects } from '../../test/console/pages.js';
 
 /** A page that answers a form: what is done before the picture is taken. */
@@ -79,7 +79,7 @@ export function actsOn({ study, participant, approval, more = {} }: Subjects): A
       path: `/console/participants/${participant}?tab=date`,
       act: async (page) => {
         if (!(await page.$('[name=new_enrollment_date]'))) return;
-        await setDate(page, '[name=new_enrollment_date]', '2026-08-20');
+        await setValue(page, '[name=new_enrollment_date]', '2026-08-20');
         await submit(page, 'button[value=preview]');
       },
     },

@@ -19,7 +19,8 @@ export function findService(settings: Settings): Place {
   const file = join(resolve(settings.DATA_DIR), 'run.json');
   if (!existsSync(file))
     throw new DemoFault(
-      `No service is running on ${resolve(settings.DATA_DIR)} (there is no run.json in it): start one with "npm start", or set DATA_DIR to its data folder.`,
+      `No service is running on ${resolve(settings.DATA_DIR)} (there is no run.json in it): start one with ` +
+        '"npm start", or set DATA_DIR to its data folder.',
     );
   const run = JSON.parse(readFileSync(file, 'utf8')) as RunJson;
   const password = run.admin_password ?? settings.ADMIN_PASSWORD;

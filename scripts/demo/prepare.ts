@@ -238,7 +238,8 @@ async function connect(tell: Tell, admin: Api, studyId: string, base: string, ca
   capture.sendTriggersTo(`${base}/api/webhooks/datacapture/det`);
   tell(
     'connected',
-    `"${connected.project_title}", ${connected.record_count} records; token and secret are kept encrypted and never shown`,
+    `"${connected.project_title}", ${connected.record_count} records; token and secret are kept encrypted and ` +
+      'never shown',
   );
   tell('see', `${base}${path}`);
 }

@@ -47,7 +47,8 @@ export async function prove(
         : '';
       tell(
         clock(entry.created_at),
-        `${entry.event_type}: ${entry.enrollment_date_value}, ${entry.status_before ?? 'unset'} → ${entry.status_after}${delta}, by ${entry.actor_type}${entry.reason ? `: ${entry.reason}` : ''}`,
+        `${entry.event_type}: ${entry.enrollment_date_value}, ${entry.status_before ?? 'unset'} → ` +
+          `${entry.status_after}${delta}, by ${entry.actor_type}${entry.reason ? `: ${entry.reason}` : ''}`,
       );
     }
     tell('see', `${run.api}${at.history}`);

@@ -13,7 +13,8 @@ export function dependenciesText(root: string): string {
   return `${[
     '# Dependencies',
     '',
-    'Written by `npm run packages` (and by `npm run openapi`); a test compares. Every package has a reason here and is used, or the test fails; versions are exact,',
+    'Written by `npm run packages` (and by `npm run openapi`); a test compares. Every package has a reason ' +
+      'here and is used, or the test fails; versions are exact,',
     'and `npm ci` installs what the lock file names by hash. Install scripts run for the packages of `allowScripts` in package.json alone.',
     '',
     '## At run time',
@@ -26,7 +27,8 @@ export function dependenciesText(root: string): string {
     '',
     '## Licences of everything that is installed',
     '',
-    'Those that others bring included. The project itself is under Apache-2.0; a licence that is not in the list of `scripts/dependencies/scan.ts` fails the test.',
+    'Those that others bring included. The project itself is under Apache-2.0; a licence that is not in the ' +
+      'list of `scripts/dependencies/scan.ts` fails the test.',
     '',
     '| licence | packages |',
     '|---|--:|',
@@ -34,7 +36,8 @@ export function dependenciesText(root: string): string {
     '',
     '## Bill of materials and known faults',
     '',
-    '`npm run sbom` writes `.cache/sbom.cdx.json` (CycloneDX) of what runs in production. `npm run audit:packages` asks the registry for known',
+    '`npm run sbom` writes `.cache/sbom.cdx.json` (CycloneDX) of what runs in production. `npm run ' +
+      'audit:packages` asks the registry for known',
     'vulnerabilities of it and fails at **high** and above: what is lower is looked at with each update.',
   ].join('\n')}\n`;
 }

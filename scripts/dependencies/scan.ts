@@ -137,7 +137,8 @@ export function faults(root: string): string[] {
   for (const [license, names] of licences(root))
     if (!accepted(license) && names.some((name) => UNCHANGED[name] !== license))
       found.push(
-        `${names.join(', ')}: the licence ${license} is not one of those that are accepted (scripts/dependencies/scan.ts).`,
+        `${names.join(', ')}: the licence ${license} is not one of those that are accepted ` +
+          '(scripts/dependencies/scan.ts).',
       );
   return found;
 }

@@ -132,8 +132,10 @@ export function mapText(root: string): string {
   return `${[
     '# Map of the code',
     '',
-    'Written from the sources by `npm run map` (and by `npm run openapi`); a test compares. The arrows are the imports that exist;',
-    'which ones are allowed is a rule of `npm run lint` ([ARCHITECTURE.md](../ARCHITECTURE.md#direction-of-imports)). scripts and test may import everything.',
+    'Written from the sources by `npm run map` (and by `npm run openapi`); a test compares. The arrows are the ' +
+      'imports that exist;',
+    'which ones are allowed is a rule of `npm run lint` ' +
+      '([ARCHITECTURE.md](../ARCHITECTURE.md#direction-of-imports)). scripts and test may import everything.',
     '',
     '```mermaid',
     'flowchart TD',

@@ -37,7 +37,8 @@ export function takeLock(path: string, dataDir: string): Lock {
     const found = parse(text);
     if (found && lives(found.supervisor)) {
       throw new StartError(
-        `DATA_DIR ${dataDir} is in use by the service that runs as process ${found.supervisor.pid}: stop that one, or set DATA_DIR to another folder.`,
+        `DATA_DIR ${dataDir} is in use by the service that runs as process ${found.supervisor.pid}: stop that ` +
+          'one, or set DATA_DIR to another folder.',
       );
     }
     leftBehind = found?.parts ?? leftBehind;

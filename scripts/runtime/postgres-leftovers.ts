@@ -46,7 +46,8 @@ export async function stopLeftovers(data: string): Promise<void> {
 
 const stubborn = (process: Identity, data: string) =>
   new StartError(
-    `PostgreSQL process ${process.pid} still works on ${data} and cannot be stopped: end it, or set DATA_DIR to another folder.`,
+    `PostgreSQL process ${process.pid} still works on ${data} and cannot be stopped: end it, or set DATA_DIR ` +
+      'to another folder.',
   );
 
 /** Every PostgreSQL process has the data folder as its working directory; only visible in /proc. */

@@ -66,7 +66,8 @@ async function installedBinaries(): Promise<{ initdb: string; postgres: string }
     return { initdb, postgres };
   } catch (fault) {
     throw new StartError(
-      `The embedded PostgreSQL for ${process.platform} ${process.arch} (${name}) is not installed: set DATABASE_URL to a server of your own. ${(fault as Error).message}`,
+      `The embedded PostgreSQL for ${process.platform} ${process.arch} (${name}) is not installed: set ` +
+        `DATABASE_URL to a server of your own. ${(fault as Error).message}`,
     );
   }
 }
@@ -141,7 +142,8 @@ function systemUser(say: (line: string) => void): { uid: number; gid: number } {
     }
   }
   throw new StartError(
-    `PostgreSQL does not run as root and the system user ${SYSTEM_USER} could not be made (${faults.join('; ')}): make it, start as another user, or set DATABASE_URL.`,
+    `PostgreSQL does not run as root and the system user ${SYSTEM_USER} could not be made ` +
+      `(${faults.join('; ')}): make it, start as another user, or set DATABASE_URL.`,
   );
 }
 

@@ -17,7 +17,7 @@ import { plainEnvironment } from './environments.js';
 import { readIfThere } from './files.js';
 import type { PartPlan } from './part.js';
 import type { PostgresPlace } from './postgres-place.js';
-import { reach } from '../../settings.js';
+import { connectableHost } from '../../settings.js';
 import { StartError } from './start-error.js';
 import { stopLeftovers } from './postgres-leftovers.js';
 
@@ -29,7 +29,7 @@ const ARCHIVE_SECONDS = 60;
 const environment = (): NodeJS.ProcessEnv => ({ ...plainEnvironment(), LC_ALL: 'C' });
 
 export const postgresUrl = (host: string, port: number, password: string, database = DATABASE): string =>
-  `postgres://${SUPERUSER}:${encodeURIComponent(password)}@${reach(host)}:${port}/${database}`;
+  `postgres://${SUPERUSER}:${encodeURIComponent(password)}@${connectableHost(host)}:${port}/${database}`;
 
 /** The URL of the application role, for programs that change no schema. */
 export function applicationUrl(ownerUrl: string, appPassword: string | undefined): string {
@@ -52,7 +52,8 @@ export async function prepareCluster(place: PostgresPlace, password: string, can
     const major = /(\d+)/.exec(stdout)?.[1];
     if (existing !== major)
       throw new StartError(
-        `The database in ${place.data} was made by PostgreSQL ${existing}, the one installed is ${major}: dump it with the old release and load it into a new DATA_DIR.`,
+        `The database in ${place.data} was made by PostgreSQL ${existing}, the one installed is ${major}: dump ` +
+          'it with the old release and load it into a new DATA_DIR.',
       );
     return;
   }
@@ -190,7 +191,8 @@ async function accepts(url: string, data: string, cancelled: AbortSignal): Promi
       const code = fault instanceof Error && 'code' in fault ? fault.code : undefined;
       if (code === '28P01')
         throw new StartError(
-          `The database in ${data} does not know the password in DATA_DIR/keys/POSTGRES_PASSWORD: put the right one back, or start on an empty DATA_DIR.`,
+          `The database in ${data} does not know the password in DATA_DIR/keys/POSTGRES_PASSWORD: put the ` +
+            'right one back, or start on an empty DATA_DIR.',
         );
       if (code !== 'ECONNREFUSED' && code !== '57P03' && code !== 'ECONNRESET') throw fault;
       await sleep(50);

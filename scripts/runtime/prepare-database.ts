@@ -40,7 +40,9 @@ async function demandFittingKey(databaseUrl: string, key: string | undefined): P
     );
     if (foreign.length > 0) {
       throw new StartError(
-        `DATACAPTURE_ENCRYPTION_KEY does not decrypt what is stored: ${foreign.length} capture-system ${foreign.length === 1 ? 'configuration was' : 'configurations were'} encrypted with another key. Set that one again; to change keys run scripts/rotate-datacapture-key first.`,
+        `DATACAPTURE_ENCRYPTION_KEY does not decrypt what is stored: ${foreign.length} capture-system ` +
+          `${foreign.length === 1 ? 'configuration was' : 'configurations were'} encrypted with another key. Set ` +
+          'that one again; to change keys run scripts/rotate-datacapture-key first.',
       );
     }
   } finally {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { reach, type Settings } from '../../settings.js';
+import { connectableHost, type Settings } from '../../settings.js';
 import { prepareLog } from '../backup/folder.js';
 import type { DataDir } from './data-dir.js';
 import { environmentOf, plainEnvironment } from './environments.js';
@@ -82,7 +82,7 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
     };
   const at = (name: PortName) => ports[name]?.port ?? 0;
   const log = (name: string) => join(dir.logs, `${name}.log`);
-  const url = (host: string, name: PortName) => `http://${reach(host)}:${at(name)}`;
+  const url = (host: string, name: PortName) => `http://${connectableHost(host)}:${at(name)}`;
 
   const database = async (): Promise<string> => {
     if (settings.DATABASE_URL !== undefined) return settings.DATABASE_URL;
@@ -144,7 +144,7 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
       ),
     );
     return {
-      address: `${reach(settings.TEMPORAL_HOST)}:${at('TEMPORAL_PORT')}`,
+      address: `${connectableHost(settings.TEMPORAL_HOST)}:${at('TEMPORAL_PORT')}`,
       cli,
       ui: settings.TEMPORAL_UI_URL ?? url(settings.TEMPORAL_HOST, 'TEMPORAL_UI_PORT'),
     };
@@ -172,7 +172,7 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
     );
     await step('mail catcher', () => start({ ...plan, before: release('MAIL_PORT', 'MAIL_UI_PORT') }));
     return {
-      smtp: `smtp://${reach(settings.MAIL_HOST)}:${at('MAIL_PORT')}`,
+      smtp: `smtp://${connectableHost(settings.MAIL_HOST)}:${at('MAIL_PORT')}`,
       ui: url(settings.MAIL_HOST, 'MAIL_UI_PORT'),
     };
   };

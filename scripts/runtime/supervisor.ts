@@ -171,12 +171,14 @@ function embeddedInProduction({
   return [
     ...(DATABASE_URL === undefined && BACKUP_DIR === undefined
       ? [
-          'DATABASE_URL is not set: the embedded PostgreSQL keeps the data in DATA_DIR, which nobody backs up for you (BACKUP_DIR and "npm run backup" would).',
+          'DATABASE_URL is not set: the embedded PostgreSQL keeps the data in DATA_DIR, which nobody backs up ' +
+            'for you (BACKUP_DIR and "npm run backup" would).',
         ]
       : []),
     ...(DATABASE_URL === undefined && BACKUP_DIR !== undefined
       ? [
-          'DATABASE_URL is not set: the embedded PostgreSQL keeps the data in DATA_DIR, backed up as often as "npm run backup" is run.',
+          'DATABASE_URL is not set: the embedded PostgreSQL keeps the data in DATA_DIR, backed up as often as ' +
+            '"npm run backup" is run.',
         ]
       : []),
     ...(TEMPORAL_ADDRESS === undefined

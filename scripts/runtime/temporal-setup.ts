@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
-import { SEARCH_ATTRIBUTES } from './temporal-server.js';
+import { searchAttributes } from '../../workflows/search-attributes.js';
 
 const GRPC_NOT_FOUND = 5;
 /** INDEXED_VALUE_TYPE_KEYWORD, _DATETIME and _KEYWORD_LIST of the server's API. */
@@ -31,8 +31,8 @@ export async function ensureNamespace({
           workflowExecutionRetentionPeriod: msToTs(`${retentionDays} days`),
         });
       }
-      const customAttributes = await searchAttributes(connection, namespace);
-      const missing = Object.entries(SEARCH_ATTRIBUTES).filter(([name]) => !(name in customAttributes));
+      const customAttributes = await registeredAttributes(connection, namespace);
+      const missing = Object.entries(searchAttributes).filter(([name]) => !(name in customAttributes));
       if (missing.length > 0) {
         await connection.operatorService.addSearchAttributes({
           namespace,
@@ -46,7 +46,7 @@ export async function ensureNamespace({
 }
 
 /** A new namespace is known to every part of the server only after some seconds. */
-async function searchAttributes(connection: Connection, namespace: string): Promise<Record<string, unknown>> {
+async function registeredAttributes(connection: Connection, namespace: string): Promise<Record<string, unknown>> {
   for (let attempt = 0; ; attempt += 1) {
     try {
       return (await connection.operatorService.listSearchAttributes({ namespace })).customAttributes;

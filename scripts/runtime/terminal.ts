@@ -41,5 +41,8 @@ export function readyText(run: RunJson | Omit<RunJson, 'pids'>, dir: DataDir): s
     ['Logs', `${shown}/logs`],
   ];
   const lines = rows.flatMap(([name, value]) => (value === null ? [] : [`  ${name.padEnd(12)} ${value}`]));
-  return `\nReady after ${seconds(performance.now())} s.\n${lines.join('\n')}\n\nCtrl-C stops everything; the data stay in ${shown}.\n`;
+  return (
+    `\nReady after ${seconds(performance.now())} s.\n${lines.join('\n')}\n\nCtrl-C stops everything; the data ` +
+    `stay in ${shown}.\n`
+  );
 }

@@ -23,7 +23,9 @@ export function describeFile(result: FileResult, position: string, verbose: bool
     .map((state) => [count(result, state), state] as const)
     .filter(([number, state]) => number > 0 || state === 'passed')
     .map(([number, state]) => `${number} ${state}`);
-  const line = `${position} ${MARKS[failed.length > 0 ? 'failed' : 'passed']} ${result.file}: ${numbers.join(', ')} (${seconds(result.ms)} s)`;
+  const line =
+    `${position} ${MARKS[failed.length > 0 ? 'failed' : 'passed']} ${result.file}: ${numbers.join(', ')} ` +
+    `(${seconds(result.ms)} s)`;
   return [line, ...(verbose ? listTests(result) : []), ...failed.map(describeFailure)].join('\n');
 }
 
@@ -65,7 +67,11 @@ export function slowestFiles(results: readonly FileResult[]): string {
   const widths = header.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]!.length)));
   const line = (row: readonly string[]) =>
     row.map((cell, column) => (column === header.length - 1 ? cell : cell.padStart(widths[column]!))).join('  ');
-  const all = `${results.length} files: ${seconds(sum(results.map(({ ms }) => ms)))} s, of these set-up ${seconds(sum(results.map(({ setUpMs }) => setUpMs)))} s, waiting ${seconds(sum(results.map(({ waitingMs }) => waitingMs)))} s; processor ${seconds(sum(results.map(({ processorMs = 0 }) => processorMs)))} s`;
+  const all =
+    `${results.length} files: ${seconds(sum(results.map(({ ms }) => ms)))} s, of these set-up ` +
+    `${seconds(sum(results.map(({ setUpMs }) => setUpMs)))} s, waiting ` +
+    `${seconds(sum(results.map(({ waitingMs }) => waitingMs)))} s; processor ` +
+    `${seconds(sum(results.map(({ processorMs = 0 }) => processorMs)))} s`;
   return ['The slowest files', line(header), ...rows.map(line), all].join('\n');
 }
 

@@ -49,7 +49,8 @@ const startBurner = (): ChildProcess =>
     process.execPath,
     [
       '-e',
-      "process.on('disconnect', () => process.exit()); const burn = () => { for (let i = 0; i < 5e7; i += 1); setImmediate(burn); }; burn();",
+      "process.on('disconnect', () => process.exit()); const burn = () => { for (let i = 0; i < 5e7; i += 1); " +
+        'setImmediate(burn); }; burn();',
     ],
     {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

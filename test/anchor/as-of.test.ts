@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { openDatabase } from '../../db/client/knex.js';
 import type { Loose } from '../support/http.js';
 import { until } from '../support/service.js';
@@ -283,13 +283,13 @@ describe('what the service believed at an instant', function () {
         'delete from visit_states',
         'truncate visit_states',
       ]) {
-        const fault = await inScope(app, study.id, ({ tx }) => tx.raw(statement)).then(
+        const fault = await withStudyScope(app, study.id, ({ tx }) => tx.raw(statement)).then(
           () => undefined,
           (e: unknown) => e as { code?: string },
         );
         expect(fault?.code, statement).to.equal('42501');
       }
-      const seen = await inScope(
+      const seen = await withStudyScope(
         app,
         study.id,
         async ({ tx }) =>

@@ -359,7 +359,7 @@ describe('evaluation rules of the anchor date', function () {
     const current = async (person: Awaited<ReturnType<typeof baseline>>['person']) =>
       (await stage.admin.expect<{ visits: Loose[] }>(200, 'GET', `${person.path}/schedule`)).visits;
 
-    it('meets the prerequisite when it is completed, and is not planned once more', async () => {
+    it('meets the prerequisite when it is completed, and is not planned again', async () => {
       const { person, visit } = await baseline({
         ...manual,
         prerequisites: { require_consent_signed: false, require_baseline_visit: true },

@@ -124,7 +124,7 @@ describe('the participant’s workflow, by a Temporal client that is not the API
     expect(await third.anchor()).to.include({ status: 'provisional' });
   });
 
-  it('the rights are checked against the database, whoever sends an update: nobody, a stranger, no uuid', async () => {
+  it('the rights are checked against the database, no matter who sends an update: nobody, a stranger, no uuid', async () => {
     const person = await started(plain);
     const stranger = await study.as('coordinator');
     for (const [actor_user_id, status] of [
@@ -252,7 +252,7 @@ describe('the participant’s workflow, by a Temporal client that is not the API
       .currentDetails;
     expect(details).to.contain('last decision: override decided: applied\n');
     expect(details).to.contain('last message, which changed nothing: override decided: refused, SELF_APPROVAL');
-    // A run that begins anew knows it from the record.
+    // A run that starts again knows it from the record.
     await stage.handle(person.id).terminate('to be started again');
     await person.set('2024-03-20');
     expect((await state(person))!.last_decision).to.match(/^OVERRIDE_GRANTED 2024-03-17 at 20/);

@@ -21,7 +21,8 @@ export async function workflowBundle(): Promise<{ codePath: string }> {
 
 /**
  * A Temporal server of its own that asks for a continue-as-new after a few events, with a worker on the service's
- * database, or with a connection of its own to it: what takes months on the real one takes a second here. Answers null where there is no Temporal command.
+ * database, or with a connection of its own to it: what takes months on the real one takes a second here. Answers null
+ * where there is no Temporal command.
  */
 export async function withSmallRuns<T>(
   stage: Stage,

@@ -126,7 +126,7 @@ describe('changes of a study', () => {
       .and.to.not.include({ target_date: put.target_date });
   });
 
-  it('a visit that was given another name and no event keeps both while another window is planned, and takes what its own window is given anew', async () => {
+  it('a visit that was given another name and no event keeps both while another window is planned, and takes what its own window is given again', async () => {
     const study = await stage.study({}, { days: [0, 30_000], fields: { consent_mode: 'external' } });
     const person = await study.person();
     await person.set(DAY);

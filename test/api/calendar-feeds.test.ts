@@ -49,7 +49,7 @@ describe('Calendar feeds', () => {
     expect((await read(made.body.url, seen)).status).to.equal(200);
   });
 
-  it('end by whoever has them: the participant, or staff', async () => {
+  it('end by anyone who has them: the participant, or staff', async () => {
     const who = await person();
     const portal = await enterPortal(site.http, who.id);
     const first = await portal.expect<Feed>(201, 'POST', '/api/portal/calendar-feed');

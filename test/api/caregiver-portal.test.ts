@@ -440,7 +440,7 @@ describe('The portal of a caregiver', function portal() {
       for (const one of callers) expect(await statuses(one)).to.deep.equal([401]);
     });
 
-    it('ended with the caregiver’s standing stays so when the caregiver is let in again, also by one who was erased with whom it cared for; a new link opens', async () => {
+    it('ended with the caregiver’s standing stays so when the caregiver is admitted again, also by one who was erased with whom it cared for; a new link opens', async () => {
       const erased = await site.newParticipant();
       for (const [person, end] of [
         [second, (of: Loose) => root.expect(200, 'PATCH', `${at}/${of.id}`, { status: 'inactive' })],

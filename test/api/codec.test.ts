@@ -6,6 +6,7 @@ import { encryptionKeyBytes } from '../../settings.js';
 import { EncryptionCodec } from '../../workflows/util/payload-codec.js';
 import { startApi } from '../support/api-process.js';
 import { Http, login, user } from '../support/http.js';
+import { PRODUCTION } from '../support/production.js';
 import { service } from '../support/service.js';
 import type { RunJson } from '../support/service.js';
 import { payloadKeyOf } from '../support/temporal.js';
@@ -119,15 +120,7 @@ describe('The codec for the Temporal UI', function () {
   });
 
   it('in production is for admins alone', async () => {
-    const production = await startApi({
-      NODE_ENV: 'production',
-      ADMIN_PASSWORD: 'seven grey owls on 31 roofs',
-      JWT_SECRET: '9c1f7b2ad84e6035b7c2f1e8a40d6b93',
-      SESSION_SECRET: '5e0a93c7f46b1d82e97a3c05b8f2d614',
-      DATACAPTURE_ENCRYPTION_KEY: '3b7e1fa95c2d8046e1b97c3af5d20864'.repeat(2),
-      AUDIT_SIGNING_KEY: 'd27c4b90fe613a85c09b7e24f1a6d358',
-      MFA_REQUIRED_ROLES: 'none',
-    });
+    const production = await startApi({ ...PRODUCTION, MFA_REQUIRED_ROLES: 'none' });
     try {
       const url = `${production.url}/codec/decode`;
       expect((await ask(url, {}, sealed)).status).to.equal(401);

@@ -25,7 +25,7 @@ describe('ETags in the contract', function tags() {
   });
   after(() => stage.close());
 
-  it('are named for each record that bears one, and for nothing else; who knows the tag is answered 304', async () => {
+  it('are named for each record that has one, and for nothing else; who knows the tag is answered 304', async () => {
     const by = {
       admin: stage.admin,
       portal: new Http(stage.run.api, world.portal_token),

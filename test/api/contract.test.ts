@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openapi } from '../../api/http/openapi/document.js';
-import { described } from '../../api/routes.js';
+import { documentedRoutes } from '../../api/routes.js';
 import { document, whole } from '../support/contract.js';
 import { startApi } from '../support/api-process.js';
 import { root } from '../support/environment.js';
@@ -17,11 +17,11 @@ interface Described {
 describe('The contract', () => {
   it('docs/openapi.json is what the routes declare ("npm run openapi" writes it)', () => {
     const committed: unknown = JSON.parse(readFileSync(join(root, 'docs', 'openapi.json'), 'utf8'));
-    expect(JSON.parse(JSON.stringify(openapi(described)))).to.deep.equal(committed);
+    expect(JSON.parse(JSON.stringify(openapi(documentedRoutes)))).to.deep.equal(committed);
   });
 
   it('every operation names its permissions and an id of its own', () => {
-    const { paths } = openapi(described) as {
+    const { paths } = openapi(documentedRoutes) as {
       paths: Record<string, Record<string, { operationId: string; 'x-permissions': { roles: string[] } }>>;
     };
     const operations = Object.values(paths).flatMap((path) => Object.values(path));
@@ -30,7 +30,7 @@ describe('The contract', () => {
   });
 
   it('every operation that takes If-Match tells of the conflict that it may answer', () => {
-    const { paths } = whole(openapi(described)) as unknown as {
+    const { paths } = whole(openapi(documentedRoutes)) as unknown as {
       paths: Record<
         string,
         Record<string, { operationId: string; parameters?: { name: string }[]; responses: Record<string, unknown> }>
@@ -49,7 +49,7 @@ describe('The contract', () => {
     const answer = await new Http((await service()).api).get('/openapi.json');
     expect(answer.status).to.equal(200);
     expect(answer.body).to.have.property('openapi', '3.1.0');
-    expect(answer.body).to.deep.equal(JSON.parse(JSON.stringify(openapi(described))));
+    expect(answer.body).to.deep.equal(JSON.parse(JSON.stringify(openapi(documentedRoutes))));
   });
 
   for (const path of ['/docs', '/redoc']) {

@@ -584,7 +584,8 @@ describe('HTTP conventions', () => {
       ]);
     socket.pause();
     await write(
-      `POST /api/studies HTTP/1.1\r\nHost: ${hostname}\r\nConnection: close\r\nAuthorization: Bearer ${http.token}\r\nContent-Type: application/json\r\nContent-Length: ${rest.length}\r\n\r\n`,
+      `POST /api/studies HTTP/1.1\r\nHost: ${hostname}\r\nConnection: close\r\nAuthorization: Bearer ` +
+        `${http.token}\r\nContent-Type: application/json\r\nContent-Length: ${rest.length}\r\n\r\n`,
     );
     for (let at = 0; at < rest.length; at += 65_536) {
       expect(await write(rest.subarray(at, at + 65_536))).to.equal('written');

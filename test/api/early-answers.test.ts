@@ -176,7 +176,7 @@ describe('An answer that is given before the body is read', function suite() {
           [last, long(6 * MIB), `X-Forwarded-For: ${from}`],
           strict,
         ).all(6 * MIB);
-        // A minute may have begun anew between the two.
+        // A minute may have begun between the two.
         return sender.said.startsWith('HTTP/1.1 429') ? sender : undefined;
       },
       { timeout: 60_000, what: 'the limit to be used up' },

@@ -66,7 +66,7 @@ const TEXTS = [
   '[]',
   '{"a":1}',
 ];
-/** Each a value that a header can bear. */
+/** Each a value that a header can have. */
 const HEADERS = [
   'Infinity',
   '1e999',

@@ -285,7 +285,8 @@ describe('Role × endpoint × study × site, for every operation of the contract
               : answer.status < 500;
           if (!fits || answer.text.includes(SECRET))
             faults.push(
-              `${role} ${operation.method} ${operation.path} ${JSON.stringify(headers)}: ${answer.status} ${answer.text.slice(0, 160)}`,
+              `${role} ${operation.method} ${operation.path} ${JSON.stringify(headers)}: ${answer.status} ` +
+                `${answer.text.slice(0, 160)}`,
             );
           const ids = Object.entries(values).filter(
             ([name, value]) =>

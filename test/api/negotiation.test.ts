@@ -146,7 +146,7 @@ describe('What client and service agree on', () => {
     });
   });
 
-  it('every answer bears the headers that keep browsers from misreading it', async () => {
+  it('every answer has the headers that keep browsers from misreading it', async () => {
     for (const path of ['/api/studies', '/api/nothing', '/api/health']) {
       expect((await wire(http, path, {})).headers, path).to.include({
         'x-content-type-options': 'nosniff',
@@ -174,7 +174,8 @@ describe('What client and service agree on', () => {
       [
         'a length and chunks',
         (host) =>
-          `POST /api/auth/login HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+          `POST /api/auth/login HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ` +
+          `2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
       ],
       ['no host', () => 'GET /api/health HTTP/1.1\r\n\r\n'],
       ['a method that is none', (host) => `BREW /api/health HTTP/1.1\r\nHost: ${host}\r\n\r\n`],

@@ -25,7 +25,7 @@ describe('Into the portal', function links() {
     setting.anybody.post('/api/portal/session', { token });
 
   describe('a link', () => {
-    it('goes to the participant’s address, bears the token and is told to nobody else', async () => {
+    it('goes to the participant’s address, has the token and is told to nobody else', async () => {
       const anna = await setting.person();
       const answer = await ask(anna);
       expect([answer.status, answer.body]).to.deep.equal([202, { status: 'queued' }]);

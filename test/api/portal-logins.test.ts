@@ -50,7 +50,7 @@ describe('Logins of the portal', () => {
     expect(await setting.study.chainVerifies()).to.equal(true);
   });
 
-  it('of ten refreshes at once go on with one at the most', async () => {
+  it('of ten refreshes at once go on with one at most', async () => {
     const { refresh_token } = await entered(await setting.person());
     const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(refresh_token)));
     expect(answers.filter(({ status }) => status === 200)).to.have.length(1);
@@ -165,7 +165,7 @@ describe('Logins of the portal', () => {
   describe('a new link', () => {
     const ask = (body: object) => setting.anybody.post('/api/portal/new-link', body);
 
-    it('is sent to whoever has the address, and asked for alike by anybody', async () => {
+    it('is sent to the address, no matter who requests it', async () => {
       const email = `${unique('lost')}@example.org`;
       const who = await setting.person({ email });
       const twin = await setting.person({ email });
@@ -217,7 +217,7 @@ describe('Logins of the portal', () => {
       );
     });
 
-    it('is sent three times at the most within minutes, and never says so', async () => {
+    it('is sent three times at most within minutes, and never says so', async () => {
       const email = `${unique('often')}@example.org`;
       const who = await setting.person({ email });
       for (let i = 0; i < 5; i += 1) expect((await ask({ email })).status).to.equal(202);

@@ -164,7 +164,8 @@ describe('the participant’s page, in a browser', function () {
       await browser.waitForTarget((target) => target.type() === 'service_worker' && target.url().startsWith(run.api))
     ).worker())!;
     await worker.evaluate(
-      'self.shown = []; self.registration.showNotification = async (title, options) => { self.shown.push({ title, ...options }); }',
+      'self.shown = []; self.registration.showNotification = async (title, options) => { self.shown.push({ ' +
+        'title, ...options }); }',
     );
     const devtools = await page.createCDPSession();
     const registered = new Promise<string>((resolve) => {

@@ -96,7 +96,7 @@ describe('A participant’s own results', function results() {
     expect(await seen('?skip=5')).to.deep.equal({ items: [], total: 2 });
   });
 
-  it('bear the titles that the modules of the session’s battery give their tasks and metrics, in the language of who reads', async () => {
+  it('have the titles that the modules of the session’s battery give their tasks and metrics, in the language of who reads', async () => {
     const [speaker, reader] = [await site.newParticipant({ preferred_language: 'de-AT' }), await site.newParticipant()];
     const metric = (title: unknown) => ({ type: 'number', title });
     const puzzle = {

@@ -55,8 +55,8 @@ describe('Rate limits over a real Redis', function suite() {
   };
 
   /**
-   * One after the other, at both processes in turn: each finds one less than the one before, whoever counted it; then
-   * both refuse.
+   * One after the other, at both processes in turn: each finds one less than the one before, no matter who counted it;
+   * then both refuse.
    */
   async function expectShared(
     limit: number,

@@ -336,7 +336,7 @@ describe('/api/v1', () => {
   });
 
   describe('snapshot and export', () => {
-    it('a snapshot is of one instant and bears the head of the audit chain', async () => {
+    it('a snapshot is of one instant and has the head of the audit chain', async () => {
       const answer = await all.get<
         Loose & {
           audit_head: { chain: string; seq: number; hash: string };

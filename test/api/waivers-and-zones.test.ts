@@ -49,7 +49,7 @@ describe('What is stored of a time zone and of a waiver', () => {
     expect(stored).to.include({ has_waiver: true, status: 'eligible' });
   });
 
-  it('a waiver counts when another person with the right has approved it: by putting the same once more', async () => {
+  it('a waiver counts when another person with the right has approved it: by putting the same again', async () => {
     const study = await newStudy(http, {
       config: {
         enrollment_date_policy: {

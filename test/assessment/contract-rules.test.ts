@@ -135,7 +135,8 @@ const batteries: Rule[] = [
     },
   ],
   [
-    'compile gives {battery_id, version, checksum, language, modules, estimated_minutes}, and the draft where nothing was published yet',
+    'compile gives {battery_id, version, checksum, language, modules, estimated_minutes}, and the draft where ' +
+      'nothing was published yet',
     async (site) => {
       const battery = await site.battery([{ task: 'stroop' }]);
       const compiled = async () => site.http.expect(200, 'GET', `${path}/${battery.id}/compile`);
@@ -219,7 +220,8 @@ const offline: Rule[] = [
     },
   ],
   [
-    'a conflict check answers {has_conflicts, session_conflicts: [{conflict_type, local_id, server_id, resolution, message}], response_conflicts}',
+    'a conflict check answers {has_conflicts, session_conflicts: [{conflict_type, local_id, server_id, ' +
+      'resolution, message}], response_conflicts}',
     async (site) => {
       const {
         results: [made],

@@ -208,7 +208,7 @@ describe('Offline sync: several devices of one participant count alike', functio
     it(`each trial is in the session it was recorded in, or with its conflict (seed ${seed})`, async () => {
       const random = new Random(seed);
       const named = random.chance(0.5);
-      // What each device recorded: sessions that count from 1, and trials that bear a mark of their own.
+      // What each device recorded: sessions that count from 1, and trials that have a mark of their own.
       let mark = 0;
       const home = new Map<number, string>();
       const devices = Array.from({ length: random.whole(2, 3) }, (_, device) =>

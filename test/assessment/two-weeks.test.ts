@@ -117,7 +117,7 @@ interface Piece {
   early: boolean;
 }
 
-/** Sends until every item has an answer that settles it, as a client does; then everything once more. */
+/** Sends until every item has an answer that settles it, as a client does; then everything again. */
 async function deliver(site: Site, device: readonly Recorded[], pieces: readonly Piece[]): Promise<void> {
   const waiting = new Map<string, { kind: 'session' | 'response'; item: { id: string } }>();
   for (const { session, responses } of device) {

@@ -82,7 +82,7 @@ describe('Lists of visits', () => {
 });
 
 describe('The approvals of all studies', () => {
-  it('stand in one list for whoever may see the studies, narrowed by a study context', async () => {
+  it('stand in one list for anyone who may see the studies, narrowed by a study context', async () => {
     const stage = await Stage.open();
     try {
       const asked: string[] = [];

@@ -8,7 +8,7 @@ import { CheckpointFolder } from '../../db/audit/audit-folder.js';
 import { auditSigner } from '../../db/audit/audit-signing.js';
 import { openDatabase } from '../../db/client/knex.js';
 import { migrate } from '../../db/migrate.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { root, testEnvironment } from '../support/environment.js';
 import { compiled, ran } from '../support/program.js';
 import { unique } from '../support/http.js';
@@ -60,7 +60,7 @@ export class Ledger {
 
   async append(study: string | null, count: number): Promise<void> {
     for (let i = 0; i < count; i += 1) {
-      await inScope(this.app, '*', async ({ audit }) =>
+      await withStudyScope(this.app, '*', async ({ audit }) =>
         audit.record({
           study_id: study,
           user_id: null,

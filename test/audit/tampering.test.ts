@@ -8,7 +8,7 @@ import type { Tx } from '../../db/client/database.js';
 const ROW = `seq, chain, study_id, user_id, action, resource_type, resource_id, audit_metadata, request_id,
   to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at, prev_hash, hash, hash_version`;
 
-/** Gives every record from `from` on its hash anew, and the head: a chain that holds in itself. */
+/** Gives every record from `from` on its hash again, and the head: a chain that holds in itself. */
 async function rehash(tx: Tx, chain: string, from: number): Promise<void> {
   const { rows } = (await tx.raw(`select ${ROW} from audit_log where chain = ? order by seq`, [chain])) as {
     rows: AuditRow[];
@@ -55,7 +55,7 @@ const table: { what: string; bad: number; tamper: (tx: Tx, chain: string, other:
     },
   },
   {
-    what: 'two records swapped and hashed anew',
+    what: 'two records swapped and hashed again',
     bad: 5,
     tamper: async (tx, chain) => {
       for (const [from, to] of [

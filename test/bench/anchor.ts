@@ -28,7 +28,7 @@ export interface Bare {
 
 /**
  * P1: an anchor set by REST, with its history, schedule version, ten visits, audit records and events in one
- * transaction, held against a bare Temporal update-with-start whose one local activity does one INSERT.
+ * transaction, compared with a bare Temporal update-with-start whose one local activity does one INSERT.
  */
 export async function anchorFigures(
   stage: Stage,
@@ -172,7 +172,7 @@ export async function bareUpdates({ service, load }: Stage): Promise<Bare> {
 export const bareIds = (count: number): string[] => Array.from({ length: count }, () => `bench-bare/${randomUUID()}`);
 
 /**
- * P10: as P1, held against DBOS Transact that runs the same activity as a step of a workflow on the same PostgreSQL.
+ * P10: as P1, compared with DBOS Transact that runs the same activity as a step of a workflow on the same PostgreSQL.
  * Both set a date of each participant once, and every one must have it afterwards.
  */
 async function besideDbos(stage: Stage, studyId: string, rounds: number): Promise<Figure[]> {

@@ -20,8 +20,8 @@ interface Pending {
 }
 
 /**
- * What the proof of the approver costs: an override that is approved by a signal, from the signal to the decision in the
- * database, one at a time. `claimed`: the signal names the approver and proves nothing; `signed`: it bears an
+ * What the proof of the approver costs: an override that is approved by a signal, from the signal to the decision in
+ * the database, one at a time. `claimed`: the signal names the approver and proves nothing; `signed`: it has an
  * authorization that was fetched before; `fetched`: fetching it counts as well.
  */
 export async function approvalFigures(stage: Stage, rounds: number): Promise<Figure[]> {

@@ -3,7 +3,7 @@ import { recordBytes, recordsAfter } from '../../db/audit/audit-records.js';
 import { verifyChain } from '../../db/audit/audit-verify.js';
 import { openDatabase } from '../../db/client/knex.js';
 import { migrate } from '../../db/migrate.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { median } from './figure.js';
 import type { Figure } from './figure.js';
 import type { Stage } from './stage.js';
@@ -15,8 +15,8 @@ const CHUNK = 5_000,
   STUDY = '00000000-0000-4000-8000-00000000000a';
 
 /**
- * P8: a chain of so many records verified, held against hashing the same bytes that are in memory already; and records
- * appended by eight writers at once, a transaction each, held against plain inserts of the same rows into a table
+ * P8: a chain of so many records verified, compared with hashing the same bytes that are in memory already; and records
+ * appended by eight writers at once, a transaction each, compared with plain inserts of the same rows into a table
  * alike. In a database of its own on the service's server.
  */
 export async function auditFigures(stage: Stage, rounds: number, rows: number): Promise<Figure[]> {
@@ -54,7 +54,7 @@ const entry = (study: string, i: number) => ({
 
 async function fill(database: Database, rows: number): Promise<void> {
   for (let at = 0; at < rows; at += CHUNK) {
-    await inScope(database, '*', async ({ audit }) => {
+    await withStudyScope(database, '*', async ({ audit }) => {
       for (let i = at; i < Math.min(rows, at + CHUNK); i += 1) audit.record(entry(STUDY, i));
     });
   }
@@ -121,10 +121,12 @@ async function appending(
   );
   let seq = 0;
   const ours = () =>
-    writing((writer, i) => inScope(database, '*', async ({ audit }) => audit.record(entry(studies[writer]!, i))));
+    writing((writer, i) =>
+      withStudyScope(database, '*', async ({ audit }) => audit.record(entry(studies[writer]!, i))),
+    );
   const plain = () =>
     writing((writer, i) =>
-      inScope(database, '*', async ({ tx }) => {
+      withStudyScope(database, '*', async ({ tx }) => {
         const { metadata, ...row } = entry(studies[writer]!, i);
         seq += 1;
         const hash = seq.toString(16).padStart(64, '0');

@@ -51,7 +51,7 @@ create table bench.sync_trials (session_id text not null, task text not null, tr
 
 /**
  * BULK_SYNC: 1,000 items of a device (250 sessions, a response for each of three tasks, 20 trials each) in one call;
- * held against a COPY of the same rows, a row each, in one transaction. BULK_SYNC_AGAIN: the same call once more, which
+ * compared with a COPY of the same rows, a row each, in one transaction. BULK_SYNC_AGAIN: the same call again, which
  * changes nothing, against the first.
  */
 export async function bulkSyncFigures(stage: Stage, rounds: number): Promise<Figure[]> {

@@ -25,8 +25,8 @@ const TASKS = [
 
 /**
  * COMPILE: a published battery of eight modules as clients fetch it, with token, rate and the right to it as the
- * database has it at that moment; held against bare Koa that verifies the same token, asks the database for the user and
- * the battery in one statement, and answers the same bytes from memory.
+ * database has it at that moment; compared with bare Koa that verifies the same token, asks the database for the user
+ * and the battery in one statement, and answers the same bytes from memory.
  */
 export async function compileFigures(stage: Stage, rounds: number): Promise<Figure[]> {
   const studyId = await studyWithWindows(stage, 0);

@@ -1,6 +1,6 @@
 import { largestBody } from '../../api/http/body/limit.js';
 import type { Route } from '../../api/http/route.js';
-import { described as routes } from '../../api/routes.js';
+import { documentedRoutes as routes } from '../../api/routes.js';
 import { bodiesOf } from '../security/costly/bodies.js';
 import { Http, login, newParticipant, newStudy, user } from '../support/http.js';
 import { countingTurns, turnsDuring } from '../support/loop-turns.js';

@@ -24,7 +24,7 @@ const MOST_AGAINST_CSV = 2;
 
 /**
  * P4: 10,000 participants from a CSV file, each with its anchor, its audit record in the chain and the start of its
- * workflow; held against a COPY of the same rows and the same number of audit records, in one transaction.
+ * workflow; compared with a COPY of the same rows and the same number of audit records, in one transaction.
  */
 export async function importFigures(stage: Stage, rounds: number): Promise<Figure[]> {
   const lines = linesOf(PARTICIPANTS);
@@ -116,8 +116,8 @@ export async function importFigures(stage: Stage, rounds: number): Promise<Figur
 }
 
 /**
- * P4_XLSX: 100,000 participants from a workbook, which is a third of the size that is taken, held against the same rows
- * as CSV; before both the memory is as it is after the start, and the workbook comes first.
+ * P4_XLSX: 100,000 participants from a workbook, which is a third of the size that is taken, compared with the same
+ * rows as CSV; before both the memory is as it is after the start, and the workbook comes first.
  */
 export async function workbookFigures(stage: Stage): Promise<Figure[]> {
   const workbook = new Blob([await participantsBook(MANY)]);
@@ -180,7 +180,7 @@ export async function imported(
 }
 
 /**
- * P5: raw trials as CSV through the API, isolation, formulas and times included; held against a COPY of the same rows
+ * P5: raw trials as CSV through the API, isolation, formulas and times included; compared with a COPY of the same rows
  * by a bare client.
  */
 export async function exportFigures(stage: Stage, rounds: number, rows: number): Promise<Figure[]> {

@@ -5,7 +5,7 @@ export interface Figure {
   /** Without one it is told, not judged. */
   goal?: { is: '>=' | '<='; value: number };
   ours: number;
-  /** What ours is held against: the bare program's number, or the limit itself. */
+  /** What ours is compared with: the bare program's number, or the limit itself. */
   baseline: number;
   unit: string;
   /** One phrase: under which conditions. */

@@ -85,7 +85,7 @@ const WORKS: Work[] = [
 /**
  * How long the same things take with 1×, 10× and 100× the data, one at a time on an idle service: each a line in a plot
  * of logarithms, where what does not depend on the data lies flat.
- * @returns a figure each, the largest held against the smallest; with `write` the plot is drawn into docs
+ * @returns a figure each, the largest compared with the smallest; with `write` the plot is drawn into docs
  */
 export async function growthFigures(stage: Stage, write: boolean): Promise<Figure[]> {
   const took = new Map<string, number[]>(WORKS.map(({ name }) => [name, []]));

@@ -16,8 +16,8 @@ const PARTICIPANTS = 1_000,
 
 /**
  * P2: a page of 50 of a study's 1,000 participants, asked for by a coordinator: token, rate, role, isolation by study
- * and site, validated query; held against bare Koa and pg with the same statement and the same JSON. P2_ADDED: how much
- * longer one request alone takes.
+ * and site, validated query; compared with bare Koa and pg with the same statement and the same JSON. P2_ADDED: how
+ * much longer one request alone takes.
  */
 export async function listingFigures(stage: Stage, rounds: number): Promise<Figure[]> {
   const studyId = await studyWithWindows(stage, 0);

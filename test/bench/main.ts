@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- P1 P2 P3 P6 START MEM CONSOLE …] [-- --rounds N] [-- --rows N] [-- --write]`: measures figures against
- * bare programs on the same machine and the same servers, a line for each (docs/BENCHMARKS.md).
+ * `npm run bench [-- P1 P2 P3 P6 START MEM CONSOLE …] [-- --rounds N] [-- --rows N] [-- --write]`: measures figures
+ * against bare programs on the same machine and the same servers, a line for each (docs/BENCHMARKS.md).
  */
 import { parseArgs } from 'node:util';
 import { cleanUp } from '../support/service.js';
@@ -76,8 +76,8 @@ const PURE = ['P9', 'DECIDE', 'PUSH', 'COSTLY'];
 /** Reminders that are due (P7), where --rows says no less. */
 const DUE = 60_000;
 /**
- * Only when it is asked for: it installs everything again; they make a study of two million visits; it is a table of its
- * own; it is what a choice has cost; it installs another product; it takes many minutes.
+ * Only when it is asked for: it installs everything again; they make a study of two million visits; it is a table of
+ * its own; it is what a choice has cost; it installs another product; it takes many minutes.
  */
 const ON_DEMAND = ['START_COLD', 'GROWTH', 'LARGE', 'PROCESSOR', 'APPROVAL', 'PEERS', 'CAPACITY', 'PROFILE', 'COSTLY'];
 

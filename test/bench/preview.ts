@@ -7,7 +7,7 @@ import type { Stage } from './stage.js';
 const PARTICIPANTS = 200,
   VISITS = 20;
 
-/** PREVIEW: what an override would do to 20 visits, held against reading the same visits; one at a time. */
+/** PREVIEW: what an override would do to 20 visits, compared with reading the same visits; one at a time. */
 export async function previewFigures(stage: Stage, rounds: number): Promise<Figure[]> {
   const study = await plannedStudy(stage, VISITS, 'finalized');
   const participants = await enrollScheduled(stage, study, PARTICIPANTS, 'finalized');

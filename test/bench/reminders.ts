@@ -22,7 +22,7 @@ type Sink = Child<'count' | 'clear', Caught> & { ready: { url: string } };
 
 /**
  * P7: due reminders are claimed, judged, written in the participant's words with a calendar file, sent over SMTP and
- * noted, each with its audit record; held against pg-boss that sends as many mails of the same words, written
+ * noted, each with its audit record; compared with pg-boss that sends as many mails of the same words, written
  * beforehand. P7_EXACT: two workers, of which one is killed half-way.
  */
 export async function reminderFigures(stage: Stage, rounds: number, rows: number): Promise<Figure[]> {

@@ -33,7 +33,7 @@ const aboutWhom = ({ study, participant }: Asked, name: ReportName): string =>
 
 /**
  * REPORTS: every JSON report over 10,000 participants and 200,000 visits, each asked for after a change of the study,
- * so that nothing is answered from what was computed before; held against one plain statement that answers the same.
+ * so that nothing is answered from what was computed before; compared with one plain statement that answers the same.
  */
 export async function reportFigures(stage: Stage, rounds: number): Promise<Figure[]> {
   const study = await reportedStudy(stage, PARTICIPANTS, WINDOWS, SESSIONS_OF_A_HUNDRED);

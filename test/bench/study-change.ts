@@ -138,7 +138,7 @@ async function followed(
 
 async function moveWindow(stage: Stage, study: Setting): Promise<string> {
   await stage.call('PATCH', `/api/schedules/windows/${study.windows[7]!}`, { target_day: 215 });
-  // A window's change bears the number of its message; nobody else writes messages here.
+  // A window's change has the number of its message; nobody else writes messages here.
   const { rows } = await stage.sql.query<{ id: number }>('select last_value::integer as id from outbox_id_seq');
   return String(rows[0]!.id);
 }

@@ -15,7 +15,7 @@ const LARGE = 50_000,
 
 /**
  * SUBMIT: a submission of 1,000 trials, with everything that the service makes of it (schema, hashes, summary and
- * quality recomputed, audit record); held against bare Koa that parses the body and writes the same trials by COPY, a
+ * quality recomputed, audit record); compared with bare Koa that parses the body and writes the same trials by COPY, a
  * row each, into a table without an index.
  */
 export async function submissionFigures(stage: Stage, rounds: number): Promise<Figure[]> {

@@ -11,7 +11,7 @@ const RECORDS = 10_000,
   PAGE = 250;
 
 /**
- * A sync of 10,000 records, none of them known, held against a bare paged export of the same records and the inserts
+ * A sync of 10,000 records, none of them known, compared with a bare paged export of the same records and the inserts
  * of what becomes of them: participant, anchor, form, history, decision, schedule version, visit. That takes tables
  * with a key and nothing else; SYNC_ROWS stands beside it, whose inserts are the rows themselves, where the service has
  * them.

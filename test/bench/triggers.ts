@@ -12,7 +12,7 @@ const CONNECTIONS = 64,
   RECORDS = 5_000;
 
 /**
- * P3: a signed trigger is accepted, its event committed with the message that starts its processing; held against bare
+ * P3: a signed trigger is accepted, its event committed with the message that starts its processing; compared with bare
  * Koa with an HMAC and one INSERT. The worker works off what comes in meanwhile: it reads records of a capture system
  * and enrolls their participants.
  */

@@ -17,7 +17,7 @@ const PARTICIPANTS = 1_000,
   LOCK_MS = 200;
 
 /**
- * STATUS_JOB: the hourly job opens 100,000 visits, in batches, each a transaction with its audit record; held against
+ * STATUS_JOB: the hourly job opens 100,000 visits, in batches, each a transaction with its audit record; compared with
  * one UPDATE of the same rows, whose triggers (what is known as of an instant, reminders) are the table's. A batch's
  * locks are held no longer than from the end of the batch, or of the look for more, before it to its own.
  */

@@ -7,7 +7,7 @@ import type { CaptureProject } from './project.js';
 import { deleteRecords, importRecords } from './records.js';
 import type { CaptureUser } from './types.js';
 
-/** Whoever a token belongs to. */
+/** The user of a token. */
 export interface Caller {
   project: CaptureProject;
   user: CaptureUser;

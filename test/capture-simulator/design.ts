@@ -101,5 +101,8 @@ export function eventLabel(design: ProjectDesign, unique: string): string {
   const event = eventOf(design, unique);
   if (!event) return unique;
   if (design.arms.length < 2) return event.event_name;
-  return `${event.event_name} (Arm ${event.arm_num}: ${design.arms.find((arm) => arm.arm_num === event.arm_num)?.name ?? ''})`;
+  return (
+    `${event.event_name} (Arm ${event.arm_num}: ` +
+    `${design.arms.find((arm) => arm.arm_num === event.arm_num)?.name ?? ''})`
+  );
 }

@@ -28,7 +28,8 @@ interface Shape {
 const notValid = (parameter: string, values: readonly string[]): ApiError =>
   new ApiError(
     400,
-    `The following values in the parameter "${parameter}" are not valid: ${values.map((value) => `'${value}'`).join(', ')}`,
+    `The following values in the parameter "${parameter}" are not valid: ` +
+      `${values.map((value) => `'${value}'`).join(', ')}`,
   );
 
 /** The asked fields and forms, in dictionary order; the record id only where it was asked for. */

@@ -18,7 +18,7 @@ const TYPES: Record<Format, string> = {
   xml: 'text/xml; charset=utf-8',
 };
 
-/** An answer that the API itself gives as an error: `status` and a message for whoever called. */
+/** An answer that the API itself gives as an error: `status` and a message for anyone who called. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,

@@ -28,7 +28,8 @@ export interface ImportPlan {
 
 const RESERVED = new Set(['redcap_repeat_instrument', 'redcap_repeat_instance', 'redcap_survey_identifier']);
 export const LOCKED_RECORD =
-  'This record has been locked at the record level. No value within this record can be modified until the record is unlocked.';
+  'This record has been locked at the record level. No value within this record can be modified until the ' +
+  'record is unlocked.';
 export const LOCKED_FORM =
   'This field is located on a form that is locked. You must first unlock this form for this record.';
 

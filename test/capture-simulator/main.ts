@@ -57,13 +57,15 @@ async function main(): Promise<void> {
     ...(values.timezone === undefined ? {} : { timezone: values.timezone }),
   });
   process.stdout.write(
-    `Capture simulator: ${simulator.url}/\nAPI:               ${simulator.apiUrl}\nControl:           ${simulator.url}/control/\n`,
+    `Capture simulator: ${simulator.url}/\nAPI:               ${simulator.apiUrl}\nControl:           ` +
+      `${simulator.url}/control/\n`,
   );
   for (const view of simulator.control.projects()) {
     const token =
       simulator.control.project(view.project_id).design.users.find((user) => user.token !== null)?.token ?? 'none';
     process.stdout.write(
-      `Project ${view.project_id}: ${view.title} (${view.records} records, token ${token}, triggers to ${view.trigger.url ?? 'nowhere'})\n`,
+      `Project ${view.project_id}: ${view.title} (${view.records} records, token ${token}, triggers to ` +
+        `${view.trigger.url ?? 'nowhere'})\n`,
     );
   }
   const stop = (): void => {

@@ -11,7 +11,8 @@ const table = (rows: Table, columns: readonly string[], params: Params, root: st
 function invalid(parameter: string, values: readonly string[]): ApiError {
   return new ApiError(
     400,
-    `The following values in the parameter "${parameter}" are not valid: ${values.map((value) => `'${value}'`).join(', ')}`,
+    `The following values in the parameter "${parameter}" are not valid: ` +
+      `${values.map((value) => `'${value}'`).join(', ')}`,
   );
 }
 
@@ -110,7 +111,8 @@ export function exportRepeating({ design }: CaptureProject, params: Params): Ans
   if (!hasRepeats(design))
     throw new ApiError(
       400,
-      'You cannot export repeating instruments and events because the project does not contain any repeating instruments and events',
+      'You cannot export repeating instruments and events because the project does not contain any repeating ' +
+        'instruments and events',
     );
   const rows: Table = [];
   for (const event of design.longitudinal ? design.events.map((e) => e.unique_event_name) : ['']) {

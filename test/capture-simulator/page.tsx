@@ -71,7 +71,8 @@ export function pageRoutes(control: Control, world: World): Router {
       form(
         ctx,
         project,
-        `Saved. ${trigger === null ? 'No trigger was sent.' : `The trigger was answered with ${trigger.status ?? trigger.error ?? 'nothing'}.`}`,
+        'Saved. ' +
+          `${trigger === null ? 'No trigger was sent.' : `The trigger was answered with ${trigger.status ?? trigger.error ?? 'nothing'}.`}`,
       );
     } catch (error) {
       if (!(error instanceof InputError)) throw error;

@@ -111,7 +111,8 @@ export async function readProjectFolder(folder: string): Promise<ProjectSource> 
       return await readFile(path.join(folder, name), 'utf8');
     } catch (error) {
       throw new InputError(
-        `The project folder "${folder}" has no readable ${name} (${error instanceof Error ? error.message : String(error)}).`,
+        `The project folder "${folder}" has no readable ${name} ` +
+          `(${error instanceof Error ? error.message : String(error)}).`,
       );
     }
   };
@@ -124,7 +125,8 @@ export async function readProjectFolder(folder: string): Promise<ProjectSource> 
     return { project: JSON.parse(project) as unknown, dictionary, data };
   } catch (error) {
     throw new InputError(
-      `The project folder "${folder}" has a project.json that is not JSON (${error instanceof Error ? error.message : String(error)}).`,
+      `The project folder "${folder}" has a project.json that is not JSON ` +
+        `(${error instanceof Error ? error.message : String(error)}).`,
     );
   }
 }

@@ -86,7 +86,8 @@ export function deleteRecords(
   if (unknown.length > 0)
     throw new ApiError(
       400,
-      `One or more of the records provided cannot be deleted because they do not exist in the project. The following records do not exist: ${unknown.join(', ')}`,
+      'One or more of the records provided cannot be deleted because they do not exist in the project. The ' +
+        `following records do not exist: ${unknown.join(', ')}`,
     );
   const locked = records.filter((id) => (store.get(id)?.locks.size ?? 0) > 0);
   if (locked.length > 0)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { SecretBox, SecretUnreadable } from '../../db/client/crypto.js';
 import { rotateSecrets } from '../../db/capture/datacapture-configs.queries.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { Stage } from './support.js';
 
 describe('capture-system secrets (AES-256-GCM)', () => {
@@ -46,13 +46,13 @@ describe('capture-system secrets (AES-256-GCM)', () => {
     });
     after(() => stage?.clear());
 
-    it('encrypts every secret anew or none, and does nothing the second time', async () => {
+    it('encrypts every secret again or none, and does nothing the second time', async () => {
       // A scope of two studies only, rolled back: the shared service's own secrets stay under its key.
       const [one, two] = [await stage.study({ connect: false }), await stage.study({ connect: false })];
       const from = new SecretBox(key),
         to = new SecretBox(other);
       const undone = new Error('undone');
-      const run = inScope(stage.database, [one.id, two.id], async ({ tx }) => {
+      const run = withStudyScope(stage.database, [one.id, two.id], async ({ tx }) => {
         for (const { id } of [one, two]) {
           await tx('datacapture_configs').insert({
             study_id: id,

@@ -45,7 +45,7 @@ describe('who is enrolled by a record of the capture system, and by which event'
     });
   }
 
-  it('with enrollment_event set, the same form in another event moves nothing, whoever reads it', async () => {
+  it('with enrollment_event set, the same form in another event moves nothing, no matter who reads it', async () => {
     const study = await stage.study();
     await study.enroll('1', { enrolled: '2026-01-15', mail: 'first@example.org' });
     await study.settled(1);

@@ -13,8 +13,9 @@ interface Person {
 }
 
 /**
- * Whoever takes several rows of a participant takes them as the others do: anchor, participant, session, visit. In each
- * test one transaction is begun while its first row is held by the test, then another that would take the same rows.
+ * Anyone who takes several rows of a participant takes them as the others do: anchor, participant, session, visit. In
+ * each test one transaction is begun while its first row is held by the test, then another that would take the same
+ * rows.
  */
 describe('What changes a participant at the same time never waits for each other in a circle', function () {
   this.timeout(180_000);

@@ -3,7 +3,7 @@ import { until } from '../support/service.js';
 import { PushStage, QUICK } from './push-stage.js';
 import type { PushStudy } from './push-stage.js';
 
-describe('results that the capture system does not let in', function () {
+describe('results that the capture system does not accept', function () {
   let stage: PushStage;
   before(async function () {
     this.timeout(240_000);
@@ -72,7 +72,7 @@ describe('results that the capture system does not let in', function () {
     const named = await retry(study, { session_ids: [sessions[0], unknown] });
     expect(named.session_ids).to.deep.equal([sessions[0]]);
     expect(named.skipped.map(({ session_id }) => session_id)).to.deep.equal([unknown]);
-    // The first that arrives shows that the others are let in as well.
+    // The first that arrives shows that the others are accepted as well.
     await study.synced(sessions[0]!);
     await retry(study, {});
     for (const session of sessions) await study.synced(session);

@@ -288,7 +288,7 @@ describe('a capture system that does not come back', function () {
   });
   after(() => stage?.clear());
 
-  it('a push is given up when it was tried for long enough: final, in the dead letters, and once more when somebody asks', async () => {
+  it('a push is given up when it was tried for long enough: final, in the dead letters, and again when somebody asks', async () => {
     const study = await stage.study();
     study.fault({ status: 503 });
     const asked = Date.now();

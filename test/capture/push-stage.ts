@@ -187,7 +187,7 @@ export class PushStudy {
     return { id: made.id, record: made.external_id };
   }
 
-  /** Has the capture system make the record, as whoever enrolls somebody there does. */
+  /** Has the capture system make the record, as anyone who enrolls somebody there does. */
   exists(record: string): void {
     this.records.add(record);
     const key = this.source.dictionary.split('\n')[1]!.split(',', 1)[0]!;

@@ -166,7 +166,7 @@ describe('events that are renamed, deleted and made again in the capture system'
     expect(Object.keys(body['event_battery_mapping'] as object)).to.deep.equal(['first_arm_1']);
   });
 
-  it('a trigger of the renamed enrollment event enrolls, and one that still bears its former name', async () => {
+  it('a trigger of the renamed enrollment event enrolls, and one that still has its former name', async () => {
     const { study } = await setting(['Baseline', 'Later']);
     rename(study, 'baseline_arm_1', 'First');
     await study.enroll('new', { enrolled: yesterday() }, { event: 'first_arm_1' });

@@ -144,7 +144,7 @@ describe('an event that is renamed, or a record that is read, while something el
     expect(circles()).to.deep.equal([]);
   });
 
-  it('a record’s date changes while everybody is planned anew: neither waits for the other in a circle', async () => {
+  it('a record’s date changes while everybody is planned again: neither waits for the other in a circle', async () => {
     const { study, participant, record } = await enrolled();
     const { reading } = await withoutTable('schedule_versions', async (blocked) => {
       const entry = { target_day: 3, window_after: 7 };

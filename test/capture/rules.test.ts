@@ -181,7 +181,8 @@ describe('the contract of the trigger, rule by rule', function () {
       },
     ],
     [
-      '7: a first valid trigger gives a processed event, a participant with enrollment_date, and version 1, active and current',
+      '7: a first valid trigger gives a processed event, a participant with enrollment_date, and version 1, ' +
+        'active and current',
       async () => {
         const own = await stage.study();
         await own.enroll('r7', { enrolled: '2026-02-01' });
@@ -195,7 +196,8 @@ describe('the contract of the trigger, rule by rule', function () {
       },
     ],
     [
-      'schedule: target = anchor + target_day, open window_before days before, close window_after days after, with battery, event and status',
+      'schedule: target = anchor + target_day, open window_before days before, close window_after days after, ' +
+        'with battery, event and status',
       async () => {
         const own = await stage.study({ connect: false });
         await own.connect({

@@ -221,7 +221,8 @@ describe('The capture simulator: the records API', () => {
     const eav = await rows({ type: 'eav', records: '1001', 'fields[0]': 'conditions', 'fields[1]': 'language' });
     expect(eav.map((row) => row['value'])).to.deep.equal(['es', '1', '-9']);
     const xml =
-      '<?xml version="1.0"?><records><item><record_id>1001</record_id><redcap_event_name>baseline_arm_1</redcap_event_name><email><![CDATA[a&b@example.org]]></email></item></records>';
+      '<?xml ' +
+      'version="1.0"?><records><item><record_id>1001</record_id><redcap_event_name>baseline_arm_1</redcap_event_name><email><![CDATA[a&b@example.org]]></email></item></records>';
     expect((await call({ content: 'record', format: 'xml', data: xml })).text).to.include('<count>1</count>');
     expect((await call({ content: 'record', format: 'csv', records: '1001', fields: 'email' })).text).to.equal(
       'email\na&b@example.org\n',

@@ -1,6 +1,6 @@
 import { createHmac, randomInt, randomUUID } from 'node:crypto';
 import { openDatabase } from '../../db/client/knex.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { startSimulator } from '../capture-simulator/server.js';
 import type { Simulator } from '../capture-simulator/server.js';
 import { holdAgainstContract } from '../support/contract.js';
@@ -93,7 +93,7 @@ export class Stage {
 
   /** Rows of the whole database, for what no endpoint shows. */
   sql<T>(statement: string, values: unknown[] = []): Promise<T[]> {
-    return inScope(this.database, '*', async ({ tx }) => (await tx.raw(statement, values as never)).rows as T[]);
+    return withStudyScope(this.database, '*', async ({ tx }) => (await tx.raw(statement, values as never)).rows as T[]);
   }
 
   /** What the mail catcher has for an address. */

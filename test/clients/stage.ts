@@ -46,7 +46,9 @@ export const output = (
     ),
   );
 
-/** What a client is given: an account with a second factor and the code that its authenticator shows, and an approver. */
+/**
+ * What a client is given: an account with a second factor and the code that its authenticator shows, and an approver.
+ */
 export async function input(): Promise<string> {
   const { api } = await service();
   const by = await admin();
@@ -73,7 +75,7 @@ export async function contractIn(folder: string, version: '3.0' | '3.1'): Promis
 
 /**
  * A folder in .cache with a client that was generated and compiled from the present contract and program. It is made
- * anew where one of them has changed since.
+ * again where one of them has changed since.
  * @param make fills the folder, in which the program's own files are already
  */
 export async function built(client: string, tools: string, make: (folder: string) => Promise<void>): Promise<string> {

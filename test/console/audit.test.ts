@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { goodPassword, newParticipant, newStudy, user } from '../support/http.js';
+import { newParticipant, newStudy, user } from '../support/http.js';
 import { until } from '../support/until.js';
 import { Stage } from '../anchor/stage.js';
 import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
@@ -100,8 +100,7 @@ describe('the console’s pages of the audit log', function () {
 
   it('are for admins alone', async () => {
     const other = await user(stage.admin, 'data_manager');
-    const visitor = new Visitor(stage.run.api);
-    await visitor.login(other.email, goodPassword);
+    const visitor = await Visitor.of(stage.run.api, other.email);
     expect((await visitor.get('/console/inbox')).text).not.to.include('href="/console/audit"');
     for (const path of ['/console/audit', '/console/audit/verifications', '/console/audit/checkpoints'])
       expect((await visitor.get(path)).status, path).to.equal(403);

@@ -10,7 +10,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 export const PHONE = { width: 360, height: 740 };
 export const DESKTOP = { width: 1280, height: 900 };
-/** What the rules of axe are held against: WCAG 2.2, levels A and AA, and good practice. */
+/** What the rules of axe are compared with: WCAG 2.2, levels A and AA, and good practice. */
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 /** The rules that look at colours: the themes differ in nothing else (test/lint/themes.test.ts). */
 const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
@@ -104,12 +104,14 @@ export async function fill(page: Page, fields: Record<string, string>): Promise<
   }
 }
 
-/** Fills in a date, whatever order of its parts the browser's language has. */
-export const setDate = (page: Page, selector: string, value: string): Promise<void> =>
+/**
+ * Sets a field's value without typing: a long text, or a date, whatever order of its parts the browser's language has.
+ */
+export const setValue = (page: Page, selector: string, value: string): Promise<void> =>
   page.$eval(
     selector,
-    (field, given) => {
-      (field as unknown as { value: string }).value = given;
+    (field, text) => {
+      (field as unknown as { value: string }).value = text;
     },
     value,
   );

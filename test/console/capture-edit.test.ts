@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Stage } from '../capture/support.js';
-import { admin, goodPassword, user } from '../support/http.js';
+import { admin, user } from '../support/http.js';
 import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
 import { Visitor, hiddenIn, tokenIn } from './stage.js';
 
@@ -22,9 +22,7 @@ describe('the console’s pages of a capture connection and its mapping', functi
   const someone = async (role: 'researcher' | 'data_manager' | 'coordinator', studyId: string) =>
     (await user(await admin(), role, { study_ids: [studyId] })).email;
   const visitorOf = async (email: string) => {
-    const visitor = new Visitor(stage.run.api);
-    expect((await visitor.login(email, goodPassword)).status).to.equal(303);
-    return visitor;
+    return Visitor.of(stage.run.api, email);
   };
   const config = async (studyId: string) =>
     (await stage.call<Record<string, unknown>>('GET', `/api/datacapture/config/${studyId}`)).body;

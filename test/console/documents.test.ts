@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import { startApi } from '../support/api-process.js';
-import { goodPassword, newStudy, user } from '../support/http.js';
+import { newStudy, user } from '../support/http.js';
 import { until } from '../support/until.js';
 import { Stage } from '../anchor/stage.js';
 import { ConsoleBrowser, axe, openConsole, signIn, submit, textOf } from './browser.js';
@@ -29,8 +29,7 @@ describe('documents of the console', function () {
   const reader = async (study?: string, base = stage.run.api) => {
     const id = study ?? (await newStudy(stage.admin)).id;
     const who = await user(stage.admin, 'researcher', { study_ids: [id] });
-    const visitor = new Visitor(base);
-    await visitor.login(who.email, goodPassword);
+    const visitor = await Visitor.of(base, who.email);
     return { study: id, email: who.email, userId: await userId(who.email), visitor };
   };
   /** Asks for the document of a study. @returns the address that it leads to */
@@ -126,8 +125,7 @@ describe('documents of the console', function () {
       timezone: 'UTC',
     });
     const who = await user(stage.admin, 'coordinator', { study_ids: [study] });
-    const visitor = new Visitor(stage.run.api);
-    await visitor.login(who.email, goodPassword);
+    const visitor = await Visitor.of(stage.run.api, who.email);
     const at = await order(visitor, study);
     await says(visitor, at, READY);
     await stage.admin.expect(200, 'PATCH', `/api/users/${await userId(who.email)}`, { site_ids: [site.id] });
@@ -157,8 +155,7 @@ describe('documents of the console', function () {
       const { study, email, visitor } = await reader();
       const at = await order(visitor, study);
       await says(visitor, at, READY);
-      const there = new Visitor(api.url);
-      await there.login(email, goodPassword);
+      const there = await Visitor.of(api.url, email);
       expect((await there.get(`${at}/file`)).text.slice(0, 5)).to.equal('%PDF-');
       const failing = await order(there, study);
       await says(visitor, failing, 'No PDF can be printed right now.');

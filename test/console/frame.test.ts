@@ -13,7 +13,7 @@ import type { Dependencies } from '../../api/dependencies.js';
 import { RequestMetrics } from '../../api/operations/metrics/requests.js';
 import { Type } from '../../api/http/common.schemas.js';
 import { consoleForm, consolePage } from '../../api/console/html/page.js';
-import { Form, Refused } from '../../api/console/html/form.js';
+import { Form, RefusalNotice } from '../../api/console/html/form.js';
 import { readSettings } from '../../settings.js';
 import { apiEnvironment } from '../support/api-process.js';
 import { admin, goodPassword, newStudy, user } from '../support/http.js';
@@ -42,7 +42,7 @@ const uploading = [
     },
     again: ({ form, fault }) => ({
       title: 'Upload',
-      content: [h(Refused, { fault }), h('p', {}, `typed: ${form.get('note')}`)],
+      content: [h(RefusalNotice, { fault }), h('p', {}, `typed: ${form.get('note')}`)],
     }),
   }),
 ];
@@ -56,8 +56,7 @@ describe('the frame of the console', function () {
 
   it('answers a method that a page does not have by a page', async () => {
     const { email } = await user(await admin(), 'coordinator');
-    const visitor = new Visitor(base);
-    await visitor.login(email, goodPassword);
+    const visitor = await Visitor.of(base, email);
     for (const [method, path] of [
       ['DELETE', '/console/inbox'],
       ['PUT', '/console/login'],
@@ -105,8 +104,7 @@ describe('the frame of the console', function () {
 
   it('has form tokens that no two pages share, and takes each of them', async () => {
     const { email } = await user(await admin(), 'coordinator');
-    const visitor = new Visitor(base);
-    await visitor.login(email, goodPassword);
+    const visitor = await Visitor.of(base, email);
     const tokens: string[] = [];
     for (let n = 0; n < 4; n += 1) tokens.push(tokenIn((await visitor.get('/console/inbox')).text));
     expect(new Set(tokens).size).to.equal(tokens.length);

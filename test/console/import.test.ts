@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { ElementHandle } from 'puppeteer-core';
-import { goodPassword } from '../support/http.js';
 import { startService } from '../support/service.js';
 import { until } from '../support/until.js';
 import { Stage } from '../anchor/stage.js';
@@ -92,8 +91,7 @@ describe('the console’s import of participants', function () {
 
   it('gives the file of failed rows, refuses another file than the previewed one, and imports once', async () => {
     const study = await stage.study();
-    const visitor = new Visitor(stage.run.api);
-    await visitor.login(await emailOf(study), goodPassword);
+    const visitor = await Visitor.of(stage.run.api, await emailOf(study));
     const content = `${HEADER}B1,,,en,\nB2,,NOWHERE,en,\n`;
     const preview = await send(visitor, study, content, { step: 'preview' });
     expect(preview.status).to.equal(200);
@@ -132,8 +130,7 @@ describe('the console’s import of participants', function () {
   });
   async function importLongFile(at: Stage): Promise<void> {
     const study = await at.study();
-    const visitor = new Visitor(at.run.api);
-    await visitor.login(await emailOf(study, 'researcher'), goodPassword);
+    const visitor = await Visitor.of(at.run.api, await emailOf(study, 'researcher'));
     const rows = Array.from({ length: 12_000 }, (_, i) => `L${i},,,en,`).join('\n');
     const content = `${HEADER}${rows}\n`;
     const { text } = await send(visitor, study, content, { step: 'preview' });
@@ -149,8 +146,7 @@ describe('the console’s import of participants', function () {
     );
     expect(whole).not.to.include('hx-get').and.not.to.include('<html');
     const foreign = await at.study();
-    const stranger = new Visitor(at.run.api);
-    await stranger.login(await emailOf(foreign), goodPassword);
+    const stranger = await Visitor.of(at.run.api, await emailOf(foreign));
     expect((await stranger.get(page)).status).to.equal(404);
     const { headers } = await visitor.get(`/console/studies/${study.id}/import-template?format=csv`);
     expect(headers.get('content-type')).to.include('text/csv');

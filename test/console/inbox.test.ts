@@ -3,7 +3,7 @@ import { DAY, Stage } from '../anchor/stage.js';
 import { Site, HOUR, instant } from '../assessment/stage.js';
 import { PushStage } from '../capture/push-stage.js';
 import { Stage as CaptureStage } from '../capture/support.js';
-import { admin, goodPassword, newStudy, unique, user } from '../support/http.js';
+import { admin, newStudy, unique, user } from '../support/http.js';
 import type { Http, Role } from '../support/http.js';
 import { until } from '../support/until.js';
 import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
@@ -27,9 +27,7 @@ describe('the console’s inbox', function () {
   const staffOf = async (study: string, role: Role = 'researcher'): Promise<Named> =>
     user(await admin(), role, { study_ids: [study] });
   const entered = async ({ email }: Named): Promise<Visitor> => {
-    const visitor = new Visitor(stage.run.api);
-    expect((await visitor.login(email, goodPassword)).status).to.equal(303);
-    return visitor;
+    return Visitor.of(stage.run.api, email);
   };
 
   /** A completed visit that a re-anchoring flagged. */
@@ -239,8 +237,7 @@ describe('the console’s inbox', function () {
         [run, `participant-anchor/${person.id}`],
       );
     try {
-      const visitor = new Visitor(stage.run.api);
-      await visitor.login(stage.run.admin_email, stage.run.admin_password ?? '');
+      const visitor = await Visitor.of(stage.run.api, stage.run.admin_email, stage.run.admin_password ?? '');
       const text = await until(
         async () => {
           await fail();

@@ -32,9 +32,7 @@ describe('the console’s pages of members and sites', function () {
   const account = async (email: string) =>
     (await by.expect(200, 'GET', `/api/users?search=${encodeURIComponent(email)}`)).items[0]!;
   const asAdmin = async () => {
-    const visitor = new Visitor(run.api);
-    await visitor.login(run.admin_email, run.admin_password ?? '');
-    return visitor;
+    return Visitor.of(run.api, run.admin_email, run.admin_password ?? '');
   };
 
   it('add a member at a site, change role and sites, and end the membership; other studies stay', async () => {
@@ -80,7 +78,7 @@ describe('the console’s pages of members and sites', function () {
     await submit(page, 'button.danger');
     expect(await textOf(page, 'main')).to.include('The membership has ended.');
     expect(await account(email)).to.deep.include({ study_ids: [other.id], site_ids: [elsewhere.id] });
-    // Whoever comes back to the page is told that there is no such member any more.
+    // Anyone who comes back to the page is told that there is no such member any more.
     await page.goto(`${browser.base}/console/studies/${study.id}/members/${id}`);
     expect(await page.$('button.danger')).to.equal(null);
     expect(faults).to.deep.equal([]);
@@ -204,8 +202,7 @@ describe('the console’s pages of members and sites', function () {
     const visitor = await asAdmin();
     const path = `/console/studies/${id}/delete`;
     expect((await visitor.get(path)).text).to.include('Delete the study');
-    const researcher = new Visitor(run.api);
-    await researcher.login(email, goodPassword);
+    const researcher = await Visitor.of(run.api, email);
     expect((await researcher.get(path)).status).to.equal(403);
     const { text } = await visitor.get(path);
     await by.expect(201, 'POST', `/api/studies/${id}/participants`, { participant_code: 'P1' });
@@ -226,8 +223,7 @@ describe('the console’s pages of members and sites', function () {
   it('are shown to whom REST shows them', async () => {
     const study = await newStudy(by);
     const { email } = await user(by, 'coordinator', { study_ids: [study.id] });
-    const visitor = new Visitor(run.api);
-    await visitor.login(email, goodPassword);
+    const visitor = await Visitor.of(run.api, email);
     const at = `/console/studies/${study.id}`;
     const { text } = await visitor.get(`${at}/sites`);
     expect(text).not.to.include('Add a site').and.not.to.include(`${at}/members`).and.not.to.include('/connection');

@@ -105,7 +105,8 @@ describe('every page of the console on a narrow screen', function () {
         const wide = Number(await page.evaluate('document.documentElement.scrollWidth'));
         if (wide > NARROW.width) {
           const what = await page.evaluate(
-            `[...document.querySelectorAll('body *')].filter((one) => one.getBoundingClientRect().right > 321 && !one.closest('.spoken')).slice(0, 4).map((one) => one.outerHTML.slice(0, 90)).join(' | ')`,
+            `[...document.querySelectorAll('body *')].filter((one) => one.getBoundingClientRect().right > 321 ` +
+              `&& !one.closest('.spoken')).slice(0, 4).map((one) => one.outerHTML.slice(0, 90)).join(' | ')`,
           );
           over.push(`${path}: ${wide} px: ${String(what)}`);
         }

@@ -37,7 +37,7 @@ function nameOf(path: string): string {
 }
 
 /**
- * The pages of whoever is logged in: what the menu leads to, and of each kind of record one. A page that is added to
+ * The pages of anyone who is logged in: what the menu leads to, and of each kind of record one. A page that is added to
  * the console is among them by itself.
  */
 export function pagesToShow({ study, participant, user, approval, battery, more = {}, empty }: Subjects): ShownPage[] {

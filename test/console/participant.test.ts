@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { anchorState } from '../../workflows/contract.js';
-import { goodPassword, unique } from '../support/http.js';
+import { unique } from '../support/http.js';
 import { until } from '../support/until.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy, Person } from '../anchor/stage.js';
-import { ConsoleBrowser, axe, openConsole, setDate, signIn, submit, textOf } from './browser.js';
+import { ConsoleBrowser, axe, openConsole, setValue, signIn, submit, textOf } from './browser.js';
 import { Visitor, hiddenIn, tokenIn, withApproval } from './stage.js';
 
 const provisional = { sources: [{ type: 'manual_entry' }], prerequisites: { require_consent_signed: true } };
@@ -26,9 +26,7 @@ describe('the console’s page of a participant', function () {
   const staff = async (study: AnchorStudy, role: 'coordinator' | 'researcher' | 'data_manager' | 'investigator') =>
     (await study.as(role)) as Awaited<ReturnType<AnchorStudy['as']>> & { email: string };
   const visitor = async ({ email }: { email: string }) => {
-    const one = new Visitor(stage.run.api);
-    expect((await one.login(email, goodPassword)).status).to.equal(303);
-    return one;
+    return Visitor.of(stage.run.api, email);
   };
 
   it('says what it waits for, and takes a date and a consent until the date is final', async () => {
@@ -38,7 +36,7 @@ describe('the console’s page of a participant', function () {
     await signIn(page, (await staff(study, 'coordinator')).email);
     expect(await textOf(page, '.notice')).to.match(/^Waits for an enrollment date and a signed consent since /);
     expect(await axe(page)).to.deep.equal([]);
-    await setDate(page, '[name=date]', DAY);
+    await setValue(page, '[name=date]', DAY);
     await submit(page, '.job[open] button.primary');
     expect(await textOf(page, 'main'))
       .to.include('The date is recorded')
@@ -49,7 +47,7 @@ describe('the console’s page of a participant', function () {
       .and.to.include('Gives the date')
       .and.to.include('Missing');
     await page.goto(`${browser.base}${at(person, 'facts')}`);
-    await setDate(page, '[name=signed_on]', '2024-03-01');
+    await setValue(page, '[name=signed_on]', '2024-03-01');
     await submit(page, '.job[open] button.primary');
     expect(await textOf(page, 'main')).to.include('The consent is recorded');
     expect(await axe(page)).to.deep.equal([]);
@@ -73,7 +71,7 @@ describe('the console’s page of a participant', function () {
     const { page } = await openConsole(browser, at(person, 'date'), { javascript: false, language: 'de' });
     await signIn(page, (await staff(study, 'coordinator')).email);
     await page.click('.job summary');
-    await setDate(page, '.job[open] [name=date]', '2024-03-17');
+    await setValue(page, '.job[open] [name=date]', '2024-03-17');
     await page.type('.job[open] [name=reason]', 'falsch gelesen');
     await submit(page, '.job[open] button.primary');
     expect(await textOf(page, '.preview'))
@@ -255,8 +253,7 @@ describe('the console’s page of a participant', function () {
     await person.set(DAY);
     await person.consent('2024-03-01T10:00:00Z', { consent_version_id: nasty, purpose: nasty });
     await person.override('2024-03-17', await study.as('coordinator'), { reason: nasty });
-    const admin = new Visitor(stage.run.api);
-    await admin.login(stage.run.admin_email, stage.run.admin_password ?? '');
+    const admin = await Visitor.of(stage.run.api, stage.run.admin_email, stage.run.admin_password ?? '');
     for (const tab of ['timeline', 'schedule', 'date', 'facts', 'sessions', 'messages', 'audit']) {
       const { status, text, headers } = await admin.get(at(person, tab));
       expect(status, tab).to.equal(200);

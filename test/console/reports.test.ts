@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { goodPassword, newParticipant, newStudy, user } from '../support/http.js';
+import { newParticipant, newStudy, user } from '../support/http.js';
 import { Stage } from '../anchor/stage.js';
 import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
 import { Visitor } from './stage.js';
@@ -52,15 +52,13 @@ describe('the console’s page of reports', function () {
 
   it('refuses days in the wrong order in words, and is out of reach for who is not of the study', async () => {
     const { study, reader } = await reported();
-    const visitor = new Visitor(stage.run.api);
-    await visitor.login(reader.email, goodPassword);
+    const visitor = await Visitor.of(stage.run.api, reader.email);
     const path = `/console/reports/${study.id}`;
     const wrong = await visitor.get(`${path}?from=2024-05-01&to=2024-04-01&site_code=&arm=`);
     expect(wrong.status).to.equal(400);
     expect(wrong.text).to.include('The first day lies after the last.');
     const stranger = await user(stage.admin, 'researcher', { study_ids: [(await newStudy(stage.admin)).id] });
-    const other = new Visitor(stage.run.api);
-    await other.login(stranger.email, goodPassword);
+    const other = await Visitor.of(stage.run.api, stranger.email);
     for (const at of [path, `${path}/plots/enrollment.svg`]) expect((await other.get(at)).status, at).to.equal(404);
   });
 

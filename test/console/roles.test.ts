@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { consoleRoutes } from '../../api/console/console.routes.js';
 import { allRoles } from '../../api/http/access.js';
-import { admin, goodPassword, newStudy, user } from '../support/http.js';
+import { admin, newStudy, user } from '../support/http.js';
 import { service } from '../support/service.js';
 import { Visitor, tokenIn } from './stage.js';
 
@@ -17,13 +17,12 @@ describe('roles in the console', function () {
       const by = await admin();
       const study = await newStudy(by);
       const { email } = await user(by, role, role === 'admin' ? {} : { study_ids: [study.id] });
-      const visitor = new Visitor((await service()).api);
-      await visitor.login(email, goodPassword);
+      const visitor = await Visitor.of((await service()).api, email);
       const token = tokenIn((await visitor.get('/console/inbox')).text);
       expect(token).not.to.equal('');
       for (const { method, path, access } of consoleRoutes) {
         if (!access.token || LEFT_OUT.includes(path)) continue;
-        // Of nobody: what is let in finds nothing, or refuses what is not there.
+        // Of nobody: what is admitted finds nothing, or refuses what is not there.
         const at = path.replaceAll(/\{\w+\}/g, NOBODY);
         const { status } = await visitor.send(method, at, method === 'POST' ? { _token: token } : undefined);
         if (access.roles.includes(role)) expect(status, `${method} ${path}`).not.to.be.oneOf([401, 403, 500]);

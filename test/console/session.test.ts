@@ -75,8 +75,7 @@ describe('logins of the console', function () {
 
   it('are no login of the API, and the API’s token is none of the console', async () => {
     const someone = await person();
-    const visitor = new Visitor(base);
-    await visitor.login(someone.email, goodPassword);
+    const visitor = await Visitor.of(base, someone.email);
     const cookie = visitor.cookies.get('console_login')!;
     const asLogin: [string, string][] = [
       ['cookie', `console_login=${cookie}`],
@@ -107,8 +106,7 @@ describe('logins of the console', function () {
   it('end at once by logging out, here or everywhere, and by a new password', async () => {
     const someone = await person();
     const enter = async () => {
-      const visitor = new Visitor(base);
-      await visitor.login(someone.email, goodPassword);
+      const visitor = await Visitor.of(base, someone.email);
       expect((await visitor.get('/console/inbox')).status).to.equal(200);
       return visitor;
     };
@@ -132,8 +130,7 @@ describe('logins of the console', function () {
 
   it('refuse a form of another page, and give back what was typed after the login has ended', async () => {
     const someone = await person();
-    const visitor = new Visitor(base);
-    await visitor.login(someone.email, goodPassword);
+    const visitor = await Visitor.of(base, someone.email);
     for (const token of ['', 'forged'])
       expect((await visitor.send('POST', '/console/logout', { _token: token })).status).to.equal(403);
     visitor.cookies.delete('console_login');
@@ -228,7 +225,7 @@ describe('logins of the console', function () {
     expect((await new Visitor(base).login(email, other)).headers.get('location')).to.equal('/console/inbox');
   });
 
-  /** Whoever must have a second factor sets it up with the first login. */
+  /** Anyone who must have a second factor sets it up with the first login. */
   const setsUpSecondFactor = async (at: string): Promise<void> => {
     const email = `${unique('manager')}@example.org`;
     const account = { email, name: 'A manager', password: goodPassword, role: 'data_manager' };

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Http } from '../support/http.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy, Person } from '../anchor/stage.js';
-import { user } from '../support/http.js';
+import { goodPassword, user } from '../support/http.js';
 
 /** A policy under which an override waits for a researcher. */
 export const withApproval = {
@@ -44,6 +44,13 @@ export async function waiting(
 export class Visitor {
   readonly cookies = new Map<string, string>();
   constructor(readonly base: string) {}
+
+  /** Somebody who has logged in. */
+  static async of(base: string, email: string, password = goodPassword): Promise<Visitor> {
+    const visitor = new Visitor(base);
+    expect((await visitor.login(email, password)).status).to.equal(303);
+    return visitor;
+  }
 
   async send(method: string, path: string, form?: Record<string, string>, headers: Record<string, string> = {}) {
     const response = await fetch(`${this.base}${path}`, {

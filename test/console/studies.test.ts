@@ -1,10 +1,9 @@
 import { expect } from 'chai';
-import type { Page } from 'puppeteer-core';
 import { DAY, Stage } from '../anchor/stage.js';
 import { startApi } from '../support/api-process.js';
 import { goodPassword, newStudy, unique, user } from '../support/http.js';
 import { until } from '../support/until.js';
-import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
+import { ConsoleBrowser, axe, fill, openConsole, setValue, signIn, submit, textOf } from './browser.js';
 import { Visitor, hiddenIn, tokenIn } from './stage.js';
 
 const SCRIPT = '<img src=x onerror=alert(1)>';
@@ -23,19 +22,7 @@ describe('the console’s pages of studies', function () {
     await stage?.close();
   });
 
-  const visitor = async (email: string) => {
-    const made = new Visitor(stage.run.api);
-    expect((await made.login(email, goodPassword)).status).to.equal(303);
-    return made;
-  };
-  const setText = (page: Page, selector: string, value: string) =>
-    page.$eval(
-      selector,
-      (element, text) => {
-        (element as unknown as { value: string }).value = text;
-      },
-      value,
-    );
+  const visitorOf = (email: string) => Visitor.of(stage.run.api, email);
 
   it('leads from nothing to a study: template, preview, policy in words, first steps', async () => {
     const researcher = await user(stage.admin, 'researcher');
@@ -81,13 +68,13 @@ describe('the console’s pages of studies', function () {
     await signIn(page, email);
     expect(await axe(page)).to.deep.equal([]);
     const next = { ...manual, schedule_on_provisional: true, prerequisites: { require_eligibility_confirmed: true } };
-    await setText(page, 'textarea', '{ "sources": [');
+    await setValue(page, 'textarea', '{ "sources": [');
     await submit(page, 'button[value=try]');
     expect(await textOf(page, '.notice')).to.include('This is not JSON');
     expect(await page.$eval('textarea', (box) => (box as unknown as { value: string }).value)).to.equal(
       '{ "sources": [',
     );
-    await setText(
+    await setValue(
       page,
       'textarea',
       JSON.stringify({ sources: [{ type: 'form_item' }], prerequisites: { custom_rule: '1 +' } }),
@@ -97,10 +84,10 @@ describe('the console’s pages of studies', function () {
       .to.include('sources.0.form_mapping This is required')
       .and.to.include('2 faults');
     expect(await axe(page)).to.deep.equal([]);
-    await setText(page, 'textarea', JSON.stringify({ ...next, sources: [{ type: 'consent_workflow' }] }));
+    await setValue(page, 'textarea', JSON.stringify({ ...next, sources: [{ type: 'consent_workflow' }] }));
     await submit(page, 'button[value=try]');
     expect(await textOf(page, '.trial')).to.include('0 of 3 would move.');
-    await setText(page, 'textarea', JSON.stringify(next));
+    await setValue(page, 'textarea', JSON.stringify(next));
     await submit(page, 'button[value=try]');
     expect(await textOf(page, '.policy-words'))
       .to.include('Changed')
@@ -136,7 +123,7 @@ describe('the console’s pages of studies', function () {
     const { page, faults } = await openConsole(browser, path);
     await signIn(page, email);
     const next = JSON.stringify({ ...manual, sources: [{ type: 'consent_workflow' }] });
-    await setText(page, 'textarea', next);
+    await setValue(page, 'textarea', next);
     await submit(page, 'button[value=try]');
     expect(page.url()).to.match(/\/policy\/trials\/[0-9a-f-]{36}$/);
     const address = page.url();
@@ -156,7 +143,7 @@ describe('the console’s pages of studies', function () {
       await api.stop();
     }
     // It is its asker's.
-    const other = await visitor((await user(stage.admin, 'researcher', { study_ids: [study.id] })).email);
+    const other = await visitorOf((await user(stage.admin, 'researcher', { study_ids: [study.id] })).email);
     const theirs = await other.get(`${new URL(address).pathname}/progress`);
     expect(theirs.text).to.include('This dry run ended before it was done.').and.not.to.include('would move');
     await submit(page, 'button[value=save]');
@@ -169,7 +156,7 @@ describe('the console’s pages of studies', function () {
     const person = await study.person({ participant_code: unique('WAITS') });
     await person.set(DAY);
     const { email } = await user(stage.admin, 'researcher', { study_ids: [study.id] });
-    const by = await visitor(email);
+    const by = await visitorOf(email);
     const path = `/console/studies/${study.id}/policy`;
     const tried = await by.post(path, path, {
       policy: JSON.stringify({ ...manual, prerequisites: { require_consent_signed: false } }),
@@ -256,7 +243,7 @@ describe('the console’s pages of studies', function () {
       .and.to.include('Of memory')
       .and.to.include(SCRIPT);
     expect(await page.$('main img')).to.equal(null);
-    const by = await visitor(email);
+    const by = await visitorOf(email);
     const path = `/console/studies/${study.id}/settings`;
     const { text } = await by.get(path);
     const form = {
@@ -286,7 +273,7 @@ describe('the console’s pages of studies', function () {
   it('saves a design as a template, once under a name', async () => {
     const study = await stage.study(manual, { days: [0, 7] });
     const { email } = await user(stage.admin, 'researcher', { study_ids: [study.id] });
-    const by = await visitor(email);
+    const by = await visitorOf(email);
     const path = `/console/studies/${study.id}/template`;
     const id = unique('template');
     const saved = await by.post(path, path, { template_id: id, name: 'Ours' });
@@ -301,7 +288,7 @@ describe('the console’s pages of studies', function () {
   it('shows each role what is theirs', async () => {
     const study = await stage.study(manual, { days: [0] });
     const coordinator = await user(stage.admin, 'coordinator', { study_ids: [study.id] });
-    const by = await visitor(coordinator.email);
+    const by = await visitorOf(coordinator.email);
     const path = `/console/studies/${study.id}`;
     const { text } = await by.get(path);
     expect(text).to.include('Visits are counted from').and.not.to.include(coordinator.email.replace('@', '&#64;'));
@@ -321,8 +308,7 @@ describe('the console’s pages of studies', function () {
     expect((await by.get('/console/studies/new')).status).to.equal(403);
     const other = await stage.study(manual);
     expect((await by.get(`/console/studies/${other.id}`)).status).to.equal(404);
-    const admin = new Visitor(stage.run.api);
-    await admin.login(stage.run.admin_email, stage.run.admin_password ?? '');
+    const admin = await Visitor.of(stage.run.api, stage.run.admin_email, stage.run.admin_password ?? '');
     const seen = await admin.get(path);
     expect(seen.text).to.include('Members').and.to.include('A coordinator').and.to.include(coordinator.email);
     // A window of another study is none of this one.

@@ -1,10 +1,9 @@
 import { expect } from 'chai';
-import type { Page } from 'puppeteer-core';
 import { DAY, Stage } from '../anchor/stage.js';
-import { goodPassword, newStudy, user } from '../support/http.js';
+import { newStudy, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { until } from '../support/until.js';
-import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
+import { ConsoleBrowser, axe, fill, openConsole, setValue, signIn, submit, textOf } from './browser.js';
 import { Visitor, hiddenIn, tokenIn } from './stage.js';
 
 const SCRIPT = '<img src=x onerror=alert(1)>';
@@ -24,19 +23,7 @@ describe('the console’s pages of events, batteries and messages', function () 
   });
 
   const researcher = async (studyId: string) => (await user(stage.admin, 'researcher', { study_ids: [studyId] })).email;
-  const visitorOf = async (email: string) => {
-    const visitor = new Visitor(stage.run.api);
-    expect((await visitor.login(email, goodPassword)).status).to.equal(303);
-    return visitor;
-  };
-  const setText = (page: Page, selector: string, value: string) =>
-    page.$eval(
-      selector,
-      (element, text) => {
-        (element as unknown as { value: string }).value = text;
-      },
-      value,
-    );
+  const visitorOf = (email: string) => Visitor.of(stage.run.api, email);
 
   it('add, change and delete an event definition, and say before what would move', async () => {
     const study = await stage.study(manual, { days: [0] });
@@ -119,7 +106,7 @@ describe('the console’s pages of events, batteries and messages', function () 
     await fill(page, { 'settings.n': '3', 'settings.trials': '', settings: '{ "colour": ' });
     await submit(page, 'section.card button.primary');
     expect(await page.$('[name="settings"][aria-invalid]')).not.to.equal(null);
-    await setText(page, '[name="settings"]', '{ "colour": "red", "title": { "de": "Zwei", "en": "Two" } }');
+    await setValue(page, '[name="settings"]', '{ "colour": "red", "title": { "de": "Zwei", "en": "Two" } }');
     await submit(page, 'section.card button.primary');
     const changed = (await battery()).modules[0]!;
     expect(changed).to.deep.include({ name: 'Two back' });
@@ -185,8 +172,7 @@ describe('the console’s pages of events, batteries and messages', function () 
       .and.to.include('value="Mine"')
       .and.to.match(/<textarea[^>]*name="description"[^>]*>\s*Theirs/);
     const other = await newStudy(stage.admin);
-    const admin = new Visitor(stage.run.api);
-    await admin.login(stage.run.admin_email, stage.run.admin_password ?? '');
+    const admin = await Visitor.of(stage.run.api, stage.run.admin_email, stage.run.admin_password ?? '');
     expect((await admin.get(`/console/studies/${other.id}/batteries/${made.id}`)).status).to.equal(404);
     const coordinator = await visitorOf((await user(stage.admin, 'coordinator', { study_ids: [study.id] })).email);
     const seen = await coordinator.get(path);
@@ -215,10 +201,10 @@ describe('the console’s pages of events, batteries and messages', function () 
     expect(await page.$('[name=days_before][aria-invalid]')).not.to.equal(null);
     expect(await page.$('[name=send_at][aria-invalid]')).not.to.equal(null);
     await fill(page, { days_before: '7, 1', send_at: '10:30', new_language: 'de', new_subject: 'Bald' });
-    await setText(page, '[name=new_body]', 'Am {no_such_variable}');
+    await setValue(page, '[name=new_body]', 'Am {no_such_variable}');
     await submit(page, 'section.card button.primary');
     expect(await page.$('[name=new_body][aria-invalid]')).not.to.equal(null);
-    await setText(page, '[name=new_body]', 'Ihre Visite kommt.');
+    await setValue(page, '[name=new_body]', 'Ihre Visite kommt.');
     await submit(page, 'section.card button.primary');
     expect(await textOf(page, 'main')).to.include('Es ist gespeichert.');
     const config = async () =>

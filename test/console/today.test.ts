@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Site, day } from '../assessment/stage.js';
-import { admin, goodPassword, newParticipant, unique, user } from '../support/http.js';
+import { admin, newParticipant, unique, user } from '../support/http.js';
 import type { Http, Loose, Role } from '../support/http.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
@@ -20,9 +20,7 @@ describe('the console’s visits of today', function () {
   const staffOf = async (study: string, role: Role = 'coordinator'): Promise<Named> =>
     user(await admin(), role, { study_ids: [study] });
   const entered = async ({ email }: Named): Promise<Visitor> => {
-    const visitor = new Visitor(browser.base);
-    expect((await visitor.login(email, goodPassword)).status).to.equal(303);
-    return visitor;
+    return Visitor.of(browser.base, email);
   };
   /** A visit of each group; the calendar is UTC. */
   const filled = async () => {

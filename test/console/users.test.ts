@@ -22,9 +22,7 @@ describe('the console’s pages of users', function () {
   });
 
   const asAdmin = async (): Promise<Visitor> => {
-    const visitor = new Visitor(stage.run.api);
-    await visitor.login(email, goodPassword);
-    return visitor;
+    return Visitor.of(stage.run.api, email);
   };
   const shown = async (id: string) => {
     const { body } = await stage.admin.get(`/api/users?search=${encodeURIComponent(id)}`);
@@ -68,7 +66,7 @@ describe('the console’s pages of users', function () {
     expect(await shown(invited)).to.deep.include({ status: 'inactive' });
     await submit(page, 'button[value=active]');
     expect(await shown(invited)).to.deep.include({ status: 'active' });
-    // The same address once more: what was typed is still there.
+    // The same address again: what was typed is still there.
     await page.goto(`${browser.base}/console/users/invite`);
     await fill(page, { email: invited, name: 'Another' });
     await submit(page, 'main button.primary');
@@ -144,8 +142,7 @@ describe('the console’s pages of users', function () {
   it('do not let the last admin lock himself out', async () => {
     const own = await startService();
     try {
-      const visitor = new Visitor(own.run.api);
-      await visitor.login(own.run.admin_email, own.run.admin_password ?? '');
+      const visitor = await Visitor.of(own.run.api, own.run.admin_email, own.run.admin_password ?? '');
       const id = /\/console\/users\/([0-9a-f-]{36})/.exec((await visitor.get('/console/users')).text)![1]!;
       const path = `/console/users/${id}`;
       const { text } = await visitor.get(path);
@@ -166,8 +163,7 @@ describe('the console’s pages of users', function () {
 
   it('are for admins alone', async () => {
     const other = await user(stage.admin, 'researcher');
-    const visitor = new Visitor(stage.run.api);
-    await visitor.login(other.email, goodPassword);
+    const visitor = await Visitor.of(stage.run.api, other.email);
     expect((await visitor.get('/console/inbox')).text).not.to.include('href="/console/users"');
     const { id } = await shown(other.email);
     for (const path of ['/console/users', '/console/users/invite', `/console/users/${id}`])

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { problem, registered } from '../../api/http/errors.js';
+import { problem, registeredErrors } from '../../api/http/errors.js';
 import { entryText, refusalOf } from '../../api/console/html/refusal.js';
 import { isSaid, phrase } from '../../api/console/words/phrases.js';
 import { auditCodes } from '../../api/console/words/audit-codes.js';
@@ -10,7 +10,9 @@ import type { Language } from '../../api/console/words/words.js';
 
 const LANGUAGES = Object.keys(languages) as Language[];
 
-/** Refusals of what no page does: the capture clients' sessions, portals, tokens of programs, subscriptions to events. */
+/**
+ * Refusals of what no page does: the capture clients' sessions, portals, tokens of programs, subscriptions to events.
+ */
 const NEVER_ON_PAGES = [
   'MALFORMED_JSON',
   'CONTEXT_CONFLICT',
@@ -121,7 +123,7 @@ function sourcesIn(folder: string): string[] {
 
 describe('the words of the console', () => {
   it('has words for each refusal that a page can show, in both languages', () => {
-    const codes = registered().map(({ code }) => code);
+    const codes = registeredErrors().map(({ code }) => code);
     expect(NEVER_ON_PAGES.filter((code) => !codes.includes(code as never))).to.deep.equal([]);
     for (const language of LANGUAGES) {
       const without = codes.filter((code) => {
@@ -141,7 +143,7 @@ describe('the words of the console', () => {
     for (const source of RULES_OF.flatMap(sourcesIn))
       for (const pattern of NAMED) for (const [, code] of source.matchAll(pattern)) named.add(code!);
     expect(named.size).to.be.greaterThan(60);
-    const refusals = new Set([...registered().map(({ code }) => code as string), ...NEVER_ON_PAGES]);
+    const refusals = new Set([...registeredErrors().map(({ code }) => code as string), ...NEVER_ON_PAGES]);
     for (const language of LANGUAGES) {
       const { rules, refusals: said } = languages[language].problems;
       const without = [...named].filter((code) => !rules[code] && !said[code] && !refusals.has(code));

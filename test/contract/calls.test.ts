@@ -3,7 +3,7 @@ import { Stage } from '../capture/support.js';
 import type { CaptureStudy } from '../capture/support.js';
 import { Http, admin, goodPassword, login, unique, user } from '../support/http.js';
 
-/** What the other tests call in other ways, or not with a success. Every answer is held against the contract. */
+/** What the other tests call in other ways, or not with a success. Every answer is compared with the contract. */
 describe('Calls that succeed', function suite() {
   this.timeout(180_000);
 
@@ -74,7 +74,7 @@ describe('Calls that succeed', function suite() {
       expect((await http.post('/api/auth/logout-all', {})).status).to.equal(204);
     });
 
-    it('a password is changed and asked for anew', async () => {
+    it('a password is changed and asked for again', async () => {
       const by = await admin();
       const { email } = await user(by, 'researcher');
       const { http, tokens } = await login(by.base, email, goodPassword);

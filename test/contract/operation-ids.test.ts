@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openapi } from '../../api/http/openapi/document.js';
-import { described } from '../../api/routes.js';
+import { documentedRoutes } from '../../api/routes.js';
 import { root } from '../support/environment.js';
 
 interface Operation {
@@ -14,7 +14,7 @@ interface Described {
 }
 
 describe('Operation ids of the contract', () => {
-  const { paths, webhooks } = openapi(described) as unknown as Described;
+  const { paths, webhooks } = openapi(documentedRoutes) as unknown as Described;
   const ids = [...Object.values(paths), ...Object.values(webhooks)]
     .flatMap((operations) => Object.values(operations))
     .map(({ operationId }) => operationId);

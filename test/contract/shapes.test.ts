@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { openapi } from '../../api/http/openapi/document.js';
-import { described } from '../../api/routes.js';
+import { documentedRoutes } from '../../api/routes.js';
 
 type Json = Record<string, unknown>;
 interface Operation extends Json {
@@ -16,7 +16,7 @@ interface Contract {
   components: { schemas: Record<string, Json>; parameters: Record<string, Json> };
 }
 
-const contract = openapi(described) as unknown as Contract;
+const contract = openapi(documentedRoutes) as unknown as Contract;
 const operations = Object.values(contract.paths).flatMap((path) => Object.values(path));
 
 /** Every schema and part of one in a value, with the way to it. */
@@ -154,7 +154,8 @@ describe('Shapes of the contract', () => {
         })
       );
     });
-    // A policy has the fields of a policy and no others; whoever asks for a dry run knows it, and the answer says `dry_run`.
+    // A policy has the fields of a policy and no others; anyone who asks for a dry run knows it, and the answer says
+    // `dry_run`.
     expect(where(untold)).to.deep.equal(['components schemas PolicySet']);
     expect(unions).to.have.length.greaterThan(1);
   });

@@ -24,7 +24,7 @@ const DATASETS = [
   'forms',
 ];
 const FORMATS = ['csv', 'json', 'ndjson', 'xlsx', 'zip'] as const;
-/** Workbooks bear the names of their format’s extensions, in braces. */
+/** Workbooks have the names of their format’s extensions, in braces. */
 const UUID = /(?<!\{)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
 /** Everything that an export gave away: its file, its file's name, and what is packed in it. */
@@ -100,7 +100,7 @@ describe('A de-identified export', function () {
         }
       }
     }
-    // The study's own zone is nobody's, and stands for whoever has none of their own.
+    // The study's own zone is nobody's, and stands for anyone who has none of their own.
     codes.delete('UTC');
   });
 

@@ -120,7 +120,7 @@ describe('A whole study, out and in again', () => {
     expect(other.content_sha256).to.equal(contentHash(stored));
   });
 
-  it('a document whose instants bear an offset, as they were written once, is loaded as the same', async () => {
+  it('a document whose instants have an offset, as they were written once, is loaded as the same', async () => {
     const earlier = JSON.parse(
       JSON.stringify(document, (_key, value: unknown) =>
         typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value) ? `${value.slice(0, -1)}+00:00` : value,

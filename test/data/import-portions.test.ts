@@ -222,7 +222,7 @@ describe('A file of participants that is longer than what is read at a time', fu
     )) as { rows: { n: number }[] };
     expect(records!.n).to.equal(14_000);
 
-    // Whoever looks through all of these messages does not do so for each of them, and nobody waits behind them.
+    // Anyone who looks through all of these messages does not do so for each of them, and nobody waits behind them.
     const other = await newStudy(http, { consent_mode: 'external' });
     const { id } = await newParticipant(http, other.id);
     const of = `/api/studies/${other.id}/participants/${id}`;

@@ -44,7 +44,8 @@ describe('What a workbook may have its reader do', function () {
       'a text of forty thousand runs',
       () =>
         handmade(
-          `${HEADER}<row r="2"><c r="B2" t="inlineStr"><is>${`<r><t>${'x'.repeat(100)}</t></r>`.repeat(40_000)}</is></c></row>`,
+          `${HEADER}<row r="2"><c r="B2" ` +
+            `t="inlineStr"><is>${`<r><t>${'x'.repeat(100)}</t></r>`.repeat(40_000)}</is></c></row>`,
         ),
       /text of more than 262144 characters/,
     ],
@@ -65,7 +66,8 @@ describe('What a workbook may have its reader do', function () {
       'a merged text that stands in a hundred thousand places',
       () =>
         handmade(
-          `${HEADER}<row r="2">${text('B2', long)}</row></sheetData><mergeCells><mergeCell ref="B2:B99999"/></mergeCells><sheetData>`,
+          `${HEADER}<row r="2">${text('B2', long)}</row></sheetData><mergeCells><mergeCell ` +
+            'ref="B2:B99999"/></mergeCells><sheetData>',
         ),
       /more than 48 MiB of text/,
     ],

@@ -50,12 +50,14 @@ describe('A workbook that is imported row by row', function () {
 
   it('texts: shared and inline, in runs, without how they are pronounced, with characters that XML cannot hold', async () => {
     const strings =
-      '<sst><si><r><rPr><b/></rPr><t>Al</t></r><r><t xml:space="preserve">ma </t></r></si><si><t>東京</t><rPh sb="0" eb="2"><t>トウキョウ</t></rPh></si><si/><si><t>a_x000A_b &amp;amp; <![CDATA[<c>]]></t></si></sst>';
+      '<sst><si><r><rPr><b/></rPr><t>Al</t></r><r><t xml:space="preserve">ma </t></r></si><si><t>東京</t><rPh ' +
+      'sb="0" eb="2"><t>トウキョウ</t></rPh></si><si/><si><t>a_x000A_b &amp;amp; <![CDATA[<c>]]></t></si></sst>';
     const shared = (at: string, index: number) => `<c r="${at}" t="s"><v>${index}</v></c>`;
     const content = await handmade(
       `${HEADER}${row(2, shared('B2', 0) + shared('C2', 1) + shared('D2', 2) + shared('E2', 3))}${row(
         3,
-        `<c r="B3" t="inlineStr"><is><r><t>P-</t></r><r><rPr><i/></rPr><t>2</t></r><rPh sb="0" eb="1"><t>x</t></rPh></is></c><c r="C3" t="str"><v>lt &amp;lt;</v></c>`,
+        '<c r="B3" t="inlineStr"><is><r><t>P-</t></r><r><rPr><i/></rPr><t>2</t></r><rPh sb="0" ' +
+          'eb="1"><t>x</t></rPh></is></c><c r="C3" t="str"><v>lt &amp;lt;</v></c>',
       )}`,
       { 'xl/sharedStrings.xml': strings },
     );
@@ -98,11 +100,14 @@ describe('A workbook that is imported row by row', function () {
       ) +
       row(
         5,
-        `<c r="B5"><f>1+1</f><v>2</v></c><c r="C5" t="str"><f>A1&amp;"x"</f><v>ax</v></c><c r="D5" t="b"><f>TRUE()</f><v>1</v></c><c r="E5" t="e"><f>1/0</f><v>#DIV/0!</v></c><c r="F5" s="${DATE}"><f t="shared" si="0"/><v>21975</v></c>`,
+        '<c r="B5"><f>1+1</f><v>2</v></c><c r="C5" t="str"><f>A1&amp;"x"</f><v>ax</v></c><c r="D5" ' +
+          `t="b"><f>TRUE()</f><v>1</v></c><c r="E5" t="e"><f>1/0</f><v>#DIV/0!</v></c><c r="F5" s="${DATE}"><f ` +
+          't="shared" si="0"/><v>21975</v></c>',
       ) +
       row(
         6,
-        `<c r="B6"><f>never.calculated()</f></c><c r="C6" s="${ZEROS}"><f>6+1</f><v>7</v></c><c r="D6" t="str" s="${DATE}"><f>A1</f><v>soon</v></c>`,
+        `<c r="B6"><f>never.calculated()</f></c><c r="C6" s="${ZEROS}"><f>6+1</f><v>7</v></c><c r="D6" t="str" ` +
+          `s="${DATE}"><f>A1</f><v>soon</v></c>`,
       );
     const read1900 = await read(await handmade(rows, { 'xl/styles.xml': STYLES }));
     expect(read1900).to.deep.equal([
@@ -116,7 +121,7 @@ describe('A workbook that is imported row by row', function () {
     expect(read1904[1]).to.deep.equal([3, '1964-03-01', '1964-03-01', '1964-03-01', '1960-02-29', '21975']);
   });
 
-  it('rows and cells have the numbers that they bear, or those that follow; what is empty is left out and counted', async () => {
+  it('rows and cells have the numbers that they have, or those that follow; what is empty is left out and counted', async () => {
     const content = await handmade(
       `${HEADER}<row><c/><c t="inlineStr"><is><t>2</t></is></c></row>${row(5, text('C5', 'five'))}${row(6, '<c r="B6" s="1"/>')}<row/><row>${text('F8', 'eight')}</row></sheetData>
       <controls><anchor><xdr:row>9</xdr:row><xdr:c r="B9"><v>9</v></xdr:c></anchor></controls><sheetData>`,
@@ -127,7 +132,10 @@ describe('A workbook that is imported row by row', function () {
       [5, '', 'five', '', '', ''],
       [8, '', '', '', '', 'eight'],
     ]);
-    const prefixed = `<x:worksheet><x:sheetData><x:row r="1"><x:c r="A1" t="str"><x:v>participant_code</x:v></x:c><x:c r="B1" t="str"><x:v>b</x:v></x:c></x:row><x:row r="3"><x:c r="B3"><x:v>3</x:v></x:c></x:row></x:sheetData></x:worksheet>`;
+    const prefixed =
+      '<x:worksheet><x:sheetData><x:row r="1"><x:c r="A1" t="str"><x:v>participant_code</x:v></x:c><x:c r="B1" ' +
+      't="str"><x:v>b</x:v></x:c></x:row><x:row r="3"><x:c ' +
+      'r="B3"><x:v>3</x:v></x:c></x:row></x:sheetData></x:worksheet>';
     expect(
       await read(
         await archive({
@@ -140,7 +148,8 @@ describe('A workbook that is imported row by row', function () {
 
   it('merged cells say each what the first of them says, also in rows that have nothing else', async () => {
     const merges =
-      '</sheetData><mergeCells><mergeCell ref="B2:C3"/><mergeCell ref="D3:D5"/><mergeCell ref="E7:F8"/></mergeCells><sheetData>';
+      '</sheetData><mergeCells><mergeCell ref="B2:C3"/><mergeCell ref="D3:D5"/><mergeCell ' +
+      'ref="E7:F8"/></mergeCells><sheetData>';
     const content = await handmade(
       `${HEADER}${row(2, text('B2', 'BER') + text('C2', 'hidden'))}${row(3, text('D3', 'x'))}${row(7, text('E7', 'y'))}${merges}`,
     );

@@ -63,7 +63,7 @@ export async function imported(
 
 /**
  * Nobody starts the workflows of a study's participants any more: thousands of starts are of no use to the tests that
- * follow. The sweep for lost workflows takes whoever is enrolled.
+ * follow. The sweep for lost workflows takes anyone who is enrolled.
  */
 export async function neverStarted(database: pg.Client, studyId: string): Promise<void> {
   await database.query(

@@ -41,7 +41,8 @@ export const bookOf = (sheets: Record<string, string>, properties = '') => ({
   ]
     .map(
       ([type, id, target]) =>
-        `<Relationship Id="${id!}" Type="${OFFICE}/${target!.includes('chart') ? 'chartsheet' : type!}" Target="${target!}"/>`,
+        `<Relationship Id="${id!}" Type="${OFFICE}/${target!.includes('chart') ? 'chartsheet' : type!}" ` +
+        `Target="${target!}"/>`,
     )
     .join('')}</Relationships>`,
 });
@@ -55,7 +56,9 @@ export const handmade = (rows: string, others: Record<string, string | Buffer> =
 
 export const text = (at: string, value: string) => `<c r="${at}" t="inlineStr"><is><t>${value}</t></is></c>`;
 /** A header with as many columns as a row of these tests may have, which nobody is enrolled by. */
-export const HEADER = `<row r="1">${['participant_code', 'b', 'c', 'd', 'e', 'f'].map((name, i) => text(`${'ABCDEF'[i]!}1`, name)).join('')}</row>`;
+export const HEADER =
+  '<row ' +
+  `r="1">${['participant_code', 'b', 'c', 'd', 'e', 'f'].map((name, i) => text(`${'ABCDEF'[i]!}1`, name)).join('')}</row>`;
 
 /** The rows of a workbook as they were read: without participant_code all of them fail, and come back as they were. */
 export async function readRows(

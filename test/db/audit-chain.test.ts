@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { verifyChain } from '../../db/audit/audit-verify.js';
 import { openDatabase } from '../../db/client/knex.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { service } from '../support/service.js';
 import type { Database } from '../../db/client/database.js';
 import type { Tx } from '../../db/client/database.js';
@@ -35,11 +35,11 @@ describe('the audit chain', () => {
   ];
   async function chain(): Promise<string> {
     const study = randomUUID();
-    await inScope(owner, '*', ({ tx }) =>
+    await withStudyScope(owner, '*', ({ tx }) =>
       tx('studies').insert({ id: study, study_code: study.slice(0, 13), study_name: 'chain' }),
     );
     for (const metadata of odd) {
-      await inScope(app, study, async ({ audit }) =>
+      await withStudyScope(app, study, async ({ audit }) =>
         audit.record({
           study_id: study,
           user_id: randomUUID(),
@@ -173,7 +173,7 @@ describe('the audit chain', () => {
     const study = await chain();
     await Promise.all(
       Array.from({ length: 60 }, (_, i) =>
-        inScope(app, study, async ({ audit }) => {
+        withStudyScope(app, study, async ({ audit }) => {
           audit.record({
             study_id: study,
             user_id: null,

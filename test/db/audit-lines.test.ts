@@ -6,7 +6,7 @@ import type { Sealed } from '../../db/audit/audit-lines.js';
 import { streamRecords, streamRecordsInPages } from '../../db/audit/record-stream.js';
 import { canonicalJson } from '../../db/audit/canonical-json.js';
 import { openDatabase } from '../../db/client/knex.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { service } from '../support/service.js';
 import type { Database } from '../../db/client/database.js';
 import type { Tx } from '../../db/client/database.js';
@@ -100,7 +100,7 @@ describe('Audit records read as lines', () => {
       fc.string({ unit: 'grapheme', maxLength: 30 }).filter((word) => !word.includes('\0')),
       { numRuns: RUNS, seed: 10 },
     );
-    await inScope(app, '*', async ({ audit }) => {
+    await withStudyScope(app, '*', async ({ audit }) => {
       for (const [i, metadata] of values.entries()) {
         audit.record({
           study_id: chain,
@@ -145,7 +145,7 @@ describe('Audit records read as lines', () => {
 
   it('leave the connection as good as it was: where no more are wanted, and where the taker or the database fails', async () => {
     const chain = randomUUID();
-    await inScope(app, '*', async ({ audit }) => {
+    await withStudyScope(app, '*', async ({ audit }) => {
       for (let i = 0; i < 500; i += 1)
         audit.record({ study_id: chain, user_id: null, action: 'did', resource_type: 'thing', resource_id: String(i) });
     });

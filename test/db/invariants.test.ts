@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { openDatabase } from '../../db/client/knex.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { service } from '../support/service.js';
 import type { Database } from '../../db/client/database.js';
 import type { Tx } from '../../db/client/database.js';
@@ -22,7 +22,7 @@ describe('the database holds by its own force', () => {
     const { database_url } = await service();
     app = openDatabase({ url: database_url, name: 'invariants-app', poolMax: 2 });
     owner = openDatabase({ url: database_url, name: 'invariants-owner', asOwner: true, poolMax: 2 });
-    await inScope(owner, '*', async ({ tx }) => {
+    await withStudyScope(owner, '*', async ({ tx }) => {
       for (const id of [study, other])
         await tx('studies').insert({ id, study_code: id.slice(0, 13), study_name: 'invariants' });
       await tx('participants').insert({ id: participant, study_id: study, participant_code: 'P1' });
@@ -34,7 +34,7 @@ describe('the database holds by its own force', () => {
   after(() => Promise.all([app.destroy(), owner.destroy()]));
 
   const refusal = async (db: Database, work: (tx: Tx) => Promise<unknown>, scope: string = study): Promise<string> => {
-    const fault = await inScope(db, scope, ({ tx }) => work(tx)).then(
+    const fault = await withStudyScope(db, scope, ({ tx }) => work(tx)).then(
       () => undefined,
       (e: { code?: string }) => e,
     );
@@ -52,12 +52,12 @@ describe('the database holds by its own force', () => {
   });
 
   it('shows nothing to a query that forgot its filter, and takes no row of another study', async () => {
-    expect(await inScope(app, other, ({ tx }) => tx('participants').select('id'))).to.deep.equal([]);
+    expect(await withStudyScope(app, other, ({ tx }) => tx('participants').select('id'))).to.deep.equal([]);
     expect(await app('participants').select('id'), 'no scope at all').to.deep.equal([]);
-    expect(await inScope(app, study, ({ tx }) => tx('participants').pluck('id'))).to.deep.equal([participant]);
+    expect(await withStudyScope(app, study, ({ tx }) => tx('participants').pluck('id'))).to.deep.equal([participant]);
     expect(await refusal(app, (tx) => tx('sites').insert({ study_id: other, site_code: 'X' }))).to.equal('42501');
     expect(
-      await inScope(app, other, ({ tx }) => tx('participants').where({ id: participant }).update({ arm: 'x' })),
+      await withStudyScope(app, other, ({ tx }) => tx('participants').where({ id: participant }).update({ arm: 'x' })),
     ).to.equal(0);
   });
 
@@ -66,12 +66,12 @@ describe('the database holds by its own force', () => {
       (await tx.raw('select participants, sessions, visits from study_size(?)', [study])).rows;
     const whole = [{ participants: 1, sessions: 0, visits: 0 }];
     for (const scope of [study, [other, study], '*'])
-      expect(await inScope(app, scope, ({ tx }) => sizeOf(tx)), String(scope)).to.deep.equal(whole);
+      expect(await withStudyScope(app, scope, ({ tx }) => sizeOf(tx)), String(scope)).to.deep.equal(whole);
     for (const scope of [other, []])
-      expect(await inScope(app, scope, ({ tx }) => sizeOf(tx)), `scope [${String(scope)}]`).to.deep.equal([]);
+      expect(await withStudyScope(app, scope, ({ tx }) => sizeOf(tx)), `scope [${String(scope)}]`).to.deep.equal([]);
     for (const narrowed of [study, other]) {
       expect(
-        await inScope(app, [study, other], async ({ tx }) => {
+        await withStudyScope(app, [study, other], async ({ tx }) => {
           await tx.raw(`select set_config('app.site_studies', ?, true)`, [narrowed]);
           return sizeOf(tx);
         }),
@@ -200,7 +200,7 @@ describe('the database holds by its own force', () => {
       source_type: 'manual_entry',
       actor_type: 'user',
     };
-    await inScope(app, study, async ({ tx, audit }) => {
+    await withStudyScope(app, study, async ({ tx, audit }) => {
       await tx('anchor_date_history').insert(history);
       audit.record({
         study_id: study,
@@ -258,7 +258,7 @@ describe('the database holds by its own force', () => {
   });
 
   it('commits no change whose audit record cannot be written', async () => {
-    const fault = await inScope(app, study, async ({ tx, audit }) => {
+    const fault = await withStudyScope(app, study, async ({ tx, audit }) => {
       await tx('sites').insert({ study_id: study, site_code: 'UNRECORDED' });
       audit.record({
         study_id: study,
@@ -272,6 +272,8 @@ describe('the database holds by its own force', () => {
       (e: { code?: string }) => e,
     );
     expect(fault?.code).to.equal('22001');
-    expect(await inScope(app, study, ({ tx }) => tx('sites').where({ site_code: 'UNRECORDED' }))).to.deep.equal([]);
+    expect(await withStudyScope(app, study, ({ tx }) => tx('sites').where({ site_code: 'UNRECORDED' }))).to.deep.equal(
+      [],
+    );
   });
 });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { withKeepAlive } from '../../db/client/keep-alive.js';
 import { openDatabase } from '../../db/client/knex.js';
-import { inScope } from '../../db/client/transaction.js';
+import { withStudyScope } from '../../db/client/transaction.js';
 import { service } from '../support/service.js';
 import type { Database } from '../../db/client/database.js';
 
@@ -18,7 +18,7 @@ describe('a transaction that waits for what asks the database nothing', function
 
   /** The database ends it after twelve seconds of silence; the work takes thirteen. */
   const waiting = (kept: boolean) =>
-    inScope(database, '*', async ({ tx }) => {
+    withStudyScope(database, '*', async ({ tx }) => {
       await tx.raw(`set local idle_in_transaction_session_timeout = '12s'`);
       const work = () => sleep(13_000, 'done');
       const answer = kept ? await withKeepAlive(tx, work) : await work();
@@ -33,11 +33,11 @@ describe('a transaction that waits for what asks the database nothing', function
   });
 
   it('tells what the work throws, and does not wait for it when the connection is lost meanwhile', async () => {
-    const refused = await inScope(database, '*', ({ tx }) =>
+    const refused = await withStudyScope(database, '*', ({ tx }) =>
       withKeepAlive(tx, () => Promise.reject(new Error('unreadable'))),
     ).catch((fault: Error) => fault.message);
     expect(refused).to.equal('unreadable');
-    const ended = inScope(database, '*', ({ tx }) =>
+    const ended = withStudyScope(database, '*', ({ tx }) =>
       withKeepAlive(tx, async () => {
         const {
           rows: [{ pid }],

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { registered } from '../../api/http/errors.js';
+import { registeredErrors } from '../../api/http/errors.js';
 import { ANYWHERE } from '../../api/http/openapi/responses.js';
 import { document } from '../support/contract.js';
 import { root } from '../support/environment.js';
@@ -34,7 +34,7 @@ describe('docs/devices.md', () => {
   });
 
   it('gives each code the status that it has', () => {
-    const known = new Map<string, number>(registered().map((entry) => [entry.code, entry.status]));
+    const known = new Map<string, number>(registeredErrors().map((entry) => [entry.code, entry.status]));
     const rows = [...section('Every status').matchAll(/^\| ([\d, ]+) \| ([^|]*) \|/gm)];
     const wrong = rows.flatMap(([, numbers, codes]) =>
       code(codes!)

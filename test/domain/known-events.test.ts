@@ -81,7 +81,7 @@ describe('events that are known by their ids', () => {
           expect(new Set(entries.map(({ identity }) => identity)).size).to.equal(entries.length);
           for (const { event_id, unique_event_name } of listed)
             expect(known[event_id]!.name).to.equal(unique_event_name);
-          // The same list once more tells nothing new.
+          // The same list again tells nothing new.
           const again = followEvents(known, listed);
           expect(again.renames).to.deep.equal([]);
           expect(again.known).to.deep.equal(known);

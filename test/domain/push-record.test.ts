@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { missingFrom, planPush, pushValuesOf } from '../../workflows/domain/capture/push-record.js';
 import type { PushSubject } from '../../workflows/domain/capture/push-record.js';
 import { breakerWait, retryWait } from '../../workflows/domain/capture/push-retry.js';
-import { checkValue, outOfRange, round, written } from '../../workflows/domain/capture/push-values.js';
+import { checkValue, outOfRange, roundHalfAway, numberText } from '../../workflows/domain/capture/push-values.js';
 import type { DictionaryField } from '../../workflows/domain/capture/push-values.js';
 import { redactValues } from '../../activities/capture/client/redact.js';
 
@@ -44,15 +44,15 @@ describe('a result as the capture system wants it', () => {
   ];
   for (const [value, validation, text] of cases) {
     it(`${value}${validation && ` in a field of ${validation}`} is ${text}`, () =>
-      expect(written(value, field({ validation }))).to.equal(text));
+      expect(numberText(value, field({ validation }))).to.equal(text));
   }
 
   it('two decimals are never further off than half a hundredth, and rounding again changes nothing', () => {
     fc.assert(
       fc.property(fc.double({ min: -1e9, max: 1e9, noNaN: true }), (value) => {
-        const rounded = round(value, 2);
+        const rounded = roundHalfAway(value, 2);
         expect(Math.abs(rounded - value)).to.be.at.most(0.005 + Math.abs(value) * 1e-12);
-        expect(round(rounded, 2)).to.equal(rounded);
+        expect(roundHalfAway(rounded, 2)).to.equal(rounded);
       }),
     );
   });

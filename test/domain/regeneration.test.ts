@@ -91,7 +91,7 @@ describe('a visit that was scheduled by hand for a window, when a schedule is ma
     ]);
   });
 
-  it('a cancellation counts no more once the visit is there again: reopened, or scheduled anew by hand', () => {
+  it('a cancellation counts no more once the visit is there again: reopened, or scheduled again by hand', () => {
     const change = next([{ ...byHand('cancelled'), id: 'before' }, byHand('open')]);
     expect([change.cancelled, change.kept.map((c) => c.visit.id), change.create.map((v) => v.name)]).to.deep.equal([
       [],
@@ -108,7 +108,7 @@ describe('a visit that was scheduled by hand for a window, when a schedule is ma
   });
 });
 
-describe('a visit that was missed, when the schedule is made anew', () => {
+describe('a visit that was missed, when the schedule is made again', () => {
   const DATE = '2026-01-10';
   const standing = (status: VisitStatus) =>
     nextVersion(DATE, inputs([]), keyOf).change.create.map((planned): StandingVisit => ({
@@ -170,7 +170,7 @@ describe('a visit that was missed, when the schedule is made anew', () => {
   });
 });
 
-describe('a visit that somebody moved, when the schedule is made anew', () => {
+describe('a visit that somebody moved, when the schedule is made again', () => {
   const DATE = '2026-01-10';
   const PUT = { target_date: '2026-02-13', window_open: '2026-02-12', window_close: '2026-02-20' };
   const standing = (status: VisitStatus = 'scheduled', put = PUT) =>

@@ -61,7 +61,8 @@ export class CarefulClient {
       }
       if (performance.now() > deadline)
         throw new Error(
-          `${method} ${path}: no answer that counts in ${PATIENCE_MS / 1000} s; at last ${heard ? heard.status : 'none'}`,
+          `${method} ${path}: no answer that counts in ${PATIENCE_MS / 1000} s; at last ` +
+            `${heard ? heard.status : 'none'}`,
         );
       await sleep(wait);
     }

@@ -39,7 +39,7 @@ export function planOf(random: Random, members: readonly string[], links: readon
 export const told = ({ kind, target, forMs }: Fault): string =>
   `${kind} ${target}${kind === 'kill' ? '' : ` ${forMs} ms`}`;
 
-/** Does it, and mends it. */
+/** Does it, and repairs it. */
 export async function inflict(cluster: Cluster, { kind, target, forMs }: Fault): Promise<void> {
   if (kind === 'kill') {
     await cluster.member(target).kill();

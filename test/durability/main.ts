@@ -50,7 +50,8 @@ try {
   if (from !== undefined) {
     const { applied, requests, resent, faults } = await upgradeRun({ from, say });
     print(
-      `upgrade from ${from}: ${faults.length === 0 ? 'seen by nobody' : `${faults.length} faults`}; ${applied.length} migrations, ${requests} requests, ${resent} sent again`,
+      `upgrade from ${from}: ${faults.length === 0 ? 'seen by nobody' : `${faults.length} faults`}; ` +
+        `${applied.length} migrations, ${requests} requests, ${resent} sent again`,
     );
     for (const fault of faults.slice(0, 50)) print(`  ${fault}`);
     failed += faults.length > 0 ? 1 : 0;
@@ -59,7 +60,8 @@ try {
       if (values.kills !== undefined) {
         const { kills, faults } = await killRun({ seed, kills: Number(values.kills), say });
         print(
-          `seed ${seed}: ${kills.api} kills of the API, ${kills.postgres} of PostgreSQL: ${faults.length === 0 ? 'nothing lost' : `${faults.length} faults`}`,
+          `seed ${seed}: ${kills.api} kills of the API, ${kills.postgres} of PostgreSQL: ` +
+            `${faults.length === 0 ? 'nothing lost' : `${faults.length} faults`}`,
         );
         for (const fault of faults) print(`  ${fault}`);
         failed += faults.length > 0 ? 1 : 0;
@@ -77,7 +79,10 @@ try {
       });
       const { requests, seconds, faults } = report;
       print(
-        `seed ${seed}: ${faults.length === 0 ? 'passed' : `${faults.length} faults`}; acknowledged ${countsOf(report.ledger)}; ${requests.requests} requests, ${requests.unanswered} unanswered, ${requests.unavailable} times 503; traffic ${seconds.traffic.toFixed(0)} s, then ${seconds.converging.toFixed(0)} s`,
+        `seed ${seed}: ${faults.length === 0 ? 'passed' : `${faults.length} faults`}; acknowledged ` +
+          `${countsOf(report.ledger)}; ${requests.requests} requests, ${requests.unanswered} unanswered, ` +
+          `${requests.unavailable} times 503; traffic ${seconds.traffic.toFixed(0)} s, then ` +
+          `${seconds.converging.toFixed(0)} s`,
       );
       print(
         `  ${Object.entries(report.inflicted)

@@ -58,7 +58,7 @@ describe('A database that says nothing more on connections that are open', funct
   const backend = async (): Promise<number> =>
     ((await database.raw('select pg_backend_pid() as pid')) as { rows: [{ pid: number }] }).rows[0].pid;
 
-  it('is away for whoever waits, and for whoever takes a connection that nobody used; a statement that only takes long comes to its end', async () => {
+  it('is away for anyone who waits, and for anyone who takes a connection that nobody used; a statement that only takes long comes to its end', async () => {
     const answer = (await database.raw(`select pg_sleep(6), 'done' as said`)) as { rows: [{ said: string }] };
     expect(answer.rows[0].said).to.equal('done');
 

@@ -107,7 +107,8 @@ async function workflowFaults(stage: Stage, anchors: Observed['anchors']): Promi
     if (state === undefined) continue;
     if (state?.version !== anchor.version || state.status !== anchor.status || state.enrollment_date !== anchor.date) {
       faults.push(
-        `workflow of ${anchor.participant} shows version ${state?.version} (${state?.status}), the database has ${anchor.version} (${anchor.status})`,
+        `workflow of ${anchor.participant} shows version ${state?.version} (${state?.status}), the database ` +
+          `has ${anchor.version} (${anchor.status})`,
       );
     }
   }

@@ -17,7 +17,7 @@ describe('Participants whose workflows were lost', function lost() {
   });
   after(() => stage.close());
 
-  it('get them again, after whoever is waited for', async () => {
+  it('get them again, after those that are waited for', async () => {
     // The worker sweeps by itself, one sweep at a time: one that came in between would start them before they are
     // looked for here.
     const { ids, started } = await stage.database.transaction(async (lock) => {

@@ -9,8 +9,8 @@ describe('An upgrade: each API and each worker process ended and started again, 
   this.timeout(420_000);
   let cluster: Cluster, stage: Stage;
   before(async () => {
-    // A task that a worker takes with it comes to another one 3 to 8 s later. The clients wait long enough for that on a
-    // busy machine too: what they must not see is a request that nobody answers.
+    // A task that a worker takes with it comes to another one 3 to 8 s later. The clients wait long enough for that on
+    // a busy machine too: what they must not see is a request that nobody answers.
     cluster = await Cluster.start({ apis: 2, workers: 2, settings: { REQUEST_TIMEOUT_SECONDS: '45' } });
     stage = await Stage.open(cluster.run);
   });

@@ -13,7 +13,7 @@ const FINAL_AT_ONCE = {
 /** Clients of one study that ask all the time, while processes are ended and started again as a deployment does it. */
 export class Traffic {
   requests = 0;
-  /** Sent once more because their connection was closed. */
+  /** Sent again because their connection was closed. */
   resent = 0;
   /** What a client saw that it should not have seen. */
   readonly failed: string[] = [];

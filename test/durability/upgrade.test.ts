@@ -4,7 +4,7 @@ import pg from 'pg';
 import { openDatabase } from '../../db/client/knex.js';
 import { migrate } from '../../db/migrate.js';
 import { hashPassword } from '../../db/identity/passwords.js';
-import { inScope, readInScope } from '../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { startApi } from '../support/api-process.js';
 import { goodPassword, login } from '../support/http.js';
 import type { Loose } from '../support/http.js';
@@ -45,7 +45,7 @@ describe('A database of the first release is brought to the newest schema while 
     await firstSchema(owner);
     admin.password_hash = await hashPassword(goodPassword);
     await firstData(owner, study, admin);
-    await inScope(owner, '*', ({ tx }) =>
+    await withStudyScope(owner, '*', ({ tx }) =>
       tx('studies').insert({ id: other, study_code: 'OTHER', study_name: 'Worked on meanwhile' }),
     );
   });
@@ -73,7 +73,7 @@ describe('A database of the first release is brought to the newest schema while 
       for (let n = 0; !stopping; n += 1) {
         const began = performance.now();
         try {
-          await inScope(application, other, async ({ tx }) => {
+          await withStudyScope(application, other, async ({ tx }) => {
             const [{ id }] = (await tx('participants')
               .insert({ study_id: other, participant_code: `U-${client}-${n}` })
               .returning('id')) as [{ id: string }];

@@ -102,7 +102,7 @@ describe('Event subscriptions', function subscriptionTests() {
     for (const one of [made, all]) await stage.admin.expect(204, 'DELETE', `${subscriptions(study)}/${one.id}`);
   });
 
-  it('bear two signatures while the secret is being replaced', async () => {
+  it('have two signatures while the secret is being replaced', async () => {
     const made = await subscribe(study, `${receiver.url}/rotated`);
     const rotated = await stage.admin.expect<{ secret: string; previous_secret_until: string }>(
       200,

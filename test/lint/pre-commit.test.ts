@@ -22,7 +22,7 @@ const FAULTY = `export const answer = (question: any): string => String(question
 
 describe('the pre-commit hook', function () {
   let folder: string;
-  /** Whoever commits here: nobody's settings, and none of a git that runs the tests. */
+  /** Anyone who commits here: nobody's settings, and none of a git that runs the tests. */
   const env = (more: Record<string, string> = {}): NodeJS.ProcessEnv => {
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_') && name !== 'CI');
     return {

@@ -50,7 +50,9 @@ const walls = new Map(
 
 describe('When a reminder is due', function due() {
   let desk: Desk;
-  /** Days of a zone that PostgreSQL and this Node.js know differently: governments change rules, releases lag behind. */
+  /**
+   * Days of a zone that PostgreSQL and this Node.js know differently: governments change rules, releases lag behind.
+   */
   const disputed = new Set<string>();
   before(async () => {
     desk = await Desk.open();

@@ -6,7 +6,7 @@ import { until } from '../support/until.js';
 import { Desk, clockIn, dayIn } from './stage.js';
 
 /**
- * Each reason that a reminder may bear, or that would stop it if it were time: how it comes about, and what a person is
+ * Each reason that a reminder may have, or that would stop it if it were time: how it comes about, and what a person is
  * told.
  */
 interface Case {
@@ -106,7 +106,8 @@ describe('Explaining a reminder', function explaining() {
       does: (_of, _who, visit) =>
         stored(
           visit,
-          `status = 'failed', reason = 'refused', attempts = 1, last_error = 'the mail server refused the message (550)'`,
+          `status = 'failed', reason = 'refused', attempts = 1, last_error = 'the mail server refused the ` +
+            `message (550)'`,
         ),
       why: 'It was not sent: the mail server refused the message (550).',
     },

@@ -7,7 +7,7 @@ import { unique } from '../support/http.js';
 import { startService, until } from '../support/service.js';
 import type { Service } from '../support/service.js';
 
-/** Eight at a time, each given up after ten seconds: whoever waits behind them waits for more than a minute. */
+/** Eight at a time, each given up after ten seconds: anyone who waits behind them waits for more than a minute. */
 const MAILS = 60,
   AT_ONCE_MS = 20_000;
 

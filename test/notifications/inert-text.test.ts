@@ -10,7 +10,9 @@ import { Desk, byHand, clockIn, dayIn, daytimeZone } from './stage.js';
 import type { Mail } from './stage.js';
 
 /** Runs where it is read as HTML, from within text, an attribute, a title, a style or an SVG. */
-const SCRIPT = `"'></title></style></desc></text><img src=x onerror=self.ran=1><svg onload=self.ran=1><script>self.ran=1</script>]]>`;
+const SCRIPT =
+  `"'></title></style></desc></text><img src=x onerror=self.ran=1><svg ` +
+  'onload=self.ran=1><script>self.ran=1</script>]]>';
 const HEBREW = { study: 'זיכרון ושינה', visit: 'ביקור שלוש', contact: 'ד״ר עדה', reason: 'טעות הקלדה', code: 'משתתף' };
 
 /** A study in which every text that people give is one of these names, and a participant of it. */

@@ -55,7 +55,7 @@ describe('Mails to participants', function mails() {
     }
   });
 
-  it('without a public name or contact bear the study’s name and no empty line about whom to ask', async () => {
+  it('without a public name or contact have the study’s name and no empty line about whom to ask', async () => {
     const study = await desk.study(undefined, { study_name: 'Plain study' });
     const mail = await linkMail(study, null);
     expect(mail.subject).to.equal('Your link to the study Plain study');

@@ -18,7 +18,7 @@ describe('Mails to staff', function () {
   });
   after(() => stage.close());
 
-  it('an approver’s says whose date, from when to when, who asks and why, and which visits move', async () => {
+  it('an approver’s says whose date, from when to when, who asked and why, and which visits move', async () => {
     const study = await stage.study({
       sources: [{ type: 'manual_entry' }],
       prerequisites: { require_consent_signed: false },

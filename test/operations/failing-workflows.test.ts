@@ -99,7 +99,7 @@ for (const [server, options] of Object.entries(SERVERS)) {
     const commands = async (id: string) =>
       (await stage.sql('select 1 from anchor_commands where participant_id = ?', [id])).length;
 
-    it('is found, told by type, and forgotten when it is mended; one that works for long is none', async () => {
+    it('is found, told by type, and forgotten when it is fixed; one that works for long is none', async () => {
       const study = await stage.study({ prerequisites: { require_eligibility_confirmed: false } });
       const broken = await underOtherRelease(async () => {
         const person = await study.person();
@@ -171,7 +171,7 @@ for (const [server, options] of Object.entries(SERVERS)) {
         await lock.rollback();
       }
 
-      // As docs/OPERATIONS.md mends a run alone; the next message starts it again, from the database.
+      // As docs/OPERATIONS.md fixes a single run; the next message starts it again, from the database.
       await stage.handle(broken.id).terminate('its history does not fit');
       const anchor = `/api/studies/${study.id}/participants/${broken.id}/anchor-date`;
       await stage.admin.expect(200, 'POST', anchor, { enrollment_date: DAY });

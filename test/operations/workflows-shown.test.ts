@@ -37,7 +37,7 @@ describe('docs/OPERATIONS.md', () => {
   });
 
   for (const type of types) {
-    it(`says of ${type} what it means, what can go wrong and what mends it`, () => {
+    it(`says of ${type} what it means, what can go wrong and how to fix it`, () => {
       const page = pageOf(type);
       for (const part of ['**Means**', '**Can go wrong**', '**Mend**'])
         expect(page, `${type}: ${part}`).to.contain(part);

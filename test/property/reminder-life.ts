@@ -22,7 +22,7 @@ interface Row {
 /**
  * One visit's one reminder, held in memory and moved by the pure functions alone: `dueAt` plans it, `judge` says what
  * becomes of it; rows are kept as the database keeps them (migration 0056: what was sent for a target date stays sent;
- * what moves to another date is planned anew; what a provider refused waits for another time). The provider collapses
+ * what moves to another date is planned again; what a provider refused waits for another time). The provider collapses
  * what it has under one key.
  */
 export class ReminderLife {

@@ -83,7 +83,7 @@ describe('properties of reminders on the running service, over random lives, wit
   const dateFor = (days: number) => dayIn(base, 1 + days - TARGET_DAY);
 
   /**
-   * While the worker is away an anchor’s messages answer 503 and change nothing; whoever sent them sends them again.
+   * While the worker is away an anchor’s messages answer 503 and change nothing; anyone who sent them sends them again.
    */
   const answered = (ask: () => Promise<{ status: number }>): Promise<number> =>
     until(

@@ -44,7 +44,9 @@ insert into scheduled_visits (visit_key, study_id, participant_id, visit_window_
 select gen_random_uuid(), $1, $2, $3, 'A visit', d, d - 1, d + 1, s, case when s = 'completed' then (d + floor(random() * 5)::integer - 2)::timestamp at time zone 'UTC' + random() * interval '1 day' end
 from (select current_date + floor(random() * 9)::integer - 4 as d, (array['scheduled', 'open', 'completed', 'missed', 'cancelled'])[1 + floor(random() * 5)::integer] as s from generate_series(1, $4::integer)) x`;
 
-/** What each change is: many visits of one participant together, as a decision, a closing window and a new schedule are. */
+/**
+ * What each change is: many visits of one participant together, as a decision, a closing window and a new schedule are.
+ */
 const CHANGE = [
   MAKE,
   `update scheduled_visits set status = 'superseded', completed_at = null where id in (select id from scheduled_visits where study_id = $1 and participant_id = $2 and status in ('scheduled', 'open') limit $3::integer)`,
@@ -162,7 +164,7 @@ describe('What a study’s visits are counted as, while they change', function (
   });
 });
 
-/** Computed anew: no filter twice the same, since what is written here by SQL leaves no record by which it is told. */
+/** Computed again: no filter twice the same, since what is written here by SQL leaves no record by which it is told. */
 const summary = (http: Http, study: string, look: number): Promise<Summary> =>
   http.expect<Summary>(200, 'GET', `/api/reports/studies/${study}/summary?from=${1900 + look + 1}-01-01`);
 

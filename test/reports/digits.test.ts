@@ -23,7 +23,7 @@ describe('Numbers that people read in reports', function () {
   });
   const plot = async (name: string) =>
     (await site.http.get(`/api/reports/studies/${site.study.id}/plots/${name}`)).text;
-  /** The numbers that a picture bears in figures. */
+  /** The numbers that a picture has in figures. */
   const numbers = (svg: string) =>
     [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)]
       .map(([, text]) => text!.replaceAll(',', ''))

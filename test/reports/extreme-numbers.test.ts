@@ -4,7 +4,7 @@ import { Random } from '../support/random.js';
 import { datasetNames } from '../../db/exports/datasets.js';
 import type { Loose } from '../support/http.js';
 
-/** Every number that JSON bears and a double holds. */
+/** Every number that JSON has and a double holds. */
 const EXTREMES = [
   Number.MAX_VALUE,
   -Number.MAX_VALUE,

@@ -80,7 +80,7 @@ export const utcDay = (by: number): string => new Date(Date.now() + by * DAY).to
 /** Longer than a world is made and looked at. */
 const LOOK_MS = 20_000;
 /**
- * Not before the end of a day, anywhere that counts: what is worked out on one day would be held against what is said
+ * Not before the end of a day, anywhere that counts: what is worked out on one day would be compared with what is said
  * on the next.
  */
 export async function whileTheDayLasts(): Promise<void> {

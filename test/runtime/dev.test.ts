@@ -115,7 +115,7 @@ describe('npm run dev', function () {
     });
   });
 
-  it('says why the new code does not start, and starts it when it is mended', async () => {
+  it('says why the new code does not start, and starts it when it is fixed', async () => {
     const from = output.length;
     save(ANSWER, `${withVersion('never')}\nthrow new Error('a fault at the start');\n`);
     await said('a fault at the start', from);

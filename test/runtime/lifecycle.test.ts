@@ -138,7 +138,7 @@ describe('a service that runs, is stopped or killed', function () {
     const third = await startService({ DATA_DIR: dataDir });
     await query(third.run, `insert into kept values ('killed supervisor')`);
     await third.kill('supervisor');
-    // Whoever has a channel to it goes by itself; the two servers wait for the next start.
+    // Anyone who has a channel to it goes by itself; the two servers wait for the next start.
     expect(runs(third.run.pids.postgres)).to.equal(true);
 
     const fourth = await startService({ DATA_DIR: dataDir });
@@ -165,7 +165,8 @@ describe('a service that runs, is stopped or killed', function () {
     const wrongKey = await failedStart({ DATA_DIR: dataDir });
     expect(wrongKey.code).to.equal(1);
     expect(wrongKey.output).to.contain(
-      'DATACAPTURE_ENCRYPTION_KEY does not decrypt what is stored: 1 capture-system configuration was encrypted with another key.',
+      'DATACAPTURE_ENCRYPTION_KEY does not decrypt what is stored: 1 capture-system configuration was ' +
+        'encrypted with another key.',
     );
     expect(readdirSync(dataDir), 'nothing half-started')
       .not.to.include.members(['run.json'])

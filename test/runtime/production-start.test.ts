@@ -4,18 +4,14 @@ import pg from 'pg';
 import { freePort } from '../support/api-process.js';
 import { testEnvironment } from '../support/environment.js';
 import { unique } from '../support/http.js';
+import { PRODUCTION } from '../support/production.js';
 import { compiled, ran } from '../support/program.js';
 import { failedStart, service, temporaryDataDir } from '../support/service.js';
 
 const good = {
-  NODE_ENV: 'production',
+  ...PRODUCTION,
   PUBLIC_URL: 'https://study.example.org',
-  JWT_SECRET: 'k7Qd0sPz2vLx8mNb4rTy6wHc1jGf3aEu',
-  SESSION_SECRET: 'p1Wn9bVe5cXq2zMr7tYk4uHs8dJf6gLo',
-  DATACAPTURE_ENCRYPTION_KEY: '9f1c2b7ae04d8835617fbc92d0a3e64815c7b8f2904e6d1a3b5c7f9e8d6a4b20',
-  AUDIT_SIGNING_KEY: 'e3Rt6yUi9oPl2kJh5gFd8sAz1xCv4bNm',
   TEMPORAL_PAYLOAD_KEY: '4d81f0c6a97b3e52d8146fb09c7a25e31b60d94f8e2c7a5306bd19f48ce7a253',
-  ADMIN_PASSWORD: 'Tr4verse-Quill-88',
 };
 /**
  * A missing one, one that is too short, a default, two that are equal, a key that is too simple, and addresses that

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { definitions, envExample, readSettings, SettingsError } from '../../settings.js';
+import { settingDefinitions, envExample, readSettings, SettingsError } from '../../settings.js';
 import { root } from '../support/environment.js';
 
 const good = {
@@ -54,7 +54,9 @@ describe('docker-compose.yml', () => {
         ([, name]) => name,
       ),
     );
-    expect(Object.keys(definitions).filter((name) => !passed.has(name) && !decided.includes(name))).to.deep.equal([]);
+    expect(
+      Object.keys(settingDefinitions).filter((name) => !passed.has(name) && !decided.includes(name)),
+    ).to.deep.equal([]);
   });
 });
 
@@ -72,7 +74,7 @@ describe('the settings', () => {
     ] as const) {
       expect(faultsOf({ [name]: value }), name).to.deep.equal([]);
     }
-    for (const name of Object.keys(definitions).filter((name) => /_(SECONDS|MINUTES|HOURS|DAYS)$/.test(name))) {
+    for (const name of Object.keys(settingDefinitions).filter((name) => /_(SECONDS|MINUTES|HOURS|DAYS)$/.test(name))) {
       expect(faultsOf({ [name]: '0' }).join(), name).to.match(
         new RegExp(`^${name} must lie between 0\\.0|^${name} must lie between 1 `),
       );

@@ -232,7 +232,8 @@ describe('Accounts under attack', () => {
         expect((await enter(email, 'a guess', from())).status).to.equal(401);
         return performance.now() - began;
       };
-      // The quickest of several, whoever else is at work: what one does more than the other is within the same step.
+      // The quickest of several, no matter who else is at work: what one does more than the other is within the same
+      // step.
       const least = async (email: (i: number) => string) =>
         Math.min(...(await Promise.all(Array.from({ length: 4 }, (_, i) => took(email(i))))));
       expect(await least(() => known)).to.be.at.least(STEP_MS);

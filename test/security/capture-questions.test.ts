@@ -78,7 +78,7 @@ describe('A question to the capture system', function () {
       });
   });
 
-  it('sends no token to an address that it is not for, whoever asks', async () => {
+  it('sends no token to an address that it is not for, no matter who asks', async () => {
     const elsewhere = 'http://127.0.0.1:9/api/';
     const stored = await asked({ kind: 'try-connection', api_url: elsewhere });
     expect(stored).to.deep.include({ ok: false, error_type: 'configuration' });

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { expect } from 'chai';
 import { largestBody } from '../../api/http/body/limit.js';
-import { described as routes } from '../../api/routes.js';
+import { documentedRoutes as routes } from '../../api/routes.js';
 import type { Route } from '../../api/http/route.js';
 import { RequestBody } from '../../api/http/route.js';
 import { startApi } from '../support/api-process.js';

@@ -8,7 +8,7 @@ import { mainThreadMs } from '../support/main-thread.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
 
-/** One piece of work keeps the event loop for so long at the most. */
+/** One piece of work keeps the event loop for so long at most. */
 const MOST_MS = 50;
 /** What the process does beside it comes and goes: so often it may be tried. */
 const TRIES = 6;

@@ -50,7 +50,7 @@ const isForWhom = ({ operation, at, steps: [name] }: Place) =>
   name === 'X-Participant-ID' ||
   (at === 'query' && name === 'participant_id' && operation.roles.some((role) => role === 'participant'));
 
-describe('Ids of another study, site or person, at every place where a request bears one', function () {
+describe('Ids of another study, site or person, at every place where a request has one', function () {
   this.timeout(600_000);
   let stage: Stage, mine: Filled, other: Filled, callers: Callers;
   before(async () => {

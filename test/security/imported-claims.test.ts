@@ -216,7 +216,7 @@ describe('A full import: what it claims of persons is shown as a claim', () => {
     }
   });
 
-  it('what waited for another person still does: whoever imports it stands for whom the document names', async () => {
+  it('what waited for another person still does: anyone who imports it stands for whom the document names', async () => {
     const asked = JSON.parse(text) as { tables: Tables };
     // After a signature the policy moves no date.
     asked.tables.form_instances = [];

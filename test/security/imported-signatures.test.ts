@@ -130,7 +130,7 @@ describe('Signatures and decisions that came with an import', () => {
       { imported: true, started_by_id: null },
       { imported: true, started_by_id: null },
     ]);
-    // Exported and loaded once more, the resolution is a claim as well.
+    // Exported and loaded again, the resolution is a claim as well.
     const twice = await by.send<Loose>(
       'POST',
       `/api/studies/import/full?study_code=${unique('IMP')}&study_name=Again`,

@@ -3,12 +3,13 @@ import { startApi } from '../support/api-process.js';
 import type { ApiProcess } from '../support/api-process.js';
 import { Http, admin, login, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Answer, Loose } from '../support/http.js';
+import { PRODUCTION } from '../support/production.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
 
 const code = ({ status, body }: Answer<Loose>) => [status, body.code];
 
-describe('Somebody who is let in, and goes too far', () => {
+describe('Somebody who is admitted, and goes too far', () => {
   let root: Http;
   let study: Loose;
   before(async () => {
@@ -200,15 +201,7 @@ describe('Somebody who is let in, and goes too far', () => {
     });
 
     it('in production neither goes out over http', async () => {
-      const production = await startApi({
-        NODE_ENV: 'production',
-        ADMIN_PASSWORD: 'seven grey owls on 31 roofs',
-        JWT_SECRET: '9c1f7b2ad84e6035b7c2f1e8a40d6b93',
-        SESSION_SECRET: '5e0a93c7f46b1d82e97a3c05b8f2d614',
-        DATACAPTURE_ENCRYPTION_KEY: '3b7e1fa95c2d8046e1b97c3af5d20864'.repeat(2),
-        AUDIT_SIGNING_KEY: 'd27c4b90fe613a85c09b7e24f1a6d358',
-        MFA_REQUIRED_ROLES: 'none',
-      });
+      const production = await startApi({ ...PRODUCTION, MFA_REQUIRED_ROLES: 'none' });
       try {
         const run = await service();
         const { http } = await login(production.url, run.admin_email, run.admin_password ?? '');

@@ -20,7 +20,7 @@ const POLICY = {
 const word = (about: string): string => unique(`zq${about}`).replaceAll('-', '');
 const LATER = '2024-03-17';
 
-/** A day of a study on a service that trusts its proxy: everything that persons say and are bears a word of its own. */
+/** A day of a study on a service that trusts its proxy: everything that persons say and are has a word of its own. */
 export class Day {
   readonly marks: Marker[] = [];
   /** From somewhere else, by a browser that is like no other. */

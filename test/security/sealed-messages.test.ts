@@ -201,7 +201,7 @@ describe('Where payloads need not be sealed', function () {
   });
   after(() => stage.close());
 
-  it('who asks in the open is answered so; the service’s own messages are sealed all the same', async () => {
+  it('an unsealed message is answered unsealed; the service’s own messages are sealed all the same', async () => {
     const study = await stage.study(POLICY);
     const person = await study.person();
     await person.set(DAY);

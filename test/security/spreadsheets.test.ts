@@ -34,7 +34,7 @@ const run = (text: string, cells: readonly string[]): string[] =>
     (cell) => SIGN.test(cell) && !NUMBER.test(cell.trim()),
   );
 
-describe('Spreadsheets: nothing that somebody entered is run by whoever opens a file', () => {
+describe('Spreadsheets: nothing that somebody entered is run by anyone who opens a file', () => {
   let http: Http, study: Loose;
   before(async () => {
     http = await admin();

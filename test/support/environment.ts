@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { definitions } from '../../settings.js';
+import { settingDefinitions } from '../../settings.js';
 
 /** The checkout, seen from the sources or from dist. */
 export const root = (() => {
@@ -21,7 +21,7 @@ const GENEROUS = '100000';
  * .env out: tests never touch the servers that a person has configured.
  */
 export function testEnvironment(overrides: Record<string, string> = {}): NodeJS.ProcessEnv {
-  const blank = Object.keys(definitions)
+  const blank = Object.keys(settingDefinitions)
     .filter((name) => !KEPT.has(name))
     .map((name) => [name, '']);
   return {

@@ -34,7 +34,7 @@ export const leastFile: Options['raw'] & {} = {
 };
 export type Role = 'admin' | 'researcher' | 'coordinator' | 'investigator' | 'data_manager';
 
-/** A caller of the API. Every answer is held against the committed contract. */
+/** A caller of the API. Every answer is compared with the committed contract. */
 export class Http {
   constructor(
     readonly base: string,
@@ -110,7 +110,9 @@ export async function login(base: string, email: string, password: string) {
 }
 
 const admins = new Map<string, { since: number; http: Promise<Http> }>();
-/** All tests together take longer than an access token lives, and what asks who it is again looks at the login's age. */
+/**
+ * All tests together take longer than an access token lives, and what asks who it is again looks at the login's age.
+ */
 const LOGIN_MS = 3 * 60_000;
 /** The first admin of the shared service, or of the one at `base`. */
 export async function admin(base?: string): Promise<Http> {

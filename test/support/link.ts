@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
-/** What goes over the link: everything; nothing, and whoever connects is reset; nothing, and nobody is told. */
+/** What goes over the link: everything; nothing, and anyone who connects is reset; nothing, and nobody is told. */
 type State = 'whole' | 'cut' | 'held';
 
 /**

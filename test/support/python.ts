@@ -14,7 +14,8 @@ async function output(command: string, args: readonly string[], env: NodeJS.Proc
   } catch (error) {
     const { stderr = '', stdout = '', message } = error as Error & { stderr?: string; stdout?: string };
     throw new Error(
-      `${path.basename(command)} ${args.map((arg) => path.basename(arg)).join(' ')} failed:\n${stdout}${stderr || message}`,
+      `${path.basename(command)} ${args.map((arg) => path.basename(arg)).join(' ')} ` +
+        `failed:\n${stdout}${stderr || message}`,
       { cause: error },
     );
   }

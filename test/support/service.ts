@@ -212,7 +212,7 @@ function dataDirsIn(folder: string): string[] {
   return [...inside, ...deeper.map((path) => join(path, 'data'))].filter((path) => !deeper.includes(path));
 }
 
-// Under mocha everything ends with the tests, whoever has started it. Registered once: modules are loaded once.
+// Under mocha everything ends with the tests, no matter who has started it. Registered once: modules are loaded once.
 if (typeof after === 'function') {
   after('services of the tests are stopped', async function () {
     this.timeout(120_000);

@@ -54,7 +54,8 @@ export async function until<T>(
       }
       if (performance.now() > deadline)
         throw new Error(
-          `waited in vain for ${what} (${timeout} ms); at last: ${last instanceof Error ? last.message : JSON.stringify(last)}`,
+          `waited in vain for ${what} (${timeout} ms); at last: ` +
+            `${last instanceof Error ? last.message : JSON.stringify(last)}`,
         );
       await sleep(pause);
       if (interval === undefined) pause = Math.min(pause * SLOWER, LONGEST_INTERVAL_MS);

@@ -1,6 +1,6 @@
 import { continueAsNew, proxyActivities, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { AnchorActivities } from '../../activities/index.js';
-import type { StudyChange } from '../../activities/anchor/reanchor.js';
+import type { ReanchoringChange } from '../../activities/anchor/reanchor.js';
 import { reanchoringProgress } from '../contract.js';
 import type { ReanchoringProgress } from '../contract.js';
 
@@ -12,7 +12,7 @@ const { reanchorBatch, countParticipants } = proxyActivities<AnchorActivities>({
 });
 
 /** `change_id`: runs that began without it end without it. */
-export interface StudyReanchoringStart extends StudyChange {
+export interface StudyReanchoringStart extends ReanchoringChange {
   change_id?: string;
   progress?: { after: string; seen: number; moved: number; schedules: number };
 }

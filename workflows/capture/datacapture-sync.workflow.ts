@@ -49,7 +49,8 @@ async function read(start: DatacaptureSyncStart, again: () => Promise<never>): P
     if (!(failure instanceof ActivityFailure) && !isCancellation(failure)) throw failure;
     const fault = faultOf(failure);
     publishFailure(
-      `failed: ${fault.type}: ${fault.message}\n\nThe next poll begins again; or POST /api/datacapture/sync/${start.study_id}.`,
+      `failed: ${fault.type}: ${fault.message}\n\nThe next poll begins again; or POST ` +
+        `/api/datacapture/sync/${start.study_id}.`,
     );
     await CancellationScope.nonCancellable(() => failSync(start, fault));
   }

@@ -10,6 +10,7 @@ import {
 import type { CaptureActivities } from '../../activities/capture/capture.activities.js';
 import type { DatacaptureTriggerStart } from '../contract.js';
 import { publishFailure } from '../util/outcome.js';
+import { recordActivity } from './activity-options.js';
 
 interface TriggerReport {
   status: string;
@@ -24,23 +25,15 @@ interface TriggerReport {
  * visible in the Web UI, and waits for the capture system.
  */
 export async function datacaptureTrigger(start: DatacaptureTriggerStart): Promise<TriggerReport> {
-  // A missing heartbeat reveals a dead worker; one study's burst does not delay the others.
-  const common = {
-    heartbeatTimeout: '10s',
-    startToCloseTimeout: '15m',
-    priority: { fairnessKey: start.study_id },
-  } as const;
-  const retry = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '60s' } as const;
+  const common = recordActivity(start.study_id);
   const { processTrigger } = proxyActivities<Pick<CaptureActivities, 'processTrigger'>>({
     // The activity limits retries of the capture system: this limits an outage of the database.
     ...common,
-    retry,
     scheduleToCloseTimeout: '24h',
     summary: 'read the record, write the participant, evaluate the anchor',
   });
   const { failTrigger } = proxyActivities<Pick<CaptureActivities, 'failTrigger'>>({
     ...common,
-    retry,
     summary: 'record the failure',
   });
   try {
@@ -48,7 +41,8 @@ export async function datacaptureTrigger(start: DatacaptureTriggerStart): Promis
   } catch (failure) {
     const fault = faultOf(failure);
     publishFailure(
-      `failed: ${fault.type}: ${fault.message}\n\nOnce that is corrected, POST /api/webhook-events/${start.event_id}/retry.`,
+      `failed: ${fault.type}: ${fault.message}\n\nOnce that is corrected, POST ` +
+        `/api/webhook-events/${start.event_id}/retry.`,
     );
     // A cancelled run also ends its event.
     return await CancellationScope.nonCancellable(() => failTrigger(start, fault));

@@ -14,6 +14,7 @@ import type { PushActivities } from '../../activities/capture/push/push.activiti
 import { pushNow } from '../contract.js';
 import type { PushReport, PushResultsStart } from '../contract.js';
 import { publishFailure, withdrawFailure } from '../util/outcome.js';
+import { recordActivity } from './activity-options.js';
 
 /**
  * Pushes one session's results until they are in the capture system or fail permanently. Each attempt is decided and
@@ -29,21 +30,13 @@ export async function pushResults(start: PushResultsStart): Promise<PushReport> 
     },
     { description: 'tries at once instead of at the next planned time' },
   );
-  // A missing heartbeat reveals a dead worker; one study's burst does not delay the others.
-  const common = {
-    heartbeatTimeout: '10s',
-    startToCloseTimeout: '15m',
-    priority: { fairnessKey: start.study_id },
-  } as const;
-  const retry = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '60s' } as const;
+  const common = recordActivity(start.study_id);
   const { pushOnce } = proxyActivities<Pick<PushActivities, 'pushOnce'>>({
     ...common,
-    retry,
     summary: 'build the record, check it, import it',
   });
   const { failPush } = proxyActivities<Pick<PushActivities, 'failPush'>>({
     ...common,
-    retry,
     summary: 'record the failure',
   });
   try {
@@ -60,7 +53,8 @@ export async function pushResults(start: PushResultsStart): Promise<PushReport> 
         continue;
       }
       setCurrentDetails(
-        `waits after ${report.error_type}; tries again ${Math.round((report.wait_ms ?? 0) / 1000)} s after this or when it is signalled \`pushNow\``,
+        `waits after ${report.error_type}; tries again ${Math.round((report.wait_ms ?? 0) / 1000)} s after ` +
+          'this or when it is signalled `pushNow`',
       );
       await condition(() => woken, report.wait_ms ?? 1_000, { summary: 'until the next attempt' });
       // A signalled run tries first: the next one would not know of the signal.

@@ -25,7 +25,8 @@ export async function eventDelivery(start: EventDeliveryStart): Promise<void> {
     const { wait_ms, failure } = await attemptDelivery({ delivery_id: start.delivery_id, study_id: start.study_id });
     if (failure !== undefined)
       publishFailure(
-        `failed: ${failure}\n\nOnce the subscriber answers: POST /api/studies/${start.study_id}/event-subscriptions/{id}/deliveries/${start.delivery_id}/redeliver.`,
+        `failed: ${failure}\n\nOnce the subscriber answers: POST ` +
+          `/api/studies/${start.study_id}/event-subscriptions/{id}/deliveries/${start.delivery_id}/redeliver.`,
       );
     if (wait_ms === null) return;
     setCurrentDetails(`next attempt in ${Math.round(wait_ms / 1000)} s`);

@@ -20,7 +20,8 @@ const { queueSummaries } = proxyActivities<SummaryActivities>({
 export async function processPendingReminders(): Promise<SweepReport> {
   const report = await sweepReminders();
   setCurrentDetails(
-    `${report.sent} sent, ${report.failed} failed, ${report.cancelled} cancelled, ${report.suppressed} suppressed, ${report.put_off} put off`,
+    `${report.sent} sent, ${report.failed} failed, ${report.cancelled} cancelled, ${report.suppressed} ` +
+      `suppressed, ${report.put_off} put off`,
   );
   return report;
 }

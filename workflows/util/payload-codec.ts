@@ -85,7 +85,8 @@ export class EncryptionCodec implements PayloadCodec {
     const known = this.keys.get(id);
     if (!known || !data)
       throw new Error(
-        `A payload was encrypted with the key ${id}, which is neither TEMPORAL_PAYLOAD_KEY nor one of TEMPORAL_PAYLOAD_FORMER_KEYS.`,
+        `A payload was encrypted with the key ${id}, which is neither TEMPORAL_PAYLOAD_KEY nor one of ` +
+          'TEMPORAL_PAYLOAD_FORMER_KEYS.',
       );
     try {
       const tag = data.length - TAG_BYTES;

@@ -11,7 +11,7 @@ import type { CommandOutcome, CommandResult, NeedsSchedule } from './outcome.js'
 /** Evaluates all sources, since one of them has changed. */
 export function reevaluate({ snapshot, newIds }: CommandContext, sender: Sender): CommandOutcome | NeedsSchedule {
   const decision = evaluate(snapshot.policy, snapshot.facts);
-  return evaluated({ snapshot, newIds }, decision, {
+  return evaluationOutcome({ snapshot, newIds }, decision, {
     sender: { ...sender, actor_type: 'workflow' },
     command: { kind: 'evaluate' },
     reason: null,
@@ -58,7 +58,7 @@ export function evaluateAsked({ snapshot, newIds }: CommandContext, message: Eva
   const decision = evaluate(snapshot.policy, snapshot.facts);
   // Without a history entry nothing else records the request and its answer.
   const failed = [...decision.errors, ...decision.warnings].filter(({ code }) => code === 'RULE_ERROR');
-  return evaluated(
+  return evaluationOutcome(
     { snapshot, newIds },
     decision,
     {
@@ -94,7 +94,7 @@ interface Asked {
 }
 
 /** The result of an evaluation: its transitions, and the schedule that follows from them (rule 7). */
-export function evaluated(
+export function evaluationOutcome(
   { snapshot, newIds }: Evaluated,
   decision: Decision,
   asked: Asked,

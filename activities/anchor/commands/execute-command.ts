@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { lockOverrideRequest, lockPendingRequest } from '../../../db/anchor/override-request-writes.queries.js';
-import type { OverrideRequest } from '../../../db/anchor/override-request-writes.queries.js';
+import type { LockedOverrideRequest } from '../../../db/anchor/override-request-writes.queries.js';
 import { isReopenedAndUnchanged } from '../../../workflows/domain/anchor/decide.js';
-import { authorize } from '../authority.js';
+import { authorizeSender } from '../authority.js';
 import type { CommandContext } from './command-context.js';
 import type { CommandReads } from './command-reads.js';
 import type { AnchorCommand } from './commands.js';
 import { evaluateAsked, reevaluate, reinstate } from './evaluations.js';
-import { cancel, setDate } from './manual-dates.js';
+import { cancelProposedDate, setDate } from './manual-dates.js';
 import { rejected } from './outcome.js';
 import type { CommandOutcome, NeedsSchedule } from './outcome.js';
 import { decideOverride, expireOverride, remindApprovers } from './override-decisions.js';
 import { overrideBack, requestOverride } from './overrides.js';
 import type { AnchorSnapshot } from '../snapshot.js';
 import type { Tx } from '../../../db/client/database.js';
+import { UUID } from '../../../db/client/uuid.js';
 
 /**
  * Computes one command without writing: locks its request, checks the sender's permission, then lets the handler of its
@@ -31,7 +32,7 @@ export async function executeCommand(
   const refusal = refusalByState(snapshot, command);
   if (refusal) return refusal;
   const request = await lockedRequest(tx, snapshot, command);
-  const authorized = await authorize(tx, snapshot, command, reads.sender, request, signaturesAskAgain);
+  const authorized = await authorizeSender(tx, snapshot, command, reads.sender, request, signaturesAskAgain);
   if ('rejection' in authorized) return authorized.rejection;
   const decided = decide(
     {
@@ -61,13 +62,11 @@ function refusalByState(snapshot: AnchorSnapshot, { kind, message }: AnchorComma
     : null;
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
 async function lockedRequest(
   tx: Tx,
   { row: { participant_id } }: AnchorSnapshot,
   { kind, message }: AnchorCommand,
-): Promise<OverrideRequest | undefined> {
+): Promise<LockedOverrideRequest | undefined> {
   if (kind === 'remind' || kind === 'expire') return lockPendingRequest(tx, participant_id);
   if (kind !== 'decide_override') return undefined;
   const { request_id } = message;
@@ -106,7 +105,7 @@ function decide(context: CommandContext, command: AnchorCommand): CommandOutcome
     case 'override':
       return requestOverride(context, command.message);
     case 'cancel':
-      return cancel(context, command.message);
+      return cancelProposedDate(context, command.message);
     case 'override_back':
       return overrideBack(context, command.message);
   }

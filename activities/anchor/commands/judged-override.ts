@@ -26,7 +26,7 @@ export interface Judged {
  * Checks an override against the current facts; for one that may be granted, its effect on the visits is computed. A
  * preview that differs from it is refused.
  */
-export function judged(
+export function judgedOverride(
   { row, policy, facts, keyOf }: AnchorSnapshot,
   { date, regenerate, requestedBy }: { date: string; regenerate: boolean; requestedBy: string },
   previewHash: string | null | undefined,

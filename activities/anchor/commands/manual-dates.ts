@@ -4,9 +4,9 @@ import { cancelTransition, evaluate, reopenedGuards } from '../../../workflows/d
 import type { ScheduleInputs } from '../../../workflows/domain/anchor/regeneration.js';
 import { ofDate, sourceFingerprint } from '../../../workflows/domain/anchor/sources.js';
 import type { Facts } from '../../../workflows/domain/util/types.js';
-import { validate } from '../../../workflows/domain/anchor/validation.js';
+import { validateCandidate } from '../../../workflows/domain/anchor/validation.js';
 import type { CommandContext } from './command-context.js';
-import { evaluated } from './evaluations.js';
+import { evaluationOutcome } from './evaluations.js';
 import { noTrace, rejected, rejectedByRules } from './outcome.js';
 import type { CommandOutcome, NeedsSchedule } from './outcome.js';
 
@@ -32,7 +32,7 @@ export function setDate(
       `the enrollment date is final (${facts.anchor.date}): a change needs an override`,
     );
   }
-  const faults = validate(candidate, policy, facts);
+  const faults = validateCandidate(candidate, policy, facts);
   if (faults.errors.length > 0)
     return rejected(400, 'VALIDATION_FAILED', 'the enrollment date breaks a rule of the policy', faults);
   const decision = evaluate(policy, facts);
@@ -40,7 +40,8 @@ export function setDate(
     return rejected(
       409,
       'OVERRIDE_REQUIRED',
-      `the enrollment date is final (${facts.anchor.date}) and its sources now say ${decision.candidate!.date}: a change needs an override`,
+      `the enrollment date is final (${facts.anchor.date}) and its sources now say ` +
+        `${decision.candidate!.date}: a change needs an override`,
     );
   }
   // The posted date itself is not allowed: it is refused like an override, and not stored.
@@ -48,7 +49,7 @@ export function setDate(
     decision.candidate?.source_type === 'manual_entry' && decision.errors.length > 0 && facts.anchor.reopened;
   if (guarded) return rejectedByRules(decision.errors);
   const reason = message.reason ?? null;
-  return evaluated(
+  return evaluationOutcome(
     { snapshot: { ...snapshot, facts }, newIds },
     decision,
     { sender: message, command: { kind: 'set', enrollment_date: manual.enrollment_date }, reason },
@@ -73,7 +74,10 @@ export function setDate(
 }
 
 /** Cancels a proposal, together with the manual date that it may have come from. */
-export function cancel({ snapshot }: CommandContext, message: CancelProposal): CommandOutcome | NeedsSchedule {
+export function cancelProposedDate(
+  { snapshot }: CommandContext,
+  message: CancelProposal,
+): CommandOutcome | NeedsSchedule {
   const { policy, row, facts } = snapshot;
   if (facts.anchor.status !== 'provisional')
     return rejected(409, 'NOT_PROVISIONAL', `only a proposal is cancelled; the anchor is ${facts.anchor.status}`);

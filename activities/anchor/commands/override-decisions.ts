@@ -1,8 +1,8 @@
-import type { OverrideRequest } from '../../../db/anchor/override-request-writes.queries.js';
+import type { LockedOverrideRequest } from '../../../db/anchor/override-request-writes.queries.js';
 import type { OverrideDecision, Sender } from '../../../workflows/contract.js';
 import { noTransition } from '../../../workflows/domain/anchor/decide.js';
 import type { CommandContext } from './command-context.js';
-import { grant, judged } from './judged-override.js';
+import { grant, judgedOverride } from './judged-override.js';
 import { noTrace, rejected } from './outcome.js';
 import type { CommandOutcome, NeedsSchedule } from './outcome.js';
 import type { AnchorSnapshot } from '../snapshot.js';
@@ -33,7 +33,7 @@ export function decideOverride(context: CommandContext, message: OverrideDecisio
       : deny(snapshot, request, { decidedBy, reason, sender, signature });
   if (row.participant.status === 'withdrawn')
     return rejected(409, 'PARTICIPANT_WITHDRAWN', 'the participant has withdrawn: the anchor stays as it is');
-  return judged(
+  return judgedOverride(
     snapshot,
     {
       date: request.new_enrollment_date,
@@ -65,7 +65,7 @@ export function decideOverride(context: CommandContext, message: OverrideDecisio
 
 function deny(
   snapshot: AnchorSnapshot,
-  request: OverrideRequest,
+  request: LockedOverrideRequest,
   { sender, ...by }: Pick<CommandContext, 'signature'> & { decidedBy: string | null; reason: string; sender: Sender },
 ): CommandOutcome {
   return {

@@ -2,7 +2,7 @@ import type { OverrideBack, RequestOverride } from '../../../workflows/contract.
 import { isDate } from '../../../workflows/domain/util/dates.js';
 import { factsAfter, judgeOverrideBack, noTransition, standingFacts } from '../../../workflows/domain/anchor/decide.js';
 import type { CommandContext } from './command-context.js';
-import { grant, judged, warningsOf } from './judged-override.js';
+import { grant, judgedOverride, warningsOf } from './judged-override.js';
 import type { Judged } from './judged-override.js';
 import { rejected, rejectedByRules } from './outcome.js';
 import type { CommandOutcome, NeedsSchedule } from './outcome.js';
@@ -32,7 +32,7 @@ export function requestOverride(context: CommandContext, message: RequestOverrid
     regenerate_schedule: message.regenerate_schedule ?? true,
     requested_by: requestedBy,
   };
-  return judged(
+  return judgedOverride(
     context.snapshot,
     { date: asked.new_enrollment_date, regenerate: asked.regenerate_schedule, requestedBy },
     message.preview_hash,

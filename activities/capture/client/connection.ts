@@ -1,7 +1,7 @@
 import { SecretBox, SecretUnreadable } from '../../../db/client/crypto.js';
 import { findConfig, noteConnection, tokenPlace, trialPlace } from '../../../db/capture/datacapture-configs.queries.js';
 import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
-import { inScope, readInScope } from '../../../db/client/transaction.js';
+import { withStudyScope, readInScope } from '../../../db/client/transaction.js';
 import { encryptionKeyBytes } from '../../../settings.js';
 import { missingDataCodes } from '../../../workflows/domain/capture/missing-codes.js';
 import type { CaptureQuestion } from '../../../workflows/domain/capture/query.js';
@@ -44,7 +44,9 @@ export async function clientOf(
     return clientAt(deps, config.api_url, token, limits);
   } catch (fault) {
     if (!(fault instanceof SecretUnreadable)) throw fault;
-    await inScope(deps.database, config.study_id, ({ tx }) => noteConnection(tx, config.study_id, fault.message));
+    await withStudyScope(deps.database, config.study_id, ({ tx }) =>
+      noteConnection(tx, config.study_id, fault.message),
+    );
     throw new CaptureFailure('configuration', fault.message, { cause: fault, forbidden: true });
   }
 }

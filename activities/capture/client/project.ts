@@ -4,17 +4,17 @@ import { readDictionary } from './dictionary.js';
 import { CaptureFailure } from './failure.js';
 
 export const isSet = (value: unknown) => value === 1 || value === '1' || value === true;
-export const text = (value: unknown) =>
+export const textValue = (value: unknown) =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
 
 /** Describes the project of a connection. @throws CaptureFailure if the connection fails */
 export async function describe(client: CaptureClient): Promise<ConnectionReport> {
   const project = await client.project();
-  const projectId = text(project['project_id']);
+  const projectId = textValue(project['project_id']);
   if (projectId === '') throw new CaptureFailure('invalid_response', 'The capture system did not say its project_id.');
   return {
     status: 'connected',
-    project_title: text(project['project_title']),
+    project_title: textValue(project['project_title']),
     project_id: projectId,
     is_longitudinal: isSet(project['is_longitudinal']),
     record_count: await countRecords(client),
@@ -26,8 +26,8 @@ export async function describe(client: CaptureClient): Promise<ConnectionReport>
  * each.
  */
 async function countRecords(client: CaptureClient): Promise<number> {
-  const primaryKey = text((await readDictionary(client, { forms: [] })).rows[0]?.['field_name']);
+  const primaryKey = textValue((await readDictionary(client, { forms: [] })).rows[0]?.['field_name']);
   if (primaryKey === '') throw new CaptureFailure('invalid_response', 'The capture system has an empty dictionary.');
   const rows = await client.exportRecords({ fields: [primaryKey] });
-  return new Set(rows.map((row) => text(row[primaryKey]))).size;
+  return new Set(rows.map((row) => textValue(row[primaryKey]))).size;
 }

@@ -14,7 +14,7 @@ import {
   takeTarget,
 } from '../../../db/capture/pushes.queries.js';
 import type { PushTarget } from '../../../db/capture/pushes.queries.js';
-import { inScope } from '../../../db/client/transaction.js';
+import { withStudyScope } from '../../../db/client/transaction.js';
 import type { PushReport, PushResultsStart } from '../../../workflows/contract.js';
 import { planPush } from '../../../workflows/domain/capture/push-record.js';
 import type { PushPlan } from '../../../workflows/domain/capture/push-record.js';
@@ -77,7 +77,7 @@ export async function pushOnce(deps: PushDeps, start: PushResultsStart, early: b
 
 function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise<Begun> {
   const { study_id: studyId, session_id: sessionId } = start;
-  return inScope(deps.database, studyId, async ({ tx }): Promise<Begun> => {
+  return withStudyScope(deps.database, studyId, async ({ tx }): Promise<Begun> => {
     const push = await lockPush(tx, sessionId);
     const facts = await pushFacts(tx, sessionId);
     if (!push || !facts) return { over: report('gone') };
@@ -143,9 +143,9 @@ async function noteOutcome(
   outcome: PushOutcome,
 ): Promise<void> {
   if (outcome.kind === 'failed' && (outcome.type !== 'rejected' || outcome.forbidden)) {
-    await inScope(deps.database, studyId, ({ tx }) => noteConnection(tx, studyId, outcome.message));
+    await withStudyScope(deps.database, studyId, ({ tx }) => noteConnection(tx, studyId, outcome.message));
   } else if (outcome.kind === 'success' && (wasForbidden || sync_status === 'error')) {
-    await inScope(deps.database, studyId, async ({ tx }) => {
+    await withStudyScope(deps.database, studyId, async ({ tx }) => {
       await updateConfig(tx, studyId, { sync_status: 'active', sync_error_message: null });
       await retryForbidden(tx, studyId, false);
     });
@@ -160,7 +160,9 @@ const connectionOf = (config: DatacaptureConfigRow): string =>
  * Extends the lease before each call. @throws CaptureFailure when it expired and another push holds the record by now
  */
 async function keep(deps: PushDeps, target: PushTarget, owner: string): Promise<void> {
-  if (await inScope(deps.database, target.studyId, ({ tx }) => keepTarget(tx, target, owner, leaseSeconds(deps))))
+  if (
+    await withStudyScope(deps.database, target.studyId, ({ tx }) => keepTarget(tx, target, owner, leaseSeconds(deps)))
+  )
     return;
   throw new CaptureFailure('timeout', 'The attempt took so long that another push has the record by now.');
 }

@@ -5,7 +5,7 @@ import type { BreakerPermit } from '../../../db/capture/breakers.queries.js';
 import { requeueWaitingPushes } from '../../../db/capture/push-requests.queries.js';
 import { endAttempt, lockEnding, releaseTarget } from '../../../db/capture/pushes.queries.js';
 import type { PushResult, PushRemark, PushRow, PushTarget } from '../../../db/capture/pushes.queries.js';
-import { inScope } from '../../../db/client/transaction.js';
+import { withStudyScope } from '../../../db/client/transaction.js';
 import type { PushReport, PushResultsStart } from '../../../workflows/contract.js';
 import { pushRemedy } from '../../../workflows/domain/capture/push-remedy.js';
 import { breakerWait, retryWait } from '../../../workflows/domain/capture/push-retry.js';
@@ -52,7 +52,7 @@ export async function completePush(
   attempt: PushAttempt,
   outcome: PushOutcome,
 ): Promise<PushReport> {
-  const ended = await inScope(deps.database, start.study_id, async ({ tx, audit }) => {
+  const ended = await withStudyScope(deps.database, start.study_id, async ({ tx, audit }) => {
     const locked = await lockEnding(tx, start.session_id);
     const { push, visitId } = locked ?? {};
     if (!push || visitId === undefined || !isItsEnd(push, attempt)) return undefined;

@@ -81,9 +81,9 @@ export async function pushRecord(
       if (row.fresh || !(failure instanceof CaptureFailure && failure.status === REFUSED_VALUES)) throw failure;
       // The cached dictionary may be outdated: a field has another type.
       forgetDictionary(connection);
-      const anew = await checked(client, plan, connection, call);
-      if (anew.primaryKey === row.primaryKey && isDeepStrictEqual(anew.values, row.values)) throw failure;
-      return await send(anew);
+      const rechecked = await checked(client, plan, connection, call);
+      if (rechecked.primaryKey === row.primaryKey && isDeepStrictEqual(rechecked.values, row.values)) throw failure;
+      return await send(rechecked);
     }
   } catch (failure) {
     if (!(failure instanceof CaptureFailure)) throw failure;

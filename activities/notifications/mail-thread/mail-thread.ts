@@ -37,8 +37,8 @@ export class MailWorker {
       for (const answer of answers) this.hear(answer);
     });
     let fault: unknown;
-    this.worker.on('error', (given) => {
-      fault = given;
+    this.worker.on('error', (error) => {
+      fault = error;
     });
     this.worker.on('exit', (code) => {
       this.ready = false;

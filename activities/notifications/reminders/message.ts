@@ -3,7 +3,7 @@ import type { ReminderRow } from '../../../db/notifications/reminders.queries.js
 import { calendarFile } from '../../../workflows/domain/scheduling/calendar-file.js';
 import type { NotificationSettings } from '../../../workflows/domain/notifications/settings.js';
 import { placeholderValues } from '../../../workflows/domain/notifications/values.js';
-import { compose, footer, withSignature, wordsFor } from '../../../workflows/domain/notifications/words.js';
+import { composeMessage, footer, withSignature, wordsFor } from '../../../workflows/domain/notifications/words.js';
 import { visitTitle } from '../../../workflows/domain/scheduling/visit-title.js';
 import { textMail } from '../mail.js';
 import type { Message } from '../provider.js';
@@ -41,7 +41,7 @@ export function reminderMessage(row: ReminderRow, settings: MessageSettings, now
     now,
     words.language,
   );
-  const { subject, body } = compose(row.channel === 'email' ? withSignature(words, values) : words, values);
+  const { subject, body } = composeMessage(row.channel === 'email' ? withSignature(words, values) : words, values);
   const message = { id: row.id, key: keyOf(row), subject, text: body };
   if (row.channel !== 'email')
     return row.channel === 'sms' ? { ...message, reportUrl: reportUrl(settings, row.id) } : message;

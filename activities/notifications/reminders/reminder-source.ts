@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { nowMs } from '../../../db/client/clock.js';
 import { claimReminders } from '../../../db/notifications/reminders.queries.js';
 import type { ReminderRow } from '../../../db/notifications/reminders.queries.js';
-import { inScope } from '../../../db/client/transaction.js';
+import { withStudyScope } from '../../../db/client/transaction.js';
 import type { Channel } from '../../../workflows/domain/notifications/settings.js';
 import type { RateLimiter } from '../rate-limiter.js';
 import type { Database } from '../../../db/client/database.js';
@@ -81,7 +81,7 @@ export class ReminderSource {
     const { database, by, leaseSeconds, until } = this.deps;
     const rows =
       performance.now() < until
-        ? await inScope(database, '*', ({ tx }) => claimReminders(tx, { by, limit: BATCH, leaseSeconds }))
+        ? await withStudyScope(database, '*', ({ tx }) => claimReminders(tx, { by, limit: BATCH, leaseSeconds }))
         : [];
     if (rows.length === BATCH) this.fullClaims += 1;
     if (rows.length > 0) return this.keep(rows, performance.now());

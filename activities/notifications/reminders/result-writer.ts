@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { claimedOf, storeReminderResults } from '../../../db/notifications/reminders.queries.js';
 import type { ReminderResult } from '../../../db/notifications/reminders.queries.js';
-import { inScope } from '../../../db/client/transaction.js';
+import { withStudyScope } from '../../../db/client/transaction.js';
 import type { Database } from '../../../db/client/database.js';
 
 const PAUSE_MS = 25,
@@ -77,7 +77,7 @@ export class ResultWriter {
   }
 
   private write(settlements: readonly ReminderResult[]) {
-    return inScope(this.database, '*', async ({ tx, audit }) => {
+    return withStudyScope(this.database, '*', async ({ tx, audit }) => {
       const rows = await storeReminderResults(tx, this.by, settlements);
       const studies = new Map<string, Record<string, string[]>>();
       for (const { id, study_id, status } of rows) {
@@ -99,7 +99,7 @@ export class ResultWriter {
   }
 
   private async stillOurs(left: readonly ReminderResult[]): Promise<ReminderResult[]> {
-    const ids = await inScope(this.database, '*', ({ tx }) =>
+    const ids = await withStudyScope(this.database, '*', ({ tx }) =>
       claimedOf(
         tx,
         left.map(({ id }) => id),

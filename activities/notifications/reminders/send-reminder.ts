@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { forgetPushToken } from '../../../db/notifications/reminders.queries.js';
 import type { ReminderRow } from '../../../db/notifications/reminders.queries.js';
-import { inScope } from '../../../db/client/transaction.js';
+import { withStudyScope } from '../../../db/client/transaction.js';
 import { addressesOf } from '../../../workflows/domain/notifications/reminder-state.js';
-import { RefusedMessage, unconfigured } from '../provider.js';
+import { RefusedMessage, unconfiguredReasons } from '../provider.js';
 import type { Channels, Provider } from '../provider.js';
 import { reminderMessage } from './message.js';
 import type { MessageSettings } from './message.js';
@@ -20,7 +20,7 @@ export async function sendReminder(
   now: string,
 ): Promise<void> {
   const provider = deps.channels[row.channel];
-  if (!provider) throw new RefusedMessage(unconfigured[row.channel]);
+  if (!provider) throw new RefusedMessage(unconfiguredReasons[row.channel]);
   const message = reminderMessage(row, deps.messages, now);
   if (row.channel !== 'push') return provider.send({ ...message, to: addressesOf(row)[0]! });
   await toDevices(deps.database, provider, row, message);
@@ -42,7 +42,7 @@ async function toDevices(
     } catch (fault) {
       faults.push(fault);
       if (fault instanceof RefusedMessage && fault.addressIsGone) {
-        await inScope(database, row.study_id, async ({ tx, audit }) => {
+        await withStudyScope(database, row.study_id, async ({ tx, audit }) => {
           await forgetPushToken(tx, row.participant_id, to);
           audit.record({
             study_id: row.study_id,

@@ -13,15 +13,15 @@ const titles: Record<SummaryGroup, string> = {
 };
 
 /** The figures in display order. */
-const figures = (of: DailySummary): [string, number][] => [
-  ['Yesterday: enrolled', of.yesterday.enrolled],
-  ['Yesterday: withdrawn', of.yesterday.withdrawn],
-  ['Yesterday: visits completed', of.yesterday.visits_completed],
-  ['Yesterday: visits missed', of.yesterday.visits_missed],
-  ['Yesterday: sessions completed', of.yesterday.sessions_completed],
-  ...SUMMARY_GROUPS.map((group): [string, number] => [titles[group], of.visits[group].total]),
-  ['Failed syncs', of.failed_syncs],
-  ['Pending approvals', of.pending_approvals],
+const figures = (summary: DailySummary): [string, number][] => [
+  ['Yesterday: enrolled', summary.yesterday.enrolled],
+  ['Yesterday: withdrawn', summary.yesterday.withdrawn],
+  ['Yesterday: visits completed', summary.yesterday.visits_completed],
+  ['Yesterday: visits missed', summary.yesterday.visits_missed],
+  ['Yesterday: sessions completed', summary.yesterday.sessions_completed],
+  ...SUMMARY_GROUPS.map((group): [string, number] => [titles[group], summary.visits[group].total]),
+  ['Failed syncs', summary.failed_syncs],
+  ['Pending approvals', summary.pending_approvals],
 ];
 
 /** The console’s pages that the mail links to. */
@@ -31,34 +31,36 @@ export interface SummaryPages {
   failedPushes: string;
 }
 /** The links with their texts; failed syncs only if there are any. */
-const leads = (of: DailySummary, pages: SummaryPages | undefined): [string, string][] =>
+const leads = (summary: DailySummary, pages: SummaryPages | undefined): [string, string][] =>
   pages
     ? [
         ['Visits of today', pages.today],
         ['Inbox', pages.inbox],
-        ...(of.failed_syncs > 0 ? ([['Failed syncs', pages.failedPushes]] as [string, string][]) : []),
+        ...(summary.failed_syncs > 0 ? ([['Failed syncs', pages.failedPushes]] as [string, string][]) : []),
       ]
     : [];
 
 /** A study's morning summary, as text and as HTML, with a plot of the last fourteen days. Codes only, no names. */
 export function summaryMessage(
-  of: DailySummary,
+  summary: DailySummary,
   pages?: SummaryPages,
 ): { subject: string; text: string; html: string } {
-  const subject = `[${isolated(of.study_code)}] Daily summary of ${of.today}`;
+  const subject = `[${isolated(summary.study_code)}] Daily summary of ${summary.today}`;
   const text = [
-    `${isolated(of.study_name)} (${isolated(of.study_code)}), ${of.today}`,
+    `${isolated(summary.study_name)} (${isolated(summary.study_code)}), ${summary.today}`,
     '',
-    ...figures(of).map(([label, n]) => `${label}: ${n}`),
+    ...figures(summary).map(([label, n]) => `${label}: ${n}`),
     '',
-    ...SUMMARY_GROUPS.flatMap((group) => listText(titles[group], of.visits[group])),
+    ...SUMMARY_GROUPS.flatMap((group) => listText(titles[group], summary.visits[group])),
     'Visits completed by day:',
-    ...of.completed_by_day.map(({ day, completed }) => `  ${day}  ${'#'.repeat(Math.min(completed, 50))} ${completed}`),
+    ...summary.completed_by_day.map(
+      ({ day, completed }) => `  ${day}  ${'#'.repeat(Math.min(completed, 50))} ${completed}`,
+    ),
     '',
-    ...leads(of, pages).map(([says, page]) => `${says}: ${page}`),
+    ...leads(summary, pages).map(([says, page]) => `${says}: ${page}`),
     '',
   ].join('\n');
-  const html = renderMail('en', subject, <Summary of={of} pages={pages} />);
+  const html = renderMail('en', subject, <Summary of={summary} pages={pages} />);
   return { subject, text, html };
 }
 

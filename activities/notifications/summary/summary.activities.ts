@@ -1,6 +1,6 @@
 import { queueDailySummaries, readDailySummary } from '../../../db/notifications/daily-summary.queries.js';
 import { readAsCaller } from '../../../db/client/request.js';
-import { inScope } from '../../../db/client/transaction.js';
+import { withStudyScope } from '../../../db/client/transaction.js';
 import type { ConsoleLinks } from '../../../workflows/domain/util/console-links.js';
 import { summaryMessage } from './message.js';
 import type { Database } from '../../../db/client/database.js';
@@ -12,7 +12,7 @@ export interface SummaryActivities {
 /** Queues the morning's summaries; the relay sends them, each built at that moment with its reader's rights. */
 export const createSummaryActivities = ({ database }: { database: Database }): SummaryActivities => ({
   queueSummaries: async () =>
-    inScope(database, '*', async ({ tx, audit }) => {
+    withStudyScope(database, '*', async ({ tx, audit }) => {
       const made = await queueDailySummaries(tx);
       for (const study_id of new Set(made.map((one) => one.study_id))) {
         audit.record({

@@ -4,7 +4,7 @@ import { isTask } from '../../../workflows/domain/assessment/tasks.js';
 import { brokenRule, problem } from '../../http/errors.js';
 import { mergePatch } from '../../http/conventions/merge-patch.js';
 import { auditActor } from '../../http/audit-actor.js';
-import { acceptModules, editable, getBatteryOrThrow } from './batteries.service.js';
+import { acceptModules, editableBattery, getBatteryOrThrow } from './batteries.service.js';
 import type { GivenModule } from './batteries.service.js';
 import { acceptSettings } from './batteries-settings.js';
 import type { RequestScope } from '../../http/state.js';
@@ -12,9 +12,11 @@ import type { RequestScope } from '../../http/state.js';
 type Unchanged = (record: Record<string, unknown>) => void;
 export type ModuleOfBattery = ModuleRow & { battery_id: number; version: number };
 
-/** Adds a module, last or at a position. @throws 404, 409 BATTERY_RETIRED, 422 bad settings, 400 more than 100 modules */
+/**
+ * Adds a module, last or at a position. @throws 404, 409 BATTERY_RETIRED, 422 bad settings, 400 more than 100 modules
+ */
 export async function addModule(change: RequestScope, id: number, input: GivenModule): Promise<ModuleOfBattery> {
-  const battery = await editable(change, await getBatteryOrThrow(change.tx, id, true));
+  const battery = await editableBattery(change, await getBatteryOrThrow(change.tx, id, true));
   const of = { battery_id: id, version: battery.version };
   const [module] = await acceptModules(change.tx, battery.study_id, [input], 'module');
   if (battery.modules.length >= 100) throw brokenRule('modules', 'TOO_MANY', 'has 100 modules already');
@@ -50,7 +52,7 @@ export async function reorderModules(
   if (ids.length !== own.size)
     throw brokenRule('module_ids', 'INCOMPLETE', `names ${ids.length} of ${own.size} modules`);
   if (ids.every((one, index) => before.modules[index]!.id === one)) return before;
-  const battery = await editable(change, before);
+  const battery = await editableBattery(change, before);
   await orderModules(change.tx, { battery_id: id, version: battery.version }, ids);
   record(change, battery, 'battery_modules_reordered', { module_ids: ids });
   return getBatteryOrThrow(change.tx, id);
@@ -79,7 +81,7 @@ export async function changeModule(
       mergePatch(module.settings, input.settings) as Record<string, unknown>,
       'settings',
     ));
-  const battery = await editable(change, before);
+  const battery = await editableBattery(change, before);
   await updateModule(
     change.tx,
     { battery_id: id, version: battery.version, id: module.id },
@@ -99,7 +101,7 @@ export async function removeModule(
   const before = await getBatteryOrThrow(change.tx, id, true);
   assertIfMatch({ ...before });
   const module = found(before, moduleId);
-  const battery = await editable(change, before);
+  const battery = await editableBattery(change, before);
   await deleteModule(change.tx, { battery_id: id, version: battery.version, id: module.id });
   record(change, battery, 'battery_module_removed', { module_id: module.id, task: module.task });
 }

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { TASKS, taskDefinition } from '../../../workflows/domain/assessment/tasks.js';
 import type { TaskName } from '../../../workflows/domain/assessment/tasks.js';
-import { invalid, problem } from '../../http/errors.js';
+import { invalid, invalidFields, problem } from '../../http/errors.js';
 import type { FaultEntry } from '../../http/errors.js';
 import type { Tx } from '../../../db/client/database.js';
 
@@ -49,13 +49,7 @@ function report(validate: ValidateFunction, settings: unknown, path: string): vo
     code: 'SETTINGS',
     message: `${fieldOf(error, path)} ${error.message ?? 'is not valid'}`,
   }));
-  throw problem('VALIDATION_FAILED', {
-    detail: errors
-      .slice(0, 3)
-      .map((e) => e.message)
-      .join('; '),
-    errors,
-  });
+  throw invalidFields(errors);
 }
 
 function fieldOf(error: ErrorObject, path: string): string {

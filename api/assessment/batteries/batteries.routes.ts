@@ -91,7 +91,8 @@ export const batteryRoutes = [
     access: staff.configure,
     transaction: 'change',
     description:
-      'Makes version 1, with its modules where they are given. The study comes from `study_id` in the body or from the context. A code that the study has already is 409 BATTERY_CODE_TAKEN.',
+      'Makes version 1, with its modules where they are given. The study comes from `study_id` in the body or ' +
+      'from the context. A code that the study has already is 409 BATTERY_CODE_TAKEN.',
     body: NewBattery,
     responses: { 201: Battery },
     handle: async ({ tx, audit, actor, context, studyId, body }) =>
@@ -115,7 +116,9 @@ export const batteryRoutes = [
     operationId: 'updateBattery',
     tag: 'Batteries',
     summary: 'Change, publish or retire a battery',
-    description: `Only the fields that are given change; \`modules\` are replaced as a whole. \`status: published\` publishes the draft, \`retired\` takes the battery out of use. ${versions}`,
+    description:
+      'Only the fields that are given change; `modules` are replaced as a whole. `status: published` ' +
+      `publishes the draft, \`retired\` takes the battery out of use. ${versions}`,
     access: staff.configure,
     transaction: 'change',
     body: BatteryChange,
@@ -130,7 +133,8 @@ export const batteryRoutes = [
     tag: 'Batteries',
     summary: 'Delete an unused battery',
     description:
-      'Deletes a battery that nothing uses, with its versions. One that windows, visits, sessions or the mapping use is 409 BATTERY_IN_USE: retire it instead.',
+      'Deletes a battery that nothing uses, with its versions. One that windows, visits, sessions or the ' +
+      'mapping use is 409 BATTERY_IN_USE: retire it instead.',
     access: staff.configure,
     transaction: 'change',
     responses: { 204: undefined },
@@ -146,7 +150,8 @@ export const batteryRoutes = [
     tag: 'Batteries',
     summary: 'List versions of a battery, newest first',
     description:
-      'Each publication keeps a version that no later change touches; sessions name the version that they were held with.',
+      'Each publication keeps a version that no later change touches; sessions name the version that they were ' +
+      'held with.',
     access: inStudy(),
     transaction: 'read',
     query: Paged,
@@ -162,7 +167,9 @@ export const batteryRoutes = [
     access: staffOrParticipant(inStudy()),
     transaction: 'once',
     description:
-      'The newest published version (`version`: another; the draft where nothing was published yet), texts in `language` (default `en`), else in its base language, else English. The same version and language give the same bytes; `ETag` is the checksum.',
+      'The newest published version (`version`: another; the draft where nothing was published yet), texts in ' +
+      '`language` (default `en`), else in its base language, else English. The same version and language give ' +
+      'the same bytes; `ETag` is the checksum.',
     query: CompileQuery,
     responses: { 200: response(Compiled, { etag: true }) },
     prefetch: ({ params, query }) => [compileStatement(batteryNumber(params.battery_id), query.version)],
@@ -178,7 +185,8 @@ export const batteryRoutes = [
     tag: 'Batteries',
     summary: 'Duplicate a battery as a draft',
     description:
-      'Makes a draft with the same modules, in this or another study that the caller configures. A code that the study has already is 409 BATTERY_CODE_TAKEN.',
+      'Makes a draft with the same modules, in this or another study that the caller configures. A code that ' +
+      'the study has already is 409 BATTERY_CODE_TAKEN.',
     access: staff.configure,
     transaction: 'change',
     body: Duplicate,

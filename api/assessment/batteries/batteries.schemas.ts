@@ -8,7 +8,7 @@ import {
   Type,
   Uuid,
   body,
-  claimed,
+  importClaims,
   nullable,
   oneOf,
   partial,
@@ -57,7 +57,7 @@ export const BatteryVersion = record('BatteryVersion', {
   description: nullable(Type.String()),
   published_at: nullable(Instant),
   published_by_id: nullable(Uuid),
-  ...claimed,
+  ...importClaims,
   modules: Type.Array(Module),
 });
 

@@ -91,7 +91,7 @@ export async function changeBattery(
   const { status, modules, ...fields } = input;
   const changed = changedFields({ ...battery }, { ...fields });
   if (changed.length > 0 || modules || (status === 'draft' && battery.status === 'published')) {
-    battery = await editable(change, battery);
+    battery = await editableBattery(change, battery);
     if (changed.length > 0) await mapConstraintErrors(unique, () => updateBattery(tx, id, fields));
     if (modules) {
       await deleteModules(tx, { battery_id: id, version: battery.version });
@@ -141,7 +141,7 @@ async function move(
 }
 
 /** The battery with an editable version: a published one gets a next version first. @throws 409 BATTERY_RETIRED */
-export async function editable({ tx }: RequestScope, battery: BatteryRecord): Promise<BatteryRecord> {
+export async function editableBattery({ tx }: RequestScope, battery: BatteryRecord): Promise<BatteryRecord> {
   if (battery.status === 'draft') {
     // It is a draft; its `updated_at` follows changes of its modules.
     await updateBattery(tx, battery.id, {});

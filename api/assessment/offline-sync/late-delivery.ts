@@ -1,6 +1,6 @@
 import { nowMs } from '../../../db/client/clock.js';
 import { withdrawalOf } from '../../../db/portal/portal.queries.js';
-import { withdrawn } from '../../http/access.js';
+import { participantWithdrawn } from '../../http/access.js';
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
 import { rejection } from './sync-items.js';
 import type { SyncItem, ItemResult } from './sync-items.js';
@@ -21,9 +21,9 @@ export async function acceptsLateDelivery(
 ): Promise<readonly SyncItem[]> {
   if (!late || participantId === null) return items;
   const end = await withdrawalOf(tx, participantId);
-  if (end === null || nowMs() > end + DELIVERY_DAYS * 86_400_000) throw withdrawn();
+  if (end === null || nowMs() > end + DELIVERY_DAYS * 86_400_000) throw participantWithdrawn();
   return items.filter((item) => {
-    if (timesIn(item).every((at) => at <= end)) return true;
+    if (timesIn(item).every((instant) => instant <= end)) return true;
     results[item.index] = rejection(
       item.kind,
       item.given.id,
@@ -37,4 +37,4 @@ export async function acceptsLateDelivery(
 const timesIn = (item: SyncItem): number[] =>
   item.kind === 'response'
     ? item.given.content.at
-    : [item.given.startedAt, item.given.completedAt ?? item.given.startedAt].map((at) => Date.parse(at));
+    : [item.given.startedAt, item.given.completedAt ?? item.given.startedAt].map((instant) => Date.parse(instant));

@@ -1,9 +1,7 @@
 import type { ParticipantRef, SyncParticipantRow } from '../../../db/assessment/offline.queries.js';
 import type { SessionTimes } from '../../../workflows/domain/assessment/times.js';
 import type { ResponseGiven } from './sync-items.js';
-
-/** Text that the database can compare with an id. */
-export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+import { UUID } from '../../../db/client/uuid.js';
 
 export interface SessionFacts {
   id: string;

@@ -5,12 +5,13 @@ import type { KnownTask } from '../../../workflows/domain/assessment/sync-respon
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
 import { claimsByLocalId, isOfAnother, resultOfClaim } from './sync-claims.js';
 import type { SyncItem, ResponseGiven } from './sync-items.js';
-import { UUID, isSingle } from './references.js';
+import { isSingle } from './references.js';
 import type { SessionFacts } from './references.js';
 import type { DecidedItem } from './decided-items.js';
 import type { Claim } from './decided-items.js';
 import type { Refused } from './decided-items.js';
 import type { Tx } from '../../../db/client/database.js';
+import { UUID } from '../../../db/client/uuid.js';
 
 export type ResponseItem = SyncItem & { kind: 'response' };
 

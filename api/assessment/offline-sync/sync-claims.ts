@@ -1,8 +1,9 @@
 import type { ResponseGiven } from './sync-items.js';
-import { UUID, isSingle, participantRef } from './references.js';
+import { isSingle, participantRef } from './references.js';
 import type { SessionFacts } from './references.js';
 import type { DecidedItem } from './decided-items.js';
 import type { Refused, Claim } from './decided-items.js';
+import { UUID } from '../../../db/client/uuid.js';
 
 /** Text that can be compared with stored text. */
 const STORABLE = /^[^\0\p{Surrogate}]+$/u;

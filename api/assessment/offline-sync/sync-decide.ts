@@ -23,11 +23,12 @@ import type { SyncItem, SessionGiven } from './sync-items.js';
 import { noteOutcomes } from './sync-claims.js';
 import { resolveSessions } from './resolve-sessions.js';
 import type { ResponseItem } from './resolve-sessions.js';
-import { UUID, resolveParticipant, participantRef, timesOf } from './references.js';
+import { resolveParticipant, participantRef, timesOf } from './references.js';
 import type { SessionFacts } from './references.js';
 import type { DecidedItem } from './decided-items.js';
 import type { Claim } from './decided-items.js';
 import type { Tx } from '../../../db/client/database.js';
+import { UUID } from '../../../db/client/uuid.js';
 
 /** A set of items: the outcomes of its sessions, and its responses in their order. */
 export interface ItemDecisionInput {
@@ -240,7 +241,8 @@ async function responsesOf(
           status: 'rejected',
           code: 'AMBIGUOUS_SESSION',
           message:
-            'sessionId may be of several sessions: send the session with it, name its deviceId, or the server id that the answer to the session gave',
+            'sessionId may be of several sessions: send the session with it, name its deviceId, or the server ' +
+            'id that the answer to the session gave',
         },
       };
     if ('refused' in session) {

@@ -21,7 +21,15 @@ import { MAX_SYNC_ITEMS, checkConflicts, countResults, sync } from './sync.servi
 import { conflictAnswer, resolve } from './sync-conflicts.service.js';
 
 const items =
-  'An item is checked by itself, so that what does not fit its schema refuses no other: `created`, `duplicate`, `conflict` (kept: see the study’s sync-conflicts) or `rejected` with code and message, always with 200. The same again changes nothing. A local id belongs to the participant and, where `deviceId` is given, to that device: two devices’ sessions of one id are two. A session that goes on may change zone, language and device. A response belongs to the session item that it came with: what came with a refused session is kept with its conflict, what came with a rejected one is rejected. One that comes without its session and may be of several is rejected with AMBIGUOUS_SESSION: send the session with it, its `deviceId`, or the server id as `sessionId`. For 30 days after a withdrawal the participant’s own token delivers what was recorded before it; anything recorded later is rejected with PARTICIPANT_WITHDRAWN.';
+  'An item is checked by itself, so that what does not fit its schema refuses no other: `created`, ' +
+  '`duplicate`, `conflict` (kept: see the study’s sync-conflicts) or `rejected` with code and message, always ' +
+  'with 200. The same again changes nothing. A local id belongs to the participant and, where `deviceId` is ' +
+  'given, to that device: two devices’ sessions of one id are two. A session that goes on may change zone, ' +
+  'language and device. A response belongs to the session item that it came with: what came with a refused ' +
+  'session is kept with its conflict, what came with a rejected one is rejected. One that comes without its ' +
+  'session and may be of several is rejected with AMBIGUOUS_SESSION: send the session with it, its `deviceId`, ' +
+  'or the server id as `sessionId`. For 30 days after a withdrawal the participant’s own token delivers what ' +
+  'was recorded before it; anything recorded later is rejected with PARTICIPANT_WITHDRAWN.';
 const deviceTime = (headers: Record<string, unknown>): string | undefined =>
   typeof headers['x-device-time'] === 'string' ? headers['x-device-time'] : undefined;
 
@@ -85,7 +93,9 @@ export const syncRoutes = [
     summary: 'Sync many offline items',
     access: evenWithdrawn(sessionCallers),
     transaction: 'change',
-    description: `At most 1,000 items (413). They may refer to each other in any order; \`results\` come in the order sent, sessions before responses. ${items}`,
+    description:
+      'At most 1,000 items (413). They may refer to each other in any order; `results` come in the order sent, ' +
+      `sessions before responses. ${items}`,
     headers: deviceClock,
     body: largeJson(Bulk, ['sessions', 'responses']),
     responses: { 200: BulkResult },
@@ -104,7 +114,8 @@ export const syncRoutes = [
     tag: 'Offline sync',
     summary: 'Check a sync for conflicts',
     description:
-      'Changes nothing. At most 1,000 items (413). Items that a sync would reject stand in `rejected`, with code and message; a session that cannot be read while its id is known is a `duplicate_session` besides.',
+      'Changes nothing. At most 1,000 items (413). Items that a sync would reject stand in `rejected`, with ' +
+      'code and message; a session that cannot be read while its id is known is a `duplicate_session` besides.',
     access: evenWithdrawn(sessionCallers),
     transaction: 'read',
     body: largeJson(Bulk, ['sessions', 'responses']),
@@ -161,7 +172,10 @@ export const syncRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      '`server` leaves the server’s side (a session that was taken beside it is set aside), `local` puts the device’s in its place (the visit follows: one that it no longer completes is to do again), `both` keeps the device’s beside it, with the responses that came with it. What gives way stays in the conflict. Once: 409 CONFLICT_RESOLVED after.',
+      '`server` leaves the server’s side (a session that was taken beside it is set aside), `local` puts the ' +
+      'device’s in its place (the visit follows: one that it no longer completes is to do again), `both` keeps ' +
+      'the device’s beside it, with the responses that came with it. What gives way stays in the conflict. ' +
+      'Once: 409 CONFLICT_RESOLVED after.',
     body: Resolve,
     responses: { 200: Conflict },
     handle: ({ tx, audit, actor, context, params, body }) =>

@@ -6,7 +6,7 @@ import {
   TimeZone,
   Type,
   Uuid,
-  claimed,
+  importClaims,
   nullable,
   oneOf,
   text,
@@ -142,6 +142,6 @@ export const Conflict = record('SyncConflict', {
   resolved_by_id: nullable(Uuid),
   resolved_at: nullable(Instant),
   detected_at: Instant,
-  ...claimed,
+  ...importClaims,
 });
 export const Resolve = input('SyncConflictResolve', { keep: oneOf('server', 'local', 'both'), reason: Reason });

@@ -1,5 +1,5 @@
 import { staff, staffOrParticipant } from '../../http/access.js';
-import type { Actor, Participant } from '../../http/access.js';
+import type { Actor, ParticipantCaller } from '../../http/access.js';
 import { problem } from '../../http/errors.js';
 
 /**
@@ -16,13 +16,13 @@ export interface SessionCaller {
   /** The participant has withdrawn: earlier recordings are accepted for a while. */
   withdrawn: boolean;
 }
-export const callerOf = (actor: Actor | Participant): SessionCaller =>
+export const callerOf = (actor: Actor | ParticipantCaller): SessionCaller =>
   actor.role === 'participant'
     ? { userId: null, participantId: actor.id, withdrawn: actor.status === 'withdrawn' }
     : { userId: actor.id, participantId: null, withdrawn: false };
 
 /** A participant's study is implied: it need not be named beside a code. */
-export const studyOf = (actor: Actor | Participant, named: string | undefined): string | undefined =>
+export const studyOf = (actor: Actor | ParticipantCaller, named: string | undefined): string | undefined =>
   actor.role === 'participant' ? actor.study_id : named;
 
 /** @throws 404 a participant acts for itself only, and learns nothing about others */

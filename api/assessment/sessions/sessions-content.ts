@@ -236,7 +236,7 @@ export function contentFaults(
 /** The rows of a task, with all values computed from its trials. */
 export function taskRows(
   content: TaskContent,
-  of: { session_id: string; study_id: string; local_id: string | null },
+  session: { session_id: string; study_id: string; local_id: string | null },
   modules: KnownModules | null,
   now: number,
   since: number | null = null,
@@ -246,7 +246,7 @@ export function taskRows(
   const result: TaskResult = taskResult({ task, summary, trials, at, kind, named }, modules, { now, since });
   return {
     row: {
-      ...of,
+      ...session,
       task,
       module_id,
       summary,
@@ -257,7 +257,7 @@ export function taskRows(
       trial_count: trials.length,
       content_hash: hash,
     },
-    trials: { session_id: of.session_id, study_id: of.study_id, task, trials, at, data },
+    trials: { session_id: session.session_id, study_id: session.study_id, task, trials, at, data },
     remarks: { warnings: result.warnings, flags: result.quality_flags },
   };
 }

@@ -18,18 +18,18 @@ interface Wanted {
 /**
  * Streams a session's raw trials: a thousand at a time are in memory, and no transaction stays open while a slow client
  * reads (trials are only ever added, so the pages fit together).
- * @param of the session, which the caller may see
+ * @param session the session, which the caller may see
  */
 export function streamTrials(
   database: Database,
-  of: SessionRecord,
+  session: SessionRecord,
   wanted: Wanted & { format?: 'json' | 'ndjson' | undefined; total: number },
 ): Reply {
   const lines = wanted.format === 'ndjson';
   const body = Readable.from(
     pieces(
       database,
-      of,
+      session,
       wanted,
       lines
         ? { head: '', between: '\n', tail: '\n' }
@@ -41,7 +41,7 @@ export function streamTrials(
 
 async function* pieces(
   database: Database,
-  of: SessionRecord,
+  session: SessionRecord,
   { task, skip = 0, limit = Infinity }: Omit<Wanted, 'shown'>,
   form: { head: string; between: string; tail: string },
 ): AsyncGenerator<string> {
@@ -51,8 +51,8 @@ async function* pieces(
   let seen = 0;
   while (seen < skip + limit) {
     const at: TrialCursor | null = cursor;
-    const next: Awaited<ReturnType<typeof nextTrials>> = await readInScope(database, of.study_id, (tx) =>
-      nextTrials(tx, of.id, at, task),
+    const next: Awaited<ReturnType<typeof nextTrials>> = await readInScope(database, session.study_id, (tx) =>
+      nextTrials(tx, session.id, at, task),
     );
     if (!next) break;
     const trials = next.trials.slice(Math.max(0, skip - seen), Math.max(0, skip + limit - seen));

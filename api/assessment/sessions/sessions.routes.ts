@@ -2,7 +2,7 @@ import { nowIso } from '../../../db/client/clock.js';
 import { listSessions } from '../../../db/assessment/sessions.queries.js';
 import { arrivedTasks, tasksOfSession } from '../../../db/assessment/submissions.queries.js';
 import { anyone, inStudy } from '../../http/access.js';
-import { created, route, tagged, response, largeJson } from '../../http/route.js';
+import { created, route, withContentTag, response, largeJson } from '../../http/route.js';
 import {
   SoughtCode,
   IsoDate,
@@ -175,7 +175,8 @@ export const sessionRoutes = [
     transaction: 'read',
     responses: { 200: response(SessionDetails, { etag: true }) },
     // Results of its tasks arrive without a change of the session's own row.
-    handle: async ({ tx, params, actor }) => tagged({ ...(await sessionDetails(tx, params.session_id, actor)) }),
+    handle: async ({ tx, params, actor }) =>
+      withContentTag({ ...(await sessionDetails(tx, params.session_id, actor)) }),
   }),
   route({
     method: 'GET',

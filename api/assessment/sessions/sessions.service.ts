@@ -20,8 +20,8 @@ import { requireOwn, sessionCallers } from './sessions-caller.service.js';
 import type { SessionCaller } from './sessions-caller.service.js';
 import type { Tx } from '../../../db/client/database.js';
 import type { RequestContext } from '../../http/request-context.js';
+import { UUID } from '../../../db/client/uuid.js';
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export interface StartRequest {
   participant_id: string;
   site_id?: string | null;

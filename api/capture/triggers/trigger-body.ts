@@ -44,7 +44,9 @@ export async function parseTrigger(raw: Buffer, contentType: string): Promise<Ne
       errors: odd.map((path) => ({
         path,
         code: 'INVALID',
-        message: `${path} is longer than ${MAX_LENGTHS[path]} characters, or holds control characters or bytes that are not UTF-8`,
+        message:
+          `${path} is longer than ${MAX_LENGTHS[path]} characters, or holds control characters or bytes that are ` +
+          'not UTF-8',
       })),
     });
   }

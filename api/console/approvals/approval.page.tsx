@@ -1,5 +1,6 @@
 import { CalendarDate, Instant } from '../html/date.js';
-import { dateText, daysBetween } from '../html/dates.js';
+import { daysBetween } from '../../../workflows/domain/util/dates.js';
+import { dateText } from '../html/dates.js';
 import { Field, Form, Notice } from '../html/form.js';
 import { Facts } from '../html/table.js';
 import { Typed } from '../html/problem.js';
@@ -11,7 +12,7 @@ import type { ApprovalView } from './approvals.service.js';
 import { VisitChanges, Warning } from './impact.js';
 
 /** The result of a decision sent from the page, and its typed fields. */
-export interface Decision {
+export interface ApprovalDecision {
   said?: 'stale' | 'already' | 'done';
   /** Another refusal, as text. */
   refused?: string;
@@ -21,7 +22,7 @@ export interface Decision {
 }
 
 /** A change of an enrollment date that is pending or decided. */
-export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; decision?: Decision }) {
+export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; decision?: ApprovalDecision }) {
   const { words } = useUi();
   const { state } = view;
   const { said, refused } = decision;
@@ -58,7 +59,7 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
       <div class="question">
         <div class="ask">
           <Dates view={view} />
-          {state !== 'pending' && <Outcome view={view} />}
+          {state !== 'pending' && <ApprovalResult view={view} />}
           <Facts of={asked(view, words)} />
         </div>
         {state === 'pending' && !view.cannot && <Decide view={view} decision={decision} />}
@@ -174,7 +175,7 @@ function Deadline({ at }: { at: string }) {
   );
 }
 
-function Outcome({ view: { approval, state } }: { view: ApprovalView }) {
+function ApprovalResult({ view: { approval, state } }: { view: ApprovalView }) {
   const { words } = useUi();
   if (state === 'expired') return <Notice title={words.approval.expired}>{words.approval.expiredWhat}</Notice>;
   return (
@@ -233,7 +234,7 @@ function Effect({ view: { approval, visits, warnings } }: { view: ApprovalView }
   );
 }
 
-function Decide({ view, decision }: { view: ApprovalView; decision: Decision }) {
+function Decide({ view, decision }: { view: ApprovalView; decision: ApprovalDecision }) {
   const { words } = useUi();
   const action = `/console/approvals/${view.approval.id}`;
   return (

@@ -11,20 +11,20 @@ import { refusalText } from '../html/refusal.js';
 import { redirect } from '../html/render.js';
 import type { Ui } from '../html/ui.js';
 import { ApprovalPage } from './approval.page.js';
-import type { Decision } from './approval.page.js';
+import type { ApprovalDecision } from './approval.page.js';
 import { loadApproval } from './approvals.service.js';
 
 const path = '/console/approvals/{request_id}';
 
 /** Six digits are a code, anything else is a password. */
-function proofOf(given: string | null, credential: Credential | undefined) {
-  if (!given) return undefined;
+function proofOf(text: string | null, credential: Credential | undefined) {
+  if (!text) return undefined;
   const login = credential?.sid;
-  return /^[0-9]{6}$/.test(given) ? { code: given, login } : { password: given, login };
+  return /^[0-9]{6}$/.test(text) ? { code: text, login } : { password: text, login };
 }
 
 /** The page's message for a refused decision. */
-function saidOf({ words }: Ui, fault: Problem): Decision {
+function saidOf({ words }: Ui, fault: Problem): ApprovalDecision {
   if (fault.code === 'PREVIEW_STALE') return { said: 'stale' };
   if (fault.code === 'NOT_PENDING') return { said: 'already' };
   if (fault.code === 'REAUTHENTICATION_REQUIRED') return { proofError: words.approval.proofNeeded };
@@ -45,7 +45,8 @@ export const approvalPages = [
     query: Type.Object({ decided: Type.Optional(Type.String()) }),
     view: async ({ tx, actor, params, query, services, ui }) => {
       const view = await loadApproval(tx, actor, services.settings, params.request_id);
-      const decision: Decision = query.decided !== undefined && view.state !== 'pending' ? { said: 'done' } : {};
+      const decision: ApprovalDecision =
+        query.decided !== undefined && view.state !== 'pending' ? { said: 'done' } : {};
       return { title: ui.words.approval.title, content: h(ApprovalPage, { view, decision }) };
     },
   }),

@@ -9,7 +9,7 @@ import { previewOverride } from '../../anchor/anchors.service.js';
 import { Problem, problem } from '../../http/errors.js';
 import type { Actor } from '../../http/access.js';
 
-export interface VisitChange {
+export interface ApprovalVisitChange {
   visit_key: string;
   name: string;
   action: string;
@@ -26,7 +26,7 @@ export interface ApprovalView {
   state: 'pending' | 'expired' | 'approved' | 'denied';
   /** Why the caller cannot decide; undefined: they can. */
   cannot?: 'own' | 'not_approver';
-  visits: VisitChange[];
+  visits: ApprovalVisitChange[];
   /** The caller has decided it. */
   decidedByCaller: boolean;
   /** Names of visits that were affected before but are no longer. */
@@ -43,14 +43,14 @@ export interface ApprovalView {
 }
 
 /** The preview that a form showed its reader: one line for each visit. */
-export const seenOf = (visits: readonly VisitChange[]): string =>
+export const seenOf = (visits: readonly ApprovalVisitChange[]): string =>
   JSON.stringify(visits.map((visit) => [visit.visit_key, visit.name, lineOf(visit)]));
-const lineOf = ({ action, from = '', to = '' }: VisitChange): string => `${action} ${from} ${to}`;
+const lineOf = ({ action, from = '', to = '' }: ApprovalVisitChange): string => `${action} ${from} ${to}`;
 
-function seenIn(given: string | null): Map<string, { name: string; line: string }> | undefined {
-  if (given === null) return undefined;
+function seenIn(text: string | null): Map<string, { name: string; line: string }> | undefined {
+  if (text === null) return undefined;
   try {
-    const rows = JSON.parse(given) as [string, string, string][];
+    const rows = JSON.parse(text) as [string, string, string][];
     return new Map(rows.map(([key, name, line]) => [key, { name, line }]));
   } catch (fault) {
     // Only this page writes it: if it is invalid, nothing is marked.

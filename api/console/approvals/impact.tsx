@@ -1,8 +1,8 @@
 import { CalendarDate } from '../html/date.js';
-import { Said } from '../html/said.js';
+import { TranslatedText } from '../html/said.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
-import type { VisitChange } from './approvals.service.js';
+import type { ApprovalVisitChange } from './approvals.service.js';
 
 /** A warning as text, with the service's details. */
 export function Warning({ text }: { text: string }) {
@@ -10,12 +10,15 @@ export function Warning({ text }: { text: string }) {
   const [code = '', detail] = text.split(/: (.*)/s);
   const known = words.approval.warningsByCode[code];
   const visits = /^(\d+) visits?$/.exec(detail ?? '')?.[1];
-  if (!known) return <Said text={text} />;
+  if (!known) return <TranslatedText text={text} />;
   return (
     <>
       {known}
       {detail && (
-        <span class="quiet"> ({visits ? words.approval.visitsCaption(Number(visits)) : <Said text={detail} />})</span>
+        <span class="quiet">
+          {' '}
+          ({visits ? words.approval.visitsCaption(Number(visits)) : <TranslatedText text={detail} />})
+        </span>
       )}
     </>
   );
@@ -29,7 +32,7 @@ function Notes({ of }: { of: readonly string[] }) {
       {of.map((note, i) => (
         <span key={note}>
           {i > 0 && '; '}
-          <Said text={note} />
+          <TranslatedText text={note} />
         </span>
       ))}
     </>
@@ -37,10 +40,10 @@ function Notes({ of }: { of: readonly string[] }) {
 }
 
 /** The effect of a date change on each visit. */
-export function VisitChanges({ visits }: { visits: readonly VisitChange[] }) {
+export function VisitChanges({ visits }: { visits: readonly ApprovalVisitChange[] }) {
   const { words } = useUi();
   return (
-    <Table<VisitChange>
+    <Table<ApprovalVisitChange>
       caption={words.approval.visitsCaption(visits.length)}
       rows={visits}
       rowKey={({ visit_key, action }) => `${visit_key} ${action}`}

@@ -1,7 +1,7 @@
 import type { Problem } from '../../http/errors.js';
 import { Instant } from '../html/date.js';
 import { EmptyState } from '../html/empty-state.js';
-import { Form, Notice, Refused } from '../html/form.js';
+import { Form, Notice, RefusalNotice } from '../html/form.js';
 import { Pager, withQuery } from '../html/pager.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
@@ -42,7 +42,7 @@ export function CheckpointsPage({
     <>
       <AuditHead tab="checkpoints" />
       {made !== undefined && <Notice kind="good">{audit.signed(made)}</Notice>}
-      {fault && <Refused fault={fault} />}
+      {fault && <RefusalNotice fault={fault} />}
       <p class="quiet">{audit.checkpointsWhat}</p>
       <Form action={PATH} class="alone">
         <button>{audit.sign}</button>
@@ -63,7 +63,7 @@ export function CheckpointsPage({
           ]}
         />
       )}
-      <Pager skip={skip} limit={CHECKPOINTS} total={total} href={(at) => withQuery(PATH, { skip: at })} />
+      <Pager skip={skip} limit={CHECKPOINTS} total={total} href={(skip) => withQuery(PATH, { skip: skip })} />
     </>
   );
 }

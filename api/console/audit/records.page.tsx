@@ -1,5 +1,5 @@
 import type { AuditNames } from '../../../db/audit/audit-names.queries.js';
-import type { ListedAuditRecord } from '../../../db/audit/audit.queries.js';
+import type { AuditFilter, ListedAuditRecord } from '../../../db/audit/audit.queries.js';
 import { Instant } from '../html/date.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Field, SelectField } from '../html/form.js';
@@ -14,16 +14,7 @@ export const RECORDS = 25;
 const MAX_CHARS = 2_000;
 
 /** The filter in the page's address: ids and codes only. */
-export interface RecordsAsked {
-  study_id?: string | undefined;
-  user_id?: string | undefined;
-  action?: string | undefined;
-  resource_type?: string | undefined;
-  resource_id?: string | undefined;
-  request_id?: string | undefined;
-  from?: string | undefined;
-  to?: string | undefined;
-}
+export type RecordsAsked = Omit<AuditFilter, 'skip' | 'limit'>;
 
 /** The audit log, newest first. */
 export function RecordsPage({
@@ -86,7 +77,7 @@ export function RecordsPage({
           ]}
         />
       )}
-      <Pager skip={skip} limit={RECORDS} total={total} href={(at) => withQuery(AUDIT, { ...asked, skip: at })} />
+      <Pager skip={skip} limit={RECORDS} total={total} href={(skip) => withQuery(AUDIT, { ...asked, skip: skip })} />
     </>
   );
 }

@@ -6,10 +6,10 @@ const tabs = [
   ['verifications', `${AUDIT}/verifications`],
   ['checkpoints', `${AUDIT}/checkpoints`],
 ] as const;
-export type AuditTab = (typeof tabs)[number][0];
+export type AuditPageName = (typeof tabs)[number][0];
 
 /** The head of each audit page, with the tabs. */
-export function AuditHead({ tab }: { tab: AuditTab }) {
+export function AuditHead({ tab }: { tab: AuditPageName }) {
   const { words } = useUi();
   return (
     <>

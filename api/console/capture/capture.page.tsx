@@ -2,16 +2,16 @@ import type { FailureRecord } from '../../../db/capture/pushes.queries.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Instant } from '../html/date.js';
 import { Form, Notice } from '../html/form.js';
-import { Said } from '../html/said.js';
+import { TranslatedText } from '../html/said.js';
 import { Facts, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { StudyTabs } from '../studies/edit/study-tabs.js';
-import { PAGE, configurers } from './capture.service.js';
+import { PAGE_SIZE, configurerRoles } from './capture.service.js';
 import type { CaptureView } from './capture.service.js';
 import { SyncProgress } from './sync.page.js';
 
 /** The result of a submitted form. */
-export interface FormResult {
+export interface CaptureFormResult {
   tested?: boolean;
   retried?: number;
   testFailed?: string;
@@ -19,11 +19,11 @@ export interface FormResult {
 }
 
 /** The state of a study's capture system, with possible actions. */
-export function CapturePage({ view, said = {} }: { view: CaptureView; said?: FormResult }) {
+export function CapturePage({ view, said = {} }: { view: CaptureView; said?: CaptureFormResult }) {
   const { words, user } = useUi();
   const { capture } = words;
   const { study, config } = view;
-  const configures = user?.role === 'admin' || configurers.some((role) => role === user?.role);
+  const configures = user?.role === 'admin' || configurerRoles.some((role) => role === user?.role);
   return (
     <>
       <p class="crumbs">
@@ -35,7 +35,7 @@ export function CapturePage({ view, said = {} }: { view: CaptureView; said?: For
       <StudyTabs studyId={study.id} tab="capture" />
       {said.testFailed !== undefined && (
         <Notice kind="alert" title={capture.testFailed}>
-          <Said text={said.testFailed} /> {capture.testWhat}
+          <TranslatedText text={said.testFailed} /> {capture.testWhat}
         </Notice>
       )}
       {said.refused !== undefined && <Notice kind="alert">{said.refused}</Notice>}
@@ -79,7 +79,7 @@ function Status({ view: { study, config, breaker }, configures }: { view: Captur
             capture.lastTrigger,
             config.last_webhook_received ? <Instant value={config.last_webhook_received} /> : capture.never,
           ],
-          [capture.lastError, lastError === null ? capture.noError : <Said text={lastError} />],
+          [capture.lastError, lastError === null ? capture.noError : <TranslatedText text={lastError} />],
           [capture.breaker, <Breaker of={breaker} />],
         ]}
       />
@@ -156,10 +156,10 @@ function Pushes({ view: { study, pushes, failures, skip } }: { view: CaptureView
             </p>
           </Form>
           <Failures view={{ study, failures }} />
-          {failures.total > PAGE && (
+          {failures.total > PAGE_SIZE && (
             <p class="pages">
-              {skip > 0 && <a href={`${here}?skip=${Math.max(0, skip - PAGE)}`}>{capture.less}</a>}
-              {skip + PAGE < failures.total && <a href={`${here}?skip=${skip + PAGE}`}>{capture.more}</a>}
+              {skip > 0 && <a href={`${here}?skip=${Math.max(0, skip - PAGE_SIZE)}`}>{capture.less}</a>}
+              {skip + PAGE_SIZE < failures.total && <a href={`${here}?skip=${skip + PAGE_SIZE}`}>{capture.more}</a>}
             </p>
           )}
         </>
@@ -193,7 +193,7 @@ function Failures({ view: { study, failures } }: { view: Pick<CaptureView, 'stud
               {error_type && capture.reasons[error_type]} <span class="quiet">({capture.attempts(attempts)})</span>
               {message && (
                 <p class="typed-text quiet" dir="auto">
-                  <Said text={message} />
+                  <TranslatedText text={message} />
                 </p>
               )}
             </div>

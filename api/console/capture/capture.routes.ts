@@ -3,20 +3,20 @@ import { inStudy } from '../../http/access.js';
 import { Type, Uuid } from '../../http/common.schemas.js';
 import type { Problem } from '../../http/errors.js';
 import { startStudySync, syncReport } from '../../capture/datacapture-syncs.service.js';
-import { checkMapping, testConnection } from '../../capture/datacapture.service.js';
+import { checkSavedMapping, testConnection } from '../../capture/datacapture.service.js';
 import { retryPushes } from '../../capture/pushes.service.js';
 import { consoleForm, consolePage } from '../html/page.js';
 import type { PageTools } from '../html/page.js';
 import { refusalText } from '../html/refusal.js';
 import { redirect } from '../html/render.js';
 import { CapturePage } from './capture.page.js';
-import type { FormResult } from './capture.page.js';
-import { configurers, lastSync, loadCapture, loadMapping } from './capture.service.js';
+import type { CaptureFormResult } from './capture.page.js';
+import { configurerRoles, lastSync, loadCapture, loadMapping } from './capture.service.js';
 import { MappingPage } from './mapping.page.js';
-import { SyncPage, SyncProgress } from './sync.page.js';
+import { SyncProgressPage, SyncProgress } from './sync.page.js';
 
 const path = '/console/capture/{study_id}';
-const configurer = inStudy(...configurers);
+const configurer = inStudy(...configurerRoles);
 /** How long the mapping page waits for the capture system. */
 const CHECK_SECONDS = 20;
 const skip = Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000 }));
@@ -24,7 +24,7 @@ const flag = Type.Optional(Type.String({ maxLength: 10 }));
 
 /** The page again, with the refusal. */
 const again =
-  (saidOf: (refused: string) => FormResult) =>
+  (saidOf: (refused: string) => CaptureFormResult) =>
   async ({ read, params, fault, ui }: PageTools & { params: { study_id: string }; fault: Problem }) => {
     const view = await read((tx) => loadCapture(tx, params.study_id.toLowerCase()));
     return {
@@ -42,7 +42,7 @@ export const capturePages = [
     query: Type.Object({ skip, tested: flag, retried: Type.Optional(Type.Integer({ minimum: 0 })) }),
     view: async ({ tx, params, query, ui }) => {
       const view = await loadCapture(tx, params.study_id.toLowerCase(), query.skip);
-      const said: FormResult = {
+      const said: CaptureFormResult = {
         tested: query.tested !== undefined && view.config?.sync_status === 'active',
         ...(query.retried !== undefined && { retried: query.retried }),
       };
@@ -105,7 +105,9 @@ export const capturePages = [
       const studyId = params.study_id.toLowerCase();
       const view = await read((tx) => loadMapping(tx, studyId));
       const warnings =
-        query.check !== undefined && view.config ? await checkMapping(services, studyId, CHECK_SECONDS) : undefined;
+        query.check !== undefined && view.config
+          ? await checkSavedMapping(services, studyId, CHECK_SECONDS)
+          : undefined;
       return {
         title: ui.words.capture.mappingTitle,
         content: h(MappingPage, { view, warnings, isSaved: query.said !== undefined }),
@@ -120,7 +122,7 @@ export const capturePages = [
     query: Type.Object({ skip }),
     view: async ({ tx, actor, params, query, ui }) => {
       const report = await syncReport(tx, actor, params.sync_id.toLowerCase(), { skip: query.skip ?? 0, limit: 50 });
-      return { title: ui.words.capture.syncTitle, content: h(SyncPage, { report, skip: query.skip ?? 0 }) };
+      return { title: ui.words.capture.syncTitle, content: h(SyncProgressPage, { report, skip: query.skip ?? 0 }) };
     },
   }),
 ];

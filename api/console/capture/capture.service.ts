@@ -12,9 +12,9 @@ import { syncView } from '../../capture/datacapture-syncs.service.js';
 import { getStudyOrThrow } from '../../studies/studies.service.js';
 
 /** Failed pushes on one page. */
-export const PAGE = 20;
+export const PAGE_SIZE = 20;
 /** Roles that may do more than view and retry, as on the routes. */
-export const configurers: readonly Role[] = ['researcher', 'data_manager'];
+export const configurerRoles: readonly Role[] = ['researcher', 'data_manager'];
 
 export type SyncView = ReturnType<typeof syncView>;
 /** The data of a study's capture-system page. */
@@ -32,7 +32,7 @@ export interface CaptureView {
 export async function loadCapture(tx: Tx, studyId: string, skip = 0): Promise<CaptureView> {
   const { study, sync, ...found } = await captureOverview(tx, studyId);
   if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
-  const failures = await listFailures(tx, studyId, { skip, limit: PAGE, sort: '-failed_at' });
+  const failures = await listFailures(tx, studyId, { skip, limit: PAGE_SIZE, sort: '-failed_at' });
   return { ...found, study, sync: sync && syncView(sync), failures, skip };
 }
 

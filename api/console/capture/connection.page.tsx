@@ -1,10 +1,10 @@
 import type { ConnectionReport } from '../../../workflows/domain/capture/query.js';
 import { Field, Form, Notice } from '../html/form.js';
 import { Facts } from '../html/table.js';
-import { Said } from '../html/said.js';
+import { TranslatedText } from '../html/said.js';
 import { useUi } from '../html/ui.js';
 import type { Edit } from '../studies/edit/edit.js';
-import { EditBox, EditChoice, EditField, EditForm, Outcome, wrongWith } from '../studies/edit/edit-form.js';
+import { EditBox, EditChoice, EditField, EditForm, EditRefusal, wrongWith } from '../studies/edit/edit-form.js';
 import { versionOf } from '../html/form-version.js';
 import { StudyHead } from '../studies/edit/study-tabs.js';
 import { mayConfigure } from '../studies/studies.service.js';
@@ -47,7 +47,7 @@ export function ConnectionPage({
       {said && <Notice kind={said === 'fails' ? 'alert' : 'good'}>{texts.said[said]}</Notice>}
       {said === 'fails' && config?.sync_error_message && (
         <p class="typed-text">
-          <Said text={config.sync_error_message} />
+          <TranslatedText text={config.sync_error_message} />
         </p>
       )}
       {trial && (
@@ -57,10 +57,10 @@ export function ConnectionPage({
       )}
       {edit.fault?.code === 'CONNECTION_FAILED' ? (
         <Notice kind="alert" title={texts.trialFails}>
-          <Said text={edit.fault.message} />
+          <TranslatedText text={edit.fault.message} />
         </Notice>
       ) : (
-        <Outcome edit={edit} labels={labels} />
+        <EditRefusal edit={edit} labels={labels} />
       )}
       <Exchange view={view} />
       <h2>{texts.title}</h2>

@@ -9,19 +9,26 @@ import { Type, oneOf } from '../../http/common.schemas.js';
 import { Problem, problem } from '../../http/errors.js';
 import { check } from '../../http/validation/validation.js';
 import { changeStudy } from '../../studies/studies.service.js';
-import { unchangedSince, versionOf } from '../html/form-version.js';
+import { assertFormVersion, versionOf } from '../html/form-version.js';
 import { consoleForm, consolePage } from '../html/page.js';
 import { redirect } from '../html/render.js';
-import { seenIn, typedIn } from '../studies/edit/edit.js';
+import { seenIn, typedValue } from '../studies/edit/edit.js';
 import type { Edit } from '../studies/edit/edit.js';
 import { ConnectionPage, connectionNotices } from './connection.page.js';
 import type { ConnectionNotice } from './connection.page.js';
-import { connectionEdit, connectionIn, keptOf, loadConnection, secretNames, secretsIn } from './connection.service.js';
+import {
+  connectionEdit,
+  connectionIn,
+  sealSecrets,
+  loadConnection,
+  secretNames,
+  secretsIn,
+} from './connection.service.js';
 import type { ConnectionView, Secrets } from './connection.service.js';
-import { configurers } from './capture.service.js';
+import { configurerRoles } from './capture.service.js';
 
 const path = '/console/capture/{study_id}/connection';
-const configurer = inStudy(...configurers);
+const configurer = inStudy(...configurerRoles);
 const Trial = Type.Pick(ConfigPatch, ['api_url', 'api_token']);
 
 /**
@@ -46,7 +53,7 @@ async function tested(saving: Saving): Promise<ConnectionNotice> {
 /** The typed fields, for a page that shows the form again without a refusal. */
 const asTyped = (form: URLSearchParams, edit: Edit): Edit => ({
   ...edit,
-  values: Object.fromEntries(Object.keys(edit.values).map((name) => [name, typedIn(form, name)])),
+  values: Object.fromEntries(Object.keys(edit.values).map((name) => [name, typedValue(form, name)])),
 });
 
 export const connectionPages = [
@@ -75,13 +82,13 @@ export const connectionPages = [
       const saving: Saving = { services, actor, context, studyId, strict: false, assertIfMatch: asSeen(form) };
       if (form.get('do') !== 'save') {
         const given = {
-          api_url: typedIn(form, 'api_url').trim(),
+          api_url: typedValue(form, 'api_url').trim(),
           ...(secrets.api_token && { api_token: secrets.api_token }),
         };
         check(Trial, given, 'body');
         const trial = await tryConnection(saving, given);
         return page(view, asTyped(form, { ...edit, version: form.get('version') ?? '' }), {
-          kept: keptOf(services, owner, secrets),
+          kept: sealSecrets(services, owner, secrets),
           trial,
           title: ui.words.edit.tabs.connection,
         });
@@ -100,7 +107,7 @@ export const connectionPages = [
       const isSecret =
         fault.code === 'UNAVAILABLE' ||
         (fault.options.errors ?? []).some(({ path: at }) => secretNames.some((name) => name === at));
-      const kept = isSecret ? {} : keptOf(services, owner, secretsIn(services, owner, form));
+      const kept = isSecret ? {} : sealSecrets(services, owner, secretsIn(services, owner, form));
       return page(view, connectionEdit(view, { form, fault }), { kept, title: ui.words.edit.tabs.connection });
     },
   }),
@@ -112,7 +119,7 @@ export const connectionPages = [
     submit: async ({ tx, audit, actor, context, params, form }) => {
       const studyId = params.study_id.toLowerCase();
       const datacapture_enabled = (form.get('on') ?? '') !== '';
-      await changeStudy({ tx, audit, actor, context }, studyId, { datacapture_enabled }, unchangedSince(form));
+      await changeStudy({ tx, audit, actor, context }, studyId, { datacapture_enabled }, assertFormVersion(form));
       return redirect(`/console/capture/${studyId}/connection?said=${datacapture_enabled ? 'on' : 'off'}`);
     },
     again: async ({ read, params, fault, ui }) => {

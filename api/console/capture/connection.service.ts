@@ -2,14 +2,14 @@ import { findConfig } from '../../../db/capture/datacapture-configs.queries.js';
 import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
 import type { StudyRecord } from '../../../db/studies/studies.queries.js';
 import type { Tx } from '../../../db/client/database.js';
-import { versioned } from '../../capture/datacapture.service.js';
+import { configVersion } from '../../capture/datacapture.service.js';
 import type { ConfigChangeRequest } from '../../capture/config-change.js';
 import type { Dependencies } from '../../dependencies.js';
 import { invalid } from '../../http/errors.js';
 import { seal, unseal } from '../../secrets.js';
 import { getStudyOrThrow } from '../../studies/studies.service.js';
-import { editOf, orNull, typedIn } from '../studies/edit/edit.js';
-import type { Edit, Sent, Texts } from '../studies/edit/edit.js';
+import { editOf, orNull, typedValue } from '../studies/edit/edit.js';
+import type { Edit, RefusedForm, Texts } from '../studies/edit/edit.js';
 
 export interface ConnectionView {
   study: StudyRecord;
@@ -35,8 +35,8 @@ const textsOf = (config?: DatacaptureConfigRow): Texts => ({
   create_missing_sites: yes(config?.create_missing_sites),
 });
 
-export const connectionEdit = ({ config }: ConnectionView, sent?: Sent): Edit =>
-  editOf(config && versioned(config), textsOf(config), sent);
+export const connectionEdit = ({ config }: ConnectionView, sent?: RefusedForm): Edit =>
+  editOf(config && configVersion(config), textsOf(config), sent);
 
 /** Secret fields of the form. A page never shows them: typed values return sealed, for this user and study only. */
 export const secretNames = ['api_token', 'webhook_secret'] as const;
@@ -62,7 +62,7 @@ export function secretsIn(services: Dependencies, owner: Owner, form: URLSearchP
 }
 
 /** Secrets sealed for the next page. */
-export const keptOf = (services: Dependencies, owner: Owner, secrets: Secrets): Secrets =>
+export const sealSecrets = (services: Dependencies, owner: Owner, secrets: Secrets): Secrets =>
   Object.fromEntries(
     Object.entries(secrets).map(([name, value]) => [name, seal(services, value, placeOf(owner, name as SecretName))]),
   );
@@ -74,7 +74,7 @@ export function connectionIn(
   seen: Texts,
   isNew: boolean,
 ): ConfigChangeRequest {
-  const typed = (name: string) => typedIn(form, name).trim();
+  const typed = (name: string) => typedValue(form, name).trim();
   const minutes = typed('poll_interval_minutes').replace(',', '.');
   const fields = {
     api_url: typed('api_url'),

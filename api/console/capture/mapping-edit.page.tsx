@@ -5,14 +5,14 @@ import type { Difference } from '../../assessment/batteries/authoring-diff.js';
 import type { ConfigWarning } from '../../capture/config-change.js';
 import type { FaultEntry, Problem } from '../../http/errors.js';
 import { EmptyState } from '../html/empty-state.js';
-import { Field, Form, Notice, Refused } from '../html/form.js';
+import { Field, Form, Notice, RefusalNotice } from '../html/form.js';
 import { entryText } from '../html/refusal.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
-import { Outcome } from '../studies/edit/edit-form.js';
+import { EditRefusal } from '../studies/edit/edit-form.js';
 import { StudyHead } from '../studies/edit/study-tabs.js';
 import { eventColumns, resultColumns } from './mapping-form.js';
-import type { EventRow, MappingDraft, MappingRows, ResultRow } from './mapping-form.js';
+import type { MappingEventRow, MappingDraft, MappingRows, MappingResultRow } from './mapping-form.js';
 import type { MappingView } from './capture.service.js';
 
 /** The content of a mapping form, and its faults. */
@@ -53,7 +53,7 @@ export function MappingEditPage({
       </StudyHead>
       {!config || !edit || !stored ? (
         <>
-          {fault && <Refused fault={fault} />}
+          {fault && <RefusalNotice fault={fault} />}
           <EmptyState title={capture.none}>
             <a href={`/console/capture/${study.id}/connection`}>{texts.connectFirst}</a>
           </EmptyState>
@@ -126,11 +126,11 @@ function Said({ edit: { fault, warnings, changed = [] } }: { edit: MappingEdit }
   if (fault?.code === 'STALE') {
     const text = (value: unknown) => (value === null ? '' : JSON.stringify(value));
     const told = changed.map(({ path, from, to }) => ({ name: path, from: text(from), to: text(to) }));
-    return <Outcome edit={{ values: {}, seen: {}, version: '', changed: told, fault }} labels={{}} />;
+    return <EditRefusal edit={{ values: {}, seen: {}, version: '', changed: told, fault }} labels={{}} />;
   }
   if (warnings?.length === 0) return <Notice kind="good">{texts.fits}</Notice>;
   const found: readonly (FaultEntry | ConfigWarning)[] = warnings ?? fault?.options.errors ?? [];
-  if (found.length === 0) return fault ? <Refused fault={fault} /> : null;
+  if (found.length === 0) return fault ? <RefusalNotice fault={fault} /> : null;
   const title = warnings || fault?.code === 'UNKNOWN_NAMES' ? texts.unknown(found.length) : words.edit.refused;
   return (
     <Notice kind="alert" title={title}>
@@ -261,12 +261,12 @@ const withEmpty = <Column extends string>(
       { length: more },
       () => ({ ...Object.fromEntries(columns.map((column) => [column, ''])), ...start }) as Record<Column, string>,
     ),
-  ].map((row, at) => ({ row, at }));
+  ].map((row, index) => ({ row, at: index }));
 
 function Events({ edit, batteries }: { edit: MappingEdit; batteries: Record<number, string> }) {
   const { words } = useUi();
   const { mapping: texts, capture } = words;
-  type Placed = { row: EventRow; at: number };
+  type Placed = { row: MappingEventRow; at: number };
   const number = (column: 'day' | 'before' | 'after', title: string) => ({
     title,
     cell: ({ row, at }: Placed): ComponentChildren => (
@@ -341,7 +341,7 @@ function Results({ edit }: { edit: MappingEdit }) {
           <option key={metric} value={metric} />
         ))}
       </datalist>
-      <Table<{ row: ResultRow; at: number }>
+      <Table<{ row: MappingResultRow; at: number }>
         caption={texts.resultsCaption}
         rows={withEmpty(edit.rows.results, resultColumns, edit.more)}
         rowKey={({ at }) => String(at)}
@@ -380,7 +380,7 @@ function Results({ edit }: { edit: MappingEdit }) {
             ] as const
           ).map(([column, title, list]) => ({
             title,
-            cell: ({ row, at }: { row: ResultRow; at: number }) => (
+            cell: ({ row, at }: { row: MappingResultRow; at: number }) => (
               <Cell
                 name={`${column}.${at}`}
                 label={`${title}, ${texts.row(at + 1)}`}

@@ -1,15 +1,15 @@
 import { h } from 'preact';
 import { differences } from '../../assessment/batteries/authoring-diff.js';
-import { configNotFound, saveConfig, versioned } from '../../capture/datacapture.service.js';
+import { configNotFound, saveConfig, configVersion } from '../../capture/datacapture.service.js';
 import { unknownNames } from '../../capture/unknown-names.service.js';
 import { inStudy } from '../../http/access.js';
 import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
 import type { Problem } from '../../http/errors.js';
-import { unchangedSince, versionOf } from '../html/form-version.js';
+import { assertFormVersion, versionOf } from '../html/form-version.js';
 import { consoleForm, consolePage } from '../html/page.js';
 import { redirect } from '../html/render.js';
 import { readJson } from '../studies/edit/edit.js';
-import { configurers, loadMapping } from './capture.service.js';
+import { configurerRoles, loadMapping } from './capture.service.js';
 import type { MappingView } from './capture.service.js';
 import { changeTo, draftOf, draftOfJson, rowsOf, storedMapping, typedRows } from './mapping-form.js';
 import type { MappingDraft } from './mapping-form.js';
@@ -17,14 +17,14 @@ import { MappingEditPage } from './mapping-edit.page.js';
 import type { MappingEdit } from './mapping-edit.page.js';
 
 const path = '/console/capture/{study_id}/mapping/edit';
-const configurer = inStudy(...configurers);
+const configurer = inStudy(...configurerRoles);
 /** Empty rows of each kind, and how many the button adds. */
 const EMPTY = 2;
 const MORE = 5;
 
 const firstEdit = (config: DatacaptureConfigRow): MappingEdit => {
   const stored = storedMapping(config);
-  return { rows: rowsOf(stored), version: versionOf(versioned(config)), seen: stored, more: EMPTY };
+  return { rows: rowsOf(stored), version: versionOf(configVersion(config)), seen: stored, more: EMPTY };
 };
 
 /** The typed form, with its original initial values. */
@@ -82,7 +82,7 @@ export const mappingEditPages = [
         return page(view, typedEdit(view.config, form, { warnings }), ui.words.mapping.title);
       }
       const strict = form.get('anyway') === null;
-      const assertIfMatch = (record: object | undefined) => unchangedSince(form)(record ?? {});
+      const assertIfMatch = (record: object | undefined) => assertFormVersion(form)(record ?? {});
       await saveConfig({ services, actor, context, studyId, strict, assertIfMatch }, change);
       return redirect(`/console/capture/${studyId}/mapping?said=saved`);
     },

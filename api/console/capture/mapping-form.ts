@@ -7,7 +7,7 @@ import { ConfigPatch, EventBatteryMapping } from '../../capture/datacapture.sche
 import { invalid, invalidFields } from '../../http/errors.js';
 import type { FaultEntry } from '../../http/errors.js';
 import { check } from '../../http/validation/validation.js';
-import { readJson, typedIn, wholeNumber } from '../studies/edit/edit.js';
+import { readJson, typedValue, wholeNumber } from '../studies/edit/edit.js';
 
 const Name = Type.String({ minLength: 1, maxLength: 200 });
 const orNothing = { ...Type.Unsafe<string | null>({ ...Name, type: ['string', 'null'] }) };
@@ -41,23 +41,23 @@ export const storedMapping = (config: DatacaptureConfigRow): Required<MappingDra
 export const eventColumns = ['event', 'battery', 'day', 'before', 'after'] as const;
 export const resultColumns = ['task', 'form', 'metric', 'field'] as const;
 type Row<Column extends string> = Record<Column, string>;
-export type EventRow = Row<(typeof eventColumns)[number]>;
-export type ResultRow = Row<(typeof resultColumns)[number]>;
+export type MappingEventRow = Row<(typeof eventColumns)[number]>;
+export type MappingResultRow = Row<(typeof resultColumns)[number]>;
 /** The mapping as fields: a row for each event and result. */
 export interface MappingRows {
   enrollment_instrument: string;
   enrollment_event: string;
   participant: Record<string, string>;
-  events: EventRow[];
-  results: ResultRow[];
+  events: MappingEventRow[];
+  results: MappingResultRow[];
 }
 
 /** A stored mapping as rows. */
-export const rowsOf = (of: Required<MappingDraft>): MappingRows => ({
-  enrollment_instrument: of.enrollment_instrument ?? '',
-  enrollment_event: of.enrollment_event ?? '',
-  participant: of.participant_field_mapping,
-  events: Object.entries(of.event_battery_mapping)
+export const rowsOf = (draft: Required<MappingDraft>): MappingRows => ({
+  enrollment_instrument: draft.enrollment_instrument ?? '',
+  enrollment_event: draft.enrollment_event ?? '',
+  participant: draft.participant_field_mapping,
+  events: Object.entries(draft.event_battery_mapping)
     .sort(([, a], [, b]) => a.target_day - b.target_day)
     .map(([event, { battery_id, target_day, window_before, window_after }]) => ({
       event,
@@ -66,7 +66,7 @@ export const rowsOf = (of: Required<MappingDraft>): MappingRows => ({
       before: String(window_before ?? 0),
       after: String(window_after ?? 7),
     })),
-  results: Object.entries(of.data_field_mapping).flatMap(([task, { datacapture_instrument: form, fields }]) => {
+  results: Object.entries(draft.data_field_mapping).flatMap(([task, { datacapture_instrument: form, fields }]) => {
     const metrics = Object.entries(fields);
     return metrics.length === 0
       ? [{ task, form, metric: '', field: '' }]
@@ -76,14 +76,14 @@ export const rowsOf = (of: Required<MappingDraft>): MappingRows => ({
 
 /** The typed rows, without empty ones. */
 export function typedRows(form: URLSearchParams): MappingRows {
-  const said = (name: string) => typedIn(form, name).trim();
+  const said = (name: string) => typedValue(form, name).trim();
   const rows = <Column extends string>(first: string, columns: readonly Column[]): Row<Column>[] => {
     const places = [...form.keys()]
       .map((name) => (name.startsWith(`${first}.`) ? Number(name.slice(first.length + 1)) : NaN))
       .filter((place) => Number.isInteger(place) && place >= 0)
       .sort((a, b) => a - b);
     return places
-      .map((at) => Object.fromEntries(columns.map((column) => [column, said(`${column}.${at}`)])) as Row<Column>)
+      .map((index) => Object.fromEntries(columns.map((column) => [column, said(`${column}.${index}`)])) as Row<Column>)
       .filter((row) => isTyped(first, row));
   };
   const participant = [...form.keys()].filter((name) => name.startsWith('participant.'));
@@ -113,9 +113,9 @@ export function draftOf(rows: MappingRows, stored: Required<MappingDraft>): Mapp
   const fault = (path: string, code: string, message: string) =>
     errors.push({ path, code, message: `${path} ${message}` });
   const events = new Map<string, unknown>();
-  rows.events.forEach(({ event, battery, day, before, after }, at) => {
-    if (event === '') fault(`event.${at}`, 'REQUIRED', 'is required');
-    else if (events.has(event)) fault(`event.${at}`, 'DUPLICATE', 'is named twice');
+  rows.events.forEach(({ event, battery, day, before, after }, index) => {
+    if (event === '') fault(`event.${index}`, 'REQUIRED', 'is required');
+    else if (events.has(event)) fault(`event.${index}`, 'DUPLICATE', 'is named twice');
     events.set(event, {
       ...(battery !== '' && { battery_id: wholeNumber(battery) }),
       ...(day !== '' && { target_day: wholeNumber(day) }),
@@ -124,15 +124,16 @@ export function draftOf(rows: MappingRows, stored: Required<MappingDraft>): Mapp
     });
   });
   const tasks = new Map<string, { datacapture_instrument: string; fields: Map<string, string> }>();
-  rows.results.forEach(({ task, form, metric, field }, at) => {
+  rows.results.forEach(({ task, form, metric, field }, index) => {
     const known = tasks.get(task) ?? { datacapture_instrument: form, fields: new Map<string, string>() };
     tasks.set(task, known);
-    if (task === '') fault(`task.${at}`, 'REQUIRED', 'is required');
-    if (form === '') fault(`form.${at}`, 'REQUIRED', 'is required');
-    else if (known.datacapture_instrument !== form) fault(`form.${at}`, 'ONE_FORM', 'is another form of the same task');
-    if (known.fields.has(metric)) fault(`metric.${at}`, 'DUPLICATE', 'is named twice');
+    if (task === '') fault(`task.${index}`, 'REQUIRED', 'is required');
+    if (form === '') fault(`form.${index}`, 'REQUIRED', 'is required');
+    else if (known.datacapture_instrument !== form)
+      fault(`form.${index}`, 'ONE_FORM', 'is another form of the same task');
+    if (known.fields.has(metric)) fault(`metric.${index}`, 'DUPLICATE', 'is named twice');
     if ((metric === '') !== (field === ''))
-      fault(metric === '' ? `metric.${at}` : `field.${at}`, 'REQUIRED', 'is required');
+      fault(metric === '' ? `metric.${index}` : `field.${index}`, 'REQUIRED', 'is required');
     if (metric !== '') known.fields.set(metric, field);
   });
   if (errors.length > 0) throw invalidFields(errors);

@@ -2,7 +2,7 @@ import type { DataFields, EventBattery } from '../../../db/capture/datacapture-c
 import type { ConfigWarning } from '../../capture/config-change.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Notice } from '../html/form.js';
-import { Said } from '../html/said.js';
+import { TranslatedText } from '../html/said.js';
 import { Facts, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { StudyTabs } from '../studies/edit/study-tabs.js';
@@ -43,7 +43,7 @@ export function MappingPage({
               {editing.edit}
             </a>
           </p>
-          <EventMapping mapping={config.event_battery_mapping} batteries={batteries} />
+          <EventMappingSection mapping={config.event_battery_mapping} batteries={batteries} />
           <h2>{capture.fields}</h2>
           {Object.keys(config.participant_field_mapping).length === 0 ? (
             <p>{capture.noMapping}</p>
@@ -75,7 +75,7 @@ function Warnings({ of }: { of: ConfigWarning[] }) {
                 <code>{path}</code>:{' '}
               </>
             )}
-            <Said text={message} />
+            <TranslatedText text={message} />
           </li>
         ))}
       </ul>
@@ -84,7 +84,7 @@ function Warnings({ of }: { of: ConfigWarning[] }) {
 }
 
 /** The capture system's events, with the battery and the days of each. */
-export function EventMapping({
+export function EventMappingSection({
   mapping,
   batteries,
 }: {

@@ -1,6 +1,6 @@
 import type { syncReport } from '../../capture/datacapture-syncs.service.js';
 import { Instant } from '../html/date.js';
-import { Said } from '../html/said.js';
+import { TranslatedText } from '../html/said.js';
 import { Progress } from '../html/progress.js';
 import { Facts, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
@@ -46,7 +46,7 @@ function SyncWords({ sync: { status, progress, error, finished_at } }: { sync: S
       <strong>{status === 'completed' ? capture.syncCompleted : capture.syncFailed}</strong>{' '}
       {error && (
         <span class="bad">
-          <Said text={error.message} />{' '}
+          <TranslatedText text={error.message} />{' '}
         </span>
       )}
       {capture.syncCounts(progress.total)}
@@ -59,7 +59,7 @@ function SyncWords({ sync: { status, progress, error, finished_at } }: { sync: S
 }
 
 /** The records of a sync that need a check. */
-export function SyncPage({ report, skip }: { report: Report; skip: number }) {
+export function SyncProgressPage({ report, skip }: { report: Report; skip: number }) {
   const { capture } = useUi().words;
   const { issues, study_id, id } = report;
   const here = `/console/capture/${study_id}/syncs/${id}`;
@@ -97,7 +97,7 @@ export function SyncPage({ report, skip }: { report: Report; skip: number }) {
                   ? (capture.syncOutcomes[outcome ?? ''] ?? outcome)
                   : list.map(({ message }) => (
                       <div key={message}>
-                        <Said text={message} />
+                        <TranslatedText text={message} />
                       </div>
                     )),
             },

@@ -1,20 +1,15 @@
 import type { Language } from '../words/words.js';
 
 export const LOCALES: Record<Language, string> = { en: 'en-GB', de: 'de-DE' };
-const DAY_MS = 86_400_000;
 
 /** A calendar date in words: 10 Mar 2024. */
 export const dateText = (language: Language, date: string): string =>
   new Intl.DateTimeFormat(LOCALES[language], { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(date));
 
 /** An instant in words, marked as UTC. */
-export const instantText = (language: Language, at: Date, seconds = false): string =>
+export const instantText = (language: Language, instant: Date, seconds = false): string =>
   `${new Intl.DateTimeFormat(LOCALES[language], {
     dateStyle: 'medium',
     timeStyle: seconds ? 'medium' : 'short',
     timeZone: 'UTC',
-  }).format(at)} UTC`;
-
-/** The number of days from one date to another. */
-export const daysBetween = (from: string, to: string): number =>
-  Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS);
+  }).format(instant)} UTC`;

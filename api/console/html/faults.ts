@@ -2,7 +2,7 @@ import { h } from 'preact';
 import type { Problem } from '../../http/errors.js';
 import { noContent } from '../../http/route.js';
 import type { Reply } from '../../http/reply.js';
-import type { Fault } from '../../http/route.js';
+import type { PageFault } from '../../http/route.js';
 import type { Actor } from '../../http/access.js';
 import { clearedLogin } from '../../http/security/console-login.js';
 import { LoginPage } from '../session/login.page.js';
@@ -15,7 +15,7 @@ import { uiOf } from './ui.js';
 import type { Ui } from './ui.js';
 
 /** The most fields of a typed form. */
-const MOST_KEPT = 1_000;
+const MAX_KEPT = 1_000;
 /** Fields that are never shown again: secrets, and what a page writes for itself. */
 const NEVER_KEPT =
   /^_|password|token|secret|^again$|^shown|^(?:seen|version|policy_version|preview_hash|import_id|sort_order)$/;
@@ -27,10 +27,10 @@ export const formAt = (form: URLSearchParams, otherwise: string): string => {
 };
 
 /** The typed fields of a form, by name. The code of a login is a secret, that of a record is none. */
-export function typedIn(form: URLSearchParams): [string, string][] {
+export function typedEntries(form: URLSearchParams): [string, string][] {
   const isLogin = (form.get('_back') ?? '').startsWith('/console/login');
   const isKept = (name: string) => !NEVER_KEPT.test(name) && !(isLogin && name === 'code');
-  return [...form].filter(([name, value]) => value !== '' && isKept(name)).slice(0, MOST_KEPT);
+  return [...form].filter(([name, value]) => value !== '' && isKept(name)).slice(0, MAX_KEPT);
 }
 
 /** The error page. */
@@ -40,13 +40,13 @@ export const faultView = (ui: Ui, fault: Problem, requestId: string, form?: URLS
   content: h(ProblemPage, {
     fault,
     requestId,
-    ...(form && { typed: typedIn(form), back: formAt(form, '/console/inbox') }),
+    ...(form && { typed: typedEntries(form), back: formAt(form, '/console/inbox') }),
   }),
 });
 
 /** Answers an error as a page: the login if one is needed, else the error in words. */
 export async function onPageFault(
-  { fault, state, method, url, headers, services, body }: Fault,
+  { fault, state, method, url, headers, services, body }: PageFault,
   background: boolean,
 ): Promise<Reply> {
   if (background && fault.status !== 405) return noContent();
@@ -62,7 +62,7 @@ export async function onPageFault(
     return renderView(settings, ui, {
       title: ui.words.login.title,
       status: 401,
-      content: h(LoginPage, { next, ended: true, kept: typedIn(form) }),
+      content: h(LoginPage, { next, ended: true, kept: typedEntries(form) }),
       headers: { 'Set-Cookie': cookies },
     });
   }

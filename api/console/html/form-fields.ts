@@ -3,7 +3,7 @@ import { Problem, problem } from '../../http/errors.js';
 /** The default size limit of a form. */
 export const FORM_BYTES = 256 * 1024;
 /** More than any form of the console has. */
-const MOST_FIELDS = 2_000;
+const MAX_FIELDS = 2_000;
 
 const PLUS = 43,
   BLANK = 32;
@@ -25,7 +25,7 @@ function fieldsOf(raw: Buffer): URLSearchParams {
   let fields = 1;
   for (let at = raw.indexOf('&'); at >= 0; at = raw.indexOf('&', at + 1)) {
     fields += 1;
-    if (fields > MOST_FIELDS) throw problem('TOO_LARGE', { detail: `The form has more than ${MOST_FIELDS} fields.` });
+    if (fields > MAX_FIELDS) throw problem('TOO_LARGE', { detail: `The form has more than ${MAX_FIELDS} fields.` });
   }
   const spaced = Buffer.from(raw);
   for (let i = 0; i < spaced.length; i += 1) if (spaced[i] === PLUS) spaced[i] = BLANK;

@@ -46,21 +46,15 @@ export interface FieldProps {
   list?: string;
 }
 
-/** A labelled field with its hint and error. */
-export function Field({ name, label, hint, error, multiline, maxLength, minLength, inputMode, ...input }: FieldProps) {
+/** What every labelled field has in common: its label, hint and error, and their link to the control. */
+function LabelledField({
+  name,
+  label,
+  hint,
+  error,
+  children,
+}: Pick<FieldProps, 'name' | 'label' | 'hint' | 'error'> & { children: ComponentChildren }) {
   const id = `field-${name}`;
-  const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
-  const shared = {
-    id,
-    name,
-    maxlength: maxLength,
-    minlength: minLength,
-    ...(described !== '' && { 'aria-describedby': described }),
-    ...(error && { 'aria-invalid': true as const }),
-  };
-  const { value, type = 'text', required, autocomplete, autofocus, list } = input;
-  // JSX has a type for each input type; this is any of them.
-  const written: Record<string, unknown> = { type, value, required, autocomplete, inputMode, autofocus, list };
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -74,6 +68,31 @@ export function Field({ name, label, hint, error, multiline, maxLength, minLengt
           {error}
         </p>
       )}
+      {children}
+    </div>
+  );
+}
+
+/** The attributes by which a control names its hint and error. */
+function controlAttributes({ name, hint, error }: Pick<FieldProps, 'name' | 'hint' | 'error'>) {
+  const id = `field-${name}`;
+  const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
+  return {
+    id,
+    name,
+    ...(described !== '' && { 'aria-describedby': described }),
+    ...(error && { 'aria-invalid': true as const }),
+  };
+}
+
+/** A labelled field with its hint and error. */
+export function Field({ name, label, hint, error, multiline, maxLength, minLength, inputMode, ...input }: FieldProps) {
+  const shared = { ...controlAttributes({ name, hint, error }), maxlength: maxLength, minlength: minLength };
+  const { value, type = 'text', required, autocomplete, autofocus, list } = input;
+  // JSX has a type for each input type; this is any of them.
+  const written: Record<string, unknown> = { type, value, required, autocomplete, inputMode, autofocus, list };
+  return (
+    <LabelledField name={name} label={label} hint={hint} error={error}>
       {multiline ? (
         <textarea {...shared} rows={4} required={required}>
           {/* The HTML parser drops the first line break. */}
@@ -82,7 +101,7 @@ export function Field({ name, label, hint, error, multiline, maxLength, minLengt
       ) : (
         <input {...shared} {...written} />
       )}
-    </div>
+    </LabelledField>
   );
 }
 
@@ -91,33 +110,23 @@ export function SelectField({
   name,
   label,
   hint,
+  error,
   value = '',
   options,
-}: {
-  name: string;
-  label: string;
-  hint?: string | undefined;
-  value?: string | undefined;
+}: Pick<FieldProps, 'name' | 'label' | 'hint' | 'error' | 'value'> & {
   /** Values with their labels. */
   options: readonly (readonly [string, string])[];
 }) {
-  const id = `field-${name}`;
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      {hint && (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
-      <select id={id} name={name} {...(hint && { 'aria-describedby': `${id}-hint` })}>
+    <LabelledField name={name} label={label} hint={hint} error={error}>
+      <select {...controlAttributes({ name, hint, error })}>
         {options.map(([one, called]) => (
           <option key={one} value={one} selected={one === value}>
             {called}
           </option>
         ))}
       </select>
-    </div>
+    </LabelledField>
   );
 }
 
@@ -150,7 +159,7 @@ export function useGiven<Name extends string>({
 }
 
 /** The refusal in words, with the service's details if the words are not enough. */
-export function Refused({ fault }: { fault: Problem }) {
+export function RefusalNotice({ fault }: { fault: Problem }) {
   const { words } = useUi();
   const { what, detail } = refusalOf(words, fault);
   return (

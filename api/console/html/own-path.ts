@@ -3,15 +3,15 @@ const FIRST = '/console/inbox';
 const LOGIN = /^\/console\/(login|logout|forgot|reset|accept)(\/|$)/;
 
 /** A console path, parsed as a browser does; anything else becomes the console's first page. */
-export function consolePath(given: string | null | undefined): string {
-  if (!given || !URL.canParse(given, HERE)) return FIRST;
-  const { origin, pathname, search } = new URL(given, HERE);
+export function consolePath(url: string | null | undefined): string {
+  if (!url || !URL.canParse(url, HERE)) return FIRST;
+  const { origin, pathname, search } = new URL(url, HERE);
   if (origin !== HERE || !/^\/console(\/|$)/.test(pathname)) return FIRST;
   return pathname === '/console' || pathname === '/console/' ? FIRST : `${pathname}${search}`;
 }
 
 /** The page after a login: one that needs a login. */
-export function ownPath(given: string | null | undefined): string {
-  const path = consolePath(given);
+export function ownPath(url: string | null | undefined): string {
+  const path = consolePath(url);
   return LOGIN.test(path.split('?')[0]!) ? FIRST : path;
 }

@@ -8,7 +8,7 @@ import type { Problem } from '../../http/errors.js';
 import { Reply } from '../../http/reply.js';
 import type { Credential, RequestContext } from '../../http/request-context.js';
 import { formBody, route, upload } from '../../http/route.js';
-import type { Fault, Input, PathParams, Route } from '../../http/route.js';
+import type { PageFault, Input, PathParams, Route } from '../../http/route.js';
 import { VISIT_COOKIE, cookieOf, loginIdOf, requireFormToken } from '../../http/security/console-login.js';
 import { check } from '../../http/validation/validation.js';
 import type { Dependencies } from '../../dependencies.js';
@@ -144,7 +144,7 @@ export function consoleForm<P extends string, K extends Kind, W extends Opens = 
 /** The common input of all handlers. */
 interface Loose {
   services: Dependencies;
-  headers: Fault['headers'];
+  headers: PageFault['headers'];
   actor: Actor | undefined;
   credential: Credential | undefined;
   context: RequestContext;
@@ -202,7 +202,7 @@ const readAsUser = <T>(
 
 /** The page of a refused form, with the refusal's status. */
 async function drawAgain<P extends string>(
-  { fault, state, headers, services }: Fault,
+  { fault, state, headers, services }: PageFault,
   again: FormDefinition<P, Kind, Opens>['again'],
 ): Promise<Reply | undefined> {
   if (!again || !state.handled || fault.status === 500) return undefined;

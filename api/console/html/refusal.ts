@@ -2,7 +2,7 @@ import type { FaultEntry, Problem } from '../../http/errors.js';
 import type { Words } from '../words/words.js';
 
 /** A refusal as shown to a person. `detail`: the service's English text, if the words are not enough. */
-export interface Refusal {
+export interface RefusalText {
   title: string;
   what: string;
   detail?: string;
@@ -16,7 +16,7 @@ export function refusalOf(
   { problems }: Words,
   { code, status, message, options }: Problem,
   named = (path: string) => fieldName(problems, path),
-): Refusal {
+): RefusalText {
   const byCode = problems.byCode[code];
   if (byCode) return byCode;
   const byStatus = problems.byStatus[status];

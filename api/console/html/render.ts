@@ -11,7 +11,8 @@ import type { Ui } from './ui.js';
 
 /** Scripts and styles as files of this service, nothing from other servers. */
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action " +
+  "'self'; base-uri 'none'; frame-ancestors 'none'";
 const HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': POLICY,

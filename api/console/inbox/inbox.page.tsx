@@ -13,8 +13,8 @@ import { Table } from '../html/table.js';
 import { phrase } from '../words/phrases.js';
 import { useUi } from '../html/ui.js';
 import type { Ui } from '../html/ui.js';
-import { PAGE, sizeOf, temporalPage } from './inbox.service.js';
-import type { Inbox, Outcome } from './inbox.service.js';
+import { PAGE_SIZE, sizeOf, temporalPage } from './inbox.service.js';
+import type { Inbox, InboxActionResult } from './inbox.service.js';
 
 const PATH = '/console/inbox';
 
@@ -25,7 +25,7 @@ export function InboxPage({
   settings,
 }: {
   inbox: Inbox;
-  outcome?: Outcome | undefined;
+  outcome?: InboxActionResult | undefined;
   settings: Settings;
 }) {
   const { words } = useUi();
@@ -230,11 +230,13 @@ function Labelled({ row, children }: { row: InboxRow; children: ComponentChildre
 function Pages({ inbox: { total, filter } }: { inbox: Inbox }) {
   const { words } = useUi();
   const { skip, ...within } = filter;
-  if (total <= PAGE) return null;
+  if (total <= PAGE_SIZE) return null;
   return (
     <p class="pages">
-      {skip > 0 && <a href={pathWith(PATH, { ...within, skip: Math.max(0, skip - PAGE) })}>{words.inbox.less}</a>}
-      {skip + PAGE < total && <a href={pathWith(PATH, { ...within, skip: skip + PAGE })}>{words.inbox.more}</a>}
+      {skip > 0 && <a href={pathWith(PATH, { ...within, skip: Math.max(0, skip - PAGE_SIZE) })}>{words.inbox.less}</a>}
+      {skip + PAGE_SIZE < total && (
+        <a href={pathWith(PATH, { ...within, skip: skip + PAGE_SIZE })}>{words.inbox.more}</a>
+      )}
     </p>
   );
 }
@@ -242,7 +244,7 @@ function Pages({ inbox: { total, filter } }: { inbox: Inbox }) {
 const UNDER_WAY = ['pending', 'received', 'processing'];
 
 /** The result of an action on the page; it reloads until the result is known. */
-export function OutcomeNotice({ outcome: { kind, id, status = '' } }: { outcome: Outcome }) {
+export function OutcomeNotice({ outcome: { kind, id, status = '' } }: { outcome: InboxActionResult }) {
   const { words, path } = useUi();
   const { done } = words.inbox;
   const says = kind === 'push' || kind === 'trigger' ? (done[kind][status] ?? done.gone) : done[kind];

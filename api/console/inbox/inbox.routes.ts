@@ -16,8 +16,8 @@ const PATH = '/console/inbox';
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The id in a filter; anything else counts as none. */
-export const idOf = (given: string | null | undefined): string | undefined =>
-  given && UUID.test(given) ? given.toLowerCase() : undefined;
+export const idOf = (text: string | null | undefined): string | undefined =>
+  text && UUID.test(text) ? text.toLowerCase() : undefined;
 
 const Told = { done: Type.Optional(text(20)), of: Type.Optional(text(80)) };
 const Filter = Type.Object({

@@ -25,7 +25,7 @@ export const inboxAccess: Record<InboxKind, Access<true>> = {
 export const kindsFor = (role: Role): InboxKind[] =>
   INBOX_KINDS.filter((kind) => inboxAccess[kind].roles.includes(role));
 
-export const PAGE = 50;
+export const PAGE_SIZE = 50;
 export interface InboxFilter {
   kind?: InboxKind | undefined;
   study?: string | undefined;
@@ -48,7 +48,7 @@ export async function loadInbox(tx: Tx, { role }: Actor, filter: InboxFilter): P
   const { kind, study, site, skip } = filter;
   const facets = await inboxFacets(tx, kinds);
   const shown = kind ? kinds.filter((one) => one === kind) : kinds;
-  const rows = await inboxRows(tx, shown, { studyId: study, siteId: site, skip, limit: PAGE });
+  const rows = await inboxRows(tx, shown, { studyId: study, siteId: site, skip, limit: PAGE_SIZE });
   return { rows, facets, total: sizeOf(facets, filter), filter, kinds };
 }
 
@@ -64,7 +64,7 @@ export const sizeOf = (facets: readonly InboxFacet[], { kind, study, site }: Par
 export const inboxCount = (tx: Tx, { role }: Actor): Promise<number> => inboxSize(tx, kindsFor(role));
 
 /** An action of the page, and its status. */
-export interface Outcome {
+export interface InboxActionResult {
   kind: 'push' | 'trigger' | 'conflict' | 'review' | 'already';
   id?: string;
   /** Of a push or trigger. */
@@ -76,7 +76,7 @@ export async function outcomeOf(
   tx: Tx,
   done: string | undefined,
   id: string | undefined,
-): Promise<Outcome | undefined> {
+): Promise<InboxActionResult | undefined> {
   if (done === 'conflict' || done === 'review' || done === 'already') return { kind: done };
   if (id === undefined || (done !== 'push' && done !== 'trigger')) return undefined;
   const status = done === 'push' ? await pushStatus(tx, id) : await triggerStatus(tx, id);

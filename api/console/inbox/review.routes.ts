@@ -4,7 +4,7 @@ import { Type, oneOf, text } from '../../http/common.schemas.js';
 import type { Problem } from '../../http/errors.js';
 import { reviewVisit, targetNow } from '../../scheduling/visit-review.service.js';
 import { getVisitOrThrow } from '../../scheduling/visits.service.js';
-import { unchangedSince } from '../html/form-version.js';
+import { assertFormVersion } from '../html/form-version.js';
 import { consoleForm, consolePage } from '../html/page.js';
 import { refusalText } from '../html/refusal.js';
 import { redirect } from '../html/render.js';
@@ -50,7 +50,7 @@ export const reviewRoutes = [
         { tx, audit, actor, context },
         params.visit_id,
         { keep_target: form.get('keep') === 'yes', resolution: resolution || null },
-        unchangedSince(form),
+        assertFormVersion(form),
       );
       return redirect('/console/inbox?done=review');
     },

@@ -7,8 +7,8 @@ import { Field, Form, Notice } from '../html/form.js';
 import { Typed } from '../html/problem.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
-import { personPath, zoneOf } from './participant.page.js';
-import type { DateView, Person } from './participant.service.js';
+import { personPath, displayZoneOf } from './participant.page.js';
+import type { DateView, ParticipantView } from './participant.service.js';
 import { Job, ZonedInstant } from './parts.js';
 import { WhyDate } from './why.js';
 
@@ -28,11 +28,11 @@ export interface DateForm {
 }
 
 /** The enrollment date: actions, history, and reasons. */
-export function DateTab({ person, view, form }: { person: Person; view: DateView; form: DateForm }) {
+export function DateTab({ person, view, form }: { person: ParticipantView; view: DateView; form: DateForm }) {
   const { words } = useUi();
   const { anchor } = words.participant;
   const { row } = person;
-  const zone = zoneOf(person);
+  const zone = displayZoneOf(person);
   return (
     <>
       {form.done && anchor.done[form.done] && <Notice kind="good">{anchor.done[form.done]}</Notice>}
@@ -69,7 +69,7 @@ export function DateTab({ person, view, form }: { person: Person; view: DateView
 }
 
 /** Whether the page still has the form: the date may have become final meanwhile. */
-function isShown({ row, may }: Person, action: string | undefined): boolean {
+function isShown({ row, may }: ParticipantView, action: string | undefined): boolean {
   const isFinal = row.anchor.status === 'finalized';
   if (action === 'set') return may.set && !isFinal;
   if (action === 'cancel') return may.set && row.anchor.status === 'provisional';
@@ -77,7 +77,7 @@ function isShown({ row, may }: Person, action: string | undefined): boolean {
 }
 
 /** Hidden fields of each form: its action, the displayed version of the anchor, and the page's id. */
-function Sent({ person, form, action }: { person: Person; form: DateForm; action: string }) {
+function Sent({ person, form, action }: { person: ParticipantView; form: DateForm; action: string }) {
   return (
     <>
       <input type="hidden" name="action" value={action} />
@@ -87,7 +87,7 @@ function Sent({ person, form, action }: { person: Person; form: DateForm; action
   );
 }
 
-function Jobs({ person, form }: { person: Person; form: DateForm }) {
+function Jobs({ person, form }: { person: ParticipantView; form: DateForm }) {
   const { words, user } = useUi();
   const { anchor } = words.participant;
   const { row, may, policy } = person;
@@ -190,7 +190,7 @@ function Preview({
   form,
   preview,
 }: {
-  person: Person;
+  person: ParticipantView;
   form: DateForm;
   preview: NonNullable<DateForm['preview']>;
 }) {
@@ -242,11 +242,11 @@ function Preview({
   );
 }
 
-function History({ person, view }: { person: Person; view: DateView }) {
+function History({ person, view }: { person: ParticipantView; view: DateView }) {
   const { words } = useUi();
   const { anchor } = words.participant;
   const { history, why } = view;
-  const zone = zoneOf(person);
+  const zone = displayZoneOf(person);
   return (
     <section>
       <h2>{anchor.history}</h2>

@@ -2,9 +2,9 @@ import { mayConfirm } from '../../participants/eligibility.service.js';
 import { Field, Form, Notice } from '../html/form.js';
 import { Facts, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
-import { personPath, zoneOf } from './participant.page.js';
+import { personPath, displayZoneOf } from './participant.page.js';
 import type { FactsView } from './participant-tabs.service.js';
-import type { Person } from './participant.service.js';
+import type { ParticipantView } from './participant.service.js';
 import { Job, ZonedInstant } from './parts.js';
 
 /** The result of a form of this tab, and its typed fields. */
@@ -17,11 +17,11 @@ export interface FactsForm {
 }
 
 /** Consents, eligibility and randomization: facts behind the enrollment date. */
-export function FactsTab({ person, view, form }: { person: Person; view: FactsView; form: FactsForm }) {
+export function FactsTab({ person, view, form }: { person: ParticipantView; view: FactsView; form: FactsForm }) {
   const { words, user } = useUi();
   const { facts } = words.participant;
   const { row, record } = person;
-  const zone = zoneOf(person);
+  const zone = displayZoneOf(person);
   const mayRecord = user !== undefined && user.role !== 'data_manager' && record.status === 'enrolled';
   const said = form.done === 'consent' ? facts.consentDone : form.done === 'eligibility' ? facts.recordDone : undefined;
   return (
@@ -77,7 +77,7 @@ function Consents({ view: { consents }, zone }: { view: FactsView; zone: string 
   );
 }
 
-function RecordConsent({ person, form }: { person: Person; form: FactsForm }) {
+function RecordConsent({ person, form }: { person: ParticipantView; form: FactsForm }) {
   const { words } = useUi();
   const { facts, anchor } = words.participant;
   const typed = form.of === 'consent' ? form.values : undefined;
@@ -123,7 +123,7 @@ function Eligibility({ view: { eligibility }, zone }: { view: FactsView; zone: s
   );
 }
 
-function RecordEligibility({ person, view, form }: { person: Person; view: FactsView; form: FactsForm }) {
+function RecordEligibility({ person, view, form }: { person: ParticipantView; view: FactsView; form: FactsForm }) {
   const { words } = useUi();
   const { facts } = words.participant;
   const typed = form.of === 'eligibility' ? form.values : undefined;

@@ -4,7 +4,7 @@ import { Instant } from '../html/date.js';
 import { Form, Notice } from '../html/form.js';
 import { Facts, Table } from '../html/table.js';
 import { ruleText } from '../html/refusal.js';
-import { Said } from '../html/said.js';
+import { TranslatedText } from '../html/said.js';
 import { useUi } from '../html/ui.js';
 import type { ImportView } from './import.service.js';
 
@@ -112,7 +112,7 @@ function Preview({ preview }: { preview: NonNullable<ImportForm['preview']> }) {
           <ul class="plain">
             {warnings.map(({ message }) => (
               <li key={message}>
-                <Said text={message} />
+                <TranslatedText text={message} />
               </li>
             ))}
           </ul>

@@ -16,10 +16,10 @@ import type { Ui } from '../html/ui.js';
 import { ImportPage, ImportProgressPage, ProgressPart } from './import.page.js';
 import type { ImportForm } from './import.page.js';
 import { failedRows, loadImport, loadProgress, previewImport, startImport } from './import.service.js';
-import type { Importing } from './import.service.js';
+import type { ImportScope } from './import.service.js';
+import { UUID } from '../../../db/client/uuid.js';
 
 const path = '/console/studies/{study_id}/import';
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** A workbook is a zip archive. */
 const formatOf = (bytes: Buffer): 'csv' | 'excel' =>
@@ -42,7 +42,7 @@ const asWritten = (path: string) => path;
 
 /** The preview of a file, or its refusal. */
 async function previewOf(
-  by: Importing,
+  by: ImportScope,
   file: SentFile,
   form: URLSearchParams,
   { words }: Ui,
@@ -75,7 +75,7 @@ export const importPages = [
     access: staff.read,
     upload: true,
     submit: async ({ services, actor, context, credential, params, form, raw, disconnected, read, ui }) => {
-      const by: Importing = { services, actor, context, credential, studyId: params.study_id.toLowerCase() };
+      const by: ImportScope = { services, actor, context, credential, studyId: params.study_id.toLowerCase() };
       if (raw.length === 0) throw brokenRule('file', 'REQUIRED', ui.words.participants.fileNeeded);
       const given = form.get('import_id') ?? '';
       const importId = UUID.test(given) ? given.toLowerCase() : randomUUID();

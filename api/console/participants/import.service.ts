@@ -37,7 +37,7 @@ export async function loadProgress(tx: Tx, studyId: string, id: string): Promise
   return found;
 }
 
-export interface Importing {
+export interface ImportScope {
   services: Dependencies;
   actor: Actor;
   context: RequestContext;
@@ -47,7 +47,7 @@ export interface Importing {
 
 /** Imports a file, or does a dry run, in a transaction of its own, with the user's current rights. */
 const importAs = (
-  { services, actor, context, credential, studyId }: Importing,
+  { services, actor, context, credential, studyId }: ImportScope,
   file: SentFile,
   options: ImportOptions,
 ) =>
@@ -62,18 +62,18 @@ type Chosen = Pick<ImportOptions, 'mode' | 'create_missing_sites'>;
 const asChosen = (chosen: Chosen) => ({ ...chosen, skip_duplicates: true });
 
 /** The result that an import would have; nothing is stored. */
-export const previewImport = async (by: Importing, file: SentFile, chosen: Chosen): Promise<ImportOverview> =>
+export const previewImport = async (by: ImportScope, file: SentFile, chosen: Chosen): Promise<ImportOverview> =>
   (await importAs(by, file, { ...asChosen(chosen), dry_run: true, answer: 'overview' })) as ImportOverview;
 
 /** The failing rows as a CSV file with reasons. */
-export const failedRows = async (by: Importing, file: SentFile, chosen: Chosen): Promise<string> =>
+export const failedRows = async (by: ImportScope, file: SentFile, chosen: Chosen): Promise<string> =>
   (await importAs(by, file, { ...asChosen(chosen), dry_run: true, answer: 'failed_rows' })) as string;
 
 /**
  * Starts an import, which continues when its user leaves. Immediate refusals are thrown; later ones are in its record.
  */
 export async function startImport(
-  by: Importing,
+  by: ImportScope,
   file: SentFile & { import_id: string },
   chosen: Chosen,
 ): Promise<void> {

@@ -91,17 +91,19 @@ function saidOf({ words }: Ui, fault: Problem): string {
 const done = (id: string, what: string) => redirect(`${personPath(id)}?tab=date&done=${what}`);
 
 /** The date tab with typed fields and a message. */
-async function dateTabAgain(of: Pick<Sending, 'read' | 'services' | 'params'>, form: DateForm, status = 200) {
-  return of.read(async (tx, actor) => {
-    const person = await loadPerson(tx, actor, of.params.participant_id.toLowerCase());
+async function dateTabAgain(sending: Pick<Sending, 'read' | 'services' | 'params'>, form: DateForm, status = 200) {
+  return sending.read(async (tx, actor) => {
+    const person = await loadPerson(tx, actor, sending.params.participant_id.toLowerCase());
     const view = await loadDate(tx, person, undefined);
-    return { ...personView(person, 'date', h(DateTab, { person, view, form }), of.services), status };
+    return { ...personView(person, 'date', h(DateTab, { person, view, form }), sending.services), status };
   });
 }
 
 /** The preview of an override, for the confirmation page. */
-const previewed = (of: Pick<Sending, 'read' | 'params'>, date: string, regenerate: boolean) =>
-  of.read((tx, actor) => previewOverride(tx, of.params.participant_id.toLowerCase(), date, regenerate, actor.id));
+const previewed = (sending: Pick<Sending, 'read' | 'params'>, date: string, regenerate: boolean) =>
+  sending.read((tx, actor) =>
+    previewOverride(tx, sending.params.participant_id.toLowerCase(), date, regenerate, actor.id),
+  );
 
 const drawAgain = async (input: AgainInput<typeof path>) => {
   const { form, fault, ui, params } = input;
@@ -231,14 +233,14 @@ export const participantForms = [
 /** The facts tab with typed fields and a message. */
 const factsTabAgain = (
   { read, services, params, form, fault, ui }: AgainInput<typeof path>,
-  of: NonNullable<FactsForm['of']>,
+  part: NonNullable<FactsForm['of']>,
 ) =>
   read(async (tx, actor) => {
     const person = await loadPerson(tx, actor, params.participant_id.toLowerCase());
     const dateError = fault.options.errors?.find(({ path: at }) => at === 'signed_on')?.message;
     const refused = fault.code === 'STALE' ? ui.words.participant.facts.stale : saidOf(ui, fault);
     const shown: FactsForm = {
-      of,
+      of: part,
       values: Object.fromEntries(form),
       ...(dateError ? { dateError } : { refused }),
     };

@@ -105,13 +105,13 @@ export interface AuditLine {
 /** The audit records of a participant, with names. */
 export async function loadAudit(
   tx: Tx,
-  of: { id: string; study_id: string },
+  participant: { id: string; study_id: string },
   skip: number,
 ): Promise<{ items: AuditLine[]; total: number }> {
   const { items, total } = await listAudit(tx, {
-    study_id: of.study_id,
+    study_id: participant.study_id,
     resource_type: 'participant',
-    resource_id: of.id,
+    resource_id: participant.id,
     skip,
     limit: TAB_PAGE,
   });

@@ -2,13 +2,14 @@ import type { ComponentChildren } from 'preact';
 import { Notice } from '../html/form.js';
 import { Facts } from '../html/table.js';
 import { useUi } from '../html/ui.js';
-import type { Person } from './participant.service.js';
+import type { ParticipantView } from './participant.service.js';
 import { DateWithStatus, ZonedInstant, useAwaited } from './parts.js';
 
 export const tabs = ['timeline', 'schedule', 'date', 'facts', 'sessions', 'messages', 'audit'] as const;
 export type Tab = (typeof tabs)[number];
 export const personPath = (id: string): string => `/console/participants/${id}`;
-export const zoneOf = ({ record, row }: Person): string => record.timezone ?? row.site_timezone ?? row.study.timezone;
+export const displayZoneOf = ({ record, row }: ParticipantView): string =>
+  record.timezone ?? row.site_timezone ?? row.study.timezone;
 
 /** A participant: identity, pending work, and one tab. */
 export function ParticipantPage({
@@ -17,7 +18,7 @@ export function ParticipantPage({
   temporal,
   children,
 }: {
-  person: Person;
+  person: ParticipantView;
   tab: Tab;
   /** The address of the participant's workflow in the Temporal Web UI. */
   temporal?: string | undefined;
@@ -76,7 +77,7 @@ export function ParticipantPage({
 }
 
 /** Contact data for a coordinator on the telephone. */
-function Contact({ person, temporal }: { person: Person; temporal: string | undefined }) {
+function Contact({ person, temporal }: { person: ParticipantView; temporal: string | undefined }) {
   const { words } = useUi();
   const { record } = person;
   const given: [string, ComponentChildren][] = [
@@ -86,7 +87,7 @@ function Contact({ person, temporal }: { person: Person; temporal: string | unde
     ],
     [words.participant.email, record.email],
     [words.participant.language, record.preferred_language],
-    [words.participant.zone, zoneOf(person)],
+    [words.participant.zone, displayZoneOf(person)],
     [words.participant.externalId, record.external_id && <bdi>{record.external_id}</bdi>],
     [words.participant.arm, record.arm && <bdi>{record.arm}</bdi>],
     [
@@ -106,7 +107,7 @@ function Contact({ person, temporal }: { person: Person; temporal: string | unde
   );
 }
 
-function WaitsFor({ person }: { person: Person }) {
+function WaitsFor({ person }: { person: ParticipantView }) {
   const { words } = useUi();
   const { waiting, record } = person;
   const what = useAwaited(waiting);
@@ -119,7 +120,7 @@ function WaitsFor({ person }: { person: Person }) {
       ) : (
         <Notice>
           <strong>{words.participant.waitsFor(what)}</strong> {words.participant.waitsSince}{' '}
-          <ZonedInstant value={waiting.since} zone={zoneOf(person)} />. <Next person={person} />
+          <ZonedInstant value={waiting.since} zone={displayZoneOf(person)} />. <Next person={person} />
         </Notice>
       )}
       {faults.length > 0 && (
@@ -133,7 +134,7 @@ function WaitsFor({ person }: { person: Person }) {
 }
 
 /** The link to the next step. */
-function Next({ person: { waiting, record } }: { person: Person }) {
+function Next({ person: { waiting, record } }: { person: ParticipantView }) {
   const { words } = useUi();
   const { next } = words.participant;
   if (waiting.request_id) return <a href={`/console/approvals/${waiting.request_id}`}>{next.approval}</a>;

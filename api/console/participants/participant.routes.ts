@@ -16,10 +16,10 @@ import { consolePage } from '../html/page.js';
 import type { View } from '../html/render.js';
 import { DateTab } from './date-tab.js';
 import { FactsTab } from './facts-tab.js';
-import { ParticipantPage, personPath, tabs, zoneOf } from './participant.page.js';
+import { ParticipantPage, personPath, tabs, displayZoneOf } from './participant.page.js';
 import type { Tab } from './participant.page.js';
-import { loadDate, personOf, personStatements } from './participant.service.js';
-import type { Person } from './participant.service.js';
+import { loadDate, participantViewOf, personStatements } from './participant.service.js';
+import type { ParticipantView } from './participant.service.js';
 import {
   TAB_PAGE,
   loadAudit,
@@ -47,7 +47,7 @@ interface TabRequest {
   /** The participant of the timeline. */
   subject: TimelineSubject;
   actor: Actor;
-  person: Person;
+  person: ParticipantView;
   query: Query;
   services: Dependencies;
 }
@@ -63,7 +63,7 @@ const contents: Record<Tab, (request: TabRequest) => Promise<ComponentChildren>>
     h(ScheduleTab, {
       view: await loadSchedule(tx, person.record.id, query),
       id: person.record.id,
-      zone: zoneOf(person),
+      zone: displayZoneOf(person),
     }),
   date: async ({ tx, person, query }) =>
     h(DateTab, {
@@ -93,11 +93,16 @@ const contents: Record<Tab, (request: TabRequest) => Promise<ComponentChildren>>
 const placeOf = ({ person, query }: Pick<TabRequest, 'person' | 'query'>) => ({
   at: `${personPath(person.record.id)}?tab=${query.tab ?? 'timeline'}`,
   skip: query.skip ?? 0,
-  zone: zoneOf(person),
+  zone: displayZoneOf(person),
 });
 
 /** The page with one tab. */
-export function personView(person: Person, tab: Tab, content: ComponentChildren, services: Dependencies): View {
+export function personView(
+  person: ParticipantView,
+  tab: Tab,
+  content: ComponentChildren,
+  services: Dependencies,
+): View {
   const temporal = workflowAddress(participantAnchorId(person.record.id), services.settings);
   return {
     title: person.record.participant_code,
@@ -115,7 +120,7 @@ export const participantPages = [
     prefetch: ({ params: { participant_id: id } }) => [...personStatements(id), subjectStatement(id)],
     view: async ({ tx, actor, query, services, prefetched }) => {
       const tab = query.tab ?? 'timeline';
-      const person = personOf(actor, prefetched);
+      const person = participantViewOf(actor, prefetched);
       const subject = prefetched[2]![0] as TimelineSubject;
       const content = await contents[tab]({ tx, subject, actor, person, query, services });
       return personView(person, tab, content, services);

@@ -10,21 +10,21 @@ import { participantStatement } from '../../../db/participants/participants.quer
 import type { ParticipantRecord } from '../../../db/participants/participants.queries.js';
 import { factsOf, policyOf } from '../../../workflows/domain/anchor/facts.js';
 import type { Policy } from '../../../workflows/domain/anchor/policy-schema.js';
-import { awaited } from '../../../workflows/domain/anchor/waiting.js';
-import type { Awaited } from '../../../workflows/domain/anchor/waiting.js';
+import { waitingConditions } from '../../../workflows/domain/anchor/waiting.js';
+import type { WaitingConditions } from '../../../workflows/domain/anchor/waiting.js';
 import type { Facts, Trace } from '../../../workflows/domain/util/types.js';
 import type { Actor } from '../../http/access.js';
 import { problem } from '../../http/errors.js';
 
 /** The missing prerequisites of a participant's anchor, and since when. */
-export interface Waiting extends Awaited {
+export interface Waiting extends WaitingConditions {
   since: string;
   /** The pending override request. */
   request_id: string | undefined;
 }
 
 /** A participant with the facts behind its enrollment date. */
-export interface Person {
+export interface ParticipantView {
   record: ParticipantRecord;
   row: FactRow;
   policy: Policy;
@@ -40,7 +40,7 @@ export function waitingOf(row: FactRow): { policy: Policy; facts: Facts; waiting
   const facts = factsOf(row, policy);
   const pending = row.pending_override;
   const waiting = {
-    ...awaited(policy, facts, pending !== null),
+    ...waitingConditions(policy, facts, pending !== null),
     since: pending?.requested_at ?? row.anchor.updated_at,
     request_id: pending?.id,
   };
@@ -51,12 +51,12 @@ export function waitingOf(row: FactRow): { policy: Policy; facts: Facts; waiting
 export const personStatements = (id: string): [Statement, Statement] => [participantStatement(id), factsStatement(id)];
 
 /** @throws 404 */
-export const loadPerson = async (tx: Tx, actor: Actor, id: string): Promise<Person> =>
-  personOf(actor, await queryAll(tx, personStatements(id)));
+export const loadPerson = async (tx: Tx, actor: Actor, id: string): Promise<ParticipantView> =>
+  participantViewOf(actor, await queryAll(tx, personStatements(id)));
 
-/** @param found the rows of `personStatements` @throws 404 */
-export function personOf(actor: Actor, found: readonly unknown[][]): Person {
-  const [[record], [row]] = found as [ParticipantRecord[], FactRow[]];
+/** @param rows the rows of `personStatements` @throws 404 */
+export function participantViewOf(actor: Actor, rows: readonly unknown[][]): ParticipantView {
+  const [[record], [row]] = rows as [ParticipantRecord[], FactRow[]];
   if (!record || !row) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   const { policy, facts, waiting } = waitingOf(row);
   const takesPart = record.status === 'enrolled';
@@ -83,7 +83,7 @@ export interface DateView {
 const MAX_ENTRIES = 100;
 
 /** The history of the enrollment date, and the decision of one entry. @throws 404 no such entry */
-export async function loadDate(tx: Tx, person: Person, entryId: string | undefined): Promise<DateView> {
+export async function loadDate(tx: Tx, person: ParticipantView, entryId: string | undefined): Promise<DateView> {
   const history = await namedHistory(tx, person.record.id, MAX_ENTRIES);
   const entry = entryId ? history.find(({ id }) => id === entryId) : history.find(({ has_decision }) => has_decision);
   if (entryId && !entry) throw problem('NOT_FOUND', { detail: 'There is no such entry.' });

@@ -6,7 +6,7 @@ import { useUi } from '../html/ui.js';
 import { personPath } from './participant.page.js';
 import { DateWithStatus, Pages, useAwaited } from './parts.js';
 import { LIST_PAGE } from './participants.service.js';
-import type { Listed, Narrowed, ParticipantList } from './participants.service.js';
+import type { ListedParticipant, Narrowed, ParticipantList } from './participants.service.js';
 
 const LIST = '/console/participants';
 
@@ -43,7 +43,7 @@ export function ParticipantsPage({ list, narrowed }: { list: ParticipantList; na
         )
       ) : (
         <div class="list">
-          <Table<Listed>
+          <Table<ListedParticipant>
             caption={participants.caption(total)}
             rows={items}
             rowKey={({ record }) => record.id}
@@ -112,7 +112,7 @@ const addressOf = ({ code, study, status }: Narrowed): string => {
   return asked.length === 0 ? LIST : `${LIST}?${new URLSearchParams(asked).toString()}`;
 };
 
-function Waits({ of }: { of: Listed }) {
+function Waits({ of }: { of: ListedParticipant }) {
   const what = useAwaited(of.waiting);
   return <>{what ?? '–'}</>;
 }

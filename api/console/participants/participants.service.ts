@@ -20,7 +20,7 @@ export interface Narrowed {
   status?: string | undefined;
   skip?: number | undefined;
 }
-export interface Listed {
+export interface ListedParticipant {
   record: ParticipantRecord;
   study_code: string;
   anchor_status: string;
@@ -30,21 +30,21 @@ export interface Listed {
   last_session: string | null;
 }
 export interface ParticipantList {
-  items: Listed[];
+  items: ListedParticipant[];
   total: number;
   studies: StudyToChoose[];
 }
 
 /** The first statements of a participants page: the studies to choose from, and the rows. */
-export const listStatements = (of: Narrowed): [Statement, Statement] => [
+export const listStatements = (filter: Narrowed): [Statement, Statement] => [
   studiesToChoose,
   {
     ...participantsPage({
-      studyId: of.study || undefined,
-      status: of.status || undefined,
-      code: of.code || undefined,
-      email: of.email || undefined,
-      skip: of.skip ?? 0,
+      studyId: filter.study || undefined,
+      status: filter.status || undefined,
+      code: filter.code || undefined,
+      email: filter.email || undefined,
+      skip: filter.skip ?? 0,
       limit: LIST_PAGE,
       sort: 'participant_code',
     }),
@@ -54,10 +54,10 @@ export const listStatements = (of: Narrowed): [Statement, Statement] => [
 
 /**
  * A page of participants with missing prerequisites, next visit and last session.
- * @param found the rows of `listStatements`
+ * @param answers the rows of `listStatements`
  */
-export async function loadParticipants(tx: Tx, found: readonly unknown[][]): Promise<ParticipantList> {
-  const [studies, listed] = found as [StudyToChoose[], PageRow[]];
+export async function loadParticipants(tx: Tx, answers: readonly unknown[][]): Promise<ParticipantList> {
+  const [studies, listed] = answers as [StudyToChoose[], PageRow[]];
   const { items, total } = participantsIn(listed);
   if (items.length === 0) return { items: [], total, studies };
   const ids = items.map(({ id }) => id);

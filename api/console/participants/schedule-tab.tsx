@@ -1,7 +1,7 @@
 import { CalendarDate } from '../html/date.js';
 import { dateText } from '../html/dates.js';
 import { EmptyState } from '../html/empty-state.js';
-import { Said } from '../html/said.js';
+import { TranslatedText } from '../html/said.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import type { VersionInFull } from '../../../db/scheduling/schedule-versions.queries.js';
@@ -181,7 +181,7 @@ function Warnings({ of }: { of: readonly string[] }) {
     <ul class="plain">
       {of.map((text) => (
         <li key={text}>
-          <Said text={text} />
+          <TranslatedText text={text} />
         </li>
       ))}
     </ul>

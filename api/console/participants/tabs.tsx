@@ -1,7 +1,7 @@
 import type { TimelineItem } from '../../timeline/timeline.service.js';
 import type { TimelineRow } from '../../../db/timeline/timeline.queries.js';
 import { EmptyState } from '../html/empty-state.js';
-import { Said } from '../html/said.js';
+import { TranslatedText } from '../html/said.js';
 import { Table } from '../html/table.js';
 import { reasonInWords } from '../../../workflows/domain/notifications/explain.js';
 import { useUi } from '../html/ui.js';
@@ -124,7 +124,7 @@ export function SessionsTab({ view, at, skip, zone }: Omit<Listed, 'total'> & { 
                   {quality_flags.map(({ code, message }) => (
                     <li key={`${code} ${message}`}>
                       <mark>{sessions.flagNames[code] ?? code.replaceAll('_', ' ').toLowerCase()}</mark>{' '}
-                      <Said text={message} />
+                      <TranslatedText text={message} />
                     </li>
                   ))}
                 </ul>
@@ -189,14 +189,14 @@ export function MessagesTab({ view, at, skip, zone }: Omit<Listed, 'total'> & { 
               explanation ? (
                 <details>
                   <summary>
-                    <Said text={explanation.why} />
+                    <TranslatedText text={explanation.why} />
                   </summary>
                   <span class="quiet">
-                    {messages.rule}: <Said text={explanation.rule} />
+                    {messages.rule}: <TranslatedText text={explanation.rule} />
                   </span>
                 </details>
               ) : (
-                <>{reason ? <Said text={reasonInWords(reason)} /> : '–'}</>
+                <>{reason ? <TranslatedText text={reasonInWords(reason)} /> : '–'}</>
               ),
           },
         ]}

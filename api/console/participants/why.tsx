@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { CalendarDate } from '../html/date.js';
 import { dateText } from '../html/dates.js';
-import { Said } from '../html/said.js';
+import { TranslatedText } from '../html/said.js';
 import { Facts, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import type { Facts as KnownFacts } from '../../../workflows/domain/util/types.js';
@@ -34,7 +34,8 @@ export function WhyDate({ why, zone }: { why: Why; zone: string }) {
               title: anchor.outcome,
               cell: ({ outcome, reason }) => (
                 <>
-                  <span class={`tag ${outcome}`}>{anchor.outcomes[outcome]}</span> {reason && <Said text={reason} />}
+                  <span class={`tag ${outcome}`}>{anchor.outcomes[outcome]}</span>{' '}
+                  {reason && <TranslatedText text={reason} />}
                 </>
               ),
             },

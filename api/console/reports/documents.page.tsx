@@ -127,13 +127,13 @@ export function DocumentProgress({ item }: { item: DocumentRecord }) {
           <State of={item} /> {reports.mayLeave}
         </p>
       ) : (
-        <Outcome of={item} />
+        <DocumentResult of={item} />
       )}
     </Progress>
   );
 }
 
-function Outcome({ of: item }: { of: DocumentRecord }) {
+function DocumentResult({ of: item }: { of: DocumentRecord }) {
   const { words } = useUi();
   const { reports } = words;
   const again = (
@@ -201,9 +201,9 @@ function Narrowed({ of: { question } }: { of: DocumentRecord }) {
   if (parts.length === 0) return <>{reports.every}</>;
   return (
     <>
-      {parts.map(([name, value], at) => (
-        <span key={at}>
-          {at > 0 && ', '}
+      {parts.map(([name, value], index) => (
+        <span key={index}>
+          {index > 0 && ', '}
           {name}: {value}
         </span>
       ))}

@@ -7,7 +7,7 @@ import type { ReportTable, StudySection } from '../../reports/document/study-sec
 import { Locale } from '../../reports/document/words.js';
 import type { Problem } from '../../http/errors.js';
 import { instantText } from '../html/dates.js';
-import { Field, Form, Refused } from '../html/form.js';
+import { Field, Form, RefusalNotice } from '../html/form.js';
 import { withQuery } from '../html/pager.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
@@ -31,19 +31,19 @@ export function ReportPage({ data, asked, fault }: { data: StudyData; asked: Rep
           <bdi>{study.study_code}</bdi>
         </span>
       </h1>
-      {fault && <Refused fault={fault} />}
+      {fault && <RefusalNotice fault={fault} />}
       <p class="quiet">{reports.what(instantText(language, new Date(nowMs())))}</p>
       <Filter study={study.id} asked={asked} />
       <Download study={study.id} asked={asked} />
       <nav class="contents" aria-label={reports.contents}>
-        {sections.map(({ title }, at) => (
-          <a key={title} href={`#section-${at}`}>
+        {sections.map(({ title }, index) => (
+          <a key={title} href={`#section-${index}`}>
             {title}
           </a>
         ))}
       </nav>
-      {sections.map((section, at) => (
-        <Section key={section.title} of={section} at={at} study={study.id} asked={asked} speech={speech} />
+      {sections.map((section, index) => (
+        <Section key={section.title} of={section} at={index} study={study.id} asked={asked} speech={speech} />
       ))}
     </article>
   );
@@ -159,14 +159,15 @@ function Part({ of: { head, rows }, title, speech }: { of: ReportTable; title: s
     <Table
       caption={title}
       narrow={head.length <= 3}
-      rows={rows.map((row, at) => ({ row, at }))}
+      rows={rows.map((row, index) => ({ row, at: index }))}
       rowKey={({ at }) => String(at)}
-      columns={head.map((name, at) => ({
+      columns={head.map((name, index) => ({
         title: name,
-        head: at === 0,
+        head: index === 0,
         numeric:
-          at > 0 && rows.every((row) => typeof row[at] === 'number' || row[at] === null || /%$/.test(String(row[at]))),
-        cell: ({ row }: { row: ReportTable['rows'][number] }) => <bdi>{shown(row[at])}</bdi>,
+          index > 0 &&
+          rows.every((row) => typeof row[index] === 'number' || row[index] === null || /%$/.test(String(row[index]))),
+        cell: ({ row }: { row: ReportTable['rows'][number] }) => <bdi>{shown(row[index])}</bdi>,
       }))}
     />
   );

@@ -1,6 +1,6 @@
 import { h } from 'preact';
 import { studyHead } from '../../../db/reports/document.queries.js';
-import { versionOf } from '../../../db/reports/version.queries.js';
+import { reportVersionOf } from '../../../db/reports/version.queries.js';
 import type { ReportVersion } from '../../../db/reports/version.queries.js';
 import { listStudies } from '../../../db/studies/studies.queries.js';
 import { plot, studyParts } from '../../reports/report-documents.service.js';
@@ -37,7 +37,7 @@ export const reportPages = [
     access: inStudy(),
     transaction: 'read',
     query: Type.Object(reportFilters),
-    prefetch: ({ params }) => [versionOf(params.study_id)],
+    prefetch: ({ params }) => [reportVersionOf(params.study_id)],
     view: async ({ tx, services, params: { study_id }, query, prefetched }) => {
       const question = { ...reportFilter(study_id, query), study: study_id };
       const study = await studyHead(tx, study_id);

@@ -41,7 +41,7 @@ export function ReportStudiesPage({ items, total, skip }: { items: StudyRecord[]
           { title: reports.name, cell: ({ study_name }) => <bdi>{study_name}</bdi> },
         ]}
       />
-      <Pager skip={skip} limit={STUDIES} total={total} href={(at) => withQuery(REPORTS, { skip: at })} />
+      <Pager skip={skip} limit={STUDIES} total={total} href={(skip) => withQuery(REPORTS, { skip: skip })} />
     </>
   );
 }

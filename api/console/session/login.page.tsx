@@ -8,7 +8,7 @@ export interface LoginCarries {
   kept?: [string, string][];
 }
 
-export function Carried({ next, kept = [] }: LoginCarries) {
+export function CarriedFields({ next, kept = [] }: LoginCarries) {
   return (
     <>
       <input type="hidden" name="next" value={next} />
@@ -44,7 +44,7 @@ export function LoginPage({
         </>
       }
     >
-      <Carried next={next} kept={kept} />
+      <CarriedFields next={next} kept={kept} />
       <EmailField value={email} />
       <Field
         name="password"
@@ -84,7 +84,7 @@ export function CodePage({ wrong, ...carried }: LoginCarries & { wrong?: string 
       submit={login.codeSubmit}
       other={['/console/login', login.startOver]}
     >
-      <Carried {...carried} />
+      <CarriedFields {...carried} />
       <Field
         name="code"
         label={login.code}
@@ -112,7 +112,7 @@ export function SetupPage({ made, wrong, ...carried }: LoginCarries & { made?: M
       other={['/console/login', login.startOver]}
       before={made && <NewFactor made={made} />}
     >
-      <Carried {...carried} />
+      <CarriedFields {...carried} />
       <Field
         name="code"
         label={login.setupCode}

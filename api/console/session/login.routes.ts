@@ -33,10 +33,10 @@ function carriedIn(form: URLSearchParams): LoginCarries {
 }
 
 /** The fields typed before the login, as this page wrote them. */
-function keptIn(given: string | null): [string, string][] {
-  if (given === null) return [];
+function keptIn(text: string | null): [string, string][] {
+  if (text === null) return [];
   try {
-    const kept: unknown = JSON.parse(given);
+    const kept: unknown = JSON.parse(text);
     const isPair = (one: unknown): one is [string, string] =>
       Array.isArray(one) && one.length === 2 && one.every((part) => typeof part === 'string');
     return Array.isArray(kept) ? kept.filter(isPair) : [];

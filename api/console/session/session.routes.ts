@@ -14,7 +14,7 @@ import { languages } from '../words/words.js';
 const YEAR_SECONDS = 365 * 86_400;
 
 /** Session routes besides the login pages: logout, extension, counts and preferences. */
-export const sessionRoutes = [
+export const consoleSessionRoutes = [
   consoleForm({
     path: '/console/logout',
     summary: 'Log out of the console, or everywhere',

@@ -8,11 +8,11 @@ import { ruleText } from '../html/refusal.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { PolicyInWords } from './policy-in-words.js';
-import { Refusal } from './settings.page.js';
+import { FormRefusal } from './settings.page.js';
 import type { StudyView } from './studies.service.js';
 
 /** The dry run of a policy, with the codes of its examples. */
-export interface PolicyTrial {
+export interface PolicyTrialView {
   run: DryRun;
   codes: ReadonlyMap<string, string>;
 }
@@ -27,7 +27,7 @@ export function PolicyPage({
   view: StudyView;
   /** The typed text. */
   text?: string;
-  trial?: PolicyTrial;
+  trial?: PolicyTrialView;
   fault?: Problem;
 }) {
   const { words } = useUi();
@@ -59,7 +59,7 @@ export function PolicyPage({
           </ul>
         </Notice>
       ) : (
-        <Refusal fault={fault} fields={[]} />
+        <FormRefusal fault={fault} fields={[]} />
       )}
       <PolicyEditor view={{ study, policy, figures }} text={text} trial={trial} />
     </>
@@ -74,7 +74,7 @@ export function PolicyEditor({
 }: {
   view: Pick<StudyView, 'study' | 'policy' | 'figures'>;
   text?: string | undefined;
-  trial?: PolicyTrial | undefined;
+  trial?: PolicyTrialView | undefined;
 }) {
   const { studies } = useUi().words;
   return (
@@ -115,7 +115,7 @@ export function useCount(): (n: number) => string {
   return (n) => n.toLocaleString(LOCALES[language]);
 }
 
-function Trial({ trial: { run, codes } }: { trial: PolicyTrial }) {
+function Trial({ trial: { run, codes } }: { trial: PolicyTrialView }) {
   const { studies } = useUi().words;
   const count = useCount();
   if (run.total === 0) return <Notice title={studies.dryRun}>{studies.nobody}</Notice>;

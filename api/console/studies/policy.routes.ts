@@ -12,7 +12,7 @@ import { consoleForm, consolePage } from '../html/page.js';
 import { redirect } from '../html/render.js';
 import type { Ui } from '../html/ui.js';
 import { ChangePage, ChangeProgress, PolicyPage } from './policy.page.js';
-import { loadStudy } from './studies.service.js';
+import { loadStudyView } from './studies.service.js';
 import { TrialPage, TrialProgress } from './trial.page.js';
 
 const path = '/console/studies/{study_id}/policy';
@@ -50,7 +50,7 @@ export const policyPages = [
     access: staff.configure,
     transaction: 'read',
     view: async ({ tx, actor, params, ui }) => {
-      const view = await loadStudy(tx, actor, params.study_id.toLowerCase());
+      const view = await loadStudyView(tx, actor, params.study_id.toLowerCase());
       return { title: ui.words.studies.policyTitle, content: h(PolicyPage, { view }) };
     },
   }),
@@ -77,7 +77,7 @@ export const policyPages = [
           return redirect(`/console/studies/${studyId}/policy/trials/${id}`);
         }
         const trial = await dryRunWithCodes(tx, studyId, policy);
-        const view = await loadStudy(tx, actor, studyId);
+        const view = await loadStudyView(tx, actor, studyId);
         const content = h(PolicyPage, { view, trial, text: form.get('policy')! });
         return { title: ui.words.studies.policyTitle, content };
       }
@@ -90,7 +90,7 @@ export const policyPages = [
       );
     },
     again: async ({ read, params, form, fault, ui }) => {
-      const view = await read((tx, actor) => loadStudy(tx, actor, params.study_id.toLowerCase()));
+      const view = await read((tx, actor) => loadStudyView(tx, actor, params.study_id.toLowerCase()));
       const content = h(PolicyPage, { view, fault, text: form.get('policy') ?? '' });
       return { title: ui.words.studies.policyTitle, content };
     },
@@ -102,7 +102,7 @@ export const policyPages = [
     transaction: 'read',
     view: async ({ tx, actor, params, ui }) => {
       const studyId = params.study_id.toLowerCase();
-      const view = await loadStudy(tx, actor, studyId);
+      const view = await loadStudyView(tx, actor, studyId);
       const trial = await trialOf(tx, { actor, studyId }, params.trial_id);
       const content = h(TrialPage, { view, trialId: params.trial_id, trial });
       return { title: ui.words.studies.dryRun, content };
@@ -119,7 +119,7 @@ export const policyPages = [
       const trial = await trialOf(tx, { actor, studyId }, params.trial_id);
       // The fragment belongs to the page of the dry run.
       ui.path = `/console/studies/${studyId}/policy/trials/${encodeURIComponent(params.trial_id)}`;
-      const view = await loadStudy(tx, actor, studyId);
+      const view = await loadStudyView(tx, actor, studyId);
       const content = h(TrialProgress, { view, trialId: params.trial_id, trial });
       return { title: ui.words.studies.dryRun, fragment: true, content };
     },

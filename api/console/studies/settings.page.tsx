@@ -6,7 +6,7 @@ import { versionOf } from '../html/form-version.js';
 import { useUi } from '../html/ui.js';
 
 /** The refusal above a form; nothing if each fault is shown at its field. */
-export function Refusal({
+export function FormRefusal({
   fault,
   fields,
   codes = [],
@@ -67,7 +67,7 @@ export function SettingsPage({
       <h1>
         {studies.settings}: <bdi>{study.study_code}</bdi>
       </h1>
-      <Refusal fault={fault} fields={settingFields} />
+      <FormRefusal fault={fault} fields={settingFields} />
       <section class="card">
         <Form action={`/console/studies/${study.id}/settings`}>
           <input type="hidden" name="version" value={versionOf(study)} />
@@ -124,7 +124,7 @@ export function SaveTemplatePage({
         <a href={`/console/studies/${study.id}`}>{studies.toStudy}</a>
       </p>
       <h1>{studies.saveTemplate}</h1>
-      <Refusal fault={fault} fields={['template_id', 'name']} codes={['TEMPLATE_ID_TAKEN']} />
+      <FormRefusal fault={fault} fields={['template_id', 'name']} codes={['TEMPLATE_ID_TAKEN']} />
       <section class="card">
         <Form action={`/console/studies/${study.id}/template`}>
           <Field

@@ -1,7 +1,7 @@
 import { EmptyState } from '../html/empty-state.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
-import { PAGE, mayConfigure } from './studies.service.js';
+import { PAGE_SIZE, mayConfigure } from './studies.service.js';
 import type { ListedStudy, StudyList } from './studies.service.js';
 
 /** The studies of the user. */
@@ -71,10 +71,10 @@ export function StudiesPage({ list: { items, total, skip, search } }: { list: St
           ]}
         />
       )}
-      {total > PAGE && (
+      {total > PAGE_SIZE && (
         <p class="pages">
-          {skip > 0 && <a href={at(Math.max(0, skip - PAGE))}>{studies.less}</a>}
-          {skip + PAGE < total && <a href={at(skip + PAGE)}>{studies.more}</a>}
+          {skip > 0 && <a href={at(Math.max(0, skip - PAGE_SIZE))}>{studies.less}</a>}
+          {skip + PAGE_SIZE < total && <a href={at(skip + PAGE_SIZE)}>{studies.more}</a>}
         </p>
       )}
     </>

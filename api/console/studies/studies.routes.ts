@@ -8,12 +8,12 @@ import { saveTemplate, summaryOf, template, templates } from '../../templates/te
 import { inStudy, outsideStudy, staff } from '../../http/access.js';
 import { Type, oneOf, text } from '../../http/common.schemas.js';
 import { check } from '../../http/validation/validation.js';
-import { unchangedSince } from '../html/form-version.js';
+import { assertFormVersion } from '../html/form-version.js';
 import { consoleForm, consolePage } from '../html/page.js';
 import { redirect } from '../html/render.js';
 import { SaveTemplatePage, SettingsPage, settingFields } from './settings.page.js';
 import { StudiesPage } from './studies.page.js';
-import { loadStudies, loadStudy } from './studies.service.js';
+import { loadStudies, loadStudyView } from './studies.service.js';
 import { StudyPage } from './study.page.js';
 import { TemplatePage, TemplatesPage } from './templates.page.js';
 
@@ -106,7 +106,7 @@ export const studyPages = [
     transaction: 'read',
     query: Type.Object({ said: Type.Optional(oneOf('created', 'saved', 'template')) }),
     view: async ({ tx, actor, params, query }) => {
-      const view = await loadStudy(tx, actor, params.study_id.toLowerCase());
+      const view = await loadStudyView(tx, actor, params.study_id.toLowerCase());
       return { title: view.study.study_code, content: h(StudyPage, { view, said: query.said }) };
     },
   }),
@@ -127,7 +127,7 @@ export const studyPages = [
     transaction: 'change',
     submit: async ({ tx, audit, actor, context, params, form }) => {
       const studyId = params.study_id.toLowerCase();
-      await changeStudy({ tx, audit, actor, context }, studyId, settingsIn(form), unchangedSince(form));
+      await changeStudy({ tx, audit, actor, context }, studyId, settingsIn(form), assertFormVersion(form));
       return redirect(`/console/studies/${studyId}?said=saved`);
     },
     again: async ({ read, params, form, fault, ui }) => {

@@ -8,7 +8,7 @@ import type { Policy } from '../../../workflows/domain/anchor/policy-schema.js';
 import type { Actor, Role } from '../../http/access.js';
 import { problem } from '../../http/errors.js';
 
-export const PAGE = 50;
+export const PAGE_SIZE = 50;
 /** Roles that change studies, as on the routes. */
 export const mayConfigure = (role: Role | undefined): boolean => role === 'admin' || role === 'researcher';
 
@@ -25,7 +25,7 @@ export async function loadStudies(
   tx: Tx,
   { skip = 0, search }: { skip?: number; search?: string },
 ): Promise<StudyList> {
-  const { items, total } = await listStudies(tx, { skip, limit: PAGE, sort: 'study_code', search });
+  const { items, total } = await listStudies(tx, { skip, limit: PAGE_SIZE, sort: 'study_code', search });
   const counts = await participantsByStudy(
     tx,
     items.map(({ id }) => id),
@@ -36,7 +36,7 @@ export async function loadStudies(
 export type StudyView = StudyOverview & { policy: Policy };
 
 /** A study's overview. Only admins see users, as everywhere. @throws 404 */
-export async function loadStudy(tx: Tx, actor: Pick<Actor, 'isAdmin'>, studyId: string): Promise<StudyView> {
+export async function loadStudyView(tx: Tx, actor: Pick<Actor, 'isAdmin'>, studyId: string): Promise<StudyView> {
   const found = await studyOverview(tx, studyId, { members: actor.isAdmin });
   if (!found) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   return { ...found, policy: policyOf(found.study.config.enrollment_date_policy) };

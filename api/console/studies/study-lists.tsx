@@ -4,6 +4,7 @@ import type {
   OverviewEvent,
   OverviewWindow,
 } from '../../../db/console/study-overview.queries.js';
+import { AddButton, useChangeColumn } from '../html/record-links.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 
@@ -21,6 +22,10 @@ export function Windows({
 }) {
   const { studies } = useUi().words;
   const at = `/console/studies/${studyId}/windows`;
+  const change = useChangeColumn<OverviewWindow>(
+    ({ id }) => `${at}/${id}`,
+    ({ name }) => name,
+  );
   return (
     <section id="windows">
       <h2>{studies.windows}</h2>
@@ -56,28 +61,11 @@ export function Windows({
                   },
                 ]
               : []),
-            ...(configures
-              ? [
-                  {
-                    title: studies.edit,
-                    cell: ({ id, name }: OverviewWindow) => (
-                      <a href={`${at}/${id}`} aria-label={studies.editOf(name)}>
-                        {studies.edit}
-                      </a>
-                    ),
-                  },
-                ]
-              : []),
+            ...(configures ? [change] : []),
           ]}
         />
       )}
-      {configures && (
-        <p class="after-table">
-          <a class="button" href={`${at}/new`}>
-            {studies.addWindow}
-          </a>
-        </p>
-      )}
+      {configures && <AddButton href={`${at}/new`} label={studies.addWindow} />}
     </section>
   );
 }

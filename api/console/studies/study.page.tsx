@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { EventMapping } from '../capture/mapping.page.js';
+import { EventMappingSection } from '../capture/mapping.page.js';
 import { CalendarDate } from '../html/date.js';
 import { Notice } from '../html/form.js';
 import { Facts } from '../html/table.js';
@@ -73,7 +73,10 @@ export function StudyPage({ view, said }: { view: StudyView; said?: 'created' | 
       {(events.length > 0 || isEdc(view)) && <Events events={events} />}
       <Batteries batteries={batteries} />
       {figures.mapping && Object.keys(figures.mapping).length > 0 && (
-        <EventMapping mapping={figures.mapping} batteries={Object.fromEntries(batteries.map((b) => [b.id, b.name]))} />
+        <EventMappingSection
+          mapping={figures.mapping}
+          batteries={Object.fromEntries(batteries.map((b) => [b.id, b.name]))}
+        />
       )}
       {user?.role === 'admin' && <Members members={members} />}
     </>

@@ -5,10 +5,10 @@ import { Field, Form, useGiven } from '../html/form.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { PolicyInWords } from './policy-in-words.js';
-import { Refusal } from './settings.page.js';
+import { FormRefusal } from './settings.page.js';
 
 type Summary = ReturnType<typeof summaryOf>;
-export type Preview = ReturnType<typeof previewTemplate>;
+export type PreviewedTemplate = ReturnType<typeof previewTemplate>;
 
 /** Templates from which a study is created. */
 export function TemplatesPage({ templates }: { templates: Summary[] }) {
@@ -59,7 +59,7 @@ export function TemplatePage({
   fault,
 }: {
   template: StudyTemplate;
-  preview: Preview;
+  preview: PreviewedTemplate;
   typed?: { study_code?: string; study_name?: string };
   fault?: Problem;
 }) {
@@ -82,7 +82,7 @@ export function TemplatePage({
       <p class="quiet" dir="auto">
         {template.description}
       </p>
-      <Refusal fault={fault} fields={['study_code', 'study_name']} codes={['STUDY_CODE_TAKEN']} />
+      <FormRefusal fault={fault} fields={['study_code', 'study_name']} codes={['STUDY_CODE_TAKEN']} />
       <section class="card">
         <h2>{studies.newStudy}</h2>
         <Form action={`/console/studies/new/${template.id}`}>
@@ -101,7 +101,7 @@ export function TemplatePage({
         />
       )}
       <h2>{studies.batteries}</h2>
-      <Table<Preview['batteries'][number]>
+      <Table<PreviewedTemplate['batteries'][number]>
         caption={studies.batteriesCaption(preview.batteries.length)}
         rows={preview.batteries}
         rowKey={({ code }) => code}
@@ -117,7 +117,7 @@ export function TemplatePage({
 }
 
 type PlannedWindow = Pick<
-  Preview['visit_windows'][number],
+  PreviewedTemplate['visit_windows'][number],
   'code' | 'name' | 'battery' | 'target_day' | 'window_before' | 'window_after'
 >;
 function Windows({
@@ -126,7 +126,7 @@ function Windows({
   events = false,
 }: {
   of: readonly PlannedWindow[];
-  batteries: Preview['batteries'];
+  batteries: PreviewedTemplate['batteries'];
   events?: boolean;
 }) {
   const { studies } = useUi().words;

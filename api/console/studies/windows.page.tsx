@@ -6,7 +6,8 @@ import { Field, Form, Notice, SelectField, useGiven } from '../html/form.js';
 import { versionOf } from '../html/form-version.js';
 import { useUi } from '../html/ui.js';
 import { Examples } from './policy.page.js';
-import { Refusal } from './settings.page.js';
+import { FormRefusal } from './settings.page.js';
+import { TryButtons } from './try-buttons.js';
 import type { StudyView } from './studies.service.js';
 
 /** A window's typed fields. */
@@ -51,7 +52,7 @@ export function WindowPage({
         <a href={`${at}#windows`}>{studies.toStudy}</a>
       </p>
       <h1>{window ? studies.changeWindow : studies.addWindow}</h1>
-      <Refusal fault={fault} fields={windowFields} codes={['WINDOW_CODE_TAKEN']} />
+      <FormRefusal fault={fault} fields={windowFields} codes={['WINDOW_CODE_TAKEN']} />
       {trial && <WouldMove trial={trial} />}
       <section class="card">
         <Form action={action}>
@@ -79,19 +80,7 @@ export function WindowPage({
             <input type="checkbox" name="is_baseline" value="1" checked={isBaseline} /> {studies.baseline}
           </label>
           <input type="hidden" name="sort_order" value={given('sort_order').value} />
-          <p class="buttons">
-            <button class={trial ? undefined : 'primary'} name="do" value="try">
-              {studies.tryWindow}
-            </button>
-            <button class={trial ? 'primary' : undefined} name="do" value="save">
-              {studies.save}
-            </button>
-            {window && (
-              <a class="button" href={`${action}/delete`}>
-                {studies.remove}
-              </a>
-            )}
-          </p>
+          <TryButtons isTried={trial !== undefined} deleteHref={window && `${action}/delete`} />
         </Form>
       </section>
     </>
@@ -123,7 +112,7 @@ export function DeleteWindowPage({
       {fault?.code === 'WINDOW_IN_USE' ? (
         <Notice kind="alert">{studies.inUse}</Notice>
       ) : (
-        <Refusal fault={fault} fields={[]} />
+        <FormRefusal fault={fault} fields={[]} />
       )}
       <p>{studies.removeWhat}</p>
       <WouldMove trial={trial} />

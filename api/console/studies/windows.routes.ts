@@ -11,11 +11,11 @@ import { NewVisitWindow, VisitWindowChange } from '../../scheduling/schedules.sc
 import { changeWindow, createWindow, getWindowOrThrow, removeWindow } from '../../scheduling/windows.service.js';
 import { dryRunSchedules } from '../../studies/policy-dry-run.service.js';
 import type { ScheduleDryRun } from '../../studies/policy-dry-run.service.js';
-import { unchangedSince } from '../html/form-version.js';
+import { assertFormVersion } from '../html/form-version.js';
 import { consoleForm, consolePage } from '../html/page.js';
 import { redirect } from '../html/render.js';
 import { typedFields } from './studies.routes.js';
-import { loadStudy } from './studies.service.js';
+import { loadStudyView } from './studies.service.js';
 import { DeleteWindowPage, WindowPage, windowFields } from './windows.page.js';
 
 const list = '/console/studies/{study_id}/windows';
@@ -41,14 +41,14 @@ function windowIn(form: URLSearchParams): Given {
 }
 
 /** A dry run of the schedules with this window in place of the one with its id, or as a new one. */
-const trialOf = (tx: Tx, studyId: string, id: string, given: Given): Promise<ScheduleDryRun> =>
+const trialOf = (tx: Tx, studyId: string, id: string, input: Given): Promise<ScheduleDryRun> =>
   dryRunSchedules(tx, studyId, (sources) => {
     const kept = sources.windows.filter((window) => window.id !== id);
-    const tried = { ...given, id } as WindowRow;
-    return { ...sources, windows: [...kept, tried].sort(inOrder) };
+    const tried = { ...input, id } as WindowRow;
+    return { ...sources, windows: [...kept, tried].sort(byPlanOrder) };
   });
 /** In the order of the plan. */
-const inOrder = (a: WindowRow, b: WindowRow): number =>
+const byPlanOrder = (a: WindowRow, b: WindowRow): number =>
   a.sort_order - b.sort_order || a.target_day - b.target_day || (a.code < b.code ? -1 : 1);
 
 const withoutWindow = (tx: Tx, studyId: string, id: string): Promise<ScheduleDryRun> =>
@@ -74,7 +74,7 @@ export const windowPages = [
     access: staff.configure,
     transaction: 'read',
     view: async ({ tx, actor, params, ui }) => {
-      const view = await loadStudy(tx, actor, params.study_id.toLowerCase());
+      const view = await loadStudyView(tx, actor, params.study_id.toLowerCase());
       return { title: ui.words.studies.addWindow, content: h(WindowPage, { view }) };
     },
   }),
@@ -90,7 +90,7 @@ export const windowPages = [
       check(NewVisitWindow, given, 'body');
       if (form.get('do') !== 'save') {
         const trial = await trialOf(tx, studyId, randomUUID(), given);
-        const view = await loadStudy(tx, actor, studyId);
+        const view = await loadStudyView(tx, actor, studyId);
         const content = h(WindowPage, { view, trial, typed: typedFields(form, windowFields) });
         return { title: ui.words.studies.addWindow, content };
       }
@@ -99,7 +99,7 @@ export const windowPages = [
       return toChange(studyId, changeId);
     },
     again: async ({ read, params, form, fault, ui }) => {
-      const view = await read((tx, actor) => loadStudy(tx, actor, params.study_id.toLowerCase()));
+      const view = await read((tx, actor) => loadStudyView(tx, actor, params.study_id.toLowerCase()));
       const content = h(WindowPage, { view, fault, typed: typedFields(form, windowFields) });
       return { title: ui.words.studies.addWindow, content };
     },
@@ -110,7 +110,7 @@ export const windowPages = [
     access: staff.configure,
     transaction: 'read',
     view: async ({ tx, actor, params, ui }) => {
-      const view = await loadStudy(tx, actor, params.study_id.toLowerCase());
+      const view = await loadStudyView(tx, actor, params.study_id.toLowerCase());
       const content = h(WindowPage, { view, window: await windowOf(tx, params) });
       return { title: ui.words.studies.changeWindow, content };
     },
@@ -127,20 +127,20 @@ export const windowPages = [
       const given = windowIn(form);
       check(VisitWindowChange, given, 'body');
       if (form.get('do') !== 'save') {
-        unchangedSince(form)(window);
+        assertFormVersion(form)(window);
         const trial = await trialOf(tx, studyId, window.id, given);
-        const view = await loadStudy(tx, actor, studyId);
+        const view = await loadStudyView(tx, actor, studyId);
         const content = h(WindowPage, { view, window, trial, typed: typedFields(form, windowFields) });
         return { title: ui.words.studies.changeWindow, content };
       }
       const changeId = randomUUID();
-      await changeWindow({ tx, audit, actor, context }, window.id, given, unchangedSince(form), changeId);
+      await changeWindow({ tx, audit, actor, context }, window.id, given, assertFormVersion(form), changeId);
       return toChange(studyId, changeId);
     },
     again: async ({ read, params, form, fault, ui }) => {
       const typed = typedFields(form, windowFields);
       const { view, window } = await read(async (tx, actor) => ({
-        view: await loadStudy(tx, actor, params.study_id.toLowerCase()),
+        view: await loadStudyView(tx, actor, params.study_id.toLowerCase()),
         window: await windowOf(tx, params),
       }));
       return { title: ui.words.studies.changeWindow, content: h(WindowPage, { view, window, fault, typed }) };
@@ -166,7 +166,7 @@ export const windowPages = [
     submit: async ({ tx, audit, actor, context, params, form }) => {
       const changeId = randomUUID();
       const { id } = await windowOf(tx, params);
-      await removeWindow({ tx, audit, actor, context }, id, unchangedSince(form), changeId);
+      await removeWindow({ tx, audit, actor, context }, id, assertFormVersion(form), changeId);
       return toChange(params.study_id.toLowerCase(), changeId);
     },
     again: async ({ read, params, fault, ui }) => {

@@ -2,14 +2,14 @@ import { DAY_GROUPS } from '../../../db/console/today.queries.js';
 import type { DayVisit } from '../../../db/console/today.queries.js';
 import { pathWith } from '../html/done.js';
 import { CalendarDate } from '../html/date.js';
-import { daysBetween } from '../html/dates.js';
+import { daysBetween } from '../../../workflows/domain/util/dates.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Chips, Choice } from '../html/filter.js';
 import { Form, Notice } from '../html/form.js';
 import { ParticipantLink } from '../html/participant-link.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
-import { PAGE } from './today.service.js';
+import { PAGE_SIZE } from './today.service.js';
 import type { Today } from './today.service.js';
 
 const PATH = '/console/today';
@@ -182,11 +182,13 @@ function Foot({ today: { items, totals, filter } }: { today: Today }) {
   if (items.length === 0) return null;
   return (
     <>
-      {totals[group] > PAGE && (
+      {totals[group] > PAGE_SIZE && (
         <p class="pages">
-          {skip > 0 && <a href={pathWith(PATH, { ...within, skip: Math.max(0, skip - PAGE) })}>{words.inbox.less}</a>}
-          {skip + PAGE < totals[group] && (
-            <a href={pathWith(PATH, { ...within, skip: skip + PAGE })}>{words.inbox.more}</a>
+          {skip > 0 && (
+            <a href={pathWith(PATH, { ...within, skip: Math.max(0, skip - PAGE_SIZE) })}>{words.inbox.less}</a>
+          )}
+          {skip + PAGE_SIZE < totals[group] && (
+            <a href={pathWith(PATH, { ...within, skip: skip + PAGE_SIZE })}>{words.inbox.more}</a>
           )}
         </p>
       )}

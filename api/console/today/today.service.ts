@@ -5,7 +5,7 @@ import { csvText } from '../../../db/exports/formula-text.js';
 import type { Tx } from '../../../db/client/database.js';
 import type { Words } from '../words/words.js';
 
-export const PAGE = 50;
+export const PAGE_SIZE = 50;
 /** The most visits in a file. */
 export const FILE_ROWS = 10_000;
 
@@ -21,7 +21,7 @@ export interface Today {
 }
 
 /** The visits of a day, by group. */
-export async function loadToday(tx: Tx, filter: TodayFilter, limit = PAGE): Promise<Today> {
+export async function loadToday(tx: Tx, filter: TodayFilter, limit = PAGE_SIZE): Promise<Today> {
   const { items, facets } = await visitsOfDay(tx, filter.group, { ...filter, limit });
   const here = facets.filter(
     (one) => (!filter.studyId || one.study_id === filter.studyId) && (!filter.siteId || one.site_id === filter.siteId),

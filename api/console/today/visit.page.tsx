@@ -8,7 +8,7 @@ import { CalendarDate, Instant } from '../html/date.js';
 import { Field, Form, Notice } from '../html/form.js';
 import { versionOf } from '../html/form-version.js';
 import { Typed } from '../html/problem.js';
-import { Said } from '../html/said.js';
+import { TranslatedText } from '../html/said.js';
 import { Facts } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 
@@ -246,7 +246,8 @@ function WhatIsSent({ of: { now, last, next, zone } }: { of: VisitView['reminder
         )}
         {now.what === 'not' && (
           <>
-            {message.not(now.channel ? by[now.channel] : undefined)} <Said text={reasonInWords(now.reason)} />.
+            {message.not(now.channel ? by[now.channel] : undefined)} <TranslatedText text={reasonInWords(now.reason)} />
+            .
           </>
         )}
       </p>

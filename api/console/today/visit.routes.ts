@@ -14,7 +14,7 @@ import { requestLink } from '../../portal/portal.service.js';
 import { cancelVisit } from '../../scheduling/visit-states.service.js';
 import { changeVisit, completeVisit, getVisitOrThrow } from '../../scheduling/visits.service.js';
 import { backTo } from '../html/done.js';
-import { unchangedSince } from '../html/form-version.js';
+import { assertFormVersion } from '../html/form-version.js';
 import { consoleForm, consolePage } from '../html/page.js';
 import type { AgainInput } from '../html/page.js';
 import { refusalText, ruleText } from '../html/refusal.js';
@@ -87,7 +87,7 @@ function momentOf(day: string, zone: string): string | undefined {
   return new Date(Date.parse(startOfDay(day, zone)) + NOON_MS).toISOString();
 }
 
-export const visitRoutes = [
+export const visitPageRoutes = [
   consolePage({
     path: '/console/visits/{visit_id}',
     summary: 'Show a visit with what can be done about it',
@@ -127,7 +127,7 @@ export const visitRoutes = [
         window_open: dayIn(form, 'window_open'),
         window_close: dayIn(form, 'window_close'),
       };
-      await changeVisit({ tx, audit, actor, context }, params.visit_id, days, unchangedSince(form));
+      await changeVisit({ tx, audit, actor, context }, params.visit_id, days, assertFormVersion(form));
       return redirect(leadsTo(form, params.visit_id, 'move'));
     },
     again,

@@ -5,12 +5,12 @@ import type { Role } from '../../http/access.js';
 import { etagOf } from '../../http/conventions/etag.js';
 import type { Problem } from '../../http/errors.js';
 import { Instant } from '../html/date.js';
-import { Form, Notice, Refused } from '../html/form.js';
+import { Form, Notice, RefusalNotice } from '../html/form.js';
 import { Facts, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { AccessFields } from './access-fields.js';
 import type { Chosen } from './access-fields.js';
-import { USERS, UserStatus } from './users.page.js';
+import { USERS, UserStatusTag } from './users.page.js';
 
 /** Results that a user's page can show. */
 export const userNotices = ['saved', 'invited', 'factorDone', 'ended'] as const;
@@ -44,10 +44,10 @@ export function UserPage({
       </p>
       <h1>
         <bdi>{user.name}</bdi> {self?.id === user.id && <span class="tag">{users.you}</span>}{' '}
-        <UserStatus status={user.status} />
+        <UserStatusTag status={user.status} />
       </h1>
       {said && <Notice kind="good">{users[said]}</Notice>}
-      {fault?.code === 'STALE' ? <Notice kind="alert">{users.stale}</Notice> : fault && <Refused fault={fault} />}
+      {fault?.code === 'STALE' ? <Notice kind="alert">{users.stale}</Notice> : fault && <RefusalNotice fault={fault} />}
       <Facts
         of={[
           [users.email, user.email],

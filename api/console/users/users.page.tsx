@@ -4,7 +4,7 @@ import { allRoles } from '../../http/access.js';
 import type { Role } from '../../http/access.js';
 import type { Problem } from '../../http/errors.js';
 import { EmptyState } from '../html/empty-state.js';
-import { Field, Form, Refused, SelectField, errorOf } from '../html/form.js';
+import { Field, Form, RefusalNotice, SelectField, errorOf } from '../html/form.js';
 import { Pager, withQuery } from '../html/pager.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
@@ -12,7 +12,7 @@ import { AccessFields } from './access-fields.js';
 import type { Chosen } from './access-fields.js';
 
 export const USERS = '/console/users';
-export const PAGE = 25;
+export const PAGE_SIZE = 25;
 
 /** All users, or those matching a search. The search text is never in a URL. */
 export function UsersPage({
@@ -73,12 +73,17 @@ export function UsersPage({
               cell: ({ role, study_ids }) => (role === 'admin' ? users.everyStudy : study_ids.length),
             },
             { title: users.factor, cell: ({ mfa_enabled }) => (mfa_enabled ? users.hasFactor : users.noFactor) },
-            { title: users.status, cell: ({ status }) => <UserStatus status={status} /> },
+            { title: users.status, cell: ({ status }) => <UserStatusTag status={status} /> },
           ]}
         />
       )}
       {searched === undefined ? (
-        <Pager skip={skip} limit={PAGE} total={total} href={(at) => withQuery(USERS, { ...asked, skip: at })} />
+        <Pager
+          skip={skip}
+          limit={PAGE_SIZE}
+          total={total}
+          href={(skip) => withQuery(USERS, { ...asked, skip: skip })}
+        />
       ) : (
         <SearchPager searched={searched} skip={skip} total={total} />
       )}
@@ -86,7 +91,7 @@ export function UsersPage({
   );
 }
 
-export function UserStatus({ status }: { status: UserRow['status'] }) {
+export function UserStatusTag({ status }: { status: UserRow['status'] }) {
   const { words } = useUi();
   return <span class={`tag ${status === 'active' ? 'approved' : 'expired'}`}>{words.users.statuses[status]}</span>;
 }
@@ -132,17 +137,17 @@ function Find({
 /** Pages of a search: the form carries its text from page to page. */
 function SearchPager({ searched, skip, total }: { searched: string; skip: number; total: number }) {
   const { words } = useUi();
-  if (total <= PAGE) return null;
+  if (total <= PAGE_SIZE) return null;
   return (
     <Form action={`${USERS}/search`} class="buttons">
       <input type="hidden" name="search" value={searched} />
       {skip > 0 && (
-        <button name="skip" value={Math.max(0, skip - PAGE)}>
+        <button name="skip" value={Math.max(0, skip - PAGE_SIZE)}>
           {words.pager.less}
         </button>
       )}
-      {skip + PAGE < total && (
-        <button name="skip" value={skip + PAGE}>
+      {skip + PAGE_SIZE < total && (
+        <button name="skip" value={skip + PAGE_SIZE}>
           {words.pager.more}
         </button>
       )}
@@ -172,7 +177,7 @@ export function InvitePage({
       </p>
       <h1>{users.invite}</h1>
       <p class="quiet">{users.inviteWhat}</p>
-      {fault && !emailError && !nameError && <Refused fault={fault} />}
+      {fault && !emailError && !nameError && <RefusalNotice fault={fault} />}
       <section class="card">
         <Form action={`${USERS}/invite`}>
           <Field

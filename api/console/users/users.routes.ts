@@ -18,7 +18,7 @@ import type { View } from '../html/render.js';
 import { chosenIn } from './access-fields.js';
 import { UserPage, userNotices } from './user.page.js';
 import type { UserNotice, UserShown } from './user.page.js';
-import { InvitePage, PAGE, USERS, UsersPage } from './users.page.js';
+import { InvitePage, PAGE_SIZE, USERS, UsersPage } from './users.page.js';
 
 const access = outsideStudy(roles('admin'));
 const Skip = Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 }));
@@ -59,7 +59,7 @@ export const userPages = [
     view: async ({ tx, query: { skip = 0, ...asked }, ui }) => ({
       title: ui.words.users.title,
       content: h(UsersPage, {
-        ...(await listUsers(tx, { ...asked, skip, limit: PAGE, sort: 'name' })),
+        ...(await listUsers(tx, { ...asked, skip, limit: PAGE_SIZE, sort: 'name' })),
         skip,
         asked,
       }),
@@ -74,7 +74,7 @@ export const userPages = [
     submit: async ({ tx, form, ui }) => {
       const searched = form.get('search')!.trim();
       const skip = Number(form.get('skip') ?? 0);
-      const found = await listUsers(tx, { search: searched, skip, limit: PAGE, sort: 'name' });
+      const found = await listUsers(tx, { search: searched, skip, limit: PAGE_SIZE, sort: 'name' });
       return { title: ui.words.users.title, content: h(UsersPage, { ...found, skip, searched }) };
     },
   }),

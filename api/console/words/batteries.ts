@@ -90,7 +90,8 @@ export const en = {
 export const de: typeof en = {
   none: 'Die Studie hat noch keine Testbatterie',
   noneWhat:
-    'Eine Testbatterie ist die Folge der Aufgaben einer Visite. Legen Sie unten eine an, fügen Sie Aufgaben hinzu, dann veröffentlichen Sie sie.',
+    'Eine Testbatterie ist die Folge der Aufgaben einer Visite. Legen Sie unten eine an, fügen Sie Aufgaben ' +
+    'hinzu, dann veröffentlichen Sie sie.',
   add: 'Testbatterie anlegen',
   create: 'Als Entwurf anlegen',
   back: 'Alle Testbatterien',

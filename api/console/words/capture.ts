@@ -140,7 +140,8 @@ export const de: typeof en = {
   noneWhat: 'Forschung oder Datenmanagement verbindet sie. Dann zeigt diese Seite, wie es steht.',
   connect: 'Verbinden',
   disabled:
-    'Der Austausch ist für diese Studie ausgeschaltet. Es wird nichts gelesen oder übertragen, bis er wieder eingeschaltet ist.',
+    'Der Austausch ist für diese Studie ausgeschaltet. Es wird nichts gelesen oder übertragen, bis er wieder ' +
+    'eingeschaltet ist.',
   state: 'Zustand',
   states: { pending: 'Noch nicht geprüft', active: 'Funktioniert', error: 'Funktioniert nicht' },
   address: 'Adresse',
@@ -171,7 +172,8 @@ export const de: typeof en = {
   visits: Besuche,
   failures: 'Fehlgeschlagene Übertragungen',
   failuresWhat:
-    'Beheben Sie, was die Meldung nennt, und wiederholen Sie dann. Was einen nächsten Versuch hat, wird automatisch wiederholt.',
+    'Beheben Sie, was die Meldung nennt, und wiederholen Sie dann. Was einen nächsten Versuch hat, wird ' +
+    'automatisch wiederholt.',
   failuresCaption: (n) => (n === 1 ? '1 fehlgeschlagene Übertragung' : `${n} fehlgeschlagene Übertragungen`),
   noFailures: 'Keine Übertragung ist fehlgeschlagen.',
   participant: 'Person',
@@ -188,7 +190,8 @@ export const de: typeof en = {
   retried: (n) =>
     n === 0
       ? 'Nichts wurde wiederholt: Keine Übertragung ist mehr fehlgeschlagen.'
-      : `${n === 1 ? '1 Übertragung wird' : `${n} Übertragungen werden`} jetzt wiederholt. Was wieder fehlschlägt, kommt zurück in diese Liste.`,
+      : `${n === 1 ? '1 Übertragung wird' : `${n} Übertragungen werden`} jetzt wiederholt. Was wieder ` +
+        'fehlschlägt, kommt zurück in diese Liste.',
   reasons: {
     circuit_open: 'Der Schutzschalter ist offen',
     connection_error: 'Keine Verbindung',

@@ -16,7 +16,8 @@ export const en = {
   refused: 'It was not saved',
   stale: 'Somebody else has changed this since you opened it',
   staleWhat:
-    'Nothing was saved. This is what the other one changed. What you typed is below; fields that you left alone have the new value. Check them, then save again.',
+    'Nothing was saved. This is what the other one changed. What you typed is below; fields that you left ' +
+    'alone have the new value. Check them, then save again.',
   nothing: 'nothing',
 };
 
@@ -37,6 +38,7 @@ export const de: typeof en = {
   refused: 'Es wurde nicht gespeichert',
   stale: 'Jemand hat dies geändert, seit Sie es geöffnet haben',
   staleWhat:
-    'Es wurde nichts gespeichert. Das hat die andere Person geändert. Ihre Eingaben stehen unten; Felder, die Sie nicht angefasst haben, haben den neuen Wert. Prüfen Sie sie, dann speichern Sie erneut.',
+    'Es wurde nichts gespeichert. Das hat die andere Person geändert. Ihre Eingaben stehen unten; Felder, die ' +
+    'Sie nicht angefasst haben, haben den neuen Wert. Prüfen Sie sie, dann speichern Sie erneut.',
   nothing: 'nichts',
 };

@@ -24,10 +24,12 @@ export const en = {
 export const de: typeof en = {
   none: 'Die Studie hat noch keine Ereignisdefinition',
   noneWhat:
-    'Ereignisdefinitionen sind Visiten des Protokolls, die sich wiederholen können. Eine Studie ohne sie plant nach ihren Visitenfenstern.',
+    'Ereignisdefinitionen sind Visiten des Protokolls, die sich wiederholen können. Eine Studie ohne sie plant ' +
+    'nach ihren Visitenfenstern.',
   counts: 'Diese Studie plant ihre Visiten nach Ereignisdefinitionen; Visitenfenster werden nicht verwendet.',
   countsNot:
-    'Diese Studie plant ihre Visiten nach Visitenfenstern: Ereignisdefinitionen zählen nicht, und nichts verschiebt sich.',
+    'Diese Studie plant ihre Visiten nach Visitenfenstern: Ereignisdefinitionen zählen nicht, und nichts ' +
+    'verschiebt sich.',
   toEvents: 'Nach Ereignisdefinitionen planen',
   toWindows: 'Nach Visitenfenstern planen',
   modeWhat: 'Jeder Plan der Studie wird neu gemacht. Abgeschlossene Visiten bleiben.',

@@ -20,7 +20,7 @@ export const en = {
   site: 'Site',
   participant: 'Participant',
   since: 'Since',
-  due: (at: string) => `decide by ${at}`,
+  due: (time: string) => `decide by ${time}`,
   action: 'Action',
   more: 'Next page',
   less: 'Previous page',
@@ -69,13 +69,13 @@ export const en = {
   review: (name: string, date: string) => `${name}, target date ${date}`,
   workflow: (type: string, problem: string) => `${type}: ${problem}`,
   problems: {
-    NonDeterministicError: 'A release does not fit its history: deploy the previous release, or one that mends it.',
+    NonDeterministicError: 'A release does not fit its history: deploy the previous release, or one that fixes it.',
     WorkflowWorkerUnhandledFailure:
-      'Workflow code throws: deploy a release that mends it. The worker’s log has the error.',
+      'Workflow code throws: deploy a release that fixes it. The worker’s log has the error.',
     TimedOut: 'No worker ends its task in time: check that workers run and have memory.',
   } as Record<string, string>,
   problemElse: 'Read the worker’s log. The run goes on by itself once its task succeeds.',
-  seen: (at: string) => `last seen ${at}`,
+  seen: (time: string) => `last seen ${time}`,
   reasons: {
     circuit_open: 'The capture system did not answer',
     connection_error: 'The capture system could not be reached',
@@ -182,7 +182,7 @@ export const de: typeof en = {
   site: 'Standort',
   participant: 'Person',
   since: 'Seit',
-  due: (at) => `entscheiden bis ${at}`,
+  due: (time) => `entscheiden bis ${time}`,
   action: 'Aktion',
   more: 'Nächste Seite',
   less: 'Vorige Seite',
@@ -246,7 +246,7 @@ export const de: typeof en = {
     TimedOut: 'Kein Worker beendet die Aufgabe rechtzeitig: Prüfen Sie, ob Worker laufen und Speicher haben.',
   },
   problemElse: 'Lesen Sie das Log des Workers. Der Lauf geht von selbst weiter, sobald seine Aufgabe gelingt.',
-  seen: (at) => `zuletzt gesehen ${at}`,
+  seen: (time) => `zuletzt gesehen ${time}`,
   reasons: {
     circuit_open: 'Das Erfassungssystem hat nicht geantwortet',
     connection_error: 'Das Erfassungssystem war nicht erreichbar',

@@ -93,7 +93,8 @@ export const de: typeof en = {
   },
   others: (names) => `Weitere Einträge bleiben; sie werden als JSON geändert: ${names}.`,
   eventsWhat:
-    'Welches Ereignis des Datenerfassungssystems welche Visite ist. Eine Zeile fällt weg, wenn Ereignis, Testbatterie und Tag leer sind.',
+    'Welches Ereignis des Datenerfassungssystems welche Visite ist. Eine Zeile fällt weg, wenn Ereignis, ' +
+    'Testbatterie und Tag leer sind.',
   eventsCaption: 'Ereignisse des Datenerfassungssystems mit Testbatterie und Tagen',
   resultsWhat: 'Wohin Ergebnisse im Datenerfassungssystem gehen: eine Zeile je Ergebnis.',
   resultsCaption: 'Ergebnisse mit dem Feld des Datenerfassungssystems',

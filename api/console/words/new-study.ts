@@ -5,7 +5,8 @@ export const en = {
   rather: 'A template makes all of that in one step.',
   remove: 'Delete the study',
   removeWhat:
-    'A study without participants can be deleted, with its design and its connection. Its audit records stay. A study that has participants is archived instead.',
+    'A study without participants can be deleted, with its design and its connection. Its audit records stay. ' +
+    'A study that has participants is archived instead.',
   archive: 'Archive it: choose the status in the settings',
 };
 
@@ -15,6 +16,7 @@ export const de: typeof en = {
   rather: 'Eine Vorlage macht all das in einem Schritt.',
   remove: 'Studie löschen',
   removeWhat:
-    'Eine Studie ohne Teilnehmende kann gelöscht werden, mit ihrem Entwurf und ihrer Verbindung. Ihre Audit-Einträge bleiben. Eine Studie mit Teilnehmenden wird stattdessen archiviert.',
+    'Eine Studie ohne Teilnehmende kann gelöscht werden, mit ihrem Entwurf und ihrer Verbindung. Ihre ' +
+    'Audit-Einträge bleiben. Eine Studie mit Teilnehmenden wird stattdessen archiviert.',
   archive: 'Archivieren: Wählen Sie den Status in den Einstellungen',
 };

@@ -40,7 +40,8 @@ export const refusals: Record<'en' | 'de', Record<string, string>> = {
     MFA_ENABLED: 'A second factor is set up already.',
     MFA_NOT_SET_UP: 'No second factor is set up.',
     AUDIT_BROKEN:
-      'A chain of the audit log contradicts its last checkpoint. It was not signed. Find out what happened before anything else.',
+      'A chain of the audit log contradicts its last checkpoint. It was not signed. Find out what happened ' +
+      'before anything else.',
     REMINDER_NOT_SENT: 'No reminder can be sent to the participant as things are.',
     QUIET_HOURS: 'It is quiet time at the participant’s. Nothing is sent before it ends.',
     NOTIFICATION_PENDING: 'The message is still pending.',
@@ -134,7 +135,8 @@ export const refusals: Record<'en' | 'de', Record<string, string>> = {
     MFA_ENABLED: 'Ein zweiter Faktor ist bereits eingerichtet.',
     MFA_NOT_SET_UP: 'Es ist kein zweiter Faktor eingerichtet.',
     AUDIT_BROKEN:
-      'Eine Kette des Audit-Logs widerspricht ihrem letzten Prüfpunkt. Sie wurde nicht signiert. Klären Sie zuerst, was geschehen ist.',
+      'Eine Kette des Audit-Logs widerspricht ihrem letzten Prüfpunkt. Sie wurde nicht signiert. Klären Sie ' +
+      'zuerst, was geschehen ist.',
     REMINDER_NOT_SENT: 'Nach jetzigem Stand kann der Person keine Erinnerung gesendet werden.',
     QUIET_HOURS: 'Bei der Person ist Ruhezeit. Vor ihrem Ende wird nichts gesendet.',
     NOTIFICATION_PENDING: 'Die Nachricht steht noch aus.',

@@ -16,7 +16,8 @@ export const en = {
 export const de: typeof en = {
   none: 'Die Studie hat noch keinen Standort',
   noneWhat:
-    'Eine Studie an einem Ort braucht keinen. Legen Sie Standorte an, wo die Koordination nur die eigenen Teilnehmenden sieht.',
+    'Eine Studie an einem Ort braucht keinen. Legen Sie Standorte an, wo die Koordination nur die eigenen ' +
+    'Teilnehmenden sieht.',
   caption: (n) => (n === 1 ? '1 Standort' : `${n} Standorte`),
   ofStudy: 'Wie die Studie',
   statuses: { active: 'Aktiv', inactive: 'Geschlossen' },

@@ -28,7 +28,7 @@ export const en = {
   send: 'Send the invitation',
   invited: 'The invitation is on its way.',
   inviteAgain: 'Send another invitation',
-  inviteAgainWhat: 'For whoever lost the link. It also lets the person choose a new password.',
+  inviteAgainWhat: 'For anyone who lost the link. It also lets the person choose a new password.',
   access: 'Role, studies and sites',
   accessWhat: 'It counts at once.',
   adminSeesAll: 'An admin sees all studies. The studies below count for every other role.',
@@ -44,7 +44,7 @@ export const en = {
     'Ends all logins and all access tokens for programs, for good. What the person did stays in the records.',
   reactivate: 'Reactivate',
   reactivateWhat: 'The person can log in again. Access tokens for programs must be made anew.',
-  factorWhat: 'For whoever lost the device. It ends all logins; the next login can set up a new one.',
+  factorWhat: 'For anyone who lost the device. It ends all logins; the next login can set up a new one.',
   factorReset: 'Reset the second factor',
   factorDone: 'The second factor is reset, and the logins have ended.',
   logins: 'Logins',
@@ -58,7 +58,8 @@ export const en = {
   ended: 'All logins have ended.',
   records: 'Audit records of this person',
   stale:
-    'Somebody changed this user since the page was opened. What is saved now is shown; your choice is kept below. Check it, then save again.',
+    'Somebody changed this user since the page was opened. What is saved now is shown; your choice is kept ' +
+    'below. Check it, then save again.',
   back: 'All users',
 };
 
@@ -104,7 +105,8 @@ export const de: typeof en = {
   account: 'Konto',
   deactivate: 'Deaktivieren',
   deactivateWhat:
-    'Beendet endgültig alle Anmeldungen und alle Zugriffstoken für Programme. Was die Person getan hat, bleibt in den Aufzeichnungen.',
+    'Beendet endgültig alle Anmeldungen und alle Zugriffstoken für Programme. Was die Person getan hat, bleibt ' +
+    'in den Aufzeichnungen.',
   reactivate: 'Wieder aktivieren',
   reactivateWhat: 'Die Person kann sich wieder anmelden. Zugriffstoken für Programme muss sie neu anlegen.',
   factorWhat:
@@ -122,6 +124,7 @@ export const de: typeof en = {
   ended: 'Alle Anmeldungen sind beendet.',
   records: 'Audit-Einträge dieser Person',
   stale:
-    'Jemand hat diese Person geändert, seit die Seite geöffnet wurde. Gezeigt wird der gespeicherte Stand; Ihre Auswahl steht noch unten. Prüfen Sie sie und speichern Sie erneut.',
+    'Jemand hat diese Person geändert, seit die Seite geöffnet wurde. Gezeigt wird der gespeicherte Stand; ' +
+    'Ihre Auswahl steht noch unten. Prüfen Sie sie und speichern Sie erneut.',
   back: 'Alle Personen',
 };

@@ -4,16 +4,16 @@ import { startThread } from '../../../db/client/start-thread.js';
 import type { Ask } from '../../../db/exports/full-study/load.js';
 import { problem, problemOf } from '../../http/errors.js';
 import { ConcurrencyLimiter } from '../../util/concurrency-limiter.js';
-import type { ImportTarget, Opened, VerifyingKey } from './opened.js';
+import type { ImportTarget, OpenedDocument, VerifyingKey } from './opened.js';
 import type { FromThread, ThreadData, ThreadTask, ToThread } from './thread.js';
 
 /** Each holds a document several times over. */
-const AT_ONCE = 2,
+const CONCURRENCY = 2,
   MOST_WAITING = 4;
 /** The largest document needs a tenth of it between two statements. */
 const SILENT_MS = 60_000;
 const MEMORY = { maxOldGenerationSizeMb: 1024 };
-const turns = new ConcurrencyLimiter(AT_ONCE);
+const turns = new ConcurrencyLimiter(CONCURRENCY);
 let inLine = 0;
 
 export interface Loaded {
@@ -27,10 +27,10 @@ export interface Loaded {
  * @throws 503 when too many wait, or when the thread was lost
  */
 export async function withDocument<T>(
-  given: { bytes: Buffer; named: ImportTarget; key: VerifyingKey; gone: AbortSignal },
+  options: { bytes: Buffer; named: ImportTarget; key: VerifyingKey; gone: AbortSignal },
   work: (document: DocumentThread) => Promise<T>,
 ): Promise<T> {
-  if (inLine >= AT_ONCE + MOST_WAITING)
+  if (inLine >= CONCURRENCY + MOST_WAITING)
     throw problem('UNAVAILABLE', {
       detail: 'Too many documents are being imported: try again.',
       headers: { 'Retry-After': '5' },
@@ -38,7 +38,7 @@ export async function withDocument<T>(
   inLine += 1;
   try {
     return await turns.run(async () => {
-      const document = new DocumentThread(given);
+      const document = new DocumentThread(options);
       try {
         return await work(document);
       } finally {
@@ -80,14 +80,14 @@ export class DocumentThread {
   }
 
   /** Reads the document. @throws as `openDocument` */
-  open(): Promise<Opened> {
-    return this.run({ task: 'open' }) as Promise<Opened>;
+  open(): Promise<OpenedDocument> {
+    return this.run({ task: 'open' }) as Promise<OpenedDocument>;
   }
 
   /** Loads it, with statements run by `ask`. @throws 400, 422, errors of `ask` */
-  load(ask: Ask, of: Omit<Extract<ThreadTask, { task: 'load' }>, 'task'>): Promise<Loaded> {
+  load(ask: Ask, task: Omit<Extract<ThreadTask, { task: 'load' }>, 'task'>): Promise<Loaded> {
     this.ask = ask;
-    return this.run({ task: 'load', ...of }) as Promise<Loaded>;
+    return this.run({ task: 'load', ...task }) as Promise<Loaded>;
   }
 
   /** A stream for the document exported from the loaded rows. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isOwnDocument } from '../../../db/exports/full-study/claims.js';
 import type { StudyDocument } from '../../../db/exports/full-study/document.js';
 import { FORMAT, FORMAT_VERSION } from '../../../db/exports/full-study/format.js';
-import { STUDY_COLUMNS, ofTarget, studyTables } from '../../../db/exports/full-study/tables.js';
+import { EXPORTED_STUDY_COLUMNS, ofTarget, studyTables } from '../../../db/exports/full-study/tables.js';
 import { PLAIN_LIMITS, parseJson } from '../../http/body/json.js';
 import { problem } from '../../http/errors.js';
 import { check } from '../../http/validation/validation.js';
@@ -16,7 +16,7 @@ export interface ImportTarget {
 const KEYS = ['study_id', 'study_code', 'study_name'] as const;
 
 /** The facts of a parsed document. */
-export interface Opened {
+export interface OpenedDocument {
   target: ImportTarget;
   format_version: number;
   /** Of all its bytes. */
@@ -38,7 +38,7 @@ export function openDocument(
   bytes: Buffer,
   named: ImportTarget,
   key: VerifyingKey,
-): { document: StudyDocument; opened: Opened } {
+): { document: StudyDocument; opened: OpenedDocument } {
   const given = parseJson(bytes);
   const outer = (typeof given === 'object' && given !== null ? given : {}) as Record<string, unknown>;
   const inner = (typeof outer.document === 'object' && outer.document !== null ? outer.document : outer) as Record<
@@ -68,7 +68,7 @@ export function openDocument(
     if (said[0] !== undefined) target[name] = said[0];
   }
   const study = Object.fromEntries(
-    [...STUDY_COLUMNS.filter((name) => !ofTarget.has(name)), 'datacapture_enabled']
+    [...EXPORTED_STUDY_COLUMNS.filter((name) => !ofTarget.has(name)), 'datacapture_enabled']
       .filter((name) => document.study[name] !== undefined)
       .map((name) => [name, document.study[name]]),
   );

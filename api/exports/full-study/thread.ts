@@ -3,13 +3,13 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { contentHash } from '../../../db/exports/full-study/content.js';
 import type { StudyDocument } from '../../../db/exports/full-study/document.js';
 import { ForeignReference } from '../../../db/exports/full-study/ids.js';
-import { UnreadableDate, loadStudy } from '../../../db/exports/full-study/load.js';
+import { UnreadableDate, loadStudyDocument } from '../../../db/exports/full-study/load.js';
 import type { Ask } from '../../../db/exports/full-study/load.js';
 import type { Value } from '../../../db/client/query.js';
 import { Problem, problem } from '../../http/errors.js';
 import type { FaultEntry } from '../../http/errors.js';
 import { openDocument } from './opened.js';
-import type { ImportTarget, Opened, VerifyingKey } from './opened.js';
+import type { ImportTarget, OpenedDocument, VerifyingKey } from './opened.js';
 
 export interface ThreadData {
   bytes: Uint8Array;
@@ -36,7 +36,7 @@ const tell = (message: FromThread) => {
 const { bytes, named, key } = workerData as ThreadData;
 
 let document: StudyDocument | undefined;
-let opened: Opened | undefined;
+let opened: OpenedDocument | undefined;
 let answered: (rows: unknown[]) => void;
 const stored: Uint8Array[] = [];
 
@@ -48,15 +48,15 @@ const ask: Ask = <Found>(sql: string, values: readonly Value[]) =>
     tell({ sql, values });
   });
 
-async function run(given: ThreadTask): Promise<unknown> {
-  if (given.task === 'open') {
+async function run(task: ThreadTask): Promise<unknown> {
+  if (task.task === 'open') {
     ({ document, opened } = openDocument(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), named, key));
     return opened;
   }
-  if (given.task === 'load') {
-    const { studyId, userId, datacapture } = given;
+  if (task.task === 'load') {
+    const { studyId, userId, datacapture } = task;
     const importing = { userId, verified: opened!.verified };
-    const loaded = await loadStudy(ask, studyId, document!, { datacapture, importing }).catch(refusalOf);
+    const loaded = await loadStudyDocument(ask, studyId, document!, { datacapture, importing }).catch(refusalOf);
     // Frees memory for the stored document.
     document = undefined;
     return loaded;

@@ -39,7 +39,12 @@ const DAY_LENGTH = 'YYYY-MM-DD'.length;
  * A participant as a bundle: study, research subject, consents, and an observation for each task of each session. R4
  * requires a patient, which has the participant's code and no other personal data.
  */
-export function fhirBundle(study: StandardStudy, subject: Subject, base: string, at: string): Record<string, unknown> {
+export function fhirBundle(
+  study: StandardStudy,
+  subject: Subject,
+  base: string,
+  instant: string,
+): Record<string, unknown> {
   const system = (what: string) => `${base}/fhir/${what}`;
   // One person may have several records: the ids that the bundle creates are derived from the record's id.
   const patientId = visitKey(subject.id, 'fhir Patient');
@@ -80,9 +85,9 @@ export function fhirBundle(study: StandardStudy, subject: Subject, base: string,
   ];
   return {
     resourceType: 'Bundle',
-    id: visitKey(subject.id, `fhir Bundle ${at}`),
+    id: visitKey(subject.id, `fhir Bundle ${instant}`),
     type: 'collection',
-    timestamp: at,
+    timestamp: instant,
     entry: resources.map((resource) => ({ fullUrl: `urn:uuid:${resource.id}`, resource })),
   };
 }

@@ -3,10 +3,15 @@ import { randomUUID } from 'node:crypto';
 /**
  * The Content-Disposition of a download: content, time of creation (UTC), and the beginning of an id. Files of one kind
  * sort by time, and have unique names.
- * @param at an ISO instant @param id the file's id; random by default
+ * @param instant an ISO instant @param id the file's id; random by default
  */
-export function attachment(parts: readonly string[], extension: string, at: string, id: string = randomUUID()): string {
-  const made = `${at.slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
+export function attachment(
+  parts: readonly string[],
+  extension: string,
+  instant: string,
+  id: string = randomUUID(),
+): string {
+  const made = `${instant.slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
   const name = `${[...parts, made, id.slice(0, 8)].join('-')}.${extension}`;
   // ASCII for old clients, the full name for others (RFC 6266).
   const plain = name.replaceAll(/[^A-Za-z0-9._-]+/g, '_');

@@ -1,5 +1,5 @@
 import type { Statement } from '../../../db/client/one-trip.js';
-import { inScope, readInScope, withFileLimits } from '../../../db/client/transaction.js';
+import { withStudyScope, readInScope, withFileLimits } from '../../../db/client/transaction.js';
 import type { Dependencies } from '../../dependencies.js';
 import { inSession, sessionIdOf } from '../security/session-credential.js';
 import { participantContext, siteContext, studyContext } from '../context.js';
@@ -44,7 +44,7 @@ export function authorize(
 function anonymous(database: Dependencies['database'], transaction: TransactionKind | undefined): RouteMiddleware {
   if (transaction === 'change')
     return (ctx, next) =>
-      inScope(database, [], ({ tx, audit }) => {
+      withStudyScope(database, [], ({ tx, audit }) => {
         ctx.state.opened = { tx, audit };
         return next();
       });

@@ -1,9 +1,9 @@
 import { sessionIdOf } from '../security/session-credential.js';
-import { UUID } from '../context.js';
 import { problem } from '../errors.js';
 import { isUuidParam } from '../route.js';
 import type { Route } from '../route.js';
 import type { RouteStep } from '../state.js';
+import { UUID } from '../../../db/client/uuid.js';
 
 /** Refuses path ids that are no uuids, since nothing has them (404), and an invalid session id (401). */
 export function checkNames(route: Route): RouteStep {

@@ -3,7 +3,8 @@ import { headerNames } from '../openapi/parameters.js';
 import type { Route } from '../route.js';
 
 const EXPOSED =
-  'ETag, Location, Retry-After, Content-Disposition, X-Request-ID, X-Correlation-ID, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Deprecation, Sunset';
+  'ETag, Location, Retry-After, Content-Disposition, X-Request-ID, X-Correlation-ID, X-RateLimit-Limit, ' +
+  'X-RateLimit-Remaining, X-RateLimit-Reset, Deprecation, Sunset';
 /** Headers that every request may have. */
 const ANYWHERE = [
   'Authorization',

@@ -6,7 +6,7 @@ import type { RequestState } from '../state.js';
 /**
  * A span around every request, in the trace of its `traceparent`, if any. It has route and status, never path or query.
  */
-export function traced(tracer: Tracer) {
+export function traceRequests(tracer: Tracer) {
   return (ctx: Context, next: Next): Promise<void> => {
     const { traceparent, tracestate } = ctx.headers;
     const parent = propagation.extract(context.active(), {

@@ -8,7 +8,7 @@ import { responses } from './responses.js';
 import { permissions, security, securitySchemes } from './security.js';
 import { tagDescriptions } from './tags.js';
 import { WEBHOOKS_TAG, webhooks } from './webhooks.js';
-import { told } from './words.js';
+import { operationDescription } from './words.js';
 
 const description = `Runs longitudinal studies: participants, enrollment (anchor) dates with versioned visit schedules, and exchange with a capture system.
 
@@ -56,7 +56,7 @@ function operation(route: Route, components: Components): Json {
     operationId: route.operationId,
     tags: [route.tag],
     summary: route.summary,
-    description: told(route),
+    description: operationDescription(route),
     ...(route.deprecated && { deprecated: true }),
     ...(route.access.token !== true && { security: security(route.access) }),
     'x-permissions': permissions(route.access),

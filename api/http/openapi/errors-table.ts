@@ -1,11 +1,11 @@
-import { registered } from '../errors.js';
+import { registeredErrors } from '../errors.js';
 
 const BEGIN = '<!-- errors: written by npm run openapi -->';
 const END = '<!-- errors: end -->';
 
 /** Every registered code with its status and sentence, ordered by status. */
 function errorsTable(): string {
-  const rows = registered()
+  const rows = registeredErrors()
     .sort((a, b) => a.status - b.status || (a.code < b.code ? -1 : 1))
     .map(({ code, status, detail }) => `| ${status} | \`${code}\` | ${detail.replaceAll('|', '\\|')} |`);
   return ['| status | code | meaning |', '|---|---|---|', ...rows].join('\n');

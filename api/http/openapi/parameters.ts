@@ -85,7 +85,8 @@ const MATCH = header('If-Match', { type: 'string' }, 'the ETag of the record as 
 const NONE_MATCH = header('If-None-Match', { type: 'string' }, 'the ETag of what is known; 304 where it is unchanged');
 
 const ABOUT =
-  'of a caregiver with several participants: for whom it asks; X-Participant-ID and participant_id that name different ones are 400 CONTEXT_CONFLICT';
+  'of a caregiver with several participants: for whom it asks; X-Participant-ID and participant_id that name ' +
+  'different ones are 400 CONTEXT_CONFLICT';
 const BY_HEADER = header('X-Participant-ID', UUID, ABOUT);
 const BY_QUERY: Named = {
   parameter: { name: 'participant_id', in: 'query', schema: UUID, description: ABOUT },
@@ -118,8 +119,8 @@ const AS_TEXT: Record<string, Json> = {
 };
 
 /** The properties of an object schema as parameters. */
-function declared(of: TSchema | undefined, where: 'query' | 'header', components: Components): Named[] {
-  const { properties = {}, required = [] } = (of ?? {}) as {
+function declared(schema: TSchema | undefined, where: 'query' | 'header', components: Components): Named[] {
+  const { properties = {}, required = [] } = (schema ?? {}) as {
     properties?: Record<string, TSchema>;
     required?: string[];
   };

@@ -10,7 +10,9 @@ export function permissionsTable(routes: readonly Route[]): string {
     .sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.method < b.method ? -1 : 1))
     .map(
       (route) =>
-        `| ${route.method} | \`${route.path}\` | ${COLUMNS.map((role) => (allows(route.access, role) ? '●' : '')).join(' | ')} | ${within(route.access)} | ${rule(route.access)} |`,
+        `| ${route.method} | \`${route.path}\` | ` +
+        `${COLUMNS.map((role) => (allows(route.access, role) ? '●' : '')).join(' | ')} | ` +
+        `${within(route.access)} | ${rule(route.access)} |`,
     );
   return `# Who may call what
 

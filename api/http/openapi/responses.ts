@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { ErrorBody } from '../common.schemas.js';
-import { registered } from '../errors.js';
+import { registeredErrors } from '../errors.js';
 import { knowsItsQuery, requestBody, responseOptions, responseSchema, takesKey } from '../route.js';
 import type { Route } from '../route.js';
 import type { Components, Json } from './components.js';
@@ -87,7 +87,7 @@ const OTHERS: Record<number, string> = {
   503: 'a dependency is down: again after Retry-After',
 };
 function codesOf(status: number): string {
-  const codes = registered().filter((entry) => entry.status === status);
+  const codes = registeredErrors().filter((entry) => entry.status === status);
   return codes.map(({ code }) => code).join(', ') || 'see detail';
 }
 const problems = (names: readonly string[], description: string, schema: TSchema, components: Components): Json => ({

@@ -17,7 +17,9 @@ export const securitySchemes: Json = {
     type: 'apiKey',
     in: 'cookie',
     name: PORTAL_COOKIE,
-    description: `the same as a cookie; a change by it needs \`${CSRF_HEADER}: 1\` or comes from a page of the service itself (Sec-Fetch-Site: same-origin), else 403 CSRF_REFUSED`,
+    description:
+      `the same as a cookie; a change by it needs \`${CSRF_HEADER}: 1\` or comes from a page of the service ` +
+      'itself (Sec-Fetch-Site: same-origin), else 403 CSRF_REFUSED',
   },
 };
 

@@ -12,8 +12,8 @@ const SECTIONS = ['schemas', 'parameters', 'headers', 'responses', 'requestBodie
  */
 export const version30 = (document: Json): Json => new Translation(document).all();
 
-const each = (of: unknown, convert: (value: Json) => unknown): Json =>
-  Object.fromEntries(Object.entries((of ?? {}) as Json).map(([name, value]) => [name, convert(value as Json)]));
+const each = (record: unknown, convert: (value: Json) => unknown): Json =>
+  Object.fromEntries(Object.entries((record ?? {}) as Json).map(([name, value]) => [name, convert(value as Json)]));
 
 class Translation {
   /** New names of components whose name another section has too. */
@@ -70,9 +70,12 @@ class Translation {
     };
   }
 
-  private withNames(section: string, of: Json): Json {
+  private withNames(section: string, record: Json): Json {
     return Object.fromEntries(
-      Object.entries(of).map(([name, value]) => [this.renamed.get(`#/components/${section}/${name}`) ?? name, value]),
+      Object.entries(record).map(([name, value]) => [
+        this.renamed.get(`#/components/${section}/${name}`) ?? name,
+        value,
+      ]),
     );
   }
 
@@ -115,7 +118,7 @@ class Translation {
     ...(headers !== undefined && { headers: each(headers, this.parameter) }),
   }));
 
-  private readonly callback = this.orReference((of) => each(of, this.pathItem));
+  private readonly callback = this.orReference((record) => each(record, this.pathItem));
 
   /** Without parameters that repeat a path parameter under the same name. */
   private once(parameters: Json[]): Json[] {

@@ -14,7 +14,8 @@ const SIGNED = {
   WebhookTimestamp: header('webhook-timestamp', 'of the attempt, in unix seconds'),
   WebhookSignature: header(
     'webhook-signature',
-    '`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; two of them, with a space between, while a secret is being replaced',
+    '`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; two of them, with a space between, while a ' +
+      'secret is being replaced',
   ),
 };
 const ANSWERS = {
@@ -46,7 +47,9 @@ export function webhooks(components: Components): Json {
             tags: [WEBHOOKS_TAG],
             summary: when,
             description:
-              'Sent to every active subscription of the study that names the type, until it is answered with 2xx or was tried for three days. Check the signature before you read the body; the same `webhook-id` may come twice.',
+              'Sent to every active subscription of the study that names the type, until it is answered with ' +
+              '2xx or was tried for three days. Check the signature before you read the body; the same ' +
+              '`webhook-id` may come twice.',
             // The receiver verifies the signature.
             security: [],
             parameters: Object.entries(SIGNED).map(([component, parameter]) =>

@@ -3,7 +3,7 @@ import { responseSchema } from '../route.js';
 import type { Route } from '../route.js';
 
 /** The description of an operation: action, permissions and errors. */
-export function told(route: Route): string {
+export function operationDescription(route: Route): string {
   const parts = [route.description ?? `${route.summary}.`, [who(route.access), refusals(route)]];
   return parts.map((part) => [part].flat().filter(Boolean).join(' ')).join('\n\n');
 }

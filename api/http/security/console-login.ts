@@ -18,7 +18,8 @@ const MAX_HOURS = 12;
 const RENEWED_AFTER_SECONDS = 30;
 
 const attributes = (settings: Settings, seconds: number | undefined): string =>
-  `Path=${PATH}; ${seconds === undefined ? '' : `Max-Age=${seconds}; `}HttpOnly; SameSite=Lax${settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : ''}`;
+  `Path=${PATH}; ${seconds === undefined ? '' : `Max-Age=${seconds}; `}HttpOnly; ` +
+  `SameSite=Lax${settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : ''}`;
 
 /** A `Set-Cookie` line for the console. Without `seconds` the cookie lasts as long as the browser is open. */
 export const consoleCookie = (settings: Settings, name: string, value: string, seconds?: number): string =>
@@ -92,11 +93,11 @@ export const newVisit = (): string => randomBytes(18).toString('base64url');
 const TOKEN_BYTES = 32;
 const boundToken = (settings: Settings, boundTo: string): Buffer =>
   createHmac('sha256', jwtSecret(settings)).update(`console-form ${boundTo}`).digest();
-const xor = (one: Buffer, other: Buffer): Buffer => Buffer.from(one.map((byte, at) => byte ^ other[at]!));
+const xor = (one: Buffer, other: Buffer): Buffer => Buffer.from(one.map((byte, index) => byte ^ other[index]!));
 
 /**
- * The token of a form: bound to the login, or to the visit of a browser without one. It is masked anew each time, since
- * the length of a compressed page could reveal a secret that is in each of them.
+ * The token of a form: bound to the login, or to the visit of a browser without one. It is masked again each time,
+ * since the length of a compressed page could reveal a secret that is in each of them.
  */
 export function formToken(settings: Settings, boundTo: string): string {
   const mask = randomBytes(TOKEN_BYTES);

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Context } from 'koa';
 import type { Settings } from '../../../settings.js';
 import { Problem, problem } from '../errors.js';
-import { bearer, claimedAudience, signToken, verifyToken } from './tokens.js';
+import { bearerToken, claimedAudience, signToken, verifyToken } from './tokens.js';
 import type { TokenClaims } from './tokens.js';
 
 /** The cookie of a portal session, for pages; other clients send the token as bearer. */
@@ -21,7 +21,8 @@ export function sessionSecret(settings: Settings): string {
 }
 
 const attributes = (settings: Settings, path: string, seconds: number): string =>
-  `Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : ''}`;
+  `Path=${path}; Max-Age=${seconds}; HttpOnly; ` +
+  `SameSite=Strict${settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : ''}`;
 
 /** The `Set-Cookie` lines that remove the portal's cookies. */
 export const clearedCookies = (settings: Settings): string[] => [
@@ -55,7 +56,8 @@ export function refreshTokenIn(headers: IncomingHttpHeaders): string | undefined
 export function loginIn(headers: IncomingHttpHeaders, settings: Settings): string | undefined {
   const cookie = cookieIn(headers, PORTAL_COOKIE);
   try {
-    if (headers.authorization !== undefined) return verifyToken(settings, 'portal', bearer(headers.authorization)).sid;
+    if (headers.authorization !== undefined)
+      return verifyToken(settings, 'portal', bearerToken(headers.authorization)).sid;
     return cookie === undefined ? undefined : verifyToken(settings, 'portal', unsealed(settings, cookie)).sid;
   } catch (fault) {
     // An invalid token ends nothing: its login is found by the refresh token, or has ended.
@@ -108,7 +110,7 @@ export function isPortalToken(ctx: Context): boolean {
  * @throws 401 UNAUTHENTICATED or INVALID_TOKEN; 403 CSRF_REFUSED for a change by cookie that may come from another site
  */
 export function portalPrincipal(ctx: Context, settings: Settings): PortalPrincipal {
-  if (!comesByCookie(ctx)) return holderOf(verifyToken(settings, 'portal', bearer(ctx.get('authorization'))));
+  if (!comesByCookie(ctx)) return holderOf(verifyToken(settings, 'portal', bearerToken(ctx.get('authorization'))));
   const claims = verifyToken(settings, 'portal', unsealed(settings, ctx.cookies.get(PORTAL_COOKIE)!));
   const changes = ctx.method !== 'GET' && ctx.method !== 'HEAD';
   if (changes && ctx.get(CSRF_HEADER) !== '1' && ctx.get('sec-fetch-site') !== 'same-origin')

@@ -1,13 +1,13 @@
 import type { Context } from 'koa';
 import type { Settings } from '../../../settings.js';
 import type { Access } from '../access.js';
-import { UUID } from '../context.js';
 import { problem } from '../errors.js';
 import { consolePrincipal } from './console-login.js';
 import { isPortalToken, portalPrincipal } from './portal.js';
 import type { PortalPrincipal } from './portal.js';
-import { bearer, claimedAudience, sha256, verifyToken } from './tokens.js';
+import { bearerToken, claimedAudience, sha256, verifyToken } from './tokens.js';
 import type { Credential } from '../request-context.js';
+import { UUID } from '../../../db/client/uuid.js';
 
 /** The holder of a token: a user, participant or caregiver by id, or the token of /api/v1 itself. */
 export type Principal =
@@ -28,7 +28,7 @@ export function principalOf(
   const authorization = ctx.get('authorization');
   const ticket = byTicket && authorization === '' ? ticketOf(ctx) : undefined;
   if (ticket !== undefined) return ticketHolder(settings, ticket, studyId);
-  const token = bearer(authorization);
+  const token = bearerToken(authorization);
   if (kind === 'scoped') {
     const { jti, sub } = verifyToken(settings, 'v1', token);
     if (!UUID.test(jti)) throw problem('INVALID_TOKEN');

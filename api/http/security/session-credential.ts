@@ -1,12 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { enterStudyOf, lockSession, sessionExists } from '../../../db/assessment/sessions.queries.js';
 import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
-import { inScope } from '../../../db/client/transaction.js';
+import { withStudyScope } from '../../../db/client/transaction.js';
 import type { WriteTransaction } from '../../../db/client/transaction.js';
 import { Problem, problem } from '../errors.js';
 import type { Database } from '../../../db/client/database.js';
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+import { UUID } from '../../../db/client/uuid.js';
 
 /** The session in X-Session-ID. @throws 401 SESSION_UNKNOWN without a valid one */
 export function sessionIdOf(headers: IncomingHttpHeaders): string {
@@ -39,7 +38,7 @@ export async function inSession<T>(
   id: string,
   work: (work: WriteTransaction, session: SessionRow) => Promise<T>,
 ): Promise<T> {
-  return inScope(database, '*', async (opened) => {
+  return withStudyScope(database, '*', async (opened) => {
     if (!(await enterStudyOf(opened.tx, id))) throw problem('SESSION_UNKNOWN');
     const session = await lockSession(opened.tx, id);
     if (!session) throw problem('SESSION_UNKNOWN');

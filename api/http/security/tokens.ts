@@ -5,6 +5,7 @@ import { nowMs } from '../../../db/client/clock.js';
 import { secretKey } from '../../../db/audit/hashing.js';
 import { problem } from '../errors.js';
 import type { Settings } from '../../../settings.js';
+import { LOWERCASE_UUID } from '../../../db/client/uuid.js';
 
 const ISSUER = 'research-assessment-platform';
 /** The audience of a token; a token is invalid for any other (decisions, section 3). */
@@ -67,8 +68,6 @@ export function signToken(
   });
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
 const REMEMBERED = 1_000;
 const verified = new Map<string, TokenClaims>();
 
@@ -104,7 +103,7 @@ function verify(settings: Settings, audience: Audience, token: string): TokenCla
   }
   if (
     typeof claims === 'string' ||
-    !UUID.test(claims.sub ?? '') ||
+    !LOWERCASE_UUID.test(claims.sub ?? '') ||
     typeof claims.role !== 'string' ||
     !claims.jti ||
     !claims.exp
@@ -125,7 +124,7 @@ function verify(settings: Settings, audience: Audience, token: string): TokenCla
 }
 
 /** The token of an Authorization header. @throws 401 UNAUTHENTICATED when there is none */
-export function bearer(authorization: string | undefined): string {
+export function bearerToken(authorization: string | undefined): string {
   const token = /^Bearer +([A-Za-z0-9._~+/=-]+)$/i.exec(authorization ?? '')?.[1];
   if (!token) throw problem('UNAUTHENTICATED', { headers: challenge() });
   return token;

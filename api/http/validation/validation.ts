@@ -3,7 +3,7 @@ import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { zoneName } from '../../../workflows/domain/util/dates.js';
-import { problem } from '../errors.js';
+import { invalidFields, problem } from '../errors.js';
 import type { FaultEntry } from '../errors.js';
 import { suggestion } from './suggestion.js';
 import { isLarge, sampleOf } from './sample.js';
@@ -89,10 +89,10 @@ function addRewriting(ajv: Ajv2020, keyword: string, rewritten: (value: string) 
       _schema: unknown,
       value: string,
       _parent: unknown,
-      at?: { parentData: Record<string | number, unknown>; parentDataProperty: string | number },
+      parent?: { parentData: Record<string | number, unknown>; parentDataProperty: string | number },
     ) => {
-      const text = at && rewritten(value);
-      if (text !== undefined) at!.parentData[at!.parentDataProperty] = text;
+      const text = parent && rewritten(value);
+      if (text !== undefined) parent!.parentData[parent!.parentDataProperty] = text;
       return true;
     },
   });
@@ -138,13 +138,7 @@ export type Where = 'body' | 'query' | 'headers';
 export function check(schema: TSchema, value: unknown, where: Where): void {
   const errors = isLarge(value) ? faultsOfLarge(schema, value, where) : faultsOf(schema, value, where);
   if (errors.length === 0) return;
-  throw problem('VALIDATION_FAILED', {
-    detail: errors
-      .slice(0, 3)
-      .map((e) => e.message)
-      .join('; '),
-    errors,
-  });
+  throw invalidFields(errors);
 }
 
 /**
@@ -265,19 +259,13 @@ export function refuseUnknownKeys(
     const message = `${path} is not a parameter here${suggestion(name, known)}`;
     return { path, code: 'UNKNOWN_PARAMETER', message };
   });
-  throw problem('VALIDATION_FAILED', {
-    detail: errors
-      .slice(0, 3)
-      .map((e) => e.message)
-      .join('; '),
-    errors,
-  });
+  throw invalidFields(errors);
 }
 
 /**
  * A key's value, for a query read without its schema. @throws 422 if it is given more than once (decisions, section 2)
  */
-export function single(search: URLSearchParams, name: string): string | undefined {
+export function singleValue(search: URLSearchParams, name: string): string | undefined {
   const values = search.getAll(name);
   if (values.length > 1) throw refused(name, 'DUPLICATE', 'is given more than once');
   return values[0];
@@ -294,7 +282,7 @@ export function declaredQuery(schema: TSchema | undefined, search: URLSearchPara
     if (values.some((v) => v.includes('\0'))) throw refused(name, 'PATTERN', 'has a character that cannot be stored');
     if (property.type === 'array') query[name] = values.flatMap((v) => v.split(','));
     else {
-      const value = single(search, name)!;
+      const value = singleValue(search, name)!;
       query[name] = property['x-any-case'] ? value.toLowerCase() : typed(value, property.type);
     }
   }

@@ -46,7 +46,7 @@ const byAlias = new Map(
  * skipped and reported.
  * @throws 400 HEADER_INVALID: participant_code is missing, a column occurs twice, there are more than 500
  */
-export function readHeader(cells: readonly string[], at: HeaderPlace): Header {
+export function readHeader(cells: readonly string[], place: HeaderPlace): Header {
   if (cells.length > MAX_COLUMNS)
     throw problem('HEADER_INVALID', {
       detail: `The header has ${cells.length} columns; at most ${MAX_COLUMNS} are taken.`,
@@ -56,9 +56,14 @@ export function readHeader(cells: readonly string[], at: HeaderPlace): Header {
   const columns = names.map((name) => byName.get(name) ?? (own.has(byAlias.get(name)) ? undefined : byAlias.get(name)));
   const keys = names.map((name, i) => columns[i] ?? name).filter((key) => key !== '');
   const twice = keys.find((key, i) => keys.indexOf(key) !== i);
-  if (twice !== undefined) throw refused(twice.slice(0, 64), 'DUPLICATE_COLUMN', 'stands in the header twice', at);
+  if (twice !== undefined) throw refused(twice.slice(0, 64), 'DUPLICATE_COLUMN', 'stands in the header twice', place);
   if (!columns.includes('participant_code'))
-    throw refused('participant_code', 'REQUIRED', 'is missing in the header, which is the first row with content', at);
+    throw refused(
+      'participant_code',
+      'REQUIRED',
+      'is missing in the header, which is the first row with content',
+      place,
+    );
   return {
     columns,
     unknown: cells

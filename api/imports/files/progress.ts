@@ -1,6 +1,6 @@
 import { failImport, noteImport } from '../../../db/imports/imports.queries.js';
 import type { ImportPhase, NewImport } from '../../../db/imports/imports.queries.js';
-import { inScope } from '../../../db/client/transaction.js';
+import { withStudyScope } from '../../../db/client/transaction.js';
 import { serializeError } from '../../http/middleware/request-logger.js';
 import type { Dependencies } from '../../dependencies.js';
 
@@ -25,7 +25,7 @@ export class ImportProgress {
     if (this.writing || !(this.asked || (total !== null && total >= LONG))) return;
     this.noted = true;
     this.writing = this.written(
-      inScope(this.services.database, this.made.study_id, ({ tx }) =>
+      withStudyScope(this.services.database, this.made.study_id, ({ tx }) =>
         noteImport(tx, this.made, { phase, progress, total_rows: total }),
       ),
     ).finally(() => {
@@ -37,7 +37,9 @@ export class ImportProgress {
   async failed(): Promise<void> {
     await this.writing;
     if (this.noted)
-      await this.written(inScope(this.services.database, this.made.study_id, ({ tx }) => failImport(tx, this.made)));
+      await this.written(
+        withStudyScope(this.services.database, this.made.study_id, ({ tx }) => failImport(tx, this.made)),
+      );
   }
 
   private written(work: Promise<void>): Promise<void> {

@@ -136,7 +136,10 @@ function tooMany(cells: readonly string[], columns: number): RowFault[] {
 /** Error values of spreadsheet formulas. */
 const FORMULA_ERROR =
   /^#(?:N\/A|DIV\/0!|REF!|VALUE!|NAME\?|NUM!|NULL!|GETTING_DATA|SPILL!|CALC!|FIELD!|BLOCKED!|CONNECT!|UNKNOWN!|BUSY!|PYTHON!|EXTERNAL!)$/i;
-/** The same in other languages, as programs write it to CSV: `#WERT!`, `#¡VALOR!`, `#NOM?`, `#NV`; LibreOffice: `Err:502`. */
+/**
+ * The same in other languages, as programs write it to CSV: `#WERT!`, `#¡VALOR!`, `#NOM?`, `#NV`; LibreOffice:
+ * `Err:502`.
+ */
 const LOCAL_FORMULA_ERROR =
   /^(?:#[¡¿]?\p{Lu}[\p{Lu}\p{N}/ _.]*[!?]|#(?:NV|N\/[BD]|I\/T|YOK|HIÁNYZIK|Н\/Д|NENÍ_K_DISPOZICI)|(?:Err|Fehler|Erreur|Errore):5\d\d)$/u;
 const isFormulaError = (value: string): boolean => FORMULA_ERROR.test(value) || LOCAL_FORMULA_ERROR.test(value);

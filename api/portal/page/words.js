@@ -57,7 +57,7 @@ export const WORDS = {
     unnamed: 'Please ask your study team.',
     calendar: 'Calendar',
     feed: 'Show my visits in my calendar',
-    'feed-is': 'Open this address in your calendar program. Whoever has it can see your visits.',
+    'feed-is': 'Open this address in your calendar program. Anyone who has it can see your visits.',
     'feed-open': 'Open in my calendar',
     'feed-end': 'Stop this address',
     'feed-ended': 'The address does not work any more.',

@@ -9,7 +9,7 @@ import { BOLD } from './fonts.js';
 import type { Locale } from './words.js';
 
 /** A plot ready to be drawn, with its description for screen readers. */
-export interface Chart {
+export interface DrawableChart {
   title: string;
   description: string;
   width: number;
@@ -91,7 +91,7 @@ function panels(count: number, height: number) {
   };
 }
 
-export function chartOf(plot: Plot, speech: Locale): Chart {
+export function chartOf(plot: Plot, speech: Locale): DrawableChart {
   const chart = drawn(plot, speech);
   return isEmpty(plot)
     ? {
@@ -121,7 +121,7 @@ export const isEmpty = ({ name, data }: Plot): boolean =>
           : data
   ).length === 0;
 
-function drawn(plot: Plot, speech: Locale): Chart {
+function drawn(plot: Plot, speech: Locale): DrawableChart {
   switch (plot.name) {
     case 'enrollment':
       return enrollment(plot.data, speech);
@@ -136,7 +136,7 @@ function drawn(plot: Plot, speech: Locale): Chart {
   }
 }
 
-function enrollment({ by_month }: Extract<Plot, { name: 'enrollment' }>['data'], speech: Locale): Chart {
+function enrollment({ by_month }: Extract<Plot, { name: 'enrollment' }>['data'], speech: Locale): DrawableChart {
   const { words } = speech;
   return {
     title: words.plotEnrollment,
@@ -173,16 +173,16 @@ function enrollment({ by_month }: Extract<Plot, { name: 'enrollment' }>['data'],
   };
 }
 
-function completion(windows: Extract<Plot, { name: 'completion' }>['data'], speech: Locale): Chart {
+function completion(windows: Extract<Plot, { name: 'completion' }>['data'], speech: Locale): DrawableChart {
   const { words } = speech;
   const shown = [...windows].reverse();
-  const bar = (name: string, fill: string, of: (w: (typeof windows)[number]) => number) => ({
+  const bar = (name: string, fill: string, valueOf: (w: (typeof windows)[number]) => number) => ({
     type: 'bar',
     stack: 'all',
     name,
     itemStyle: { color: fill },
     barMaxWidth: 22,
-    data: shown.map(of),
+    data: shown.map(valueOf),
   });
   return {
     title: words.plotCompletion,
@@ -209,7 +209,7 @@ function completion(windows: Extract<Plot, { name: 'completion' }>['data'], spee
   };
 }
 
-function adherence(cells: Extract<Plot, { name: 'adherence' }>['data'], speech: Locale): Chart {
+function adherence(cells: Extract<Plot, { name: 'adherence' }>['data'], speech: Locale): DrawableChart {
   const { words } = speech;
   const windows = [...new Set(cells.map(({ code }) => code))];
   const sites = [...new Set(cells.map(({ site_code }) => site_code ?? words.noSite))].reverse();
@@ -264,7 +264,7 @@ function adherence(cells: Extract<Plot, { name: 'adherence' }>['data'], speech: 
   };
 }
 
-function metrics(modules: readonly TaskReport[], speech: Locale): Chart {
+function metrics(modules: readonly TaskReport[], speech: Locale): DrawableChart {
   const shown = distributions(modules);
   const { grid, height, titles } = panels(shown.length, 130);
   return {
@@ -325,7 +325,7 @@ function course(
     modules,
   }: { participant_code: string; metrics: readonly MetricCourse[]; modules: readonly TaskReport[] },
   speech: Locale,
-): Chart {
+): DrawableChart {
   const shown = telling(courses(all));
   const { grid, height, titles } = panels(shown.length, 170);
   const reference = ({ task, metric }: MetricCourse) => {

@@ -1,4 +1,4 @@
-import type { AdherenceCell, SessionTask, StudyHead } from '../../../db/reports/document.queries.js';
+import type { AdherenceCell, SessionTask, ReportedStudy } from '../../../db/reports/document.queries.js';
 import type { MetricCourse, ReportedPerson, ReportedSession } from '../../../db/reports/participant.queries.js';
 import type {
   EnrollmentCurve,
@@ -13,7 +13,7 @@ import type { ReportLanguage } from './words.js';
 
 /** The data of a document or plot, in one snapshot. */
 export interface StudyData {
-  study: StudyHead;
+  study: ReportedStudy;
   summary: StudySummary;
   enrollment: EnrollmentCurve;
   completion: WindowCompletion[];
@@ -29,7 +29,7 @@ export interface AnchorShown {
   version: number;
 }
 export interface ParticipantData {
-  study: StudyHead;
+  study: ReportedStudy;
   identity: ReportedPerson;
   anchor: AnchorShown;
   schedule: Record<string, unknown> | null;
@@ -40,7 +40,7 @@ export interface ParticipantData {
   signatures: SignedRecord[];
 }
 export interface SessionData {
-  study: StudyHead;
+  study: ReportedStudy;
   identity: ReportedPerson;
   session: ReportedSession;
   tasks: SessionTask[];

@@ -5,7 +5,7 @@ import { renderPage, renderPart } from '../../../activities/html/render.js';
 import { Style, pageStyle } from '../../../activities/html/style.js';
 import type { Imprint } from './data.js';
 import { fontCss } from './fonts.js';
-import { PAGE_STYLE, edges } from './style.js';
+import { PAGE_STYLE, marginTexts } from './style.js';
 import type { Locale } from './words.js';
 
 export interface Section {
@@ -33,7 +33,7 @@ export function Nothing({ speech }: { speech: Locale }) {
 }
 
 /** A table; columns of numbers are right-aligned. */
-export function Table({
+export function PrintedTable({
   head,
   rows,
   speech,
@@ -43,10 +43,10 @@ export function Table({
   speech: Locale;
 }) {
   if (rows.length === 0) return <Nothing speech={speech} />;
-  const sides = head.map((_, at) =>
-    at > 0 &&
-    rows.some((row) => isNumber(row[at])) &&
-    rows.every((row) => row[at] === null || row[at] === '–' || isNumber(row[at]))
+  const sides = head.map((_, index) =>
+    index > 0 &&
+    rows.some((row) => isNumber(row[index])) &&
+    rows.every((row) => row[index] === null || row[index] === '–' || isNumber(row[index]))
       ? 'r'
       : undefined,
   );
@@ -55,8 +55,8 @@ export function Table({
     <table class={rows.length <= KEPT_WHOLE ? 'whole' : undefined}>
       <thead>
         <tr>
-          {head.map((name, at) => (
-            <th scope="col" class={sides[at]}>
+          {head.map((name, index) => (
+            <th scope="col" class={sides[index]}>
               {name}
             </th>
           ))}
@@ -65,13 +65,13 @@ export function Table({
       <tbody>
         {rows.map((row) => (
           <tr>
-            {head.map((_, at) =>
-              at === 0 ? (
-                <th scope="row" class={sides[at]}>
-                  {shown(row[at])}
+            {head.map((_, index) =>
+              index === 0 ? (
+                <th scope="row" class={sides[index]}>
+                  {shown(row[index])}
                 </th>
               ) : (
-                <td class={sides[at]}>{shown(row[at])}</td>
+                <td class={sides[index]}>{shown(row[index])}</td>
               ),
             )}
           </tr>
@@ -90,7 +90,7 @@ export async function document(
 ): Promise<string> {
   const { words } = speech;
   const title = `${cover.kind}: ${cover.title}`;
-  const properties = edges(`${cover.kind} · ${cover.mark}`, [
+  const properties = marginTexts(`${cover.kind} · ${cover.mark}`, [
     `${words.checksum} ${imprint.checksum}`,
     `${words.auditHead} ${auditHead(imprint)}`,
   ]);
@@ -98,10 +98,10 @@ export async function document(
     <>
       <CoverPage of={cover} imprint={imprint} speech={speech} />
       <Contents of={sections} title={words.contents} />
-      {sections.map(({ title: called, content }, at) => (
-        <section id={`s${at}`}>
+      {sections.map(({ title: called, content }, index) => (
+        <section id={`s${index}`}>
           <h2>
-            {at + 1} {called}
+            {index + 1} {called}
           </h2>
           {content}
         </section>
@@ -148,11 +148,11 @@ function Contents({ of: sections, title }: { of: readonly Section[]; title: stri
     <nav>
       <h2>{title}</h2>
       <ol>
-        {sections.map((section, at) => (
+        {sections.map((section, index) => (
           <li>
-            <a href={`#s${at}`}>
+            <a href={`#s${index}`}>
               <span>
-                {at + 1} {section.title}
+                {index + 1} {section.title}
               </span>
               <i />
               <b />
@@ -171,6 +171,7 @@ const filtersOf = ({ filters }: Imprint, speech: Locale): string =>
     .filter(([, value]) => value !== null)
     .map(
       ([name, value]) =>
-        `${speech.word(name === 'site_code' ? 'site' : name)} ${name === 'from' || name === 'to' ? speech.date(value) : value}`,
+        `${speech.word(name === 'site_code' ? 'site' : name)} ` +
+        `${name === 'from' || name === 'to' ? speech.date(value) : value}`,
     )
     .join(', ') || speech.words.none;

@@ -1,7 +1,7 @@
 import { Facts } from '../../../activities/html/facts.js';
 import type { Imprint, ParticipantData } from './data.js';
 import { chartOf } from './charts.js';
-import { Nothing, Table, document } from './page.js';
+import { Nothing, PrintedTable, document } from './page.js';
 import type { Section } from './page.js';
 import { PlotPicture } from './picture.js';
 import { day, reference } from './reference.js';
@@ -81,7 +81,7 @@ function visits({ visits: all }: ParticipantData, speech: Locale): Section {
   return {
     title: w.visits,
     content: (
-      <Table
+      <PrintedTable
         head={[w.visits, w.target, w.windowOpen, w.windowClose, w.doneAt, w.adherence.split(' ')[0]!, w.daysOff]}
         rows={all.map((v) => [
           v.name,
@@ -107,7 +107,7 @@ function Course({ data: { identity, metrics, modules }, speech }: { data: Partic
       <figure>
         <PlotPicture of={chartOf({ name: 'course', data: { participant_code, metrics, modules } }, speech)} />
       </figure>
-      <Table
+      <PrintedTable
         head={[w.task, w.metric, w.n, w.first, w.last, w.reference]}
         rows={metrics.map(({ task, metric, points }) => [
           task,
@@ -128,7 +128,7 @@ function sessions({ sessions: all }: ParticipantData, speech: Locale): Section {
   return {
     title: w.sessions,
     content: (
-      <Table
+      <PrintedTable
         head={[w.started, w.status, w.source, w.language, w.tasks, w.trials]}
         rows={all.map((s) => [
           speech.instant(s.started_at),
@@ -150,7 +150,7 @@ function signatures({ signatures: all }: ParticipantData, speech: Locale): Secti
   return {
     title: w.signatures,
     content: (
-      <Table
+      <PrintedTable
         head={[w.signedRecord, w.signer, w.meaning, w.signedAt, w.provedBy]}
         rows={all.map(({ kind, what, name, meaning, signed_at, proved_by }) => [
           kind === 'form' ? `${w.form_item}: ${what}` : `${w.override}: ${speech.date(what)}`,

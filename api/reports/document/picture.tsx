@@ -13,7 +13,7 @@ import { h } from 'preact';
 import type { VNode } from 'preact';
 import { Picture } from '../../../activities/html/picture.js';
 import { renderSvg } from '../../../activities/html/render.js';
-import type { Chart } from './charts.js';
+import type { DrawableChart } from './charts.js';
 import { FONT_NAMES } from './fonts.js';
 
 use([
@@ -37,11 +37,11 @@ interface Drawn {
   text?: string;
 }
 interface SvgPainter {
-  renderToVNode: (how: { animation: boolean; compress: boolean; useViewBox: boolean }) => Drawn;
+  renderToVNode: (options: { animation: boolean; compress: boolean; useViewBox: boolean }) => Drawn;
 }
 
 /** A plot as SVG. The same plot gives the same image. */
-export function PlotPicture({ of: chart }: { of: Chart }) {
+export function PlotPicture({ of: chart }: { of: DrawableChart }) {
   const { title, description, width, height } = chart;
   const id = `p${createHash('sha256')
     .update(title + description)
@@ -55,10 +55,10 @@ export function PlotPicture({ of: chart }: { of: Chart }) {
 }
 
 /** A plot as a file of its own. */
-export const svgOf = (chart: Chart): string => renderSvg(<PlotPicture of={chart} />);
+export const svgOf = (chart: DrawableChart): string => renderSvg(<PlotPicture of={chart} />);
 
 /** The chart's elements before serialization: they are serialized like the rest of the page. */
-function drawn({ width, height, option }: Chart): Drawn[] {
+function drawn({ width, height, option }: DrawableChart): Drawn[] {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
   try {
     chart.setOption({ animation: false, textStyle: { fontFamily: FONT_NAMES }, ...option });

@@ -8,4 +8,5 @@ export const reference = (modules: readonly TaskReport[], task: string, metric: 
 };
 
 /** The day of an instant. */
-export const day = (speech: Locale, at: string | null): string => (at === null ? '–' : speech.date(at.slice(0, 10)));
+export const day = (speech: Locale, instant: string | null): string =>
+  instant === null ? '–' : speech.date(instant.slice(0, 10));

@@ -2,7 +2,7 @@ import { Fragment } from 'preact';
 import type { SessionTask } from '../../../db/reports/document.queries.js';
 import { Facts } from '../../../activities/html/facts.js';
 import type { Imprint, SessionData } from './data.js';
-import { Nothing, Table, document } from './page.js';
+import { Nothing, PrintedTable, document } from './page.js';
 import { day, reference } from './reference.js';
 import { Locale } from './words.js';
 
@@ -54,7 +54,7 @@ function Tasks({ data: { tasks, modules }, speech }: { data: SessionData; speech
           <h3>
             {task} ({w.trials}: {speech.count(trial_count)})
           </h3>
-          <Table
+          <PrintedTable
             head={[w.metric, w.value, w.fromTrials, w.reference]}
             rows={Object.entries(summary)
               .sort(([a], [b]) => (a < b ? -1 : 1))

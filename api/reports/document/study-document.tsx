@@ -1,7 +1,7 @@
 import { Fragment } from 'preact';
 import { chartOf } from './charts.js';
 import type { Imprint, StudyData } from './data.js';
-import { Table, document } from './page.js';
+import { PrintedTable, document } from './page.js';
 import { PlotPicture } from './picture.js';
 import { studySections } from './study-sections.js';
 import type { StudySection } from './study-sections.js';
@@ -51,10 +51,10 @@ function SectionContent({ of: { tiles, plot, parts, notes }, speech }: { of: Stu
           <PlotPicture of={chartOf(plot, speech)} />
         </figure>
       )}
-      {parts.map(({ title, head, rows }, at) => (
-        <Fragment key={at}>
+      {parts.map(({ title, head, rows }, index) => (
+        <Fragment key={index}>
           {title && <h3>{title}</h3>}
-          <Table head={head} rows={rows} speech={speech} />
+          <PrintedTable head={head} rows={rows} speech={speech} />
         </Fragment>
       ))}
       {notes.map((note) => (

@@ -5,7 +5,7 @@ const quoted = (text: string): string =>
   `"${text.replaceAll(/["\\\n]/g, (c) => `\\${c.charCodeAt(0).toString(16)} `)}"`;
 
 /** The margin texts of each page: `PAGE_STYLE` reads them from the style of the document's root. */
-export const edges = (above: string, below: readonly [string, string]): Record<`--${string}`, string> => ({
+export const marginTexts = (above: string, below: readonly [string, string]): Record<`--${string}`, string> => ({
   '--above': quoted(above),
   '--below': below.map(quoted).join(' "\\a " '),
 });

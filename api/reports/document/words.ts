@@ -132,7 +132,12 @@ const en = {
   plotCourseText: '{0} metrics of participant {1} over time; the band is the middle half of the study.',
   excluded: 'n (+ k): k values that no test yields (above 10¹²) are kept and left out of the statistics.',
   methodText:
-    'A visit is due when it is completed or its window has closed on the calendar of the participant’s site or study. Superseded and cancelled visits are never due; visits of withdrawn participants count. Adherence is the share of due visits that were completed inside their window; completion the share completed at all. Days off target are negative before the target. The standard deviation is the sample’s. The checksum is the SHA-256 of the canonical JSON (RFC 8785) of the report’s data; the audit head names the last record of the study’s audit chain when the data were read.',
+    'A visit is due when it is completed or its window has closed on the calendar of the participant’s site or ' +
+    'study. Superseded and cancelled visits are never due; visits of withdrawn participants count. Adherence ' +
+    'is the share of due visits that were completed inside their window; completion the share completed at ' +
+    'all. Days off target are negative before the target. The standard deviation is the sample’s. The checksum ' +
+    'is the SHA-256 of the canonical JSON (RFC 8785) of the report’s data; the audit head names the last ' +
+    'record of the study’s audit chain when the data were read.',
 };
 type Words = { [K in keyof typeof en]: string };
 const de: Words = {
@@ -290,7 +295,7 @@ export class Locale {
   }
 
   say(key: keyof Words, ...values: (string | number)[]): string {
-    return this.words[key].replaceAll(/\{(\d)\}/g, (_, at: string) => String(values[Number(at)]));
+    return this.words[key].replaceAll(/\{(\d)\}/g, (_, digit: string) => String(values[Number(digit)]));
   }
   /** The text of one of the program's own words; a word without one is shown as it is. */
   word(key: string): string {
@@ -323,9 +328,9 @@ export class Locale {
           Date.parse(`${day}T00:00:00Z`),
         );
   }
-  instant(at: string | null): string {
-    return at === null
+  instant(instant: string | null): string {
+    return instant === null
       ? '–'
-      : `${new Intl.DateTimeFormat(this.language, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }).format(Date.parse(at))} UTC`;
+      : `${new Intl.DateTimeFormat(this.language, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }).format(Date.parse(instant))} UTC`;
   }
 }

@@ -80,7 +80,8 @@ async function unpacked(cacheDir: string): Promise<string> {
     });
   } catch (fault) {
     throw new Error(
-      `There is no browser to print with: set CHROMIUM_PATH, or install ${PACKAGE} (${(fault as Error).message.split('\n')[0]}).`,
+      `There is no browser to print with: set CHROMIUM_PATH, or install ${PACKAGE} ` +
+        `(${(fault as Error).message.split('\n')[0]}).`,
       { cause: fault },
     );
   } finally {

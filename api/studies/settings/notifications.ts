@@ -1,5 +1,5 @@
 import { NotificationSettings, settingsFaults } from '../../../workflows/domain/notifications/settings.js';
-import { problem } from '../../http/errors.js';
+import { invalidFields } from '../../http/errors.js';
 import { Type } from '../../http/common.schemas.js';
 import { check } from '../../http/validation/validation.js';
 
@@ -20,12 +20,5 @@ export function acceptNotifications(config: Record<string, unknown> | undefined)
     path: `${PREFIX}${fault.path}`,
     message: `${PREFIX}${fault.message}`,
   }));
-  if (errors.length > 0)
-    throw problem('VALIDATION_FAILED', {
-      detail: errors
-        .slice(0, 3)
-        .map(({ message }) => message)
-        .join('; '),
-      errors,
-    });
+  if (errors.length > 0) throw invalidFields(errors);
 }

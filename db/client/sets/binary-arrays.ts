@@ -3,28 +3,28 @@
  * by letter, which takes longer than storing it. The driver sends bytes unchanged.
  */
 export const integers = (values: readonly number[]): Buffer =>
-  written(INT4, 4, values, (view, at, value) => {
-    view.setInt32(at, value);
+  written(INT4, 4, values, (view, offset, value) => {
+    view.setInt32(offset, value);
   });
 
 /** Zero has no sign, as in text. */
 export const doubles = (values: readonly (number | null)[]): Buffer =>
-  written(FLOAT8, 8, values, (view, at, value) => {
-    view.setFloat64(at, value === 0 ? 0 : value);
+  written(FLOAT8, 8, values, (view, offset, value) => {
+    view.setFloat64(offset, value === 0 ? 0 : value);
   });
 
 export const booleans = (values: readonly (boolean | null)[]): Buffer =>
-  written(BOOL, 1, values, (view, at, value) => {
-    view.setUint8(at, value ? 1 : 0);
+  written(BOOL, 1, values, (view, offset, value) => {
+    view.setUint8(offset, value ? 1 : 0);
   });
 
 /** @param values whole milliseconds since 1970 */
 export const instants = (values: readonly number[]): Buffer =>
-  written(TIMESTAMPTZ, 8, values, (view, at, value) => {
+  written(TIMESTAMPTZ, 8, values, (view, offset, value) => {
     const micros = (value - EPOCH_MS) * 1000;
     const high = Math.floor(micros / 2 ** 32);
-    view.setInt32(at, high);
-    view.setUint32(at + 4, micros - high * 2 ** 32);
+    view.setInt32(offset, high);
+    view.setUint32(offset + 4, micros - high * 2 ** 32);
   });
 
 const BOOL = 16,
@@ -40,7 +40,7 @@ function written<T>(
   type: number,
   width: number,
   values: readonly (T | null)[],
-  put: (view: DataView, at: number, value: T) => void,
+  put: (view: DataView, offset: number, value: T) => void,
 ): Buffer {
   const bytes = Buffer.allocUnsafe(HEAD + values.length * (4 + width));
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

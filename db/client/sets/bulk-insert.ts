@@ -12,7 +12,7 @@ export interface Insert {
   rows: readonly object[];
 }
 /** A typed insert: it takes only fields that its rows have. */
-export const into = <Row extends object>(
+export const insertInto = <Row extends object>(
   table: string,
   columns: readonly (keyof Row & string)[],
   rows: readonly Row[],

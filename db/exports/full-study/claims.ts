@@ -43,14 +43,14 @@ export const SETTLED_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   anchor_dates: [...UNNAMED_COLUMNS['anchor_dates']!, 'imported'],
 };
 
-export interface Importing {
+export interface ImportClaim {
   userId: string;
   /** The document has this service's own signature. */
   verified: boolean;
 }
 
 /** A row as an import may bring it: its person columns are null, and the document's persons are stored as text. */
-export function asClaimed(table: string, row: Row, { userId, verified }: Importing): Row {
+export function asClaimed(table: string, row: Row, { userId, verified }: ImportClaim): Row {
   if (table === 'domain_events') return { ...row, data: claimedEvent(row.data as Row, userId) };
   const unnamed = (UNNAMED_COLUMNS[table] ?? []).map((column) => [column, null]);
   const columns = PERSON_COLUMNS[table];

@@ -1,7 +1,7 @@
 import { hashOf } from '../../audit/hashing.js';
 import { eventContent, SETTLED_COLUMNS, signatureContent } from './claims.js';
 import type { StudyDocument } from './document.js';
-import { STUDY_COLUMNS, ofTarget } from './tables.js';
+import { EXPORTED_STUDY_COLUMNS, ofTarget } from './tables.js';
 
 type Row = Record<string, unknown>;
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
@@ -51,7 +51,7 @@ export function contentHash({ study, tables }: StudyDocument): string {
     );
   const content: Record<string, unknown> = {
     study: Object.fromEntries(
-      STUDY_COLUMNS.filter((name) => !ofTarget.has(name)).map((name) => [name, study[name] ?? null]),
+      EXPORTED_STUDY_COLUMNS.filter((name) => !ofTarget.has(name)).map((name) => [name, study[name] ?? null]),
     ),
   };
   for (const [table, rows] of Object.entries(tables).sort(([a], [b]) => (a < b ? -1 : 1))) {

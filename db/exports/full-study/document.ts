@@ -11,7 +11,7 @@ import { latestRevision } from '../../migrations/index.js';
 import { manifestText } from './claims.js';
 import type { Manifest } from './claims.js';
 import { FORMAT, FORMAT_VERSION } from './format.js';
-import { STUDY_COLUMNS, studyTables } from './tables.js';
+import { EXPORTED_STUDY_COLUMNS, studyTables } from './tables.js';
 import { execute } from '../../client/query.js';
 import type { Tx } from '../../client/database.js';
 
@@ -75,7 +75,7 @@ async function allSql(tx: Tx, studyId: string): Promise<string> {
   };
   return [
     `(select '${ACTIVE}' as part, row_to_json(x)::text as row from (select s.id, ${shownSession('s')} as shown from assessment_sessions s where s.study_id = ${pg.escapeLiteral(studyId)}::uuid and s.status = 'active') x)`,
-    part('study', 'studies', 'id', 'id', STUDY_COLUMNS),
+    part('study', 'studies', 'id', 'id', EXPORTED_STUDY_COLUMNS),
     ...studyTables.map(({ name, order }) => part(name, name, 'study_id', order)),
     part(AUDIT, AUDIT, 'study_id', 'seq'),
   ].join(' union all ');

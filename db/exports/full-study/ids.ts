@@ -102,7 +102,7 @@ export class NewIds {
     return text.replaceAll(UUID, (id) => this.ids.get(id) ?? id);
   }
 
-  /** The key of a visit depends on its participant and its identity (its window or event): it is computed anew. */
+  /** The key of a visit depends on its participant and its identity (its window or event): it is recomputed. */
   private keys(): void {
     const {
       scheduled_visits: visits = [],

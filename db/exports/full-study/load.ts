@@ -1,5 +1,5 @@
 import { asClaimed } from './claims.js';
-import type { Importing } from './claims.js';
+import type { ImportClaim } from './claims.js';
 import type { StudyDocument } from './document.js';
 import { NewIds } from './ids.js';
 import { studyTables } from './tables.js';
@@ -25,11 +25,11 @@ export class UnreadableDate extends Error {
  * @returns the number of rows of each table, and named batteries that are not in the document
  * @throws UnreadableDate, ForeignReference
  */
-export async function loadStudy(
+export async function loadStudyDocument(
   ask: Ask,
   studyId: string,
   document: StudyDocument,
-  values: { datacapture: Row; importing: Importing },
+  values: { datacapture: Row; importing: ImportClaim },
 ): Promise<{ loaded: Record<string, number>; unknownBatteries: readonly number[] }> {
   // The document contains the history of visits (0018-exports).
   await ask(`select set_config('app.loading_study', $1, true)`, [studyId]);

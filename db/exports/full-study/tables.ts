@@ -104,7 +104,7 @@ export const ofTarget: ReadonlySet<string> = new Set([
   'datacapture_enabled',
 ]);
 /** Columns of `studies` that are part of the export; code and name are the target’s. */
-export const STUDY_COLUMNS = [
+export const EXPORTED_STUDY_COLUMNS = [
   'id',
   'study_code',
   'study_name',

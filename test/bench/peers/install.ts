@@ -17,8 +17,8 @@ export interface Installed {
 }
 
 /**
- * Directus from the package registry, in a folder outside the project's own packages, with the Node.js that it supports.
- * The first time takes minutes.
+ * Directus from the package registry, in a folder outside the project's own packages, with the Node.js that it
+ * supports. The first time takes minutes.
  * @throws Error with npm's last lines when a package can't be had or does not build
  */
 export async function installDirectus(): Promise<Installed> {

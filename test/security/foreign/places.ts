@@ -37,7 +37,7 @@ export interface Operation {
   body: Schema | undefined;
   takesFile: boolean;
 }
-/** Where a request bears an id. */
+/** Where a request has an id. */
 export interface Place {
   operation: Operation;
   at: 'path' | 'query' | 'header' | 'body';
@@ -155,7 +155,7 @@ function kindOf(operation: Operation, name: string, known: Ids): string | null |
   return known[kind] === undefined ? undefined : kind;
 }
 
-/** Every place of an operation where a request bears an id, and the names that nobody knows. */
+/** Every place of an operation where a request has an id, and the names that nobody knows. */
 export function placesOf(operation: Operation, known: Ids): { places: Place[]; unknown: string[] } {
   const places: Place[] = [];
   const unknown: string[] = [];

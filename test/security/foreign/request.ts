@@ -93,7 +93,9 @@ const canHave = (schema: Schema, step: string): boolean =>
 /** A file of one new participant. */
 const file = () => ({
   type: 'multipart/form-data; boundary=b',
-  content: `--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nparticipant_code\n${unique('F')}\n\r\n--b--\r\n`,
+  content:
+    `--b\r\nContent-Disposition: form-data; name="file"; ` +
+    `filename="a.csv"\r\n\r\nparticipant_code\n${unique('F')}\n\r\n--b--\r\n`,
 });
 
 /** The ids of a caller's own study, as parameters of an operation take them. */

@@ -6,7 +6,7 @@ import { Http, newParticipant, newStudy, unique, user } from '../../support/http
 import type { Loose } from '../../support/http.js';
 import { enterAsCaregiver, enterPortal } from '../../support/portal.js';
 
-/** Ids by the name under which requests bear them. */
+/** Ids by the name under which requests have them. */
 export type Ids = Record<string, string | number>;
 
 export interface Filled {
@@ -60,7 +60,9 @@ export async function filled(stage: Stage, mark: string): Promise<Filled> {
   await admin.expect(200, 'POST', `${at}/participants/import/csv?import_id=${imported}`, undefined, {
     raw: {
       type: 'multipart/form-data; boundary=b',
-      content: `--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nparticipant_code\n${mark}-imported\n\r\n--b--\r\n`,
+      content:
+        `--b\r\nContent-Disposition: form-data; name="file"; ` +
+        `filename="a.csv"\r\n\r\nparticipant_code\n${mark}-imported\n\r\n--b--\r\n`,
     },
   });
   const people = [await person(stage, id, `${mark}one`), await person(stage, id, `${mark}two`)] as [Ids, Ids];

@@ -17,7 +17,7 @@ import type {
   Trace,
   Transition,
 } from '../util/types.js';
-import { reAnchoringGuards, validate } from './validation.js';
+import { reAnchoringGuards, validateCandidate } from './validation.js';
 
 /**
  * Evaluates all sources and returns the decision for the anchor: evaluation rules 1 to 7 and 11 of the contract,
@@ -49,7 +49,7 @@ export function evaluate(policy: Policy, facts: Facts): Decision {
     return decision;
   if (anchor.status === 'finalized') return decideFinalized(policy, facts, candidate, decision, context);
 
-  const validation = validate(candidate, policy, facts, context);
+  const validation = validateCandidate(candidate, policy, facts, context);
   decision.trace.validation = validation.trace;
   decision.warnings = [...decision.warnings, ...validation.warnings];
   if (validation.errors.length > 0) return { ...decision, result: 'validation_failed', errors: validation.errors };
@@ -101,7 +101,7 @@ function decideFinalized(
     anchor.source_type === 'consent_workflow' &&
     candidate.source_type === 'consent_workflow';
   if (!followsConsent) return { ...decision, result: 'override_required' };
-  const validation = validate(candidate, policy, facts, context);
+  const validation = validateCandidate(candidate, policy, facts, context);
   const errors = [...validation.errors, ...reAnchoringGuards(policy, facts)];
   decision.trace.validation = validation.trace;
   decision.warnings = [...decision.warnings, ...validation.warnings];
@@ -133,7 +133,7 @@ export function judgeOverride(
     source_ref: { override_by_user_id: actorId, previous_source_type: anchor.source_type },
   };
   const context = new DecisionContext(policy, facts);
-  const validation = validate(candidate, policy, facts, context);
+  const validation = validateCandidate(candidate, policy, facts, context);
   const errors =
     anchor.date === newDate
       ? [{ code: 'NO_CHANGE', message: `the date is ${newDate} already` }]
@@ -189,7 +189,7 @@ export function judgeOverrideBack(
   const moved = value.date !== anchor.date;
   const guards = moved ? reAnchoringGuards(policy, facts) : [];
   return {
-    errors: moved ? [...validate(value, policy, facts, context).errors, ...guards] : [],
+    errors: moved ? [...validateCandidate(value, policy, facts, context).errors, ...guards] : [],
     guards,
     transition: move(anchor, 'CHANGED', 'provisional', value),
     trace,

@@ -143,9 +143,9 @@ export function previewOf(
 /** The inputs of a preview; their hash is the `preview_hash`. When any of them changes, the preview is stale. */
 export const previewBasis = (
   inputs: ScheduleInputs,
-  of: { policy_version: number; anchor_version: number; date: string; regenerate: boolean },
+  basis: { policy_version: number; anchor_version: number; date: string; regenerate: boolean },
 ) => ({
-  ...of,
+  ...basis,
   ...(inputs.edc ? { edc: inputs.edc } : { windows: inputs.windows, mapping: inputs.mapping }),
   visits: [...inputs.standing]
     .map((v) => ({

@@ -13,7 +13,7 @@ export interface Validation {
  * Validates a candidate against every rule of the policy; returns all faults (interface, "Errors" 5 and 6). Instants
  * are compared as dates in the policy's time zone.
  */
-export function validate(
+export function validateCandidate(
   candidate: Candidate,
   policy: Policy,
   facts: Facts,
@@ -76,7 +76,9 @@ export function validate(
       shift <= re_anchoring.max_shift_days,
       () => ({
         code: 'LARGE_SHIFT',
-        message: `${date} is ${shift} days from ${facts.anchor.date}; more than ${re_anchoring.max_shift_days} deserve a second look`,
+        message:
+          `${date} is ${shift} days from ${facts.anchor.date}; more than ${re_anchoring.max_shift_days} deserve ` +
+          'a second look',
       }),
       warnings,
     );

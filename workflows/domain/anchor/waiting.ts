@@ -4,7 +4,7 @@ import { dateAhead, evaluate, isReopenedAndUnchanged } from './decide.js';
 import type { Policy } from './policy-schema.js';
 
 /** The waiting state of a participant's anchor, with the present result of its sources. */
-export interface Awaited {
+export interface WaitingConditions {
   /** e.g. ["consent", "eligibility"], ["approval"], ["date"]; empty: nothing. */
   waiting_for: string[];
   /** The participant has withdrawn: nothing changes any more. */
@@ -16,7 +16,7 @@ export interface Awaited {
 }
 
 /** Computes an anchor's waiting state: the participant's workflow and the console show the same. */
-export function awaited(policy: Policy, facts: Facts, hasPendingOverride: boolean): Awaited {
+export function waitingConditions(policy: Policy, facts: Facts, hasPendingOverride: boolean): WaitingConditions {
   const { anchor } = facts;
   const closed = facts.participant.status === 'withdrawn';
   const waiting: string[] = [];
@@ -45,7 +45,7 @@ export const mayFollowConsent = ({ multi_consent }: Policy): boolean =>
   multi_consent.anchor_consent === 'latest' && multi_consent.reconsent_updates_anchor;
 
 /** The time until a source's future date begins, by the database's clock. */
-function awaitedDay(facts: Facts, decision: Decision): Awaited['date_ahead'] {
+function awaitedDay(facts: Facts, decision: Decision): WaitingConditions['date_ahead'] {
   const date = dateAhead(decision);
   if (date === null) return null;
   const begins_at = startOfDay(date, facts.zone);

@@ -19,11 +19,11 @@ export interface TrialTimes {
 /** The tolerance for a clock that is ahead. */
 export const AHEAD_MS = 60_000;
 
-/** Implausible values of one task (decisions, section 4: kept, flagged). `at` and times in milliseconds since 1970. */
+/** Implausible values of one task (decisions, section 4: kept, flagged). Times are in milliseconds since 1970. */
 export function qualityFlags(
   task: string,
   trials: readonly Trial[],
-  at: readonly number[],
+  timestamps: readonly number[],
   { now, since }: TrialTimes,
 ): Remark[] {
   const flags: Remark[] = [];
@@ -51,11 +51,11 @@ export function qualityFlags(
     // Once two answers differ, the others need no check. No pattern has answers that are long.
     if (data?.response !== undefined && answers.same)
       answers.see(isLong(data.response) ? `answer ${i}` : JSON.stringify(data.response));
-    const step = i === 0 ? 0 : at[i]! - at[i - 1]!;
+    const step = i === 0 ? 0 : timestamps[i]! - timestamps[i - 1]!;
     if (step < 0) back++;
     else if (step > JUMP_MS) jumps++;
-    if (at[i]! > now + AHEAD_MS) ahead++;
-    if (since !== null && at[i]! < since - BEHIND_MS) behind++;
+    if (timestamps[i]! > now + AHEAD_MS) ahead++;
+    if (since !== null && timestamps[i]! < since - BEHIND_MS) behind++;
   });
   flag('RT_TOO_FAST', fast, `reaction times under ${FASTEST_MS} ms`);
   flag('RT_TOO_SLOW', slow, `reaction times over ${SLOWEST_MS / 1000} s`);

@@ -2,7 +2,7 @@ import { modulesWith } from './modules.js';
 import type { KnownModules } from './modules.js';
 import { AHEAD_MS, orderWarnings, qualityFlags, summaryFlags } from './quality.js';
 import type { TrialTimes } from './quality.js';
-import { difference, summarise } from './summary.js';
+import { summaryDifference, summarise } from './summary.js';
 import type { Remark, Summary, Trial } from './types.js';
 
 export { isKnownTask } from './modules.js';
@@ -64,7 +64,7 @@ export function taskResult(
   }
   return {
     computed_summary: computed,
-    summary_difference: difference(summary, computed),
+    summary_difference: summaryDifference(summary, computed),
     quality_flags: [
       ...summaryFlags(task, summary),
       ...qualityFlags(kind, trials, at, times).map((flag) => ({ ...flag, task })),

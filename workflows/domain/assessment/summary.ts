@@ -35,7 +35,7 @@ export function summarise(trials: readonly Trial[]): Summary {
 }
 
 /** The client's value minus ours, for every metric that both have and that differs. */
-export function difference(client: Summary, computed: Summary): Summary {
+export function summaryDifference(client: Summary, computed: Summary): Summary {
   const result: Summary = {};
   for (const [metric, value] of Object.entries(client)) {
     const own = computed[metric];

@@ -1,4 +1,4 @@
-import { checkValue, outOfRange, written } from './push-values.js';
+import { checkValue, outOfRange, numberText } from './push-values.js';
 import type { DictionaryField } from './push-values.js';
 
 /** The facts that decide a push; database rows at the time of the attempt. */
@@ -96,7 +96,7 @@ export function pushValuesOf(
   const faults: FieldFault[] = [];
   const warnings: PushWarning[] = [];
   for (const { field, value } of plan.metrics) {
-    const text = written(value, fields.get(field));
+    const text = numberText(value, fields.get(field));
     const rule = field === dictionary[0]?.field_name ? 'it is the record id' : checkValue(field, text, fields);
     if (rule !== undefined) {
       faults.push({ field, rule });

@@ -4,13 +4,19 @@ export function pushRemedy(errorType: string | null, message: string | null): st
     'then push again: POST /api/sessions/{session_id}/push, or POST /api/studies/{study_id}/push-failures/retry.';
   switch (errorType) {
     case 'configuration':
-      return `Complete what is missing (configuration of the capture system, event of the visit, record id of the participant), ${again}`;
+      return (
+        'Complete what is missing (configuration of the capture system, event of the visit, record id of the ' +
+        `participant), ${again}`
+      );
     case 'rejected':
       if (message?.startsWith('RECORD_NOT_FOUND'))
         return `Restore the record in the capture system, or correct external_id of the participant, ${again}`;
       if (message !== null && /\((401|403)\)/.test(message))
         return 'Save a token that may import records, and test the connection: the results go out by themselves.';
-      return `Correct data_field_mapping, datacapture_event of the visit, or the dictionary of the capture system, ${again}`;
+      return (
+        'Correct data_field_mapping, datacapture_event of the visit, or the dictionary of the capture system, ' +
+        `${again}`
+      );
     case 'connection_error':
     case 'http_error':
     case 'timeout':

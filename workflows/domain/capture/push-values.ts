@@ -18,16 +18,16 @@ const COMMA = '_comma_decimal';
  * if the field's validation requires it (`number_1dp`: 22 is `22.0`). It is rounded once: 22.249 becomes 22.2, not 22.3
  * by way of 22.25.
  */
-export function written(value: number, field: DictionaryField | undefined): string {
+export function numberText(value: number, field: DictionaryField | undefined): string {
   const validation = field?.field_type === 'text' ? field.validation : '';
   const places = DECIMALS.exec(validation)?.[1];
-  const rounded = Number.isInteger(value) ? value : round(value, Math.min(2, Number(places ?? 2)));
+  const rounded = Number.isInteger(value) ? value : roundHalfAway(value, Math.min(2, Number(places ?? 2)));
   const text = places === undefined ? plain(rounded) : fixed(rounded, Number(places));
   return validation.endsWith(COMMA) ? text.replace('.', ',') : text;
 }
 
 /** Rounds half away from zero, by the written digits: 1.005 becomes 1.01. */
-export function round(value: number, places: number): number {
+export function roundHalfAway(value: number, places: number): number {
   const size = Math.abs(value);
   // Smaller numbers are written with an exponent.
   if (size < 1e-6) return 0;
@@ -37,7 +37,9 @@ export function round(value: number, places: number): number {
 const plain = (value: number): string =>
   value === 0 ? '0' : Math.abs(value) >= 1e21 ? BigInt(value).toString() : String(value);
 const fixed = (value: number, places: number): string =>
-  Math.abs(value) >= 1e21 ? `${plain(value)}.${'0'.repeat(places)}` : (round(value, places) || 0).toFixed(places);
+  Math.abs(value) >= 1e21
+    ? `${plain(value)}.${'0'.repeat(places)}`
+    : (roundHalfAway(value, places) || 0).toFixed(places);
 
 const NOT_IMPORTED = new Set(['calc', 'file', 'descriptive']);
 const YES_NO = new Set(['yesno', 'truefalse']);
@@ -102,8 +104,8 @@ const oneOf = (allowed: readonly string[], text: string) =>
   allowed.includes(text) ? undefined : `it takes only ${allowed.slice(0, 20).join(', ')}`;
 
 function beyond(text: string, min: string, max: string): string | undefined {
-  const number = (of: string) => Number(of.replace(',', '.'));
-  const limit = (of: string) => of.trim() !== '' && Number.isFinite(number(of));
+  const number = (text: string) => Number(text.replace(',', '.'));
+  const limit = (text: string) => text.trim() !== '' && Number.isFinite(number(text));
   if ((limit(min) && number(text) < number(min)) || (limit(max) && number(text) > number(max)))
     return `it is outside of the range from ${min || 'no minimum'} to ${max || 'no maximum'}`;
   return undefined;

@@ -21,23 +21,23 @@ export type ByHand =
  * Whether a reminder of a visit can be sent now, and on which channel: the study's first channel that reaches the
  * participant, else a fallback channel. The same rules apply as for a planned one, including quiet hours.
  */
-export function reminderByHand(of: ByHandFacts, now: string): ByHand {
-  const { channels = ['email'], fallback = [] } = of.settings as NotificationSettings;
+export function reminderByHand(request: ByHandFacts, now: string): ByHand {
+  const { channels = ['email'], fallback = [] } = request.settings as NotificationSettings;
   const order = [...new Set([...channels, ...fallback])];
-  const isOver = of.visit.status === 'missed' || of.visit.window_close < dateIn(now, of.zone);
+  const isOver = request.visit.status === 'missed' || request.visit.window_close < dateIn(now, request.zone);
   const kind = isOver ? 'visit_missed' : 'visit_reminder';
-  const isToDo = ['scheduled', 'open', 'missed'].includes(of.visit.status);
-  const visit = isOver && isToDo ? { ...of.visit, status: 'missed' } : of.visit;
+  const isToDo = ['scheduled', 'open', 'missed'].includes(request.visit.status);
+  const visit = isOver && isToDo ? { ...request.visit, status: 'missed' } : request.visit;
   let first: ByHand | undefined;
   for (const channel of order) {
     const facts = {
-      ...of,
+      ...request,
       visit,
       channel,
       kind,
       due_at: now,
-      opted_out: of.opted_out_of.includes(channel),
-      address_dead: of.dead.includes(channel),
+      opted_out: request.opted_out_of.includes(channel),
+      address_dead: request.dead.includes(channel),
     } as const;
     const found = saidOf(evaluateReminder(reminderStateOf(facts), now, 1), channel, kind);
     if (found.what !== 'not') return found;

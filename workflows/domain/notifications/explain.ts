@@ -50,51 +50,55 @@ const reasons: Record<string, string> = {
  * Explains in words why a reminder was, will be or will not be sent, with its rule, and its due time in the
  * participant's time zone. Pure.
  */
-export function explain(of: ExplainedRow, now: string, maxLatenessHours: number): Explanation {
+export function explain(row: ExplainedRow, now: string, maxLatenessHours: number): Explanation {
   const told = {
-    rule: ruleOf(of),
-    due_local: Temporal.Instant.from(of.due_at).toZonedDateTimeISO(of.zone).toString({ smallestUnit: 'minute' }),
+    rule: ruleOf(row),
+    due_local: Temporal.Instant.from(row.due_at).toZonedDateTimeISO(row.zone).toString({ smallestUnit: 'minute' }),
   };
-  if (of.status === 'sent')
+  if (row.status === 'sent')
     return {
       outcome: 'sent',
       ...told,
-      why: `It was taken by the ${of.channel} provider on attempt ${of.attempts}${arrivalOf(of)}.`,
+      why: `It was taken by the ${row.channel} provider on attempt ${row.attempts}${arrivalOf(row)}.`,
     };
-  if (of.status === 'failed')
+  if (row.status === 'failed')
     return {
       outcome: 'failed',
       ...told,
-      why: `It was not sent: ${of.last_error ?? of.reason ?? 'the provider refused it'}.`,
+      why: `It was not sent: ${row.last_error ?? row.reason ?? 'the provider refused it'}.`,
     };
-  if (of.status !== 'pending')
-    return { outcome: 'will_not_be_sent', ...told, why: `It is not sent: ${wordsOf(of.reason, maxLatenessHours)}.` };
+  if (row.status !== 'pending')
+    return { outcome: 'will_not_be_sent', ...told, why: `It is not sent: ${wordsOf(row.reason, maxLatenessHours)}.` };
   // The decision of the next run. For a future reminder: the decision as if it were due now.
   const verdict = evaluateReminder(
-    reminderStateOf(of),
-    Temporal.Instant.compare(now, of.due_at) < 0 ? of.due_at : now,
+    reminderStateOf(row),
+    Temporal.Instant.compare(now, row.due_at) < 0 ? row.due_at : now,
     maxLatenessHours,
   );
   if (verdict.what === 'cancelled' || verdict.what === 'suppressed') {
-    const instead = OF_THE_CHANNEL.includes(verdict.reason) ? channelInstead(of) : null;
+    const instead = OF_THE_CHANNEL.includes(verdict.reason) ? channelInstead(row) : null;
     return {
       outcome: 'will_not_be_sent',
       ...told,
-      why: `As things are it will not be sent: ${wordsOf(verdict.reason, maxLatenessHours)}${instead === null ? '' : `; ${instead} is tried instead`}.`,
+      why:
+        'As things are it will not be sent: ' +
+        `${wordsOf(verdict.reason, maxLatenessHours)}${instead === null ? '' : `; ${instead} is tried instead`}.`,
     };
   }
-  if (of.last_error !== null && of.attempts > 0)
+  if (row.last_error !== null && row.attempts > 0)
     return {
       outcome: 'will_be_sent',
       ...told,
-      why: `It is tried again: ${of.attempts} ${of.attempts === 1 ? 'attempt' : 'attempts'} so far, the last ended with ${of.last_error}.`,
+      why:
+        `It is tried again: ${row.attempts} ${row.attempts === 1 ? 'attempt' : 'attempts'} so far, the last ` +
+        `ended with ${row.last_error}.`,
     };
   if (verdict.what === 'wait')
     return { outcome: 'will_be_sent', ...told, why: `It waits for the end of the quiet hours, ${verdict.until}.` };
   return {
     outcome: 'will_be_sent',
     ...told,
-    why: Temporal.Instant.compare(now, of.due_at) < 0 ? 'It waits for its time.' : 'It is due: the next run sends it.',
+    why: Temporal.Instant.compare(now, row.due_at) < 0 ? 'It waits for its time.' : 'It is due: the next run sends it.',
   };
 }
 
@@ -127,16 +131,19 @@ const wordsOf = (reason: string | null, limit: number): string =>
     ? `its time was over for more than ${limit} hours when it was planned or found`
     : (reasons[reason ?? ''] ?? reason ?? 'no reason is known');
 
-function ruleOf(of: ExplainedRow): string {
-  const { send_at = '09:00', quiet_hours } = of.settings as NotificationSettings;
-  if (of.resend_of !== null) return `sent again by hand, by ${of.channel}`;
-  if (of.by_hand) return `sent by hand, by ${of.channel}`;
+function ruleOf(row: ExplainedRow): string {
+  const { send_at = '09:00', quiet_hours } = row.settings as NotificationSettings;
+  if (row.resend_of !== null) return `sent again by hand, by ${row.channel}`;
+  if (row.by_hand) return `sent by hand, by ${row.channel}`;
   const days =
-    of.kind === 'visit_missed'
+    row.kind === 'visit_missed'
       ? 'the day after the window has closed'
-      : of.days_before === 0
+      : row.days_before === 0
         ? 'on the target date'
-        : `${of.days_before} ${of.days_before === 1 ? 'day' : 'days'} before the target date`;
+        : `${row.days_before} ${row.days_before === 1 ? 'day' : 'days'} before the target date`;
   const quiet = quiet_hours ? `, not from ${quiet_hours.from} to ${quiet_hours.to}` : '';
-  return `${days} at ${send_at} in ${of.zone}${quiet}, by ${of.channel}${of.fallback_of === null ? '' : ' because the channel before it did not work'}`;
+  return (
+    `${days} at ${send_at} in ${row.zone}${quiet}, by ` +
+    `${row.channel}${row.fallback_of === null ? '' : ' because the channel before it did not work'}`
+  );
 }

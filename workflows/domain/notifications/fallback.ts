@@ -4,8 +4,8 @@ import type { Channel, NotificationSettings } from './settings.js';
 export const OF_THE_CHANNEL = ['opted_out', 'no_address', 'address_dead'];
 
 /** The fallback channel, by the study's order; channels in use have reminders of their own. Null: none. */
-export function channelInstead(of: { channel: Channel; settings: unknown }): Channel | null {
-  const { channels = ['email'], fallback = [] } = of.settings as NotificationSettings;
+export function channelInstead(reminder: { channel: Channel; settings: unknown }): Channel | null {
+  const { channels = ['email'], fallback = [] } = reminder.settings as NotificationSettings;
   const order = fallback.filter((channel) => !channels.includes(channel));
-  return order[order.indexOf(of.channel) + 1] ?? null;
+  return order[order.indexOf(reminder.channel) + 1] ?? null;
 }

@@ -6,7 +6,7 @@ export type Worded = (typeof WORDED)[number];
 /** The kinds of message that a participant gets. */
 export type ParticipantMessage = Worded | 'magic_link';
 
-export interface Words {
+export interface MessageWords {
   subject: string;
   body: string;
 }

@@ -43,28 +43,28 @@ export interface ReminderFacts {
 }
 
 /** The addresses of a reminder's participant on its channel. */
-export const addressesOf = (of: ReminderFacts): readonly string[] =>
-  of.channel === 'push'
-    ? of.push_tokens
-    : [of.channel === 'sms' ? of.phone : of.email].filter(
+export const addressesOf = (facts: ReminderFacts): readonly string[] =>
+  facts.channel === 'push'
+    ? facts.push_tokens
+    : [facts.channel === 'sms' ? facts.phone : facts.email].filter(
         (address): address is string => address !== null && address !== '',
       );
 
 /** The facts for deciding a reminder. */
-export const reminderStateOf = (of: ReminderFacts): ReminderState => ({
-  kind: of.kind,
-  channel: of.channel,
-  due_at: of.due_at,
-  visit: of.visit,
-  study_status: of.study_status,
+export const reminderStateOf = (facts: ReminderFacts): ReminderState => ({
+  kind: facts.kind,
+  channel: facts.channel,
+  due_at: facts.due_at,
+  visit: facts.visit,
+  study_status: facts.study_status,
   participant: {
-    status: of.participant_status,
-    zone: of.zone,
-    has_address: addressesOf(of).length > 0,
-    opted_out: of.opted_out,
-    address_dead: of.address_dead,
+    status: facts.participant_status,
+    zone: facts.zone,
+    has_address: addressesOf(facts).length > 0,
+    opted_out: facts.opted_out,
+    address_dead: facts.address_dead,
   },
-  quiet_hours: (of.settings as NotificationSettings).quiet_hours ?? null,
+  quiet_hours: (facts.settings as NotificationSettings).quiet_hours ?? null,
 });
 
 export type ReminderDecision =
@@ -78,25 +78,28 @@ const stop = (what: 'cancelled' | 'suppressed', reason: string): ReminderDecisio
  * Whether a reminder is still valid at `now`: an obsolete one is cancelled; one that must not be sent any more (or not
  * on this channel, or not this late) is suppressed. Pure: the sweep and `explain` both use it.
  */
-export function evaluateReminder(of: ReminderState, now: string, maxLatenessHours: number): ReminderDecision {
-  const { visit, participant } = of;
+export function evaluateReminder(state: ReminderState, now: string, maxLatenessHours: number): ReminderDecision {
+  const { visit, participant } = state;
   if (participant.status === 'withdrawn') return stop('cancelled', 'withdrawn');
   if (!visit) return stop('cancelled', 'superseded');
   if (visit.status === 'completed') return stop('cancelled', 'completed');
   if (visit.status === 'cancelled') return stop('cancelled', 'visit_cancelled');
   if (visit.status === 'superseded') return stop('cancelled', 'superseded');
-  if (of.kind === 'visit_reminder' && (visit.status === 'missed' || visit.window_close < dateIn(now, participant.zone)))
+  if (
+    state.kind === 'visit_reminder' &&
+    (visit.status === 'missed' || visit.window_close < dateIn(now, participant.zone))
+  )
     return stop('cancelled', 'visit_over');
-  if (of.kind === 'visit_missed' && visit.status !== 'missed') return stop('cancelled', 'not_missed');
-  if (of.study_status === 'completed' || of.study_status === 'archived')
-    return stop('cancelled', `study_${of.study_status}`);
-  const lateMs = epochOf(now) - epochOf(of.due_at);
-  if (lateMs < 0) return { what: 'wait', until: of.due_at, reason: 'not_due' };
+  if (state.kind === 'visit_missed' && visit.status !== 'missed') return stop('cancelled', 'not_missed');
+  if (state.study_status === 'completed' || state.study_status === 'archived')
+    return stop('cancelled', `study_${state.study_status}`);
+  const lateMs = epochOf(now) - epochOf(state.due_at);
+  if (lateMs < 0) return { what: 'wait', until: state.due_at, reason: 'not_due' };
   if (lateMs > maxLatenessHours * 3_600_000) return stop('suppressed', 'too_late');
-  if (of.study_status !== 'active') return stop('suppressed', `study_${of.study_status}`);
+  if (state.study_status !== 'active') return stop('suppressed', `study_${state.study_status}`);
   if (participant.opted_out) return stop('suppressed', 'opted_out');
   if (!participant.has_address) return stop('suppressed', 'no_address');
   if (participant.address_dead) return stop('suppressed', 'address_dead');
-  const quiet = quietUntil(now, of.quiet_hours, participant.zone);
+  const quiet = quietUntil(now, state.quiet_hours, participant.zone);
   return quiet === null ? { what: 'send' } : { what: 'wait', until: quiet, reason: 'quiet_hours' };
 }

@@ -14,7 +14,7 @@ export const CHANNELS = ['email', 'sms', 'push'] as const;
 export type Channel = (typeof CHANNELS)[number];
 const Channels = Type.Array(Type.Enum([...CHANNELS]), { uniqueItems: true, maxItems: CHANNELS.length });
 
-export const Template = Type.Object(
+export const MessageTemplate = Type.Object(
   {
     subject: Type.String({ minLength: 1, maxLength: 300, pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f]+$' }),
     body: Type.String({ minLength: 1, maxLength: 20_000, pattern: '\\S' }),
@@ -50,17 +50,18 @@ export const NotificationSettings = Type.Object(
         Type.String({ pattern: LANGUAGE }),
         Type.Object(
           {
-            visit_reminder: Type.Optional(Template),
-            visit_missed: Type.Optional(Template),
-            magic_link: Type.Optional(Template),
-            daily_summary: Type.Optional(Template),
-            override_pending: Type.Optional(Template),
-            trigger_override_required: Type.Optional(Template),
+            visit_reminder: Type.Optional(MessageTemplate),
+            visit_missed: Type.Optional(MessageTemplate),
+            magic_link: Type.Optional(MessageTemplate),
+            daily_summary: Type.Optional(MessageTemplate),
+            override_pending: Type.Optional(MessageTemplate),
+            trigger_override_required: Type.Optional(MessageTemplate),
           },
           {
             ...closed,
             description:
-              'messages to staff (daily_summary, override_pending, trigger_override_required) keep their built-in words',
+              'messages to staff (daily_summary, override_pending, trigger_override_required) keep their ' +
+              'built-in words',
           },
         ),
         { ...closed, maxProperties: 100 },

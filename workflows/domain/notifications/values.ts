@@ -6,25 +6,25 @@ import type { Values } from './words.js';
 
 /** The values of a template's variables for a reminder written at `now` in a language; its visit must exist. */
 export function placeholderValues(
-  of: ReminderFacts,
+  facts: ReminderFacts,
   urls: { portal_url: string; unsubscribe_url: string },
   now: string,
-  language: string | null = of.preferred_language,
+  language: string | null = facts.preferred_language,
 ): Values {
-  const visit = of.visit!;
+  const visit = facts.visit!;
   return {
     ...urls,
-    ...faceValues(of, language),
-    participant_code: of.participant_code,
-    study_code: of.study_code,
-    study_name: of.study_name,
-    site_code: of.site_code ?? '',
-    site_name: of.site_name ?? of.site_code ?? '',
+    ...faceValues(facts, language),
+    participant_code: facts.participant_code,
+    study_code: facts.study_code,
+    study_name: facts.study_name,
+    site_code: facts.site_code ?? '',
+    site_name: facts.site_name ?? facts.site_code ?? '',
     visit_name: visitTitle(visit.name),
     target_date: visit.target_date,
     window_open: visit.window_open,
     window_close: visit.window_close,
-    days_before: String(of.days_before ?? ''),
-    days_left: String(daysBetween(dateIn(now, of.zone), visit.target_date)),
+    days_before: String(facts.days_before ?? ''),
+    days_left: String(daysBetween(dateIn(now, facts.zone), visit.target_date)),
   };
 }

@@ -1,6 +1,6 @@
-import { around, builtInWords, hasBuiltIn, primary, shortLink } from './built-in.js';
+import { messageFrame, builtInWords, hasBuiltIn, primaryLanguage, shortLink } from './built-in.js';
 import { directionOf, isolated } from '../util/text-direction.js';
-import type { ParticipantMessage, Words } from './message-words.js';
+import type { ParticipantMessage, MessageWords } from './message-words.js';
 
 /** The kinds of message that a study's settings may reword; those to staff keep their built-in texts. */
 export type ReminderMessageKind =
@@ -44,7 +44,7 @@ export const LINK_VARIABLES = [
 ] as const;
 export type LinkValues = Record<(typeof LINK_VARIABLES)[number], string>;
 /** A study's own texts by language. */
-export type Languages = Record<string, { [K in ReminderMessageKind]?: Words | undefined }>;
+export type Languages = Record<string, { [K in ReminderMessageKind]?: MessageWords | undefined }>;
 /** The texts in a study's `config.notifications`. */
 export interface StudyWords {
   languages?: Languages | undefined;
@@ -81,13 +81,13 @@ function ownWords(kind: ParticipantMessage, language: string, languages: Languag
   const fits = (test: (code: string) => boolean) => own.find((words) => test(words.language));
   return (
     fits((code) => tag(code) === tag(language)) ??
-    fits((code) => tag(code) === primary(language)) ??
-    fits((code) => primary(code) === primary(language))
+    fits((code) => tag(code) === primaryLanguage(language)) ??
+    fits((code) => primaryLanguage(code) === primaryLanguage(language))
   );
 }
 
 /** Words, their language, and whether the study wrote them. */
-export type MatchedWords = Words & { language: string; own: boolean };
+export type MatchedWords = MessageWords & { language: string; own: boolean };
 
 /**
  * The text of a message: in the reader's language, else in the study's default language, else in English. In each
@@ -102,15 +102,15 @@ export function wordsFor(
     if (!wanted) continue;
     const found = ownWords(kind, wanted, languages);
     if (found) return found;
-    const code = primary(wanted);
+    const code = primaryLanguage(wanted);
     if (hasBuiltIn(code)) return { language: code, own: false, ...builtInWords[code][kind] };
   }
   return { language: 'en', own: false, ...builtInWords.en[kind] };
 }
 
 const speech = (language: string) => {
-  const code = primary(language);
-  return around[hasBuiltIn(code) ? code : 'en'];
+  const code = primaryLanguage(language);
+  return messageFrame[hasBuiltIn(code) ? code : 'en'];
 };
 /** The footer of a mail with the opt-out link. */
 export const footer = (language: string, url: string): string => speech(language).end.replace('%', () => url);
@@ -141,7 +141,10 @@ export function linkWords(channel: string, language: string | null, study: Study
 const UNMARKED = new Set(['link', 'portal_url', 'new_link_url', 'unsubscribe_url', 'contact_email', 'contact']);
 
 /** Composes a message. Values in another text direction than the message are isolated. */
-export function compose(words: Words & { language?: string }, values: Readonly<Record<string, string>>): Words {
+export function composeMessage(
+  words: MessageWords & { language?: string },
+  values: Readonly<Record<string, string>>,
+): MessageWords {
   const direction = directionOf(words.language ?? 'en');
   const valueOf = (name: string): string | undefined => {
     const value = values[name];

@@ -18,20 +18,20 @@ export interface BoundFault {
  */
 export function boundFault(value: unknown, path: string): BoundFault | null {
   let entries = 0;
-  const look = (part: unknown, at: string, depth: number): BoundFault | null => {
+  const look = (part: unknown, path: string, depth: number): BoundFault | null => {
     if (typeof part === 'string')
       return part.length > MAX_CHARACTERS
-        ? fault(at, 'MAX_LENGTH', `has more than ${MAX_CHARACTERS} characters`)
+        ? fault(path, 'MAX_LENGTH', `has more than ${MAX_CHARACTERS} characters`)
         : null;
     if (typeof part !== 'object' || part === null) return null;
-    if (depth > MAX_NESTING) return fault(at, 'MAX_DEPTH', `is nested deeper than ${MAX_NESTING} levels`);
+    if (depth > MAX_NESTING) return fault(path, 'MAX_DEPTH', `is nested deeper than ${MAX_NESTING} levels`);
     const inside = Object.entries(part);
     if ((entries += inside.length) > MAX_ENTRIES)
       return Array.isArray(part)
-        ? fault(at, 'MAX_ITEMS', `has more than ${MAX_ENTRIES} entries`)
-        : fault(at, 'MAX_PROPERTIES', `has more than ${MAX_ENTRIES} entries`);
+        ? fault(path, 'MAX_ITEMS', `has more than ${MAX_ENTRIES} entries`)
+        : fault(path, 'MAX_PROPERTIES', `has more than ${MAX_ENTRIES} entries`);
     for (const [name, item] of inside) {
-      const found = look(item, `${at}.${name}`, depth + 1);
+      const found = look(item, `${path}.${name}`, depth + 1);
       if (found) return found;
     }
     return null;

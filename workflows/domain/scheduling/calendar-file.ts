@@ -49,8 +49,8 @@ export function calendarFile(
 const eventOf = (entry: CalendarEntry): string[] => [
   'BEGIN:VEVENT',
   `UID:${entry.visit_key}@visits`,
-  `DTSTAMP:${instant(entry.updated_at)}`,
-  `LAST-MODIFIED:${instant(entry.updated_at)}`,
+  `DTSTAMP:${utcStamp(entry.updated_at)}`,
+  `LAST-MODIFIED:${utcStamp(entry.updated_at)}`,
   `SEQUENCE:${entry.sequence}`,
   `DTSTART;VALUE=DATE:${day(entry.target_date)}`,
   `DTEND;VALUE=DATE:${day(addDays(entry.target_date, 1))}`,
@@ -62,7 +62,7 @@ const eventOf = (entry: CalendarEntry): string[] => [
 ];
 
 const day = (date: string): string => date.replaceAll('-', '');
-const instant = (at: string): string => `${at.slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
+const utcStamp = (instant: string): string => `${instant.slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
 const escaped = (text: string): string => text.replaceAll(/[\\;,]/g, (c) => `\\${c}`).replaceAll(/\r\n|\r|\n/g, '\\n');
 
 /** Lines are folded at 75 octets, never inside a character. */

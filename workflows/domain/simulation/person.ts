@@ -5,7 +5,7 @@ import type { StoredFacts } from '../anchor/facts.js';
 import { scheduleFollows } from '../anchor/regeneration.js';
 import { ofDate } from '../anchor/sources.js';
 import type { Facts, Transition } from '../util/types.js';
-import { validate } from '../anchor/validation.js';
+import { validateCandidate } from '../anchor/validation.js';
 import { instantOf } from './days.js';
 import { Random } from './random.js';
 import { Visits } from './visits.js';
@@ -135,7 +135,7 @@ export class SimulatedPerson {
     const manual = { enrollment_date: this.world.days.date(Math.min(consentDay, this.now)), entered_by_user_id: null };
     const { policy } = this.world.inputs;
     const facts: Facts = { ...this.facts(at), manual };
-    const faults = validate(
+    const faults = validateCandidate(
       {
         ...ofDate(manual.enrollment_date, facts),
         source_type: 'manual_entry',
@@ -174,17 +174,17 @@ export class SimulatedPerson {
   // --- consequences
 
   /** A fact occurred: all sources are evaluated again, as by the service. */
-  private fact(at: string): void {
-    if (!this.gone) this.reevaluate(at);
+  private fact(instant: string): void {
+    if (!this.gone) this.reevaluate(instant);
   }
 
-  private reevaluate(at: string): void {
+  private reevaluate(instant: string): void {
     const {
       inputs: { policy },
       tally,
     } = this.world;
     const before = this.stored.anchor;
-    const decision = evaluate(policy, this.facts(at));
+    const decision = evaluate(policy, this.facts(instant));
     tally.evaluations += 1;
     tally.results.add(decision.result);
     for (const fault of decision.errors) tally.faults.add(fault.code);
@@ -295,11 +295,11 @@ export class SimulatedPerson {
   private get gone(): boolean {
     return this.withdrawnDay !== null;
   }
-  private facts(at: string): Facts {
+  private facts(instant: string): Facts {
     const baseline = this.visits
       .baseline()
       .map((v) => ({ id: v.id, status: v.status, completed_at: v.completedAt, is_baseline: true }));
-    return factsOf({ ...this.stored, baseline, now: at }, this.world.inputs.policy);
+    return factsOf({ ...this.stored, baseline, now: instant }, this.world.inputs.policy);
   }
 
   /** Whether the anchor's date differs from the source's local date in the participant's time zone. */

@@ -9,7 +9,7 @@ import type { World } from './world.js';
 
 const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
 /** Fractions are rounded at once: six digits, the same on every machine. */
-export const rate = (part: number, whole: number): number | null =>
+export const fraction = (part: number, whole: number): number | null =>
   whole === 0 ? null : Math.round((part / whole) * 1e6) / 1e6;
 
 export type SimulatedOutcome = 'in_window' | 'early' | 'late' | 'missed' | 'frozen' | 'pending';
@@ -136,7 +136,7 @@ function adherenceOf(standing: readonly JudgedVisit[]): Adherence {
   const count = (fate: SimulatedOutcome) => standing.reduce((sum, s) => sum + (s.fate === fate ? 1 : 0), 0);
   const [inWindow, early, late, missed] = [count('in_window'), count('early'), count('late'), count('missed')];
   const due = inWindow + early + late + missed;
-  return { due, completed: inWindow + early + late, in_window: inWindow, late, missed, rate: rate(inWindow, due) };
+  return { due, completed: inWindow + early + late, in_window: inWindow, late, missed, rate: fraction(inWindow, due) };
 }
 
 function perVisit(world: World, standing: readonly JudgedVisit[]) {
@@ -272,7 +272,8 @@ function checks(
   daily: ReturnType<typeof perDay>,
   weekdays: ReturnType<typeof perWeekday>,
 ) {
-  const sum = <T>(list: readonly T[], of: (one: T) => number) => list.reduce((total, one) => total + of(one), 0);
+  const sum = <T>(list: readonly T[], valueOf: (one: T) => number) =>
+    list.reduce((total, one) => total + valueOf(one), 0);
   const done = rows.filter((visit) => visit.completedDay !== null);
   const completed = visits.completed_in_window! + visits.completed_early! + visits.completed_late!;
   const live = rows.filter((visit) => visit.status !== 'superseded');

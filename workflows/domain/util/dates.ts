@@ -4,14 +4,14 @@ import { Temporal } from 'temporal-polyfill';
  * A cache of results for recurring inputs: a study has a few thousand dates, and parsing one costs more than using it.
  * It is cleared when full, so that it never grows.
  */
-function remembered<Of, T>(most: number, work: (of: Of) => T): (of: Of) => T {
+function remembered<Of, T>(most: number, work: (input: Of) => T): (input: Of) => T {
   const known = new Map<Of, T>();
-  return (of) => {
-    let found = known.get(of);
+  return (input) => {
+    let found = known.get(input);
     if (found === undefined) {
-      found = work(of);
+      found = work(input);
       if (known.size >= most) known.clear();
-      known.set(of, found);
+      known.set(input, found);
     }
     return found;
   };
@@ -65,7 +65,8 @@ export const epochOf = remembered(1_000, (instant: string) => Temporal.Instant.f
 export const dateIn = (instant: string, zone: string): string => dateAt(epochOf(instant), zone);
 
 /** The same of an instant in milliseconds since 1970. */
-export const dateAt = (at: number, zone: string): string => dayOf(Math.floor((at + offsetAt(zone, at)) / MS_PER_DAY));
+export const dateAt = (instantMs: number, zone: string): string =>
+  dayOf(Math.floor((instantMs + offsetAt(zone, instantMs)) / MS_PER_DAY));
 
 /** The instant at which a date begins in `zone`, ISO 8601 UTC: midnight, or the first moment after a skipped one. */
 export const startOfDay = (date: string, zone: string): string =>

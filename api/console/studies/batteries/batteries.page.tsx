@@ -10,7 +10,7 @@ import { versionOf } from '../../html/form-version.js';
 import { Table } from '../../html/table.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
-import { EditField, EditForm, Outcome } from '../edit/edit-form.js';
+import { EditField, EditForm, EditRefusal } from '../edit/edit-form.js';
 import { StudyHead } from '../edit/study-tabs.js';
 import { mayConfigure } from '../studies.service.js';
 import { languagesOf, publicationOf } from './batteries.service.js';
@@ -67,7 +67,7 @@ export function BatteriesPage({
         <>
           <h2>{texts.add}</h2>
           <section class="card">
-            <Outcome edit={edit} labels={{ code: studies.code, name: studies.name }} />
+            <EditRefusal edit={edit} labels={{ code: studies.code, name: studies.name }} />
             <EditForm action={at} edit={edit}>
               <EditField edit={edit} name="code" label={studies.code} required maxLength={64} />
               <EditField edit={edit} name="name" label={studies.name} required maxLength={300} />
@@ -117,7 +117,7 @@ export function BatteryPage({
         <a href={list}>{texts.back}</a>
       </p>
       {said && <Notice kind="good">{texts.said[said]}</Notice>}
-      <Outcome edit={edit} labels={labels} />
+      <EditRefusal edit={edit} labels={labels} />
       <p class="quiet">
         {battery.published_version === null ? texts.neverPublished : texts.inForce(battery.published_version)}{' '}
         {battery.status === 'published' && isOpen && texts.nextDraft(battery.version + 1)}

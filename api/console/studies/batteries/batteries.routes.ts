@@ -13,29 +13,29 @@ import { inStudy, staff } from '../../../http/access.js';
 import { Language, Type, oneOf } from '../../../http/common.schemas.js';
 import { check } from '../../../http/validation/validation.js';
 import { getStudyOrThrow } from '../../../studies/studies.service.js';
-import { unchangedSince } from '../../html/form-version.js';
+import { assertFormVersion } from '../../html/form-version.js';
 import { consoleForm, consolePage } from '../../html/page.js';
 import type { AgainInput } from '../../html/page.js';
 import { redirect } from '../../html/render.js';
 import type { View } from '../../html/render.js';
 import { editOf, orNull } from '../edit/edit.js';
-import type { Sent } from '../edit/edit.js';
+import type { RefusedForm } from '../edit/edit.js';
 import { BatteriesPage, BatteryPage, batteryNotices } from './batteries.page.js';
 import type { BatteryNotice } from './batteries.page.js';
 import { batteryOf, loadBattery } from './batteries.service.js';
 
 const list = '/console/studies/{study_id}/batteries';
 export const batteryPath = `${list}/{battery_id}` as const;
-const MOST = 1_000;
+const MAX_LISTED = 1_000;
 const said = Type.Optional(oneOf(...batteryNotices));
 
-const newBattery = (sent?: Sent) => editOf(undefined, { code: '', name: '' }, sent);
-const batteryEdit = (battery: BatteryRecord, sent?: Sent) =>
+const newBattery = (sent?: RefusedForm) => editOf(undefined, { code: '', name: '' }, sent);
+const batteryEdit = (battery: BatteryRecord, sent?: RefusedForm) =>
   editOf(battery, { code: battery.code, name: battery.name, description: battery.description ?? '' }, sent);
 
 async function loadBatteries(tx: Tx, id: string) {
   const study = await getStudyOrThrow(tx, id.toLowerCase());
-  const { items } = await listBatteries(tx, { studyId: study.id, skip: 0, limit: MOST, sort: 'code' });
+  const { items } = await listBatteries(tx, { studyId: study.id, skip: 0, limit: MAX_LISTED, sort: 'code' });
   return { study, batteries: items };
 }
 
@@ -116,7 +116,7 @@ export const batteryPages = [
       };
       check(BatteryChange, given, 'body');
       const { id } = await batteryOf(tx, params);
-      return toBattery(await changeBattery({ tx, audit, actor, context }, id, given, unchangedSince(form)), 'saved');
+      return toBattery(await changeBattery({ tx, audit, actor, context }, id, given, assertFormVersion(form)), 'saved');
     },
     again: batteryAgain,
   }),
@@ -130,7 +130,7 @@ export const batteryPages = [
       const { id } = await batteryOf(tx, params);
       const status = form.get('status') as 'published' | 'retired';
       return toBattery(
-        await changeBattery({ tx, audit, actor, context }, id, { status }, unchangedSince(form)),
+        await changeBattery({ tx, audit, actor, context }, id, { status }, assertFormVersion(form)),
         status,
       );
     },
@@ -156,7 +156,7 @@ export const batteryPages = [
     transaction: 'change',
     submit: async ({ tx, audit, actor, context, params, form }) => {
       const { id, study_id } = await batteryOf(tx, params);
-      await removeBattery({ tx, audit, actor, context }, id, unchangedSince(form));
+      await removeBattery({ tx, audit, actor, context }, id, assertFormVersion(form));
       return redirect(`/console/studies/${study_id}/batteries?said=removed`);
     },
     again: batteryAgain,

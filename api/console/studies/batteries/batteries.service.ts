@@ -9,8 +9,8 @@ import type { Difference } from '../../../assessment/batteries/authoring-diff.js
 import { batteryNumber, getBatteryOrThrow } from '../../../assessment/batteries/batteries.service.js';
 import { invalid, problem } from '../../../http/errors.js';
 import { getStudyOrThrow } from '../../../studies/studies.service.js';
-import { editOf, readJson, typedIn } from '../edit/edit.js';
-import type { Edit, Sent, Texts } from '../edit/edit.js';
+import { editOf, readJson, typedValue } from '../edit/edit.js';
+import type { Edit, RefusedForm, Texts } from '../edit/edit.js';
 
 export interface BatteryView {
   study: StudyRecord;
@@ -120,7 +120,7 @@ export function moduleTexts(module: ModuleRow): Texts {
 const asText = (value: unknown): string =>
   value === undefined || value === null ? '' : String(value as string | number);
 
-export const moduleEdit = (battery: BatteryRecord, module: ModuleRow, sent?: Sent): Edit =>
+export const moduleEdit = (battery: BatteryRecord, module: ModuleRow, sent?: RefusedForm): Edit =>
   editOf(battery, moduleTexts(module), sent);
 
 const number = (text: string): number | string =>
@@ -131,7 +131,7 @@ const number = (text: string): number | string =>
  * @throws 422 if it is not JSON
  */
 export function moduleIn(form: URLSearchParams, module: ModuleRow) {
-  const said = (name: string) => typedIn(form, name).trim();
+  const said = (name: string) => typedValue(form, name).trim();
   const rest = said('settings') === '' ? {} : readJson(said('settings'));
   if (typeof rest !== 'object' || rest === null || Array.isArray(rest))
     throw invalid('settings', 'INVALID_JSON', 'must be a JSON object');

@@ -2,7 +2,7 @@ import type { ModuleRow } from '../../../../db/assessment/batteries.queries.js';
 import { Form, Notice } from '../../html/form.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
-import { EditBox, EditChoice, EditField, EditForm, Outcome } from '../edit/edit-form.js';
+import { EditBox, EditChoice, EditField, EditForm, EditRefusal } from '../edit/edit-form.js';
 import { StudyHead } from '../edit/study-tabs.js';
 import { plainSettings } from './batteries.service.js';
 import type { BatteryView } from './batteries.service.js';
@@ -37,7 +37,7 @@ export function ModulePage({
       <p class="crumbs">
         <a href={battery_at}>{texts.backToBattery(battery.name)}</a>
       </p>
-      <Outcome edit={edit} labels={labels} />
+      <EditRefusal edit={edit} labels={labels} />
       {battery.status === 'published' && <Notice>{texts.nextDraft(battery.version + 1)}</Notice>}
       <section class="card">
         <EditForm action={at} edit={edit} class="policy-editor">

@@ -12,7 +12,7 @@ import { staff } from '../../../http/access.js';
 import { Type, oneOf } from '../../../http/common.schemas.js';
 import { check } from '../../../http/validation/validation.js';
 import { getStudyOrThrow } from '../../../studies/studies.service.js';
-import { unchangedSince } from '../../html/form-version.js';
+import { assertFormVersion } from '../../html/form-version.js';
 import { consoleForm, consolePage } from '../../html/page.js';
 import { batteryAgain, batteryPath, toBattery } from './batteries.routes.js';
 import { batteryOf, moduleEdit, moduleIn, moduleOf } from './batteries.service.js';
@@ -35,7 +35,7 @@ export const modulePages = [
     submit: async ({ tx, audit, actor, context, params, form }) => {
       const battery = await batteryOf(tx, params, true);
       // The same form sent twice adds one task.
-      unchangedSince(form)(battery);
+      assertFormVersion(form)(battery);
       const given = { task: (form.get('task') ?? '') as TaskName };
       check(NewModule, given, 'body');
       await addModule({ tx, audit, actor, context }, battery.id, given);
@@ -63,7 +63,7 @@ export const modulePages = [
       const battery = await batteryOf(tx, params);
       const given = moduleIn(form, moduleOf(battery, params.module_id));
       check(ModuleChange, given, 'body');
-      await changeModule({ tx, audit, actor, context }, battery.id, params.module_id, given, unchangedSince(form));
+      await changeModule({ tx, audit, actor, context }, battery.id, params.module_id, given, assertFormVersion(form));
       return toBattery(battery, 'saved');
     },
     again: ({ read, params, form, fault }) =>
@@ -87,7 +87,7 @@ export const modulePages = [
       const to = from + (form.get('to') === 'up' ? -1 : 1);
       ids.splice(from, 1);
       ids.splice(Math.max(0, to), 0, id);
-      await reorderModules({ tx, audit, actor, context }, battery.id, ids, unchangedSince(form));
+      await reorderModules({ tx, audit, actor, context }, battery.id, ids, assertFormVersion(form));
       return toBattery(battery, 'saved');
     },
     again: batteryAgain,
@@ -99,7 +99,7 @@ export const modulePages = [
     transaction: 'change',
     submit: async ({ tx, audit, actor, context, params, form }) => {
       const battery = await batteryOf(tx, params);
-      await removeModule({ tx, audit, actor, context }, battery.id, params.module_id, unchangedSince(form));
+      await removeModule({ tx, audit, actor, context }, battery.id, params.module_id, assertFormVersion(form));
       return toBattery(battery, 'saved');
     },
     again: batteryAgain,

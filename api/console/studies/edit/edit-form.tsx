@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Words } from '../../words/words.js';
-import { Field, Form, Notice, errorOf } from '../../html/form.js';
+import { Field, Form, Notice, SelectField, errorOf } from '../../html/form.js';
 import type { FieldProps } from '../../html/form.js';
 import { refusalOf } from '../../html/refusal.js';
 import { useUi } from '../../html/ui.js';
@@ -21,7 +21,7 @@ export function wrongWith({ fault }: Pick<Edit, 'fault'>, name: string, words: W
 }
 
 /** The refusal above the form; each field's error is at the field. */
-export function Outcome({ edit, labels }: { edit: Edit; labels: Record<string, ComponentChildren> }) {
+export function EditRefusal({ edit, labels }: { edit: Edit; labels: Record<string, ComponentChildren> }) {
   const { words } = useUi();
   const { fault, changed } = edit;
   if (!fault) return null;
@@ -97,35 +97,15 @@ export function EditChoice({
   options: readonly (readonly [string, string])[];
 }) {
   const { words } = useUi();
-  const error = wrongWith(edit, name, words);
-  const id = `field-${name}`;
-  const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      {hint && (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
-      {error && (
-        <p class="error" id={`${id}-error`}>
-          {error}
-        </p>
-      )}
-      <select
-        id={id}
-        name={name}
-        {...(described !== '' && { 'aria-describedby': described })}
-        {...(error && { 'aria-invalid': true as const })}
-      >
-        {options.map(([value, called]) => (
-          <option key={value} value={value} selected={value === (edit.values[name] ?? '')}>
-            {called}
-          </option>
-        ))}
-      </select>
-    </div>
+    <SelectField
+      name={name}
+      label={label}
+      hint={hint}
+      error={wrongWith(edit, name, words)}
+      value={edit.values[name]}
+      options={options}
+    />
   );
 }
 

@@ -22,7 +22,7 @@ export interface Edit {
 }
 
 /** The input for drawing a refused form again. */
-export interface Sent {
+export interface RefusedForm {
   form: URLSearchParams;
   fault: Problem;
 }
@@ -31,11 +31,11 @@ export interface Sent {
  * A form of the stored values. A refused one keeps the typed values and its original version: only seen values are
  * overwritten. After a stale version it shows the other user's changes; untouched fields get the new values.
  */
-export function editOf(record: object | undefined, now: Texts, sent?: Sent): Edit {
+export function editOf(record: object | undefined, now: Texts, sent?: RefusedForm): Edit {
   const version = record ? (etagOf(record) ?? '') : '';
   if (!sent) return { values: now, seen: now, version, changed: [] };
   const { form, fault } = sent;
-  const typed = Object.fromEntries(Object.keys(now).map((name) => [name, typedIn(form, name)]));
+  const typed = Object.fromEntries(Object.keys(now).map((name) => [name, typedValue(form, name)]));
   const seen = seenIn(form) ?? now;
   if (fault.code !== 'STALE')
     return { values: typed, seen, version: form.get('version') ?? version, changed: [], fault };
@@ -52,7 +52,7 @@ export function editOf(record: object | undefined, now: Texts, sent?: Sent): Edi
 }
 
 /** A typed field; of checkboxes with one name the ticked ones. Line ends are normalized as in the database. */
-export const typedIn = (form: URLSearchParams, name: string): string =>
+export const typedValue = (form: URLSearchParams, name: string): string =>
   form.getAll(name).sort().join(',').replaceAll('\r\n', '\n');
 
 /** The form's initial values; undefined if they are missing or unreadable. */

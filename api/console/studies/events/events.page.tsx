@@ -4,13 +4,15 @@ import type { ScheduleDryRun } from '../../../studies/policy-dry-run.service.js'
 import { EmptyState } from '../../html/empty-state.js';
 import { Form, Notice } from '../../html/form.js';
 import { versionOf } from '../../html/form-version.js';
+import { AddButton, useChangeColumn } from '../../html/record-links.js';
 import { Table } from '../../html/table.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
-import { EditBox, EditChoice, EditField, EditForm, Outcome } from '../edit/edit-form.js';
+import { EditBox, EditChoice, EditField, EditForm, EditRefusal } from '../edit/edit-form.js';
 import { StudyHead } from '../edit/study-tabs.js';
 import { mayConfigure } from '../studies.service.js';
 import { WouldMove } from '../windows.page.js';
+import { TryButtons } from '../try-buttons.js';
 import { plansByEvents } from './events.service.js';
 import type { EventsView } from './events.service.js';
 
@@ -21,12 +23,16 @@ export function EventsPage({ view, edit, said }: { view: EventsView; edit?: Edit
   const { study, events, batteries } = view;
   const at = `/console/studies/${study.id}/events`;
   const configures = mayConfigure(user?.role);
+  const change = useChangeColumn<EventDefinitionRecord>(
+    ({ id }) => `${at}/${id}`,
+    ({ name }) => name,
+  );
   const named = (id: number | null) => batteries.find((battery) => battery.id === id)?.name ?? studies.noBattery;
   return (
     <>
       <StudyHead study={study} tab="events" />
       {said && <Notice kind="good">{studies.saved}</Notice>}
-      {edit && <Outcome edit={edit} labels={{}} />}
+      {edit && <EditRefusal edit={edit} labels={{}} />}
       <Mode view={view} />
       {events.length === 0 ? (
         <EmptyState title={texts.none}>{texts.noneWhat}</EmptyState>
@@ -56,28 +62,11 @@ export function EventsPage({ view, edit, said }: { view: EventsView; edit?: Edit
               cell: ({ window_before, window_after }) => studies.windowDays(window_before, window_after),
             },
             { title: studies.battery, cell: ({ battery_id }) => <bdi>{named(battery_id)}</bdi> },
-            ...(configures
-              ? [
-                  {
-                    title: words.edit.change,
-                    cell: ({ id, name }: EventDefinitionRecord) => (
-                      <a href={`${at}/${id}`} aria-label={studies.editOf(name)}>
-                        {words.edit.change}
-                      </a>
-                    ),
-                  },
-                ]
-              : []),
+            ...(configures ? [change] : []),
           ]}
         />
       )}
-      {configures && (
-        <p class="after-table">
-          <a class="button" href={`${at}/new`}>
-            {texts.add}
-          </a>
-        </p>
-      )}
+      {configures && <AddButton href={`${at}/new`} label={texts.add} />}
     </>
   );
 }
@@ -147,7 +136,7 @@ export function EventPage({
       <p class="crumbs">
         <a href={at}>{texts.back}</a>
       </p>
-      <Outcome edit={edit} labels={labels} />
+      <EditRefusal edit={edit} labels={labels} />
       {trial === 'tried' ? <Notice>{texts.countsNot}</Notice> : trial && <WouldMove trial={trial} />}
       <section class="card">
         <EditForm action={action} edit={edit}>
@@ -203,19 +192,7 @@ export function EventPage({
             maxLength={8}
           />
           <EditBox edit={edit} name="is_baseline" label={studies.baseline} />
-          <p class="buttons">
-            <button class={trial ? undefined : 'primary'} name="do" value="try">
-              {studies.tryWindow}
-            </button>
-            <button class={trial ? 'primary' : undefined} name="do" value="save">
-              {studies.save}
-            </button>
-            {event && (
-              <a class="button" href={`${action}/delete`}>
-                {studies.remove}
-              </a>
-            )}
-          </p>
+          <TryButtons isTried={trial !== undefined} deleteHref={event && `${action}/delete`} />
         </EditForm>
       </section>
     </>
@@ -246,7 +223,7 @@ export function DeleteEventPage({
       <p class="crumbs">
         <a href={at}>{texts.back}</a>
       </p>
-      <Outcome edit={edit} labels={{}} />
+      <EditRefusal edit={edit} labels={{}} />
       <p>{texts.removeWhat}</p>
       {trial ? <WouldMove trial={trial} /> : <Notice>{texts.countsNot}</Notice>}
       <Form action={`${at}/${event.id}/delete`}>

@@ -12,10 +12,10 @@ import {
   removeEventDefinition,
 } from '../../../scheduling/event-definitions.service.js';
 import { changeStudy } from '../../../studies/studies.service.js';
-import { unchangedSince } from '../../html/form-version.js';
+import { assertFormVersion } from '../../html/form-version.js';
 import { consoleForm, consolePage } from '../../html/page.js';
 import { redirect } from '../../html/render.js';
-import { typedIn } from '../edit/edit.js';
+import { typedValue } from '../edit/edit.js';
 import type { Edit } from '../edit/edit.js';
 import { DeleteEventPage, EventPage, EventsPage } from './events.page.js';
 import { eventEdit, eventIn, eventOf, eventTrial, loadEvents, plansByEvents } from './events.service.js';
@@ -27,7 +27,7 @@ const one = `${list}/{event_id}` as const;
 /** The typed form, for a page with the preview. */
 const asTyped = (edit: Edit, form: URLSearchParams): Edit => ({
   ...edit,
-  values: Object.fromEntries(Object.keys(edit.values).map((name) => [name, typedIn(form, name)])),
+  values: Object.fromEntries(Object.keys(edit.values).map((name) => [name, typedValue(form, name)])),
   version: form.get('version') ?? '',
 });
 
@@ -70,7 +70,7 @@ export const eventPages = [
     submit: async ({ tx, audit, actor, context, params, form }) => {
       const studyId = params.study_id.toLowerCase();
       const change = { config: { scheduling_mode: form.get('mode')! } };
-      await changeStudy({ tx, audit, actor, context }, studyId, change, unchangedSince(form));
+      await changeStudy({ tx, audit, actor, context }, studyId, change, assertFormVersion(form));
       return redirect(`/console/studies/${studyId}/events?said=saved`);
     },
     again: ({ read, params, fault, ui }) =>
@@ -137,13 +137,13 @@ export const eventPages = [
       const given = eventIn(form);
       check(EventDefinitionChange, given, 'body');
       if (form.get('do') !== 'save') {
-        unchangedSince(form)(event);
+        assertFormVersion(form)(event);
         const trial = (await eventTrial(tx, view.study, event.id, given)) ?? 'tried';
         const edit = asTyped(eventEdit(event), form);
         return { title: event.name, content: h(EventPage, { view, event, edit, trial }) };
       }
       const changeId = randomUUID();
-      await changeEventDefinition({ tx, audit, actor, context }, event.id, given, unchangedSince(form), changeId);
+      await changeEventDefinition({ tx, audit, actor, context }, event.id, given, assertFormVersion(form), changeId);
       return after(view, changeId);
     },
     again: ({ read, params, form, fault }) =>
@@ -175,7 +175,7 @@ export const eventPages = [
       const { id, study_id } = await eventOf(tx, params);
       const view = await loadEvents(tx, study_id);
       const changeId = randomUUID();
-      await removeEventDefinition({ tx, audit, actor, context }, id, unchangedSince(form), changeId);
+      await removeEventDefinition({ tx, audit, actor, context }, id, assertFormVersion(form), changeId);
       return after(view, changeId);
     },
     again: ({ read, params, fault, ui }) =>

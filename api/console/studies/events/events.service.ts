@@ -11,7 +11,7 @@ import { getEventDefinitionOrThrow } from '../../../scheduling/event-definitions
 import { dryRunSchedules } from '../../../studies/policy-dry-run.service.js';
 import type { ScheduleDryRun } from '../../../studies/policy-dry-run.service.js';
 import { editOf, orNull, wholeNumber } from '../edit/edit.js';
-import type { Edit, Sent } from '../edit/edit.js';
+import type { Edit, RefusedForm } from '../edit/edit.js';
 
 export interface EventsView {
   study: StudyRecord;
@@ -36,7 +36,7 @@ export async function eventOf(tx: Tx, params: { study_id: string; event_id: stri
 }
 
 /** An event as a form. */
-export const eventEdit = (event: EventDefinitionRecord | undefined, sent?: Sent): Edit =>
+export const eventEdit = (event: EventDefinitionRecord | undefined, sent?: RefusedForm): Edit =>
   editOf(
     event,
     {
@@ -82,16 +82,16 @@ export async function eventTrial(
   tx: Tx,
   study: StudyRecord,
   id: string,
-  given: Static<typeof NewEventDefinition> | null,
+  input: Static<typeof NewEventDefinition> | null,
 ): Promise<ScheduleDryRun | undefined> {
   if (!plansByEvents(study)) return undefined;
   return dryRunSchedules(tx, study.id, (sources: ScheduleSources) => {
     if (!sources.edc) return sources;
     const kept = sources.edc.events.filter((event) => event.id !== id);
-    const events = given ? [...kept, { ...given, id } as EventRow].sort(inOrder) : kept;
+    const events = input ? [...kept, { ...input, id } as EventRow].sort(byPlanOrder) : kept;
     return { ...sources, edc: { ...sources.edc, events } };
   });
 }
 /** In the order of the plan. */
-const inOrder = (a: EventRow, b: EventRow): number =>
+const byPlanOrder = (a: EventRow, b: EventRow): number =>
   a.sort_order - b.sort_order || a.target_day - b.target_day || (a.event_oid < b.event_oid ? -1 : 1);

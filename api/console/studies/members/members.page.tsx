@@ -6,10 +6,11 @@ import type { Role } from '../../../http/access.js';
 import { EmptyState } from '../../html/empty-state.js';
 import { Form, Notice } from '../../html/form.js';
 import { Pager, withQuery } from '../../html/pager.js';
+import { useChangeColumn } from '../../html/record-links.js';
 import { Facts, Table } from '../../html/table.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
-import { EditBoxes, EditChoice, EditField, EditForm, Outcome } from '../edit/edit-form.js';
+import { EditBoxes, EditChoice, EditField, EditForm, EditRefusal } from '../edit/edit-form.js';
 import { StudyHead } from '../edit/study-tabs.js';
 import type { MembersView } from './members.service.js';
 
@@ -35,6 +36,10 @@ export function MembersPage({
   const { members: texts } = words;
   const { study, members, total, candidates } = view;
   const at = `/console/studies/${study.id}/members`;
+  const change = useChangeColumn<StudyMember>(
+    ({ id }) => `${at}/${id}`,
+    ({ name }) => name,
+  );
   return (
     <>
       <StudyHead study={study} tab="members" />
@@ -66,21 +71,14 @@ export function MembersPage({
               cell: ({ sites }) => <bdi>{sites.join(', ') || words.studies.allSites}</bdi>,
             },
             { title: words.studies.account, cell: ({ status }) => words.studies.accounts[status] ?? status },
-            {
-              title: words.edit.change,
-              cell: ({ id, name }) => (
-                <a href={`${at}/${id}`} aria-label={words.studies.editOf(name)}>
-                  {words.edit.change}
-                </a>
-              ),
-            },
+            change,
           ]}
         />
       )}
       <Pager skip={skip} limit={MEMBERS_PAGE} total={total} href={(from) => withQuery(at, { skip: from })} />
       <h2>{texts.add}</h2>
       <section class="card">
-        <Outcome edit={edit} labels={{ email: texts.user, site_ids: words.studies.sites }} />
+        <EditRefusal edit={edit} labels={{ email: texts.user, site_ids: words.studies.sites }} />
         <EditForm action={at} edit={edit}>
           <EditField
             edit={edit}
@@ -131,7 +129,7 @@ export function MemberPage({ view, user, edit }: { view: MembersView; user: User
       <p class="crumbs">
         <a href={at}>{texts.back}</a>
       </p>
-      <Outcome edit={edit} labels={{ role: words.studies.role, site_ids: words.studies.sites }} />
+      <EditRefusal edit={edit} labels={{ role: words.studies.role, site_ids: words.studies.sites }} />
       <Facts
         of={[
           [words.users.email, <bdi>{user.email}</bdi>],

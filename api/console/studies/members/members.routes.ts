@@ -3,13 +3,13 @@ import type { UserRow } from '../../../../db/identity/users.queries.js';
 import { outsideStudy, roles } from '../../../http/access.js';
 import { Type, Uuid, oneOf, text } from '../../../http/common.schemas.js';
 import { check } from '../../../http/validation/validation.js';
-import { unchangedSince } from '../../html/form-version.js';
+import { assertFormVersion } from '../../html/form-version.js';
 import { consoleForm, consolePage } from '../../html/page.js';
 import type { AgainInput } from '../../html/page.js';
 import { redirect } from '../../html/render.js';
 import type { View } from '../../html/render.js';
 import { editOf } from '../edit/edit.js';
-import type { Sent } from '../edit/edit.js';
+import type { RefusedForm } from '../edit/edit.js';
 import { MemberPage, MembersPage, memberNotices } from './members.page.js';
 import { addMember, changeMember, endMembership, loadMembers, memberOf } from './members.service.js';
 import type { MembersView } from './members.service.js';
@@ -22,9 +22,9 @@ const access = outsideStudy(roles('admin'));
 const Chosen = Type.Object({ email: text(320, 1), site_ids: Type.Array(Uuid) });
 const Skip = Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 }));
 
-const newMember = (sent?: Sent) => editOf(undefined, { email: '', site_ids: '' }, sent);
+const newMember = (sent?: RefusedForm) => editOf(undefined, { email: '', site_ids: '' }, sent);
 /** The fields of a member that this page changes. */
-const memberEdit = (user: UserRow, view: MembersView, sent?: Sent) => {
+const memberEdit = (user: UserRow, view: MembersView, sent?: RefusedForm) => {
   const ofStudy = view.sites.map(({ id }) => id);
   const sites = user.site_ids.filter((id) => ofStudy.includes(id));
   return editOf(user, { role: user.role, site_ids: [...sites].sort().join(',') }, sent);
@@ -105,7 +105,7 @@ export const memberPages = [
       const { sites } = await loadMembers(tx, studyId);
       const given = { role: form.get('role') ?? '', site_ids: form.getAll('site_ids') };
       const ofStudy = sites.map(({ id }) => id);
-      await changeMember({ tx, audit, actor, context }, user, given, ofStudy, unchangedSince(form));
+      await changeMember({ tx, audit, actor, context }, user, given, ofStudy, assertFormVersion(form));
       return redirect(`/console/studies/${studyId}/members?said=changed`);
     },
     again,
@@ -118,7 +118,7 @@ export const memberPages = [
     submit: async ({ tx, audit, actor, context, params, form }) => {
       const { studyId, userId } = ids(params);
       const user = await memberOf(tx, studyId, userId);
-      await endMembership({ tx, audit, actor, context }, user, studyId, unchangedSince(form));
+      await endMembership({ tx, audit, actor, context }, user, studyId, assertFormVersion(form));
       return redirect(`/console/studies/${studyId}/members?said=removed`);
     },
     again,

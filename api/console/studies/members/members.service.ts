@@ -33,9 +33,9 @@ export async function memberOf(tx: Tx, studyId: string, userId: string): Promise
 export async function addMember(
   change: RequestScope,
   studyId: string,
-  given: { email: string; site_ids: string[] },
+  input: { email: string; site_ids: string[] },
 ): Promise<void> {
-  const found = await userSecretByEmail(change.tx, given.email.trim());
+  const found = await userSecretByEmail(change.tx, input.email.trim());
   // Of two concurrent assignments of a user, the second sees the first one's result.
   if (found) await userSecretForUpdate(change.tx, found.id);
   const user = found && (await userById(change.tx, found.id));
@@ -44,7 +44,7 @@ export async function addMember(
     throw problem('NOT_FOUND', { detail: message, errors: [{ path: 'email', code: 'NO_SUCH_USER', message }] });
   }
   if (user.study_ids.includes(studyId)) return;
-  const to = { study_ids: [...user.study_ids, studyId], site_ids: [...user.site_ids, ...given.site_ids] };
+  const to = { study_ids: [...user.study_ids, studyId], site_ids: [...user.site_ids, ...input.site_ids] };
   check(UserChange, to, 'body');
   await changeUser(change, user.id, to, () => undefined);
 }
@@ -57,12 +57,12 @@ export async function addMember(
 export async function changeMember(
   change: RequestScope,
   user: UserRow,
-  given: { role: string; site_ids: string[] },
+  input: { role: string; site_ids: string[] },
   ofStudy: readonly string[],
   unchanged: Unchanged,
 ): Promise<void> {
   const elsewhere = user.site_ids.filter((id) => !ofStudy.includes(id));
-  const to = { role: given.role, site_ids: [...elsewhere, ...given.site_ids] };
+  const to = { role: input.role, site_ids: [...elsewhere, ...input.site_ids] };
   check(UserChange, to, 'body');
   await changeUser(change, user.id, to, unchanged);
 }

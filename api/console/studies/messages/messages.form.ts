@@ -3,12 +3,12 @@ import type { NotificationSettings } from '../../../../workflows/domain/notifica
 import type { StudyRecord } from '../../../../db/studies/studies.queries.js';
 import { problemOf } from '../../../http/errors.js';
 import type { Problem } from '../../../http/errors.js';
-import { editOf, orNull, typedIn, wholeNumber } from '../edit/edit.js';
-import type { Edit, Sent, Texts } from '../edit/edit.js';
+import { editOf, orNull, typedValue, wholeNumber } from '../edit/edit.js';
+import type { Edit, RefusedForm, Texts } from '../edit/edit.js';
 
 /** Messages that a study can reword. */
-export const kinds = ['visit_reminder', 'visit_missed', 'magic_link'] as const;
-type Kind = (typeof kinds)[number];
+export const messageKinds = ['visit_reminder', 'visit_missed', 'magic_link'] as const;
+type Kind = (typeof messageKinds)[number];
 export const channels = CHANNELS;
 
 interface Contact {
@@ -22,7 +22,7 @@ const settingsOf = (study: StudyRecord): NotificationSettings =>
 /** The study's own texts, by message and language. */
 export const templatesOf = (study: StudyRecord): { language: string; kind: Kind; subject: string; body: string }[] =>
   Object.entries(settingsOf(study).languages ?? {}).flatMap(([language, own]) =>
-    kinds.flatMap((kind) => (own[kind] ? [{ language, kind, ...own[kind] }] : [])),
+    messageKinds.flatMap((kind) => (own[kind] ? [{ language, kind, ...own[kind] }] : [])),
   );
 
 /** The study's public names: one for all languages (''), or one for each. */
@@ -36,9 +36,9 @@ export function namesOf({ config: { public_name: name } }: StudyRecord): { langu
 export function messageTexts(study: StudyRecord): Texts {
   const { channels: used = ['email'], fallback = [], days_before = [1], ...given } = settingsOf(study);
   const contact = (study.config.contact ?? {}) as Contact;
-  const templates = templatesOf(study).map(({ subject, body }, at) => [
-    [`template.${at}.subject`, subject],
-    [`template.${at}.body`, body],
+  const templates = templatesOf(study).map(({ subject, body }, index) => [
+    [`template.${index}.subject`, subject],
+    [`template.${index}.body`, body],
   ]);
   return {
     channels: [...used].sort().join(','),
@@ -65,7 +65,7 @@ export function messageTexts(study: StudyRecord): Texts {
 }
 
 /** The form of a study's messages; a setting's error is shown at its field. */
-export const messageEdit = (study: StudyRecord, sent?: Sent): Edit =>
+export const messageEdit = (study: StudyRecord, sent?: RefusedForm): Edit =>
   editOf(study, messageTexts(study), sent && { ...sent, fault: atFields(study, sent) });
 
 const PREFIX = 'config.notifications.';
@@ -77,7 +77,7 @@ const FIELDS: readonly (readonly [RegExp, string])[] = [
   [/^fallback/, 'fallback_2'],
   [/^channels/, 'channels'],
 ];
-function atFields(study: StudyRecord, { form, fault }: Sent): Problem {
+function atFields(study: StudyRecord, { form, fault }: RefusedForm): Problem {
   const templates = templatesOf(study);
   const errors = fault.options.errors?.map((entry) => {
     const path = entry.path?.replace(/^body\./, '');
@@ -102,12 +102,12 @@ function nameField(path: string, study: StudyRecord, form: URLSearchParams): str
   const language = path.slice('config.public_name.'.length);
   const at = namesOf(study).findIndex((one) => one.language === language);
   if (at >= 0) return `public_name.${at}`;
-  return typedIn(form, 'name_text').trim() === '' ? 'public_name.0' : 'name_language';
+  return typedValue(form, 'name_text').trim() === '' ? 'public_name.0' : 'name_language';
 }
 
 /** The study's public name as typed: a text, or texts by language; null: none. */
 function publicNameIn(form: URLSearchParams, study: StudyRecord): unknown {
-  const said = (name: string) => typedIn(form, name).trim();
+  const said = (name: string) => typedValue(form, name).trim();
   const names = namesOf(study).map(({ language }, at) => [language, said(`public_name.${at}`)] as const);
   const added = said('name_text') === '' ? [] : [[said('name_language'), said('name_text')] as const];
   const [first] = names;
@@ -120,7 +120,7 @@ function publicNameIn(form: URLSearchParams, study: StudyRecord): unknown {
 
 /** The form's changes of the study's configuration, as a merge: null removes a setting. */
 export function messagesIn(form: URLSearchParams, study: StudyRecord): Record<string, unknown> {
-  const said = (name: string) => typedIn(form, name).trim();
+  const said = (name: string) => typedValue(form, name).trim();
   const some = (name: string) => orNull(said(name), said(name));
   const days = said('days_before')
     .split(/[\s,;]+/)
@@ -130,8 +130,8 @@ export function messagesIn(form: URLSearchParams, study: StudyRecord): Record<st
   const write = (language: string, kind: string, subject: string, body: string) => {
     (languages[language] ??= {})[kind] = subject === '' && body === '' ? null : { subject, body };
   };
-  templatesOf(study).forEach(({ language, kind }, at) => {
-    write(language, kind, said(`template.${at}.subject`), said(`template.${at}.body`));
+  templatesOf(study).forEach(({ language, kind }, index) => {
+    write(language, kind, said(`template.${index}.subject`), said(`template.${index}.body`));
   });
   if (said('new_subject') !== '' || said('new_body') !== '')
     write(said('new_language'), said('new_kind'), said('new_subject'), said('new_body'));

@@ -2,9 +2,9 @@ import type { StudyRecord } from '../../../../db/studies/studies.queries.js';
 import { Notice } from '../../html/form.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
-import { EditBoxes, EditChoice, EditField, EditForm, Outcome } from '../edit/edit-form.js';
+import { EditBoxes, EditChoice, EditField, EditForm, EditRefusal } from '../edit/edit-form.js';
 import { StudyHead } from '../edit/study-tabs.js';
-import { channels, kinds, namesOf, templatesOf } from './messages.form.js';
+import { channels, messageKinds, namesOf, templatesOf } from './messages.form.js';
 
 /** When and how participants get messages, the texts, and the study's public information. */
 export function MessagesPage({ study, edit, said }: { study: StudyRecord; edit: Edit; said?: 'saved' | undefined }) {
@@ -16,15 +16,15 @@ export function MessagesPage({ study, edit, said }: { study: StudyRecord; edit: 
   const labels: Record<string, string> = {
     ...texts.fields,
     ...Object.fromEntries(
-      names.map(({ language }, at) => [
-        `public_name.${at}`,
+      names.map(({ language }, index) => [
+        `public_name.${index}`,
         language === '' ? texts.publicName : `${texts.publicName} (${language})`,
       ]),
     ),
     ...Object.fromEntries(
-      templates.flatMap(({ language, kind }, at) =>
+      templates.flatMap(({ language, kind }, index) =>
         (['subject', 'body'] as const).map((part) => [
-          `template.${at}.${part}`,
+          `template.${index}.${part}`,
           `${texts.kinds[kind]} (${language}): ${texts[part]}`,
         ]),
       ),
@@ -35,7 +35,7 @@ export function MessagesPage({ study, edit, said }: { study: StudyRecord; edit: 
     <>
       <StudyHead study={study} tab="messages" />
       {said && <Notice kind="good">{studies.saved}</Notice>}
-      <Outcome edit={edit} labels={labels} />
+      <EditRefusal edit={edit} labels={labels} />
       <section class="card">
         <EditForm action={`/console/studies/${study.id}/messages`} edit={edit}>
           <h2>{texts.reminders}</h2>
@@ -72,19 +72,22 @@ export function MessagesPage({ study, edit, said }: { study: StudyRecord; edit: 
           <EditChoice {...field('portal_results')} options={Object.entries(texts.results)} />
           <h2>{texts.own}</h2>
           <p class="quiet">{texts.ownWhat}</p>
-          {templates.map(({ language, kind }, at) => (
+          {templates.map(({ language, kind }, index) => (
             <fieldset class="template" key={`${language} ${kind}`}>
               <legend>
                 {texts.kinds[kind]}, <bdi>{language}</bdi>
               </legend>
-              <EditField edit={edit} name={`template.${at}.subject`} label={texts.subject} maxLength={300} />
-              <EditField edit={edit} name={`template.${at}.body`} label={texts.body} multiline maxLength={20_000} />
+              <EditField edit={edit} name={`template.${index}.subject`} label={texts.subject} maxLength={300} />
+              <EditField edit={edit} name={`template.${index}.body`} label={texts.body} multiline maxLength={20_000} />
             </fieldset>
           ))}
           <fieldset class="template">
             <legend>{texts.addOwn}</legend>
             <div class="columns two">
-              <EditChoice {...field('new_kind')} options={kinds.map((kind) => [kind, texts.kinds[kind]] as const)} />
+              <EditChoice
+                {...field('new_kind')}
+                options={messageKinds.map((kind) => [kind, texts.kinds[kind]] as const)}
+              />
               <EditField {...field('new_language')} maxLength={35} />
             </div>
             <EditField edit={edit} name="new_subject" label={texts.subject} maxLength={300} />

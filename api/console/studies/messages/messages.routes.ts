@@ -2,7 +2,7 @@ import { h } from 'preact';
 import { staff } from '../../../http/access.js';
 import { Type, oneOf } from '../../../http/common.schemas.js';
 import { changeStudy, getStudyOrThrow } from '../../../studies/studies.service.js';
-import { unchangedSince } from '../../html/form-version.js';
+import { assertFormVersion } from '../../html/form-version.js';
 import { consoleForm, consolePage } from '../../html/page.js';
 import { redirect } from '../../html/render.js';
 import { messageEdit, messagesIn } from './messages.form.js';
@@ -31,7 +31,7 @@ export const messagePages = [
     submit: async ({ tx, audit, actor, context, params, form }) => {
       const study = await getStudyOrThrow(tx, params.study_id.toLowerCase());
       const config = messagesIn(form, study);
-      await changeStudy({ tx, audit, actor, context }, study.id, { config }, unchangedSince(form));
+      await changeStudy({ tx, audit, actor, context }, study.id, { config }, assertFormVersion(form));
       return redirect(`/console/studies/${study.id}/messages?said=saved`);
     },
     again: ({ read, params, form, fault, ui }) =>

@@ -4,7 +4,7 @@ import { Form } from '../../html/form.js';
 import { versionOf } from '../../html/form-version.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
-import { EditBox, EditChoice, EditField, EditForm, Outcome } from '../edit/edit-form.js';
+import { EditBox, EditChoice, EditField, EditForm, EditRefusal } from '../edit/edit-form.js';
 
 /** An empty new study: batteries, visits and policy are added later. */
 export function NewStudyPage({ edit }: { edit: Edit }) {
@@ -29,7 +29,7 @@ export function NewStudyPage({ edit }: { edit: Edit }) {
       <p class="quiet">
         {texts.what} <a href="/console/studies/new">{texts.rather}</a>
       </p>
-      <Outcome edit={edit} labels={labels} />
+      <EditRefusal edit={edit} labels={labels} />
       <section class="card">
         <EditForm action="/console/studies/create" edit={edit}>
           <EditField
@@ -79,7 +79,7 @@ export function DeleteStudyPage({ study, fault }: { study: StudyRecord; fault?: 
       <h1>
         {texts.remove}: <bdi>{study.study_code}</bdi>
       </h1>
-      <Outcome edit={edit} labels={{}} />
+      <EditRefusal edit={edit} labels={{}} />
       <p>{texts.removeWhat}</p>
       <p>
         <a href={`/console/studies/${study.id}/settings`}>{texts.archive}</a>

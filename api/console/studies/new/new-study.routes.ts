@@ -3,18 +3,18 @@ import { inStudy, outsideStudy, roles } from '../../../http/access.js';
 import { check } from '../../../http/validation/validation.js';
 import { NewStudy } from '../../../studies/studies.schemas.js';
 import { createStudy, getStudyOrThrow, removeStudy } from '../../../studies/studies.service.js';
-import { unchangedSince } from '../../html/form-version.js';
+import { assertFormVersion } from '../../html/form-version.js';
 import { consoleForm, consolePage } from '../../html/page.js';
 import { redirect } from '../../html/render.js';
-import { editOf, orNull, typedIn } from '../edit/edit.js';
-import type { Sent } from '../edit/edit.js';
+import { editOf, orNull, typedValue } from '../edit/edit.js';
+import type { RefusedForm } from '../edit/edit.js';
 import { DeleteStudyPage, NewStudyPage } from './new-study.page.js';
 
 const path = '/console/studies/create';
 const creator = outsideStudy(inStudy('researcher'));
 const admins = roles('admin');
 
-const newStudy = (sent?: Sent) =>
+const newStudy = (sent?: RefusedForm) =>
   editOf(
     undefined,
     {
@@ -32,7 +32,7 @@ const newStudy = (sent?: Sent) =>
 
 /** The typed study. @throws 422 */
 function studyIn(form: URLSearchParams) {
-  const said = (name: string) => typedIn(form, name).trim();
+  const said = (name: string) => typedValue(form, name).trim();
   const given = {
     study_code: said('study_code'),
     study_name: said('study_name'),
@@ -84,7 +84,7 @@ export const newStudyPages = [
     access: admins,
     transaction: 'change',
     submit: async ({ tx, audit, actor, context, params, form }) => {
-      await removeStudy({ tx, audit, actor, context }, params.study_id.toLowerCase(), unchangedSince(form));
+      await removeStudy({ tx, audit, actor, context }, params.study_id.toLowerCase(), assertFormVersion(form));
       return redirect('/console/studies');
     },
     again: ({ read, params, fault, ui }) =>

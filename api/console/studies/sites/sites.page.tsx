@@ -1,10 +1,11 @@
 import type { Site } from '../../../../db/models/records.js';
 import { EmptyState } from '../../html/empty-state.js';
 import { Notice } from '../../html/form.js';
+import { AddButton, useChangeColumn } from '../../html/record-links.js';
 import { Table } from '../../html/table.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
-import { EditChoice, EditField, EditForm, Outcome } from '../edit/edit-form.js';
+import { EditChoice, EditField, EditForm, EditRefusal } from '../edit/edit-form.js';
 import { StudyHead } from '../edit/study-tabs.js';
 import { mayConfigure } from '../studies.service.js';
 
@@ -29,6 +30,10 @@ export function SitesPage({
   const { sites: texts } = words;
   const at = `/console/studies/${study.id}/sites`;
   const configures = mayConfigure(user?.role);
+  const change = useChangeColumn<Site>(
+    ({ id }) => `${at}/${id}`,
+    ({ site_code }) => site_code,
+  );
   return (
     <>
       <StudyHead study={study} tab="sites" />
@@ -45,28 +50,11 @@ export function SitesPage({
             { title: words.studies.name, cell: ({ name }) => <bdi>{name ?? '–'}</bdi> },
             { title: words.studies.timezone, cell: ({ timezone }) => timezone ?? texts.ofStudy },
             { title: words.studies.status, cell: ({ status }) => texts.statuses[status] },
-            ...(configures
-              ? [
-                  {
-                    title: words.edit.change,
-                    cell: ({ id, site_code }: Site) => (
-                      <a href={`${at}/${id}`} aria-label={words.studies.editOf(site_code)}>
-                        {words.edit.change}
-                      </a>
-                    ),
-                  },
-                ]
-              : []),
+            ...(configures ? [change] : []),
           ]}
         />
       )}
-      {configures && (
-        <p class="after-table">
-          <a class="button" href={`${at}/new`}>
-            {texts.add}
-          </a>
-        </p>
-      )}
+      {configures && <AddButton href={`${at}/new`} label={texts.add} />}
     </>
   );
 }
@@ -85,7 +73,7 @@ export function SitePage({ study, site, edit }: { study: Study; site?: Site; edi
       <p class="crumbs">
         <a href={at}>{texts.back}</a>
       </p>
-      <Outcome edit={edit} labels={labels} />
+      <EditRefusal edit={edit} labels={labels} />
       <section class="card">
         <EditForm action={`${at}/${site?.id ?? 'new'}`} edit={edit}>
           <EditField

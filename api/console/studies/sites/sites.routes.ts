@@ -10,19 +10,19 @@ import { check } from '../../../http/validation/validation.js';
 import { changeSite, createSite, getSiteOrThrow } from '../../../studies/sites.service.js';
 import { NewSite, SiteChange } from '../../../studies/studies.schemas.js';
 import { getStudyOrThrow } from '../../../studies/studies.service.js';
-import { unchangedSince } from '../../html/form-version.js';
+import { assertFormVersion } from '../../html/form-version.js';
 import { consoleForm, consolePage } from '../../html/page.js';
 import { redirect } from '../../html/render.js';
 import { editOf, orNull } from '../edit/edit.js';
-import type { Sent } from '../edit/edit.js';
+import type { RefusedForm } from '../edit/edit.js';
 import { SitePage, SitesPage, siteNotices } from './sites.page.js';
 
 const list = '/console/studies/{study_id}/sites';
 const one = `${list}/{site_id}` as const;
 /** More sites than any study has. */
-const MOST = 1_000;
+const MAX_LISTED = 1_000;
 
-const siteEdit = (site?: Site, sent?: Sent) =>
+const siteEdit = (site?: Site, sent?: RefusedForm) =>
   editOf(
     site,
     {
@@ -61,7 +61,7 @@ export const sitePages = [
     query: Type.Object({ said: Type.Optional(oneOf(...siteNotices)) }),
     view: async ({ tx, params, query, ui }) => {
       const study = await getStudyOrThrow(tx, params.study_id.toLowerCase());
-      const sites = await listSites(tx, study.id, { skip: 0, limit: MOST, sort: 'site_code' });
+      const sites = await listSites(tx, study.id, { skip: 0, limit: MAX_LISTED, sort: 'site_code' });
       return { title: ui.words.studies.sites, content: h(SitesPage, { study, sites, said: query.said }) };
     },
   }),
@@ -114,7 +114,7 @@ export const sitePages = [
       const { id, study_id, ...before } = await siteOf(tx, params);
       const given = siteIn(form);
       check(SiteChange, given, 'body');
-      const site = await changeSite({ tx, audit, actor, context }, id, given, unchangedSince(form));
+      const site = await changeSite({ tx, audit, actor, context }, id, given, assertFormVersion(form));
       const isReplanned = site.timezone !== before.timezone || site.site_code !== before.site_code;
       return redirect(`/console/studies/${study_id}/sites?said=${isReplanned ? 'replanned' : 'saved'}`);
     },

@@ -56,15 +56,15 @@ export function metadataOf(study: StandardStudy, shape: StudyShape): Metadata {
     element(
       'Protocol',
       {},
-      events.map(({ oid }, at) =>
-        element('StudyEventRef', { StudyEventOID: oid, OrderNumber: at + 1, Mandatory: 'No' }),
+      events.map(({ oid }, index) =>
+        element('StudyEventRef', { StudyEventOID: oid, OrderNumber: index + 1, Mandatory: 'No' }),
       ),
     ),
     ...events.map(({ oid, name, type, repeating, forms: of }) =>
       element(
         'StudyEventDef',
         { OID: oid, Name: name, Repeating: yes(repeating), Type: type },
-        of.map((form, at) => element('FormRef', { FormOID: form.oid, OrderNumber: at + 1, Mandatory: 'No' })),
+        of.map((form, index) => element('FormRef', { FormOID: form.oid, OrderNumber: index + 1, Mandatory: 'No' })),
       ),
     ),
     ...all.map((form) =>
@@ -78,7 +78,9 @@ export function metadataOf(study: StandardStudy, shape: StudyShape): Metadata {
       element(
         'ItemGroupDef',
         { OID: groupOid(form), Name: form.name, Repeating: 'No' },
-        form.items.map((item, at) => element('ItemRef', { ItemOID: item.oid, OrderNumber: at + 1, Mandatory: 'No' })),
+        form.items.map((item, index) =>
+          element('ItemRef', { ItemOID: item.oid, OrderNumber: index + 1, Mandatory: 'No' }),
+        ),
       ),
     ),
     ...items.map(itemDef),

@@ -1,5 +1,5 @@
 import { createInflateRaw } from 'node:zlib';
-import { MAX_UNPACKED, tooLarge, unreadable } from './unreadable.js';
+import { MAX_UNPACKED, workbookTooLarge, unreadable } from './unreadable.js';
 
 const MAX_PARTS = 2_000;
 const END = 0x06054b50,
@@ -34,7 +34,7 @@ export function partsOf(bytes: Buffer): Map<string, Part> {
 export async function* partContent({ name, method, packed }: Part, most = MAX_UNPACKED): AsyncGenerator<Buffer> {
   if (method !== 0 && method !== 8) throw unreadable('The workbook is packed in a way that is not read.');
   if (method === 0) {
-    if (packed.length > most) throw tooLarge();
+    if (packed.length > most) throw workbookTooLarge();
     for (let at = 0; at < packed.length; at += PIECE) yield packed.subarray(at, at + PIECE);
     return;
   }
@@ -44,7 +44,7 @@ export async function* partContent({ name, method, packed }: Part, most = MAX_UN
   try {
     for await (const piece of inflate as AsyncIterable<Buffer>) {
       size += piece.length;
-      if (size > most) throw tooLarge();
+      if (size > most) throw workbookTooLarge();
       yield piece;
     }
   } catch (fault) {

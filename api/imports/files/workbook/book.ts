@@ -2,7 +2,7 @@ import { normalize } from 'node:path/posix';
 import { partContent } from './archive.js';
 import type { Part } from './archive.js';
 import { unreadable } from './unreadable.js';
-import { prefixed, readXml } from './xml.js';
+import { prefixedAttribute, readXml } from './xml.js';
 
 /** The parts that define the rows of a workbook's first sheet. */
 export interface Book {
@@ -36,7 +36,7 @@ export async function openBook(parts: Map<string, Part>): Promise<Book> {
       if (name === 'sheet')
         sheets.push({
           name: attributes.name ?? '',
-          id: prefixed(attributes, 'id'),
+          id: prefixedAttribute(attributes, 'id'),
           hidden: (attributes.state ?? 'visible') !== 'visible',
         });
       else if (name === 'workbookPr') date1904 = attributes.date1904 === '1' || attributes.date1904 === 'true';

@@ -1,8 +1,8 @@
 import { DIGITS_LOST } from '../sheet.js';
 import type { SharedStrings } from './strings.js';
 import type { Format } from './styles.js';
-import { unescaped } from './text.js';
-import { damaged } from './unreadable.js';
+import { unescapeXml } from './text.js';
+import { damagedWorkbook } from './unreadable.js';
 
 /** The parts that cells of a workbook reference. */
 export interface Meaning {
@@ -35,7 +35,7 @@ export function cellText(
       return strings.at(Number.parseInt(value, 10)) ?? missing(value);
     case 'str':
     case 'inlineStr':
-      return unescaped(value);
+      return unescapeXml(value);
     case 'b':
       return String(Number.parseInt(value, 10) !== 0);
     case 'e':
@@ -60,5 +60,5 @@ function numberShown(number: number, format: Format | undefined, date1904: boole
 }
 
 function missing(index: string): never {
-  throw damaged(new Error(`there is no shared text ${index.slice(0, 20)}`));
+  throw damagedWorkbook(new Error(`there is no shared text ${index.slice(0, 20)}`));
 }

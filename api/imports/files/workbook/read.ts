@@ -3,7 +3,7 @@ import { openBook } from './book.js';
 import { Merged } from './merged.js';
 import { assertSizeLimits } from './size-limits.js';
 import { Packing } from './decompress.js';
-import { Rows } from './rows.js';
+import { WorkbookRows } from './rows.js';
 import { SharedStrings } from './strings.js';
 import { formatsOf } from './styles.js';
 import { readXml } from './xml.js';
@@ -28,7 +28,7 @@ export async function readWorkbook(bytes: Buffer, send: (piece: Uint8Array<Array
   const { sheet, name, sheets, hidden, date1904, strings, styles } = await openBook(parts);
   const meaning = { strings: await SharedStrings.of(strings), formats: await formatsOf(styles), date1904 };
   const packing = new Packing(send);
-  const rows = new Rows(meaning, new Merged(merges.get(sheet) ?? []), (row, cells) => packing.add(row, cells));
+  const rows = new WorkbookRows(meaning, new Merged(merges.get(sheet) ?? []), (row, cells) => packing.add(row, cells));
   await readXml(partContent(sheet), rows);
   rows.end();
   packing.end();

@@ -4,7 +4,7 @@ import { NOT_CALCULATED } from '../sheet.js';
 import type { Merged } from './merged.js';
 import { columnOf } from './size-limits.js';
 import { Text } from './text.js';
-import { MAX_ROW_TEXT, damaged, unreadable } from './unreadable.js';
+import { MAX_ROW_TEXT, damagedWorkbook, unreadable } from './unreadable.js';
 import type { Attributes, XmlReader } from './xml.js';
 
 const LAST_ROW = 1_048_576,
@@ -13,7 +13,7 @@ const LAST_ROW = 1_048_576,
 const MAX_CELLS = 2_000;
 
 /** Reads a sheet's rows while its elements arrive, and passes on those that are not empty. */
-export class Rows implements XmlReader {
+export class WorkbookRows implements XmlReader {
   private within = false;
   private row = 0;
   private column = 0;
@@ -60,9 +60,9 @@ export class Rows implements XmlReader {
     this.rowsBefore(Infinity);
   }
 
-  private beginRow(given: string | undefined): void {
-    const row = given === undefined ? this.row + 1 : Number(given);
-    if (!Number.isInteger(row) || row < 1) throw damaged(new Error('a row without a number'));
+  private beginRow(reference: string | undefined): void {
+    const row = reference === undefined ? this.row + 1 : Number(reference);
+    if (!Number.isInteger(row) || row < 1) throw damagedWorkbook(new Error('a row without a number'));
     if (row > LAST_ROW) throw tooFar(row);
     if (row <= this.row)
       throw unreadable(`The workbook is damaged: row ${row} of its sheet stands behind row ${this.row}.`);
@@ -80,7 +80,7 @@ export class Rows implements XmlReader {
   private beginCell(attributes: Attributes): void {
     this.column =
       attributes.r === undefined ? this.column + 1 : columnOf(/^[A-Z]{1,3}(?=\d)/.exec(attributes.r)?.[0] ?? '');
-    if (this.column < 1 || this.column > LAST_COLUMN) throw damaged(new Error('a cell in no column'));
+    if (this.column < 1 || this.column > LAST_COLUMN) throw damagedWorkbook(new Error('a cell in no column'));
     this.cell = attributes;
     this.formula = false;
     this.value.begin();

@@ -1,7 +1,7 @@
 import { partContent } from './archive.js';
 import type { Part } from './archive.js';
-import { Text, unescaped } from './text.js';
-import { MAX_UNPACKED, tooLarge } from './unreadable.js';
+import { Text, unescapeXml } from './text.js';
+import { MAX_UNPACKED, workbookTooLarge } from './unreadable.js';
 import { readXml } from './xml.js';
 
 const BLOCK = 1024 * 1024;
@@ -28,10 +28,10 @@ export class SharedStrings {
         if (name === 'si') text.begin();
         text.open(name);
       },
-      text: (given) => text.add(given),
+      text: (chunk) => text.add(chunk),
       close: (name) => {
         text.close(name);
-        if (name === 'si') strings.add(unescaped(text.end()));
+        if (name === 'si') strings.add(unescapeXml(text.end()));
       },
     });
     return strings;
@@ -50,7 +50,7 @@ export class SharedStrings {
     const encoding = NARROW.test(text) ? 'latin1' : 'utf16le';
     const size = Buffer.byteLength(text, encoding);
     if (this.used + HEAD + size > BLOCK) {
-      if (this.blocks.length * BLOCK >= 2 * MAX_UNPACKED) throw tooLarge();
+      if (this.blocks.length * BLOCK >= 2 * MAX_UNPACKED) throw workbookTooLarge();
       this.blocks.push(Buffer.alloc(BLOCK));
       this.used = 0;
     }

@@ -1,6 +1,6 @@
 import { partContent } from './archive.js';
 import type { Part } from './archive.js';
-import { damaged } from './unreadable.js';
+import { damagedWorkbook } from './unreadable.js';
 import { readXml } from './xml.js';
 
 /** The effect of a cell's number format: a date, or integers with a minimum number of digits. */
@@ -37,7 +37,7 @@ export async function formatsOf(part: Part | undefined): Promise<Format[]> {
         else if (name === 'numFmt' && within === 'numFmts') codes.set(numFmtId, formatCode);
         else if (name === 'xf' && within === 'cellXfs') styles.push(numFmtId);
         if (styles.length > MAX_STYLES || codes.size > MAX_STYLES)
-          throw damaged(new Error(`more than ${MAX_STYLES} styles`));
+          throw damagedWorkbook(new Error(`more than ${MAX_STYLES} styles`));
       },
       close: (name) => {
         if (name === within) within = undefined;

@@ -39,7 +39,7 @@ export class Text {
 }
 
 /** Characters that XML can't represent are written as their number (ECMA-376, 22.9.2.19). */
-export const unescaped = (text: string): string =>
+export const unescapeXml = (text: string): string =>
   text.includes('_x')
     ? text.replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
     : text;

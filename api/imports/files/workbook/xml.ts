@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import { SaxesParser } from 'saxes';
-import { damaged } from './unreadable.js';
+import { damagedWorkbook } from './unreadable.js';
 
 /** Limits of nesting, and of one element: far more than any part of a workbook has. */
 const MAX_DEPTH = 100,
@@ -29,16 +29,16 @@ export async function readXml(content: AsyncIterable<Buffer>, reader: XmlReader)
     silence = 0;
   // No further event handlers: each is a property of the parser, which becomes four times slower with a few more.
   parser.on('error', (fault) => {
-    throw damaged(fault);
+    throw damagedWorkbook(fault);
   });
   parser.on('attribute', () => {
     attributes += 1;
-    if (attributes > MAX_ATTRIBUTES) throw damaged(new Error(`more than ${MAX_ATTRIBUTES} attributes`));
+    if (attributes > MAX_ATTRIBUTES) throw damagedWorkbook(new Error(`more than ${MAX_ATTRIBUTES} attributes`));
   });
   parser.on('opentag', (tag) => {
     attributes = silence = 0;
     depth += 1;
-    if (depth > MAX_DEPTH) throw damaged(new Error(`more than ${MAX_DEPTH} elements in each other`));
+    if (depth > MAX_DEPTH) throw damagedWorkbook(new Error(`more than ${MAX_DEPTH} elements in each other`));
     reader.open(local(tag.name), tag.attributes as Attributes);
   });
   parser.on('closetag', (tag) => {
@@ -46,13 +46,14 @@ export async function readXml(content: AsyncIterable<Buffer>, reader: XmlReader)
     depth -= 1;
     reader.close?.(local(tag.name));
   });
-  const text = (given: string) => reader.text?.(given);
+  const text = (chunk: string) => reader.text?.(chunk);
   parser.on('text', text);
   parser.on('cdata', text);
   for await (const piece of content) {
     silence += piece.length;
     parser.write(decoder.write(piece));
-    if (silence > MAX_SILENCE) throw damaged(new Error(`more than ${MAX_SILENCE} characters without an element`));
+    if (silence > MAX_SILENCE)
+      throw damagedWorkbook(new Error(`more than ${MAX_SILENCE} characters without an element`));
   }
   parser.write(decoder.end()).close();
 }
@@ -64,5 +65,5 @@ const local = (name: string): string => {
 };
 
 /** An attribute in a namespace, with any prefix. */
-export const prefixed = (attributes: Attributes, name: string): string | undefined =>
+export const prefixedAttribute = (attributes: Attributes, name: string): string | undefined =>
   Object.entries(attributes).find(([key]) => key.includes(':') && local(key) === name)?.[1];
