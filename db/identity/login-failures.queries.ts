@@ -3,7 +3,7 @@ import type { TokenOrigin } from './users.queries.js';
 import { raw } from 'objection';
 import { LoginFailure, User } from '../models/identity.js';
 import { query } from '../client/query.js';
-import { networkOf } from '../../workflows/domain/util/networks.js';
+import { networkOf } from './caller-network.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 

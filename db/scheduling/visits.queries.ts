@@ -143,10 +143,10 @@ export function listVisits(tx: Tx, filter: VisitFilter): Promise<Listed<VisitRec
     found.whereIn('v.id', firstOf(tx, stored, visits, judged, filter));
   const number = (q: Knex.QueryBuilder) => q.count('*');
   const all = stored
-    ? tx.raw('? + ?', [number(visits(stored.everywhere)), number(judged(stored.somewhere))])
+    ? tx.select(tx.raw('? + ?', [number(visits(stored.everywhere)), number(judged(stored.somewhere))]))
     : number(visits());
   const reached = stored
-    ? tx.raw('? + ?', [number(withPeople(stored.everywhere)), number(judged(stored.somewhere))])
+    ? tx.select(tx.raw('? + ?', [number(withPeople(stored.everywhere)), number(judged(stored.somewhere))]))
     : number(withPeople());
   const counted = tx.select(
     ofPeople

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import puppeteer from 'puppeteer-core';
 import type { Browser } from 'puppeteer-core';
-import { findChromium } from '../../api/reports/pdf/chromium.js';
+import { findChromium, packagedChromium } from '../../api/reports/pdf/chromium.js';
 
 /** What a page of a test needs nothing of, and what costs processor time at each start or each page. */
 const WITHOUT = [
@@ -14,9 +14,14 @@ const WITHOUT = [
   '--disable-features=SpareRendererForSitePerProcess',
 ];
 
-/** The browser that the service prints with, to look at pages; `close` it when the file's tests are over. */
+/**
+ * A browser to look at pages: CHROMIUM_PATH, else the one of the npm package, whatever else is installed. A
+ * distribution's takes up to ten times its processor time. `close` it when the file's tests are over.
+ */
 export async function launchBrowser(): Promise<Browser> {
-  const found = await findChromium(process.env.CHROMIUM_PATH, join(process.cwd(), '.cache'));
+  const { CHROMIUM_PATH } = process.env;
+  const cache = join(process.cwd(), '.cache');
+  const found = await (CHROMIUM_PATH === undefined ? packagedChromium(cache) : findChromium(CHROMIUM_PATH, cache));
   return puppeteer.launch({
     executablePath: found.path,
     args: [...found.args, ...WITHOUT],

@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { nowMs } from '../../../db/client/clock.js';
-import { networkOf } from '../../../workflows/domain/util/networks.js';
+import { networkOf } from '../../../db/identity/caller-network.js';
 import type { Dependencies } from '../../dependencies.js';
 import { problem } from '../errors.js';
 import type { Allowance, RateLimit } from '../rate-limits.js';

@@ -35,6 +35,11 @@ export async function findChromium(configured: string | undefined, cacheDir: str
   for (const folder of (process.env.PATH ?? '').split(delimiter).filter(Boolean)) {
     for (const name of NAMES) if (await runs(join(folder, name))) return { path: join(folder, name), env: {}, args };
   }
+  return packagedChromium(cacheDir);
+}
+
+/** The browser inside the npm package: without a screen, quick to start and light. */
+export async function packagedChromium(cacheDir: string): Promise<Chromium> {
   const folder = await unpacked(cacheDir);
   return {
     path: join(folder, 'chromium'),
