@@ -29,9 +29,9 @@ export const Email = Type.String({ format: 'email', maxLength: 320 });
 /** A BCP 47 tag; `en_US`, as many systems write it, means `en-US`. */
 export const Language = Type.String({ pattern: LANGUAGE, maxLength: 35 });
 /** No control characters. */
-const LINE = '[^\\u0000-\\u001f\\u007f-\\u009f]*';
-/** A character to see: no blank, and no sign without width. */
-const VISIBLE = '[^\\u0000-\\u001f\\u007f-\\u009f\\s\\u00ad\\u200b-\\u200f\\u2060\\ufeff]';
+const LINE = '[^\\x00-\\x1f\\x7f-\\x9f]*';
+/** With something to see: no blank, and no sign without width. */
+const VISIBLE = '(?=.*[^\\s\\xad\\u200b-\\u200f\\u2060])';
 /**
  * A code chosen by users: text without control characters or surrounding blanks. `x-nfc`: composed and decomposed letters
  * are the same (api/http/validation/validation.ts).
@@ -39,12 +39,12 @@ const VISIBLE = '[^\\u0000-\\u001f\\u007f-\\u009f\\s\\u00ad\\u200b-\\u200f\\u206
 export const Code = Type.String({
   minLength: 1,
   maxLength: 64,
-  pattern: `^(?!\\s)${LINE}${VISIBLE}${LINE}(?<!\\s)$`,
+  pattern: `^(?!\\s)${VISIBLE}${LINE}(?<!\\s)$`,
   'x-nfc': true,
 });
 /** A name chosen by users: one line with something to see; blanks around it are cut off. */
 export const nameText = (maxLength: number) =>
-  Type.String({ minLength: 1, maxLength, pattern: `^${LINE}${VISIBLE}${LINE}$`, 'x-nfc': true, 'x-trimmed': true });
+  Type.String({ minLength: 1, maxLength, pattern: `^${VISIBLE}${LINE}$`, 'x-nfc': true, 'x-trimmed': true });
 /** Text of another system: one line. */
 export const lineText = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: `^${LINE}$` });
 export const text = (maxLength: number, minLength = 0) => Type.String({ minLength, maxLength });

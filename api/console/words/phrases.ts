@@ -212,6 +212,14 @@ const german: [string, string][] = [
     'The field "{}" is the record id: no result is written to it.',
     'Das Feld „{}“ ist die Kennung des Datensatzes: Dort steht kein Ergebnis.',
   ],
+  [
+    'The instrument "{}" is not designated for the event "{}": nobody is enrolled there.',
+    'Das Formular „{}“ gehört nicht zum Ereignis „{}“: Dort wird niemand aufgenommen.',
+  ],
+  [
+    'The field "{}" already takes {}: of two results one is lost.',
+    'Das Feld „{}“ nimmt schon {}: Von zwei Ergebnissen geht eines verloren.',
+  ],
   ['The field "{}" takes no result: {}.', 'Das Feld „{}“ nimmt kein Ergebnis: {*}.'],
   ['a field of type {} takes no values', 'ein Feld der Art {} nimmt keine Werte'],
   ['a checkbox is written to as {}', 'ein Ankreuzfeld wird als {} beschrieben'],
