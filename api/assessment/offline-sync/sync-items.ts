@@ -6,6 +6,7 @@ import { atOnce, inTurns } from '../../util/in-turns.js';
 import { invalidTextIn } from '../../http/body/json.js';
 import { Problem } from '../../http/errors.js';
 import { ResponseItem, SessionItem } from './sync.schemas.js';
+import { check } from '../../http/validation/validation.js';
 import { checkInSlices } from '../../http/validation/in-slices.js';
 import { readTask } from '../sessions/sessions-content.js';
 import type { TaskContent } from '../sessions/sessions-content.js';
@@ -80,18 +81,20 @@ export async function readItems(
   const take = async (
     kind: ItemResult['kind'],
     raw: unknown,
-    read: (index: number) => SyncItem | ItemResult | Promise<SyncItem | ItemResult>,
+    read: (index: number, long: boolean) => SyncItem | ItemResult | Promise<SyncItem | ItemResult>,
   ) => {
     const index = results.length;
-    const fault = invalidTextIn(raw) ?? (await schemaFault(kind === 'session' ? SessionItem : ResponseItem, raw));
-    const outcome = fault === undefined ? await read(index) : rejection(kind, idOf(raw), 'INVALID_ITEM', fault);
+    const long = isLong(raw);
+    const schema = kind === 'session' ? SessionItem : ResponseItem;
+    const fault = invalidTextIn(raw) ?? (long ? await longSchemaFault(schema, raw) : schemaFault(schema, raw));
+    const outcome = fault === undefined ? await read(index, long) : rejection(kind, idOf(raw), 'INVALID_ITEM', fault);
     if ('given' in outcome) items.push(outcome);
     results.push('given' in outcome ? rejection(kind, idOf(raw), 'INVALID_ITEM', 'was not looked at') : outcome);
-    if (results.length % AT_A_TIME === 0 || isLong(raw)) await others();
+    if (results.length % AT_A_TIME === 0 || long) await others();
   };
   for (const raw of sessions) await take('session', raw, (index) => readSession(raw as SessionGiven, index));
   for (const raw of responses)
-    await take('response', raw, (index) => readResponse(raw as Static<typeof ResponseItem>, index));
+    await take('response', raw, (index, long) => readResponse(raw as Static<typeof ResponseItem>, index, long));
   return { items, results };
 }
 
@@ -105,7 +108,11 @@ function readSession(input: SessionGiven, index: number): SyncItem | ItemResult 
     : rejection('session', input.id, 'INVALID_ITEM', `${bad} is no time`);
 }
 
-async function readResponse(raw: Static<typeof ResponseItem>, index: number): Promise<SyncItem | ItemResult> {
+async function readResponse(
+  raw: Static<typeof ResponseItem>,
+  index: number,
+  long: boolean,
+): Promise<SyncItem | ItemResult> {
   const trials = raw.trials ?? [];
   if (trials.length > MAX_TRIALS)
     return rejection(
@@ -124,18 +131,31 @@ async function readResponse(raw: Static<typeof ResponseItem>, index: number): Pr
     );
   if (trials.length === 0 && Object.keys(raw.summary ?? {}).length === 0)
     return rejection('response', raw.id, 'EMPTY', 'has neither a metric in summary nor a trial');
-  const content = isLong(trials) ? await inTurns(contentOf(raw)) : undefined;
+  const content = long ? await inTurns(contentOf(raw)) : undefined;
   return { kind: 'response', index, given: new ResponseGiven(raw, content) };
 }
 
-async function schemaFault(schema: TSchema, raw: unknown): Promise<string | undefined> {
+function schemaFault(schema: TSchema, raw: unknown): string | undefined {
+  try {
+    check(schema, raw, 'body');
+    return undefined;
+  } catch (fault) {
+    return messageOf(fault);
+  }
+}
+
+async function longSchemaFault(schema: TSchema, raw: unknown): Promise<string | undefined> {
   try {
     await checkInSlices(schema, raw);
     return undefined;
   } catch (fault) {
-    if (fault instanceof Problem) return fault.message;
-    throw fault;
+    return messageOf(fault);
   }
+}
+
+function messageOf(fault: unknown): string {
+  if (fault instanceof Problem) return fault.message;
+  throw fault;
 }
 
 /** As far as readable: without half a character at its end; null if it has text that cannot be stored. */
