@@ -52,7 +52,7 @@ export async function parseLargeJson(bytes: Buffer, perItem?: PerItemFields, lim
   const source = await longTextOf(bytes);
   const found = await inTurns(outline(source, MAX_DEPTH, limits, SLICE));
   requireWithin(found, limits);
-  const value = await parseInSlices(source).catch((fault: unknown) => {
+  const value = await parsedWithin(source, found).catch((fault: unknown) => {
     throw problem('MALFORMED_JSON', { cause: fault });
   });
   if (await inTurns(mayBeUnstorable(source, found))) await inTurns(lookThrough(value, perItem));
@@ -60,6 +60,14 @@ export async function parseLargeJson(bytes: Buffer, perItem?: PerItemFields, lim
     for (const place of await inTurns(inexactNumbers(source, SLICE))) refuseInexact(value, place, perItem);
   return value;
 }
+
+/** The engine parses so much in a few milliseconds: slices would cost as much again. */
+const AT_ONCE = { letters: 4 * 1024 * 1024, values: 200_000 };
+
+const parsedWithin = async (source: string, { values }: Outline): Promise<unknown> =>
+  source.length <= AT_ONCE.letters && values <= AT_ONCE.values
+    ? (JSON.parse(source) as unknown)
+    : parseInSlices(source);
 
 function textOf(bytes: Buffer): string {
   try {
@@ -177,6 +185,8 @@ interface Outline {
   wide: boolean;
   huge: boolean;
   precise: boolean;
+  /** Values, and objects, lists and texts once more. */
+  values: number;
 }
 /**
  * Scans everything outside of strings: whether nesting exceeds `depth`, which a parser would follow recursively,
@@ -216,27 +226,28 @@ function* outline(source: string, depth: number, most: JsonLimits, slice: number
       last = i;
       // Names of fields recur, and are not counted.
       if (source.charCodeAt(i + 1) !== 58 && ++parts > most.parts)
-        return { deep: false, many: false, wide: true, huge, precise };
+        return { deep: false, many: false, wide: true, huge, precise, values: values + parts };
     } else if (c === 44 || c === 123 || c === 91 || c === 125 || c === 93) {
       look(last, i);
       last = i;
       if (c === 123 || c === 91) {
-        if (++level > depth) return { deep: true, many: false, wide: false, huge, precise };
+        if (++level > depth) return { deep: true, many: false, wide: false, huge, precise, values: values + parts };
         isObject[level] = c === 123 ? 1 : 0;
         fields[level] = 1;
         parts++;
       } else if (c !== 44) level--;
       else if (isObject[level] === 1 && ++fields[level]! > most.fields) wide = true;
       if ((c === 44 || level > 1) && ++values > most.values)
-        return { deep: false, many: true, wide: false, huge, precise };
-      if (wide || parts > most.parts) return { deep: false, many: false, wide: true, huge, precise };
+        return { deep: false, many: true, wide: false, huge, precise, values: values + parts };
+      if (wide || parts > most.parts)
+        return { deep: false, many: false, wide: true, huge, precise, values: values + parts };
     } else if ((c === 101 || c === 69) && !huge) {
       LONG_EXPONENT.lastIndex = i;
       huge = LONG_EXPONENT.test(source);
     }
   }
   look(last, source.length);
-  return { deep: false, many: false, wide: false, huge, precise };
+  return { deep: false, many: false, wide: false, huge, precise, values: values + parts };
 }
 
 function unstorable(path: string, code: string, sentence: string) {
