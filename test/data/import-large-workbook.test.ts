@@ -4,6 +4,7 @@ import { startApi } from '../support/api-process.js';
 import type { ApiProcess } from '../support/api-process.js';
 import { admin, unique } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
+import { countingTurns, turnsDuring } from '../support/loop-turns.js';
 import { imported } from './stage.js';
 import { participantsBook } from './workbooks.js';
 
@@ -26,34 +27,27 @@ describe('A workbook of as many participants as an import takes', function () {
   this.timeout(600_000);
   let api: ApiProcess;
   let http: Http;
+  const counting = countingTurns();
   before(async () => {
-    api = await startApi({ RATE_LIMIT_PER_MINUTE: '1000000' });
+    api = await startApi({ ...counting.settings, RATE_LIMIT_PER_MINUTE: '1000000' });
     http = await admin(api.url);
   });
   after(() => api?.stop());
 
-  /** How far the API's memory grows while `work` runs, and the longest that somebody else waits for an answer. */
+  /** How far the API's memory grows while `work` runs, and the longest turn of its event loop in processor time. */
   async function watched<T>(work: () => Promise<T>): Promise<{ result: T; grown: number; silence: number }> {
     const idle = residentMb(api.pid);
-    let most = idle,
-      silence = 0,
-      over = false;
+    let most = idle;
     const look = setInterval(() => {
       most = Math.max(most, residentMb(api.pid));
     }, 20);
-    const others = (async () => {
-      while (!over) {
-        const asked = performance.now();
-        await http.expect(200, 'GET', '/api/health');
-        silence = Math.max(silence, performance.now() - asked);
-      }
-    })();
-    const result = await work().finally(() => {
-      over = true;
+    let result: T | undefined;
+    const { longest } = await turnsDuring(counting.folder, api.pid, async () => {
+      result = await work();
+    }).finally(() => {
       clearInterval(look);
     });
-    await others;
-    return { result, grown: most - idle, silence };
+    return { result: result as T, grown: most - idle, silence: longest };
   }
 
   it('is imported in little memory, and the API answers others meanwhile', async () => {
