@@ -9,7 +9,7 @@ import { workInProgress } from './work-in-progress.js';
 const DAY_MS = 86_400_000;
 const day = (fromToday: number): string => new Date(Date.now() + fromToday * DAY_MS).toISOString().slice(0, 10);
 
-/** An admin approves as well: whoever takes the pictures sees what an approver sees. */
+/** An admin approves as well: the pictures are taken as an admin, and show what an approver sees. */
 const withAdmins = {
   ...withApproval,
   permissions: { ...withApproval.permissions, override_approver_roles: ['admin', 'researcher'] },

@@ -39,15 +39,13 @@ export async function anchorFigures(
   const figures: Figure[] = [];
   try {
     const studyId = await studyWithWindows(stage, 10);
-    if (wanted('P1')) {
-      const pairs = await setAnchors(
-        stage,
-        studyId,
-        rounds,
-        AT_ONCE,
-        await enrolled(stage, studyId, (rounds + 1) * MANY),
-        () => bare.update(AT_ONCE, MANY, false),
+    /** Anchors of participants whose workflow runs, `atOnce` at a time, and as many updates of bare workflows. */
+    const beside = async (atOnce: number, count: number, startFirst: boolean, shown = false) =>
+      setAnchors(stage, studyId, rounds, atOnce, await enrolled(stage, studyId, (rounds + 1) * count), () =>
+        bare.update(atOnce, count, startFirst, shown),
       );
+    if (wanted('P1')) {
+      const pairs = await beside(AT_ONCE, MANY, false);
       figures.push(
         throughput(
           'P1',
@@ -56,44 +54,16 @@ export async function anchorFigures(
         ),
       );
       figures.push(slowest('P1_P99', pairs, 'the same, slowest of a hundred'));
-      const single = await setAnchors(
-        stage,
-        studyId,
-        rounds,
-        1,
-        await enrolled(stage, studyId, (rounds + 1) * SINGLE),
-        () => bare.update(1, SINGLE, false),
-      );
+      const single = await beside(1, SINGLE, false);
       figures.push(usual('P1_P50', single, 'the same, one at a time'));
     }
     if (wanted('P1_RUNNING')) {
-      const pairs = await setAnchors(
-        stage,
-        studyId,
-        rounds,
-        AT_ONCE,
-        await enrolled(stage, studyId, (rounds + 1) * MANY),
-        () => bare.update(AT_ONCE, MANY, true),
-      );
+      const pairs = await beside(AT_ONCE, MANY, true);
       figures.push(throughput('P1_RUNNING', pairs, 'as P1, the bare workflow runs already as well'));
       figures.push(slowest('P1_RUNNING_P99', pairs, 'the same, slowest of a hundred'));
-      const single = await setAnchors(
-        stage,
-        studyId,
-        rounds,
-        1,
-        await enrolled(stage, studyId, (rounds + 1) * SINGLE),
-        () => bare.update(1, SINGLE, true),
-      );
+      const single = await beside(1, SINGLE, true);
       figures.push(usual('P1_RUNNING_P50', single, 'the same, one at a time'));
-      const shown = await setAnchors(
-        stage,
-        studyId,
-        rounds,
-        AT_ONCE,
-        await enrolled(stage, studyId, (rounds + 1) * MANY),
-        () => bare.update(AT_ONCE, MANY, true, true),
-      );
+      const shown = await beside(AT_ONCE, MANY, true, true);
       figures.push({
         name: 'P1_SHOWN',
         what: 'as P1_RUNNING, the bare workflow shows its state to operators (search attributes) as well',

@@ -105,7 +105,7 @@ describe('a capture system that asks to be called less often', function () {
     const refused = await stage.call('POST', `/api/datacapture/config/${study.id}/test-connection`);
     expect(refused.status).to.equal(400);
     expect(refused.body['detail']).to.match(/^Connection failed: .*after 600 s/);
-    const anew = await stage.call('POST', `/api/datacapture/config/${study.id}/test-connection`);
-    expect(anew.status, 'the limit may have been lifted').to.equal(200);
+    const again = await stage.call('POST', `/api/datacapture/config/${study.id}/test-connection`);
+    expect(again.status, 'the limit may have been lifted').to.equal(200);
   });
 });

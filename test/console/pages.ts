@@ -19,7 +19,7 @@ export interface ShownPage {
   path: string;
 }
 
-/** Parts of a page, files, addresses that lead on, and pages for whoever is not logged in. */
+/** Parts of a page, files, addresses that lead on, and pages without a login. */
 const NO_PAGE =
   /\/(?:outcome|csv|counts|stay|progress|list|search|file|import-template|plots\/\{plot\})$|^\/console\/?$|\{file\}|\{one\}|^\/console\/(?:login|forgot|reset|accept|enroll)$/;
 const TABS = ['schedule', 'date', 'facts', 'sessions', 'messages', 'audit'];

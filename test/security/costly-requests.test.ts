@@ -15,7 +15,7 @@ import { bodiesOf } from './costly/bodies.js';
 import { headerLines, linesOf } from './costly/lines.js';
 import type { Line } from './costly/lines.js';
 
-/** The event loop is held for so long at the most: processor time of its thread, whoever else is there. */
+/** The longest turn of the event loop: processor time of its thread, so that other processes do not count. */
 const MOST_MS = 50;
 /** What the process does beside a request comes and goes: so often it may be tried. */
 const TRIES = 5;

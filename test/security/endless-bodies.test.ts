@@ -52,7 +52,7 @@ describe('A body without a length is refused as soon as it is too long', () => {
     const piece = chunk('a'.repeat(64 * 1024));
     for (let sent = 0; sent < 2 * MEGABYTE && answer === ''; sent += 64 * 1024) {
       socket.write(piece);
-      // As fast as it is read: whoever sends more than four times as much is cut off.
+      // As fast as it is read: a client that sends more than four times as much is cut off.
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     const late = new Promise<false>((resolve) => setTimeout(() => resolve(false), PATIENCE_MS).unref());

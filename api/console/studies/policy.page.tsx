@@ -9,6 +9,7 @@ import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { PolicyInWords } from './policy-in-words.js';
 import { FormRefusal } from './settings.page.js';
+import { TryButtons } from './try-buttons.js';
 import type { StudyView } from './studies.service.js';
 
 /** The dry run of a policy, with the codes of its examples. */
@@ -93,14 +94,7 @@ export function PolicyEditor({
         <p>
           <a href="/docs/expressions">{studies.expressions}</a>
         </p>
-        <p class="buttons">
-          <button class={trial ? undefined : 'primary'} name="do" value="try">
-            {studies.tryIt}
-          </button>
-          <button class={trial ? 'primary' : undefined} name="do" value="save">
-            {studies.savePolicy}
-          </button>
-        </p>
+        <TryButtons isTried={trial !== undefined} labels={{ tryIt: studies.tryIt, save: studies.savePolicy }} />
       </Form>
       <h2>{trial ? studies.newInWords : studies.inWords}</h2>
       {trial && <p class="quiet">{studies.differs}</p>}

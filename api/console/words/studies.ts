@@ -132,7 +132,7 @@ export const en = {
   changeFailed: 'The change has stopped. Ask an admin: it is listed among the failing workflows.',
   changeGone: 'This change is done, or there was nothing to do.',
   changeFound: (moved: string, schedules: string) =>
-    `${moved} enrollment dates moved, ${schedules} schedules were made anew.`,
+    `${moved} enrollment dates moved, ${schedules} schedules were made again.`,
   underWay: 'A change of this study is on its way.',
   showProgress: 'Show how far it is',
   windows: 'Visit windows',

@@ -43,7 +43,7 @@ export const en = {
   deactivateWhat:
     'Ends all logins and all access tokens for programs, for good. What the person did stays in the records.',
   reactivate: 'Reactivate',
-  reactivateWhat: 'The person can log in again. Access tokens for programs must be made anew.',
+  reactivateWhat: 'The person can log in again. Access tokens for programs must be made again.',
   factorWhat: 'For anyone who lost the device. It ends all logins; the next login can set up a new one.',
   factorReset: 'Reset the second factor',
   factorDone: 'The second factor is reset, and the logins have ended.',

@@ -99,7 +99,7 @@ export async function claimCommitted(
 
 /**
  * Stores the answer. Errors are not stored: they changed nothing, and a retry may succeed. Nor is a stream, which may
- * be large: its key only fixes the body, and a repeat is answered anew.
+ * be large: its key only fixes the body, and a repeat is processed again.
  */
 export async function storeResponse(db: Database | Tx, request: IdempotencyKey, answer: Reply): Promise<void> {
   if (answer.body instanceof Readable) return holdKey(db, request.name);
