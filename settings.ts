@@ -376,6 +376,11 @@ export const settingDefinitions = {
     'how often workers look for workflows whose task fails again and again',
     60,
   ),
+  VISIT_COUNTS_CHECK_SECONDS: duration(
+    'SECONDS',
+    'after how long all visits of a study are counted again, and compared with the counts that are kept for reports',
+    10_800,
+  ),
   AUDIT_CHECKPOINT_SECONDS: duration('SECONDS', 'how often chains that grew are signed', 3600),
   WEBHOOK_DEDUPE_HOURS: duration('HOURS', 'how long the same trigger counts as a duplicate', 24),
   EXPORT_RETENTION_HOURS: duration('HOURS', 'how long a file that was exported in the background is kept', 72),

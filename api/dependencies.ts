@@ -8,6 +8,7 @@ import type { RequestMetrics } from './operations/metrics/requests.js';
 import type { Printer } from './reports/pdf/printer.js';
 import type { RateLimits } from './http/rate-limits.js';
 import type { ReportCache } from './reports/document/cache.js';
+import type { StudyTallies } from './reports/study-tallies.js';
 import type { Drawing } from './reports/document/drawing.js';
 import type { MessageSigning } from './anchor/message-signing.js';
 import type { Temporal } from './temporal.js';
@@ -48,6 +49,8 @@ export interface Dependencies {
   drawing: Drawing;
   /** Computed reports that are still valid. */
   reports: ReportCache;
+  /** Counts of the studies' visits, for reports of whole studies. */
+  tallies: StudyTallies;
   /** Prints pages as PDF. */
   printer: Printer;
   documents: DocumentQueue;

@@ -20,6 +20,7 @@ import { Printer } from './reports/pdf/printer.js';
 import { assertDependencies } from './readiness.js';
 import { openRedis, rateLimits } from './http/rate-limits.js';
 import { ReportCache } from './reports/document/cache.js';
+import { StudyTallies } from './reports/study-tallies.js';
 import { Drawing } from './reports/document/drawing.js';
 import { KeptDocuments } from './reports/kept-documents.js';
 import { routesOf } from './routes.js';
@@ -77,8 +78,13 @@ async function openServices(settings: Settings, draining: AbortSignal): Promise<
     taskQueue: settings.TEMPORAL_TASK_QUEUE,
     timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS,
   });
+  const metrics = new RequestMetrics();
   const printer = new Printer({ path: settings.CHROMIUM_PATH, cacheDir: join(process.cwd(), '.cache'), log });
-  const printing = { database, drawing: new Drawing(), reports: new ReportCache(), printer };
+  const tallies = new StudyTallies(settings.VISIT_COUNTS_CHECK_SECONDS * 1000, (study) => {
+    metrics.tallyDifferences += 1;
+    log.error({ study_id: study }, 'kept counts of visits differed from the visits; they were counted anew');
+  });
+  const printing = { database, drawing: new Drawing(), reports: new ReportCache(), tallies, printer };
   return {
     settings,
     redis,
@@ -86,7 +92,7 @@ async function openServices(settings: Settings, draining: AbortSignal): Promise<
     anchors,
     signing: new MessageSigning(database, settings),
     rateLimits: rateLimits(settings, database, redis),
-    metrics: new RequestMetrics(),
+    metrics,
     ...printing,
     documents: new KeptDocuments({ ...printing, log }),
     log,

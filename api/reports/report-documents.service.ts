@@ -11,6 +11,7 @@ import {
 } from '../../db/reports/document.queries.js';
 import { participantRows, reportedSession } from '../../db/reports/participant.queries.js';
 import { completion, enrollment, modules, sites, studySummary } from '../../db/reports/study.queries.js';
+import type { KeptTally } from '../../db/reports/study.queries.js';
 import { reportVersionOf } from '../../db/reports/version.queries.js';
 import type { ReportVersion } from '../../db/reports/version.queries.js';
 import { queryAll } from '../../db/client/query.js';
@@ -35,7 +36,7 @@ import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
 /** The dependencies for reading, drawing and printing a document. */
-export type Printing = Pick<Dependencies, 'database' | 'drawing' | 'printer' | 'reports'>;
+export type Printing = Pick<Dependencies, 'database' | 'drawing' | 'printer' | 'reports' | 'tallies'>;
 export interface Ordering {
   services: Printing;
   actor: Pick<Actor, 'id'>;
@@ -91,24 +92,30 @@ const partsOfStudy = {
   adherence: adherenceMap,
   sites,
   modules,
-} satisfies { [K in keyof Omit<StudyData, 'study'>]: (tx: Tx, question: ReportScope) => Promise<StudyData[K]> };
+} satisfies {
+  [K in keyof Omit<StudyData, 'study'>]: (tx: Tx, question: ReportScope, tally?: KeptTally) => Promise<StudyData[K]>;
+};
 type Parts = typeof partsOfStudy;
+/** Those that count all visits by window and status. */
+const TALLIED: readonly (keyof Parts)[] = ['summary', 'completion'];
 type Question = ReportScope & { study: string };
 
 function partOf<K extends keyof Parts>(
-  services: Pick<Dependencies, 'reports'>,
+  services: Pick<Dependencies, 'reports' | 'tallies'>,
   tx: Tx,
   version: ReportVersion,
   question: Question,
   name: K,
 ): Promise<StudyData[K]> {
-  const compute = partsOfStudy[name] as (tx: Tx, question: ReportScope) => Promise<StudyData[K]>;
-  return services.reports.answer(version, `part ${name}`, question, () => compute(tx, question));
+  const compute = partsOfStudy[name] as (tx: Tx, question: ReportScope, tally?: KeptTally) => Promise<StudyData[K]>;
+  return services.reports.answer(version, `part ${name}`, question, async () =>
+    compute(tx, question, TALLIED.includes(name) ? await services.tallies.of(tx, version, question) : undefined),
+  );
 }
 
 /** The data of a study's report. @param version of the study, read in this transaction */
 export async function studyParts(
-  services: Pick<Dependencies, 'reports'>,
+  services: Pick<Dependencies, 'reports' | 'tallies'>,
   tx: Tx,
   version: ReportVersion,
   question: Question,

@@ -48,13 +48,12 @@ async function kept<T extends object>(
     query,
   }: { tx: Tx; prefetched: unknown[][]; services: Dependencies; params: { study_id: string }; query: ReportFilter },
   name: string,
-  compute: (tx: Tx, asked: ReportScope) => Promise<T>,
+  compute: (tx: Tx, asked: ReportScope, tally: () => Promise<study.KeptTally | undefined>) => Promise<T>,
 ) {
   const question = { ...reportFilter(params.study_id, query), study: params.study_id };
-  return report(
-    query,
-    await services.reports.answer(versions![0] as ReportVersion, name, question, () => compute(tx, question)),
-  );
+  const version = versions![0] as ReportVersion;
+  const tally = () => services.tallies.of(tx, version, question);
+  return report(query, await services.reports.answer(version, name, question, () => compute(tx, question, tally)));
 }
 
 export const reportRoutes = [
@@ -81,7 +80,8 @@ export const reportRoutes = [
     description:
       'Visits, sessions and anchors by their status. `overridden` anchors are among the finalized. `rate` is ' +
       `the share of due visits that were completed inside their window. ${judged}`,
-    handle: (request) => kept(request, 'summary', study.studySummary),
+    handle: (request) =>
+      kept(request, 'summary', async (tx, question, tally) => study.studySummary(tx, question, await tally())),
   }),
   route({
     ...keptCounts,
@@ -104,7 +104,9 @@ export const reportRoutes = [
       `\`rate\` is completed of due; \`missed\` is due and not completed. ${judged} Visits of no window stand ` +
       'last, with `code` null.',
     handle: (request) =>
-      kept(request, 'completion', async (tx, question) => ({ by_window: await study.completion(tx, question) })),
+      kept(request, 'completion', async (tx, question, tally) => ({
+        by_window: await study.completion(tx, question, await tally()),
+      })),
   }),
   route({
     ...keptCounts,

@@ -1,4 +1,6 @@
-import { listVisits, visitSorts } from '../../db/scheduling/visits.queries.js';
+import { reportVersionOf } from '../../db/reports/version.queries.js';
+import type { ReportVersion } from '../../db/reports/version.queries.js';
+import { isOfStatus, listVisits, visitSorts } from '../../db/scheduling/visits.queries.js';
 import { listWindows } from '../../db/scheduling/windows.queries.js';
 import { inStudy, staff } from '../http/access.js';
 import { created, noContent, route, IfMatch } from '../http/route.js';
@@ -128,8 +130,10 @@ export const visitRoutes = [
       site_code: Type.Optional(SoughtCode),
     }),
     responses: { 200: listOf(Visit) },
-    handle: ({ tx, query, studyId }) =>
-      listVisits(tx, {
+    prefetch: ({ query, studyId }) =>
+      studyId !== undefined && query.status !== undefined ? [reportVersionOf(studyId)] : [],
+    handle: async ({ tx, prefetched: [versions], services, query, studyId }) => {
+      const filter = {
         studyId,
         participantId: query.participant_id,
         status: query.status,
@@ -142,7 +146,13 @@ export const visitRoutes = [
         skip: query.skip ?? 0,
         limit: query.limit ?? 50,
         sort: query.sort ?? 'target_date',
-      }),
+      };
+      const total =
+        versions && isOfStatus(filter)
+          ? await services.tallies.withStatus(tx, versions[0] as ReportVersion, filter.studyId, filter.status)
+          : undefined;
+      return listVisits(tx, filter, total);
+    },
   }),
   route({
     method: 'POST',

@@ -57,11 +57,16 @@ const sumOf = (condition?: string) =>
   `coalesce(sum(n)${condition === undefined ? '' : ` filter (where ${condition})`}, 0)`;
 const VISITS = ['scheduled', 'open', 'completed', 'missed', 'superseded', 'cancelled'];
 
+/** A study's visits, counted before, by window, status and adherence: JSON of `tallied`. */
+export type KeptTally = string;
+const KEPT = `tallied as (
+    select * from jsonb_to_recordset(:tally::jsonb) as t(visit_window_id uuid, event_definition_id uuid, status text, adherence text, n bigint))`;
+
 /**
  * Statuses and adherence both use the current date (see base.queries.ts). Without dates, anchors are counted like
  * sessions: participants are looked up only if the caller sees a part of the study.
  */
-export async function studySummary(tx: Tx, asked: ReportScope): Promise<StudySummary> {
+export async function studySummary(tx: Tx, asked: ReportScope, tally?: KeptTally): Promise<StudySummary> {
   const anchors =
     asked.from === undefined && asked.to === undefined
       ? `anchor_dates t where ${countNumber(asked, '')}`
@@ -70,7 +75,7 @@ export async function studySummary(tx: Tx, asked: ReportScope): Promise<StudySum
     tx,
     asked,
     ['enrolled'],
-    `, ${await tallied(tx, asked)}
+    `, ${tally === undefined ? await tallied(tx, asked) : KEPT}
     select p.participants, s.sessions, v.visits, a.anchors, v.adherence
     from (select jsonb_build_object('total', count(*), ${countOf('enrolled')}, ${countOf('withdrawn')}) as participants from enrolled) p,
       (select jsonb_build_object('total', count(*), ${countOf('completed')}, ${countOf('expired')}) as sessions
@@ -80,6 +85,7 @@ export async function studySummary(tx: Tx, asked: ReportScope): Promise<StudySum
           'rate', (${sumOf(`adherence = 'in_window'`)})::float8 / nullif(${sumOf(DUE)}, 0)) as adherence from tallied) v,
       (select jsonb_build_object('unset', count(*) filter (where t.status = 'unset'), 'provisional', count(*) filter (where t.status = 'provisional'),
         'finalized', count(*) filter (where t.status = 'finalized'), 'overridden', count(*) filter (where t.is_override)) as anchors from ${anchors}) a`,
+    tally === undefined ? {} : { tally },
   );
   return row!;
 }
@@ -132,12 +138,12 @@ export interface WindowCompletion {
  * Each window of the plan, in order, also one without due visits; events of the mode `edc` likewise. Visits without one
  * (unscheduled, or of a deleted window) come last, with code null.
  */
-export async function completion(tx: Tx, asked: ReportScope): Promise<WindowCompletion[]> {
+export async function completion(tx: Tx, asked: ReportScope, tally?: KeptTally): Promise<WindowCompletion[]> {
   return askOfAll<WindowCompletion>(
     tx,
     asked,
     [],
-    `with ${await tallied(tx, asked, { by: ['window'] })}, counted as (
+    `with ${tally === undefined ? await tallied(tx, asked, { by: ['window'] }) : KEPT}, counted as (
       select visit_window_id, event_definition_id, ${sumOf(DUE)}::integer as due, ${sumOf(`status = 'completed'`)}::integer as completed,
         ${sumOf(`adherence = 'in_window'`)}::integer as in_window, ${sumOf(`adherence = 'late'`)}::integer as late, ${sumOf(`adherence = 'missed'`)}::integer as missed
       from tallied where status <> 'superseded' group by 1, 2
@@ -153,6 +159,7 @@ export async function completion(tx: Tx, asked: ReportScope): Promise<WindowComp
     select code, name, coalesce(due, 0) as due, coalesce(completed, 0) as completed, coalesce(in_window, 0) as in_window, coalesce(late, 0) as late, coalesce(missed, 0) as missed,
       completed::float8 / nullif(due, 0) as rate
     from rows order by kind, sort_order, target_day, code`,
+    tally === undefined ? {} : { tally },
   );
 }
 

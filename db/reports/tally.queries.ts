@@ -56,6 +56,10 @@ interface Tally {
   by?: readonly ('window' | 'site')[];
   /** Only visits that may be completed or missed, by status alone, without adherence. */
   ended?: boolean;
+  /** By `portion` as well: the SQL of the portion of a participant's id. */
+  portion?: (participant: string) => string;
+  /** Only these portions. */
+  of?: readonly number[] | undefined;
 }
 
 /**
@@ -64,19 +68,34 @@ interface Tally {
  * are looked up for uncertain visits only. That is asked beforehand: a condition of the statement, even one that is
  * evaluated once, takes each of the rows through one step more, a seventh of the time.
  */
-export async function tallied(tx: Tx, asked: ReportScope, { by = [], ended = false }: Tally = {}): Promise<string> {
+export async function tallied(
+  tx: Tx,
+  asked: ReportScope,
+  { by = [], ended = false, portion, of }: Tally = {},
+): Promise<string> {
   const window = by.includes('window') ? 'visit_window_id, event_definition_id, ' : '',
-    site = by.includes('site') ? 'site_id, ' : '';
+    site = by.includes('site') ? 'site_id, ' : '',
+    part = portion ? 'portion, ' : '';
   const fates = (from: string) => `
-    select ${window}${site}${fate(ended ? `'completed'` : ADHERENCE)} as fate, count(*) as n from scheduled_visits v ${from}
+    select ${window}${site}${portion ? `${portion('v.participant_id')} as portion, ` : ''}${fate(ended ? `'completed'` : ADHERENCE)} as fate, count(*) as n from ${from}
     where v.study_id = :study ${between('v.target_date', asked)} ${ended ? `and (v.status in ('completed', 'missed') or v.window_close <= ${utc(0)})` : ''}
-    group by ${[...(window ? ['1', '2'] : []), ...(site ? ['site_id'] : []), 'fate'].join(', ')}`;
+    group by ${[...(window ? ['1', '2'] : []), ...(site ? ['site_id'] : []), ...(portion ? ['portion'] : []), 'fate'].join(', ')}`;
   const ofPeople = () =>
     fates(
-      `join (select p.id, p.site_id from participants p left join sites s on s.id = p.site_id where p.study_id = :study ${narrowed(asked)}) p on p.id = v.participant_id`,
+      `scheduled_visits v join (select p.id, p.site_id from participants p left join sites s on s.id = p.site_id where p.study_id = :study ${narrowed(asked)}) p on p.id = v.participant_id`,
     );
-  const all = isOfEverybody(asked) && !site && (await seesEveryone(tx)) ? fates('') : ofPeople();
-  const keys = `${window}${site ? 's.site_code, ' : ''}`,
+  // By the index of participants, however many the planner takes them for: few portions are asked for at a time.
+  const ofPortions = (portions: readonly number[]) =>
+    fates(
+      `participants p cross join lateral (select * from scheduled_visits o where o.participant_id = p.id and p.study_id = :study and ${portion!('p.id')} in (${portions.join(', ')}) offset 0) v`,
+    );
+  const all =
+    portion && of
+      ? ofPortions(of)
+      : isOfEverybody(asked) && !site && (await seesEveryone(tx))
+        ? fates('scheduled_visits v')
+        : ofPeople();
+  const keys = `${window}${part}${site ? 's.site_code, ' : ''}`,
     withSite = site ? 'left join sites s on s.id = f.site_id' : '';
   return `${OFFSETS}, fates as (${all}
   ), tallied as (

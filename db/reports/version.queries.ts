@@ -13,6 +13,22 @@ const READINGS = [
   'login',
 ];
 
+/** Records of these name the participant, besides those of the participant. */
+const OF_PARTICIPANTS = ['visit', 'consent', 'eligibility', 'randomization'];
+/** What changes no visit: each visit that a session completes has a record of its own. */
+const WITHOUT_VISITS = ['session', 'notification', 'report', 'export'];
+const listed = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(', ');
+const READ = listed(READINGS);
+
+/**
+ * The participants whose visits may have changed since a version of the study, by the audit records since. Null among
+ * them: a record of something else, which may have changed all. A new kind of record counts as such.
+ */
+export const CHANGED_SINCE = `
+  select distinct case when l.resource_type = 'participant' then l.resource_id
+      when l.resource_type in (${listed(OF_PARTICIPANTS)}) then l.audit_metadata->>'participant_id' end as participant_id
+  from audit_log l where l.chain = :study::uuid::text and l.seq > :since and l.action not in (${READ}) and l.resource_type not in (${listed(WITHOUT_VISITS)})`;
+
 export interface ReportVersion {
   /** The last audit record of a change to the study. */
   version: number;
@@ -24,7 +40,7 @@ export interface ReportVersion {
 
 /** What a study's reports depend on, besides the question and the date: one row. */
 export const reportVersionOf = (studyId: string): Statement => ({
-  sql: `select coalesce((select seq from audit_log where chain = $1::uuid::text and action not in (${READINGS.map((action) => `'${action}'`).join(', ')}) order by seq desc limit 1), 0) as version,
+  sql: `select coalesce((select seq from audit_log where chain = $1::uuid::text and action not in (${READ}) order by seq desc limit 1), 0) as version,
       case when app_all_sites() then '*' else app_site_studies()::text || app_sites()::text end as reach,
       (select min(expires_at) from assessment_sessions where study_id = $1::uuid and status = 'active' and source = 'online' and expires_at > clock_timestamp()) as next_expiry`,
   values: [studyId],

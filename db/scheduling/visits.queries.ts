@@ -112,11 +112,24 @@ const ofVisits = (filter: VisitFilter) => (q: Knex.QueryBuilder) => {
   if (filter.needsReview !== undefined) q.where('v.needs_review', filter.needsReview);
 };
 
+/** Whether a filter is of a study and a status, and of nothing else. */
+export const isOfStatus = (filter: VisitFilter): filter is VisitFilter & { studyId: string; status: string } => {
+  const { studyId, status, skip: _skip, limit: _limit, sort: _sort, ...others } = filter;
+  return (
+    studyId !== undefined &&
+    status !== undefined &&
+    Object.values(others).every(
+      (value) =>
+        value === undefined || (typeof value === 'object' && value.from === undefined && value.to === undefined),
+    )
+  );
+};
+
 /**
  * Visits by target date. They are counted without their participants if no filter needs these and the caller may see
- * everyone.
+ * everyone. @param total how many there are, if that is known
  */
-export function listVisits(tx: Tx, filter: VisitFilter): Promise<Listed<VisitRecord>> {
+export function listVisits(tx: Tx, filter: VisitFilter, total?: number): Promise<Listed<VisitRecord>> {
   const stored = STORED[filter.status ?? ''];
   const visits = (which?: string) =>
     tx(FROM)
@@ -148,12 +161,13 @@ export function listVisits(tx: Tx, filter: VisitFilter): Promise<Listed<VisitRec
   const reached = stored
     ? tx.select(tx.raw('? + ?', [number(withPeople(stored.everywhere)), number(judged(stored.somewhere))]))
     : number(withPeople());
+  const known = total !== undefined && tx.select(tx.raw('?::bigint as count', [total]));
   const counted = tx.select(
     ofPeople
       ? tx.raw('? as count', [reached])
       : tx.raw('case when app_all_sites() then ? else ? end as count', [all, reached]),
   );
-  return page(tx, found, COLUMNS, filter, SORTS, 'v.id', { counted, filled: ['target_date'] });
+  return page(tx, found, COLUMNS, filter, SORTS, 'v.id', { counted: known || counted, filled: ['target_date'] });
 }
 
 const BY_DATE = ['target_date', '-target_date'];

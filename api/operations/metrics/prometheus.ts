@@ -59,6 +59,13 @@ async function registryOf(requests: RequestMetrics, { failing, workers }: Noted)
   );
   register(
     registry,
+    'visit_tally_differences_total',
+    'counter',
+    'Kept counts of a study’s visits that differed from the visits, and were counted anew',
+    () => [{ value: requests.tallyDifferences, labels: {} }],
+  );
+  register(
+    registry,
     'workflows_failing',
     'gauge',
     'Workflows whose task fails again and again, by type, as a worker last saw them',

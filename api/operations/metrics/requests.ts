@@ -83,6 +83,8 @@ export class RequestMetrics {
   private readonly known = new Map<string, Endpoint>();
   readonly startedAt = new Date(nowMs() - process.uptime() * 1000);
   since = this.startedAt;
+  /** How often kept counts of a study's visits were found to differ from the visits. */
+  tallyDifferences = 0;
 
   record(method: string, path: string | undefined, status: number, ms: number): void {
     const key = path === undefined ? 'ANY none' : `${method} ${path}`;
