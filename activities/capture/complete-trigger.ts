@@ -57,12 +57,14 @@ export async function completeTrigger(
 ): Promise<TriggerReport> {
   const { study_id, id } = event;
   const { outcome } = written;
+  const refused = dateRefused(answer);
   await endWebhookEvent(tx, id, {
     status: 'processed',
     outcome,
-    error: dateRefused(answer),
+    error: refused,
     participant_id: written.participant_id,
-    warnings: written.notices,
+    // As a sync tells it.
+    warnings: refused === null ? written.notices : [...written.notices, { code: 'DATE_NOT_TAKEN', message: refused }],
   });
   if (outcome === 'override_required') await notifyCoordinators(tx, study_id, written.participant_id, { id, key: id });
   return { status: 'processed', outcome };

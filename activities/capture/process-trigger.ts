@@ -1,4 +1,5 @@
 import { policyStatement, recordHasParticipant } from '../../db/capture/captured-participants.queries.js';
+import { nowMs } from '../../db/client/clock.js';
 import type { PolicyOf } from '../../db/capture/captured-participants.queries.js';
 import { configStatement, noteConnection } from '../../db/capture/datacapture-configs.queries.js';
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
@@ -28,6 +29,7 @@ import {
 } from '../../workflows/domain/capture/enrollment.js';
 import type { Enrollment } from '../../workflows/domain/capture/enrollment.js';
 import { presentName } from '../../workflows/domain/capture/known-events.js';
+import { latestDay } from '../../workflows/domain/util/dates.js';
 import { readingOf } from '../../workflows/domain/capture/reading.js';
 import { recordOf, rowsOfRecord } from '../../workflows/domain/capture/record.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
@@ -39,7 +41,7 @@ import type { TriggerReport, CompletedTrigger } from './complete-trigger.js';
 import { recordBusy, TriggerRefused } from './client/failure.js';
 import { withPresentNames } from './follow-events.js';
 import { contentHashOf, readingHashOf } from './client/hashes.js';
-import { writeParticipants } from './write-participants.js';
+import { adoptSpellings, writeParticipants } from './write-participants.js';
 import type { WrittenParticipant } from './write-participants.js';
 import type { Tx } from '../../db/client/database.js';
 
@@ -220,6 +222,7 @@ async function write(
     mapping: config.participant_field_mapping,
     policy: policy?.policy ?? null,
     missing,
+    latestDay: latestDay(nowMs()),
     arm: enrollmentArm(config.known_events, enrollment.event),
   };
   const reading = readingOf(record, enrollment.values, rules, event.data_access_group);
@@ -247,6 +250,7 @@ async function write(
     create_missing_sites: config.create_missing_sites,
     from: { webhook_event_id: event.id },
   };
+  if (participants.length === 0) await adoptSpellings(work, origin, [record]);
   const result = (await writeParticipants(work, origin, [reading])).get(record)!;
   if (result instanceof TriggerRefused) throw result;
   return decideHere(work, event, result);

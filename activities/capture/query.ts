@@ -172,6 +172,7 @@ async function dictionaryOf(
     form_name: textValue(row['form_name']),
     field_type: textValue(row['field_type']),
     validation: textValue(row['text_validation_type_or_show_slider_number']),
+    choices: textValue(row['select_choices_or_calculations']),
   }));
   const listed = longitudinal ? (await client.events()).map(listedEventOf) : [];
   const events = listed.map(({ unique_event_name }) => unique_event_name);

@@ -1,3 +1,4 @@
+import { nowMs } from '../../db/client/clock.js';
 import { currentPolicyRow, notifyCoordinators } from '../../db/capture/captured-participants.queries.js';
 import { lockAnchorsOfRecords, lockByExternalId } from '../../db/capture/captured-participants.queries.js';
 import type { CapturedRow } from '../../db/capture/captured-participants.queries.js';
@@ -11,6 +12,7 @@ import type { WriteTransaction } from '../../db/client/transaction.js';
 import { enrollmentArm } from '../../workflows/domain/capture/arms.js';
 import { requiresOverride } from '../../workflows/domain/capture/changed-dates.js';
 import { enrollmentOf } from '../../workflows/domain/capture/enrollment.js';
+import { latestDay } from '../../workflows/domain/util/dates.js';
 import { readingOf } from '../../workflows/domain/capture/reading.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
@@ -21,7 +23,7 @@ import { rulesOf } from './client/export.js';
 import type { ExportPlan } from './client/export.js';
 import { TriggerRefused } from './client/failure.js';
 import { readingHashOf } from './client/hashes.js';
-import { writeParticipants } from './write-participants.js';
+import { adoptSpellings, writeParticipants } from './write-participants.js';
 import type { WrittenParticipant } from './write-participants.js';
 
 export interface ReadBatch {
@@ -63,14 +65,15 @@ export async function writeBatch(work: WriteTransaction, batch: ReadBatch): Prom
     study_id,
     held.filter(({ known }) => !known).map(({ reading }) => reading.record),
   );
-  const existing =
-    held.length === 0
-      ? new Map<string, CapturedRow>()
-      : await lockByExternalId(
-          tx,
-          study_id,
-          held.map(({ reading }) => reading.record),
-        );
+  const records = held.map(({ reading }) => reading.record);
+  let existing = new Map<string, CapturedRow>();
+  if (records.length > 0) existing = await lockByExternalId(tx, study_id, records);
+  const adopted = await adoptSpellings(
+    work,
+    { study_id, from: { sync_id } },
+    records.filter((record) => !existing.has(record)),
+  );
+  if (adopted) existing = await lockByExternalId(tx, study_id, records);
   for (const { reading } of held.filter((each) => each.known && existing.has(each.reading.record))) {
     outcomes.push({
       record: reading.record,
@@ -92,7 +95,13 @@ function readingsOf(
   policy: unknown,
   outcomes: RecordOutcome[],
 ): Read[] {
-  const rules = { instrument: plan.instrument, mapping: config.participant_field_mapping, policy, missing };
+  const rules = {
+    instrument: plan.instrument,
+    mapping: config.participant_field_mapping,
+    policy,
+    missing,
+    latestDay: latestDay(nowMs()),
+  };
   const enrolls = rulesOf(plan);
   const read: Read[] = [];
   for (const [record, claim] of claims) {

@@ -93,6 +93,27 @@ export async function writeParticipants(
   return results;
 }
 
+/**
+ * Gives a participant whose record id a person wrote in other cases the capture system's spelling, which ignores them:
+ * the record has no second participant. @returns whether there was one
+ */
+export async function adoptSpellings(
+  { tx, audit }: WriteTransaction,
+  origin: Pick<CaptureOrigin, 'study_id' | 'from'>,
+  records: readonly string[],
+): Promise<boolean> {
+  const spelled = await captured.otherSpellings(tx, origin.study_id, records);
+  if (spelled.length === 0) return false;
+  await captured.adoptSpelling(tx, origin.study_id, spelled);
+  for (const { id } of spelled)
+    audit.record({
+      ...about(origin, id),
+      action: 'participant_updated',
+      metadata: { source: 'datacapture', ...origin.from, fields: ['external_id'] },
+    });
+  return true;
+}
+
 /** Unusable values. */
 const droppedFrom = ({ mapped }: Reading): TriggerNotice[] =>
   mapped.dropped.map((name) => ({
@@ -100,7 +121,7 @@ const droppedFrom = ({ mapped }: Reading): TriggerNotice[] =>
     message: `What the capture system has for ${name} was not taken: it is no valid ${name}.`,
   }));
 
-const about = (origin: CaptureOrigin, id: string) => ({
+const about = (origin: Pick<CaptureOrigin, 'study_id'>, id: string) => ({
   study_id: origin.study_id,
   user_id: null,
   resource_type: 'participant',

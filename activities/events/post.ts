@@ -1,8 +1,8 @@
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { nowMs } from '../../db/client/clock.js';
 import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
 import { publicAddresses } from '../util/public-addresses.js';
+import { retryAfter } from '../util/retry-after.js';
 
 /** The result of one request: the answer's status, or the error. */
 export interface Posted {
@@ -64,7 +64,7 @@ export function postEvent(
         resolve({
           status,
           error: status >= 200 && status < 300 ? null : wordsOf(status),
-          retryAfterSeconds: retryAfter(response.headers['retry-after']),
+          retryAfterSeconds: retryAfter(response.headers['retry-after'], MAX_RETRY_AFTER_SECONDS) ?? null,
         });
         let size = 0;
         response.on('data', (chunk: Buffer) => {
@@ -95,13 +95,6 @@ const wordsOf = (status: number): string =>
   status >= 300 && status < 400
     ? `the subscriber redirects (${status}), which is not followed`
     : `the subscriber answered ${status}`;
-
-/** Seconds, from the header's number or date; null: invalid. */
-function retryAfter(header: string | undefined): number | null {
-  if (header === undefined) return null;
-  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - nowMs()) / 1000;
-  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, MAX_RETRY_AFTER_SECONDS) : null;
-}
 
 /** The socket's error code is enough; its message may contain private network addresses. */
 function connectionWords(error: Error): string {

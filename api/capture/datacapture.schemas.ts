@@ -38,7 +38,11 @@ const DataFieldChange = named(
     name,
     nullable(
       Type.Object(
-        { datacapture_instrument: Type.Optional(name), fields: Type.Optional(Type.Record(name, nullable(name))) },
+        {
+          datacapture_instrument: Type.Optional(name),
+          redcap_instrument: Type.Optional({ ...name, description: 'taken for `datacapture_instrument`' }),
+          fields: Type.Optional(Type.Record(name, nullable(name))),
+        },
         { additionalProperties: false },
       ),
     ),
@@ -57,7 +61,7 @@ export const ConfigPatch = input('CaptureConfigPatch', {
     Type.String({
       minLength: 1,
       maxLength: 500,
-      pattern: '^[\\x21-\\x7e]+$',
+      pattern: '^\\s*[\\x21-\\x7e]+\\s*$',
       description: 'kept encrypted, never returned',
     }),
   ),

@@ -28,6 +28,7 @@ import { askCapture, askCaptureOrRefuse, askingFor } from './capture-query.servi
 import { mergeMappings } from './capture-mapping.service.js';
 import { namesIn, refuseUnknownNames } from './unknown-names.service.js';
 import { requireOutgoingUrl } from '../http/outgoing-urls.js';
+import { withoutBlanks } from './config-change.js';
 import type { ConfigChangeRequest, Saving, ConfigWarning } from './config-change.js';
 import type { Tx } from '../../db/client/database.js';
 
@@ -79,8 +80,9 @@ export async function requireConfig(tx: Tx, studyId: string): Promise<Datacaptur
  */
 export async function saveConfig(
   saving: Saving,
-  input: ConfigChangeRequest,
+  given: ConfigChangeRequest,
 ): Promise<{ created: boolean; row: DatacaptureConfigRow; warnings: ConfigWarning[] }> {
+  const input = withoutBlanks(given);
   if (input.api_url !== undefined) requireOutgoingUrl(saving.services.settings, input.api_url, 'api_url');
   const { change, warnings: notices } = await withPresentEvents(saving, input, secondsOfCheck(saving));
   if (saving.strict) await refuseUnknownNames(saving, change);
@@ -113,23 +115,6 @@ export async function saveConfig(
 
 const secondsOfCheck = ({ services }: Saving) => Math.min(CHECK_SECONDS, services.settings.REQUEST_TIMEOUT_SECONDS);
 
-/** Blanks at the ends of a name or id come from copying: no capture system has names that begin with any. */
-function withoutBlanks<T extends Record<string, unknown>>(plain: T): T {
-  const trimmed = { ...plain };
-  for (const name of ['api_url', 'project_id', 'enrollment_instrument', 'enrollment_event'] as const) {
-    const value = plain[name];
-    if (typeof value !== 'string') continue;
-    const text = value.trim();
-    if (text === '')
-      throw problem('VALIDATION_FAILED', {
-        detail: `${name} must not be blank.`,
-        errors: [{ path: name, code: 'REQUIRED', message: `${name} must not be blank` }],
-      });
-    Object.assign(trimmed, { [name]: text });
-  }
-  return trimmed;
-}
-
 const READ_BY = [
   'api_url',
   'project_id',
@@ -160,7 +145,7 @@ function valuesOf(
   if (errors.length > 0)
     throw problem('VALIDATION_FAILED', { detail: errors.map((e) => e.message).join('; '), errors });
 
-  const values: ConfigChange = { ...withoutBlanks(plain), ...merged };
+  const values: ConfigChange = { ...plain, ...merged };
   if (api_token !== undefined) values.api_token_encrypted = seal(services, api_token, tokenPlace(studyId));
   if (webhook_secret !== undefined)
     values.webhook_secret_encrypted =

@@ -1,5 +1,7 @@
 import { importSites, knownParticipants } from '../../db/imports/participant-import.queries.js';
 import type { KnownParticipant } from '../../db/imports/participant-import.queries.js';
+import { nowMs } from '../../db/client/clock.js';
+import { latestDay } from '../../workflows/domain/util/dates.js';
 import type { ReadRow, RowFault, RowFields } from './files/rows.js';
 import type { Tx } from '../../db/client/database.js';
 
@@ -43,6 +45,8 @@ export class ImportPlanner {
    */
   readonly holders = new Map<string, string>();
   readonly newSites = new Set<string>();
+  /** A date of birth after this day lies ahead. */
+  readonly latestDay = latestDay(nowMs());
 
   private constructor(
     private readonly tx: Tx,
@@ -118,6 +122,7 @@ class Portion {
       ...faults,
       ...this.siteFaults(fields.site_code, known),
       ...this.externalFaults(fields.external_id, code),
+      ...this.birthFaults(fields.date_of_birth),
     ];
     if (all.length > 0) return this.refuse(row, all);
     this.take(planned, known);
@@ -141,6 +146,12 @@ class Portion {
     return rules.create_missing_sites
       ? []
       : [{ field: 'site_code', code: 'UNKNOWN_SITE', message: 'site_code is not a site of the study' }];
+  }
+
+  private birthFaults(born: string | undefined): RowFault[] {
+    return born !== undefined && born > this.file.latestDay
+      ? [{ field: 'date_of_birth', code: 'IN_FUTURE', message: 'date_of_birth lies in the future' }]
+      : [];
   }
 
   private externalFaults(externalId: string | undefined, code: string): RowFault[] {

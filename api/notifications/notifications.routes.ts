@@ -93,9 +93,12 @@ export const notificationRoutes = [
     description: 'Each reminder of the visit: when it is due or was sent, and which rule keeps it from being sent.',
     access: staff.read,
     transaction: 'read',
+    query: Type.Object(paging),
     responses: { 200: VisitExplanation },
-    handle: ({ tx, params, services }) =>
-      explainVisit(tx, params.visit_id, services.settings.REMINDER_MAX_LATENESS_HOURS),
+    handle: async ({ tx, params, query: { skip = 0, limit = 50 }, services }) => {
+      const all = await explainVisit(tx, params.visit_id, services.settings.REMINDER_MAX_LATENESS_HOURS);
+      return { ...all, items: all.items.slice(skip, skip + limit) };
+    },
   }),
   route({
     method: 'POST',

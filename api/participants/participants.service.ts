@@ -25,6 +25,7 @@ import { assertNotErased } from './erasure-guard.js';
 import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
+import { latestDay } from '../../workflows/domain/util/dates.js';
 
 export interface Fields {
   participant_code?: string;
@@ -47,6 +48,11 @@ export const ANCHOR_RELEVANT_FIELDS = ['site_id', 'preferred_language', 'date_of
 /** Fields that can't change after an erasure. */
 const ERASED_FOR_GOOD: readonly string[] = [...IDENTITY, 'participant_code'];
 
+/** @throws 400 IN_FUTURE */
+function requireBorn({ date_of_birth: born }: Fields): void {
+  if (born != null && born > latestDay(nowMs())) throw brokenRule('date_of_birth', 'IN_FUTURE', 'lies in the future');
+}
+
 /** The message that a participant's fact changed: its anchor is evaluated again. */
 export const announceSourcesChanged = (
   participant: { id: string; study_id: string },
@@ -61,13 +67,14 @@ export const announceSourcesChanged = (
 
 /**
  * Enrolls a participant: the record, its anchor (`unset`, version 1) and the start of its workflow commit together.
- * @throws 409 PARTICIPANT_CODE_TAKEN, DUPLICATE_EXTERNAL_ID; 400 unknown site; 403 SITE_NOT_ASSIGNED
+ * @throws 409 PARTICIPANT_CODE_TAKEN, DUPLICATE_EXTERNAL_ID; 400 unknown site, IN_FUTURE; 403 SITE_NOT_ASSIGNED
  */
 export async function enrollParticipant(
   { tx, audit, actor, context }: RequestScope,
   studyId: string,
   input: Fields & { participant_code: string },
 ): Promise<ParticipantRecord> {
+  requireBorn(input);
   const { fields, siteId } = await resolveSite(tx, studyId, input);
   await requireReach(tx, studyId, siteId ?? null);
   const id = await mapConstraintErrors(unique, () =>
@@ -90,7 +97,7 @@ export async function enrollParticipant(
   return getParticipantOrThrow(tx, id);
 }
 
-/** @throws 404, 409 as `enroll`, STALE or PARTICIPANT_ERASED, 400 unknown site, 403 SITE_NOT_ASSIGNED */
+/** @throws 404, 409 as `enroll`, STALE or PARTICIPANT_ERASED, 400 unknown site, IN_FUTURE, 403 SITE_NOT_ASSIGNED */
 export async function changeParticipant(
   { tx, audit, actor, context }: RequestScope,
   id: string,
@@ -103,6 +110,7 @@ export async function changeParticipant(
   const change: Partial<Participant> = { ...fields, ...(siteId !== undefined && { site_id: siteId }) };
   const changed = changedFields({ ...before }, { ...change });
   if (changed.length === 0) return before;
+  if (changed.includes('date_of_birth')) requireBorn(input);
   await assertNotErased(
     tx,
     id,

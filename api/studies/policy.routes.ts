@@ -1,7 +1,7 @@
 import { Policy, PolicyInput } from '../../workflows/domain/anchor/policy-schema.js';
 import { inStudy, staff } from '../http/access.js';
 import { problem } from '../http/errors.js';
-import { reply, route, withContentTag, response } from '../http/route.js';
+import { IfMatch, reply, route, withContentTag, response } from '../http/route.js';
 import {
   Instant,
   Paged,
@@ -96,13 +96,15 @@ export const policyRoutes = [
       'What is left out or null has its default. A new version is evaluated for every participant in the background: the header X-Change-Id names the change, whose progress is at /api/studies/{study_id}/reanchorings/{change_id}. With `dry_run=true` nothing is stored and the answer says what would change for how many. Expressions are CEL, with the names and functions of [docs/expressions.md](/docs/expressions); a fault is a 422 that names its path.',
     query: Type.Object({ dry_run: Type.Optional(Type.Boolean({ default: false })) }),
     isTrial: ({ search }) => /^(?:true|1)$/i.test(search.get('dry_run') ?? ''),
+    headers: IfMatch,
     body: PolicyInput,
     responses: {
       200: PolicySet,
     },
-    handle: async ({ tx, audit, actor, context, params, query, body }) => {
+    handle: async ({ tx, audit, actor, context, params, query, body, assertIfMatch }) => {
       const policy = acceptPolicy(body);
       if (query.dry_run) return dryRunPolicy(tx, params.study_id, policy);
+      assertIfMatch({ ...(await currentPolicy(tx, params.study_id, true)) });
       const saved = await savePolicy({ tx, audit, actor, context }, params.study_id, policy);
       if (saved.change_id === null) return reply(200, saved.policy);
       const answer = await withEarlierOverrides(tx, params.study_id, saved.policy);

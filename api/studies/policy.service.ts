@@ -90,9 +90,9 @@ export async function savePolicy(
 
 const changeIdOf = (policyVersion: number) => `policy-${policyVersion}`;
 
-/** The policy in force. @throws 404 */
-export async function currentPolicy(tx: Tx, studyId: string): Promise<Policy> {
-  const study = await policyInForce(tx, studyId);
+/** The policy in force; locked, it stays until the transaction ends. @throws 404 */
+export async function currentPolicy(tx: Tx, studyId: string, lock = false): Promise<Policy> {
+  const study = await policyInForce(tx, studyId, lock);
   if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   return policyOf(study.policy);
 }

@@ -69,6 +69,47 @@ export const recordHasParticipant = (studyId: string, record: string): Statement
   values: [studyId, record],
 });
 
+/** A participant whose external_id differs from the record's name only in cases. */
+export interface OtherSpelling {
+  id: string;
+  external_id: string;
+  record: string;
+}
+
+/**
+ * Those of records that no participant has by name: a person entered the record id, in cases of their own. It goes
+ * through the study's participants (row-level security keeps `lower` from an index): only new records are asked for.
+ */
+export async function otherSpellings(tx: Tx, studyId: string, records: readonly string[]): Promise<OtherSpelling[]> {
+  if (records.length === 0) return [];
+  const rows = await query<{ id: string; external_id: string }>(
+    tx,
+    'select id, external_id from participants where study_id = $1 and lower(external_id) = any($2::text[]) order by id',
+    [studyId, records.map((record) => record.toLowerCase())],
+  );
+  return records.flatMap((record) => {
+    const [only, ...others] = rows.filter(({ external_id }) => sameName(external_id, record));
+    return only && others.length === 0 && only.external_id !== record ? [{ ...only, record }] : [];
+  });
+}
+
+const sameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+
+/** Gives participants the capture system's spelling of their record; their anchors are locked first, as decisions do. */
+export async function adoptSpelling(tx: Tx, studyId: string, spelled: readonly OtherSpelling[]): Promise<void> {
+  await lockAnchorsOfRecords(
+    tx,
+    studyId,
+    spelled.map(({ external_id }) => external_id),
+  );
+  await query(
+    tx,
+    `update participants p set external_id = w.record from jsonb_to_recordset($2::jsonb) as w (id uuid, record text)
+      where p.study_id = $1 and p.id = w.id`,
+    [studyId, JSON.stringify(spelled)],
+  );
+}
+
 /** The participant codes of these that are taken in the study. */
 export async function takenCodes(tx: Tx, studyId: string, codes: readonly string[]): Promise<Set<string>> {
   const rows = await prepared<{ participant_code: string }>(

@@ -112,6 +112,8 @@ describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
         'RULE_ERROR',
       ]);
       expect(body.errors[2]).to.deep.include({ rule: 'monday', message: 'must be a Monday' });
+      expect(body.errors[3]).to.deep.include({ rule: 'broken' });
+      expect(body.errors[3]!.message).to.match(/^Broken: needs the randomization \(RULE_ERROR: /);
       expect((body.warnings as { rule: string }[]).map((w) => w.rule)).to.deep.equal(['late']);
     });
   });

@@ -48,4 +48,18 @@ describe('A rule of the policy that fails when it is run', () => {
     await person.becomes({ status: 'finalized' });
     expect((await stage.handle(person.id).query(anchorState))!.rule_errors).to.equal(undefined);
   });
+
+  it('without a name or a message of its own: the refusal names it by its id', async () => {
+    const rule = { id: 'late', name: ' ', expression: 'candidate.date > "2999-01-01"', error_message: '' };
+    const study = await stage.study({
+      sources: [{ type: 'manual_entry' }],
+      prerequisites: { require_consent_signed: false },
+      validation: { custom_rules: [{ ...rule, severity: 'error' }] },
+    });
+    const { status, body } = await (await study.person()).set('2024-03-10');
+    expect(status).to.equal(400);
+    expect(body.errors).to.deep.equal([
+      { code: 'CUSTOM_RULE', rule: 'late', message: 'the rule "late" is not passed' },
+    ]);
+  });
 });

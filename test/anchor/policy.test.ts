@@ -357,6 +357,22 @@ describe('the anchor policy', function () {
     expect((await stage.admin.post(pathOf(other), { sources })).status).to.equal(200);
   });
 
+  it('that was read and changed meanwhile is not overwritten: If-Match is honoured', async () => {
+    const other = await stage.study();
+    const read = await stage.admin.get(pathOf(other));
+    const tag = read.headers.get('etag')!;
+    const save = (days: number) =>
+      stage.admin.post(
+        pathOf(other),
+        { ...read.body, validation: { max_days_from_consent: days } },
+        { headers: { 'If-Match': tag } },
+      );
+    expect((await save(5)).status).to.equal(200);
+    const late = await save(6);
+    expect([late.status, late.body.code]).to.deep.equal([409, 'STALE']);
+    expect((await stage.admin.get(pathOf(other))).body.validation).to.include({ max_days_from_consent: 5 });
+  });
+
   it('in the study’s config it is merged, becomes the next version and is what the policy’s own path shows', async () => {
     const other = await stage.study({ validation: { max_days_from_consent: 10 } });
     const patched = await stage.admin.expect<Loose & { config: Loose }>(200, 'PATCH', `/api/studies/${other.id}`, {

@@ -31,6 +31,7 @@ describe('A compressed body', () => {
   for (const [encoding, pack] of [
     ['gzip', gzipSync],
     ['GZIP', gzipSync],
+    ['x-gzip', gzipSync],
     ['deflate', deflateSync],
   ] as const) {
     it(`by ${encoding} is taken: results arrive whole`, async () => {
@@ -49,6 +50,13 @@ describe('A compressed body', () => {
     expect((await send('/api/sync/bulk', large, 'gzip')).status).to.equal(413);
     const { status, body } = await send('/api/sync/bulk', new TextEncoder().encode('{"sessions": []}'), 'gzip');
     expect([status, body.code]).to.deep.equal([400, 'BAD_REQUEST']);
+    const raw = await send(
+      '/api/sync/bulk',
+      packed({ sessions: [] }, (text) => deflateRawSync(text)),
+      'deflate',
+    );
+    expect(raw.status).to.equal(400);
+    for (const detail of [body.detail, raw.body.detail]) expect(detail).to.match(/Content-Encoding.*gzip.*zlib/);
     expect(
       (
         await send(

@@ -240,6 +240,24 @@ describe('Participants and the facts about them', () => {
     }
   });
 
+  it('nobody is born ahead of today', async () => {
+    const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    const path = `/api/participants/${participant.id}`;
+    for (const refused of [
+      await http.patch(path, { date_of_birth: inDays(3) }),
+      await http.post(`/api/studies/${participant.study_id as string}/participants`, {
+        participant_code: unique('P'),
+        date_of_birth: '2999-01-01',
+      }),
+    ]) {
+      expect(refused.status).to.equal(400);
+      expect(refused.body.errors).to.deep.equal([
+        { path: 'date_of_birth', code: 'IN_FUTURE', message: 'date_of_birth lies in the future' },
+      ]);
+    }
+    expect((await http.patch(path, { date_of_birth: inDays(-1) })).status).to.equal(200);
+  });
+
   it('eligibility: none is 404; a confirmation has its time and its person and keeps them', async () => {
     expect((await http.get(`${of}/eligibility`)).status).to.equal(404);
     const put = (body: unknown) => http.expect(200, 'PUT', `${of}/eligibility`, body);

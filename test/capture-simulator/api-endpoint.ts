@@ -51,11 +51,11 @@ function send(
   ctx.status = answer.status;
   if (location !== undefined) ctx.set('Location', location);
   if (suffering.retry_after !== undefined) ctx.set('Retry-After', suffering.retry_after);
-  let body = Buffer.from(answer.body);
+  let body = Buffer.from(answer.body, suffering.encoding ?? 'utf8');
   if (suffering.truncate_json === true) body = body.subarray(0, Math.floor(body.length / 2));
   if (suffering.pad_bytes !== undefined) body = Buffer.concat([body, Buffer.alloc(suffering.pad_bytes, ' ')]);
   ctx.body = suffering.slow_body_ms === undefined ? body : Readable.from(slowly(body, suffering.slow_body_ms, signal));
-  ctx.type = answer.type;
+  ctx.type = suffering.content_type ?? answer.type;
 }
 
 function drop(ctx: Context): void {

@@ -102,6 +102,28 @@ describe('who is enrolled by a record of the capture system, and by which event'
     expect((await study.participants()).map((p) => p.external_id)).to.deep.equal(['ABC-1']);
   });
 
+  it('a participant whose record id a person wrote in other cases is the record’s, and gets no second one', async () => {
+    const study = await stage.study();
+    const entered = async (external_id: string) => {
+      const made = await stage.call('POST', `/api/studies/${study.id}/participants`, {
+        participant_code: `P-${external_id}`,
+        external_id,
+      });
+      expect(made.status).to.equal(201);
+      return made.body['id'];
+    };
+    const byTrigger = await entered('Abc-1'),
+      bySync = await entered('xyz-2');
+    await study.enroll('ABC-1', { enrolled: '2026-01-15', lang: 'de' }, { trigger: false });
+    expect(await triggerOf(study, { record: 'ABC-1' })).to.include({ status: 'processed', outcome: 'updated' });
+    load(study, [{ subject_id: 'XYZ-2', redcap_event_name: 'baseline_arm_1', lang: 'fr' }]);
+    expect((await synced(study)).progress).to.include({ created: 0, updated: 1, unchanged: 1, failed: 0 });
+    expect((await study.participants()).map((p) => [p.id, p.external_id, p.preferred_language])).to.have.deep.members([
+      [byTrigger, 'ABC-1', 'de'],
+      [bySync, 'XYZ-2', 'fr'],
+    ]);
+  });
+
   it('a classic project has no events: whatever enrollment_event says, its records are read', async () => {
     const study = await stage.study({ project: { events: [] } });
     const check = await study.configure({ enrollment_event: 'baseline_arm_1' });

@@ -55,6 +55,11 @@ describe('dates that the capture system has with a time', function () {
     expect(told.issues.map(({ code, message }) => `${code} ${message}`).join()).to.match(
       /^VALUE_NOT_TAKEN .*enrollment_date/,
     );
+    load([row('5', { enrolled: '2026-01-16', dob: '2999-01-01' })]);
+    const ahead = (await synced(study)).issues.items.find(({ record }) => record === '5')!;
+    expect(ahead.issues.map(({ code, message }) => `${code} ${message}`).join()).to.match(
+      /^VALUE_NOT_TAKEN .*date_of_birth/,
+    );
     const second = (await study.participants()).find(({ external_id }) => external_id === '2')!;
     expect(second).to.include({ enrollment_date: null, date_of_birth: '1950-03-04' });
   });

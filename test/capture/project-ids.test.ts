@@ -26,6 +26,40 @@ describe('the id of the capture system’s project', function () {
     expect((await study.settled(1))[0]).to.include({ status: 'processed', outcome: 'created' });
   });
 
+  it('and every other name or token is saved without them; `redcap_instrument` is taken for `datacapture_instrument`', async () => {
+    const study = await stage.study();
+    expect((await study.configure({ api_token: `${study.token}\n` })).status).to.equal(200);
+    const saved = await study.configure(
+      {
+        participant_field_mapping: { email: ' mail ' },
+        data_field_mapping: { stroop: { redcap_instrument: 'cognition ', fields: { mean_rt: ' rt_mean' } } },
+        event_battery_mapping: { ' baseline_arm_1': { battery_id: study.battery, target_day: 0 } },
+      },
+      '?strict=true',
+    );
+    expect([saved.status, (saved.body as unknown as Warnings).warnings ?? []]).to.deep.equal([200, []]);
+    expect(saved.body['participant_field_mapping']).to.deep.include({ email: 'mail' });
+    expect(Object.keys(saved.body['event_battery_mapping'] as object)).to.have.members([
+      'baseline_arm_1',
+      'month_3_arm_1',
+    ]);
+    const [stored] = await stage.sql<{ data_field_mapping: unknown }>(
+      'select data_field_mapping from datacapture_configs where study_id = ?',
+      [study.id],
+    );
+    expect(stored!.data_field_mapping).to.deep.equal({
+      stroop: { datacapture_instrument: 'cognition', fields: { mean_rt: 'rt_mean' } },
+    });
+    await study.enroll('1', { enrolled: '2026-01-15', mail: 'a@example.org' });
+    await study.settled(1);
+    expect((await study.participants())[0]).to.include({ email: 'a@example.org' });
+    const blank = await study.configure({ participant_field_mapping: { phone: ' ' } });
+    expect([blank.status, (blank.body['errors'] as { path: string }[])[0]!.path]).to.deep.equal([
+      422,
+      'participant_field_mapping.phone',
+    ]);
+  });
+
   it('is a warning where the connected project has another one, and refused by a strict save', async () => {
     const study = await stage.study();
     const other = `${study.projectId}1`;

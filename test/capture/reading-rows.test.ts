@@ -35,6 +35,47 @@ describe('trigger webhook: which rows a trigger reads', function () {
     ).to.deep.equal([['a', 'de', '2026-01-15']]);
   });
 
+  describe('in another character set', () => {
+    const rows = JSON.stringify([
+      {
+        subject_id: 'a',
+        redcap_event_name: 'baseline_arm_1',
+        code: 'Zoë Müller',
+        enrolled: '2026-01-15',
+        enroll_complete: '2',
+      },
+    ]);
+    async function answered(content_type: string, times?: number) {
+      const study = await stage.study({
+        config: { participant_field_mapping: { participant_code: 'code', enrollment_date: 'enrolled' } },
+      });
+      await study.enroll('a', { enrolled: '2026-01-15', code: 'Zoë Müller' }, { trigger: false });
+      stage.simulator.control.setFaults({
+        project_id: Number(study.projectId),
+        content: ['record:export'],
+        body: rows,
+        encoding: 'latin1',
+        content_type,
+        ...(times !== undefined && { times }),
+      });
+      try {
+        await study.trigger({ record: 'a', redcap_event_name: 'baseline_arm_1' });
+        await study.settled(1);
+      } finally {
+        stage.simulator.control.clearFaults();
+      }
+      return (await study.participants()).map(({ participant_code }) => participant_code);
+    }
+
+    it('that the answer names: it is read by it', async () => {
+      expect(await answered('application/json; charset=ISO-8859-1')).to.deep.equal(['Zoë Müller']);
+    });
+
+    it('that it does not name: nothing is stored with wrong letters, and the record is read again', async () => {
+      expect(await answered('application/json; charset=utf-8', 1)).to.deep.equal(['Zoë Müller']);
+    });
+  });
+
   it('triggers of two events that take turns are duplicates as long as the record does not change', async () => {
     const study = await stage.study();
     await study.enroll('a', { enrolled: '2026-01-15', lang: 'de' }, { trigger: false });

@@ -7,6 +7,7 @@ const DICTIONARY = [
   'subject_id,enroll,text,Subject,,',
   'enrolled,enroll,text,Enrolled,,date_ymd',
   'scan,enroll,file,Scan,,',
+  'arms,enroll,checkbox,Arm,"a, A | B-1, B",',
   'rt_mean,cognition,text,Mean,,number',
   'total,cognition,calc,Total,1,',
   'tested_on,cognition,text,Day,,date_ymd',
@@ -77,6 +78,36 @@ const TABLE: [string, Record<string, unknown>, string][] = [
     { participant_field_mapping: { arm: 'scan' } },
     'FIELD_HAS_NO_VALUE participant_field_mapping.arm',
   ],
+  [
+    'a participant’s field from a form that the enrollment event does not have',
+    { participant_field_mapping: { phone: 'late' } },
+    'INSTRUMENT_NOT_DESIGNATED participant_field_mapping.phone',
+  ],
+  [
+    'a participant’s field from a form that repeats',
+    { participant_field_mapping: { phone: 'again' } },
+    'REPEATING_INSTRUMENT participant_field_mapping.phone',
+  ],
+  [
+    'a box that the checkbox does not have',
+    { participant_field_mapping: { arm: 'arms___c' } },
+    'UNKNOWN_FIELD participant_field_mapping.arm',
+  ],
+  [
+    'results of two tasks in one field',
+    {
+      data_field_mapping: {
+        n_back: { datacapture_instrument: 'cognition', fields: { mean_rt: 'rt_mean' } },
+        stroop: { datacapture_instrument: 'cognition', fields: { mean_rt: 'rt_mean' } },
+      },
+    },
+    'DUPLICATE data_field_mapping.stroop.fields.mean_rt',
+  ],
+  [
+    'the status of a form',
+    stroop('cognition', 'cognition_complete'),
+    'FIELD_TAKES_NO_RESULT data_field_mapping.stroop.fields.mean_rt',
+  ],
 ];
 
 describe('a mapping that no push or reading can satisfy', function () {
@@ -116,5 +147,7 @@ describe('a mapping that no push or reading can satisfy', function () {
     const study = await connected();
     const saved = await study.configure(stroop('cognition', 'rt_mean'), '?strict=true');
     expect([saved.status, told(saved, 'warnings')]).to.deep.equal([200, []]);
+    const boxes = await study.configure({ participant_field_mapping: { arm: 'arms___b_1' } }, '?strict=true');
+    expect([boxes.status, told(boxes, 'warnings')]).to.deep.equal([200, []]);
   });
 });

@@ -379,6 +379,7 @@ describe('trigger webhook: from the capture system to a schedule', function () {
         outcome: 'created',
         error: 'The enrollment date was not taken: BEFORE_STUDY_START.',
       });
+      expect(event!.warnings.map(({ code }) => code)).to.deep.equal(['DATE_NOT_TAKEN']);
     });
   });
 

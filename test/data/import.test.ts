@@ -177,6 +177,14 @@ describe('Importing participants from CSV', () => {
     expect(result.imported_participants.map((one) => one.external_id)).to.deep.equal(['1E5']);
   });
 
+  it('a date of birth that lies ahead is an error of its row', async () => {
+    const result = await imported(http, study.id, 'participant_code,date_of_birth\nP-1,2999-01-01\nP-2,1950-01-01\n');
+    expect(faults(result)).to.deep.equal([[2, 'date_of_birth', 'IN_FUTURE']]);
+    expect((await participants()).map((p) => [p.participant_code, p.date_of_birth])).to.deep.equal([
+      ['P-2', '1950-01-01'],
+    ]);
+  });
+
   it('a title above the header is named as what it is', async () => {
     const answer = await sendFile(http, study.id, 'Participants of spring\n\nparticipant_code,site_code\nT-1,BER\n');
     expect([answer.status, answer.body['code']]).to.deep.equal([400, 'HEADER_INVALID']);

@@ -61,6 +61,28 @@ describe('An event that does not arrive', function retryTests() {
     await stage.admin.expect(204, 'DELETE', `${subscriptions(study)}/${made.id}`);
   });
 
+  it('waits as long as the subscriber asks for, by seconds or by a date', async () => {
+    const asks: Record<string, () => string> = {
+      '/seconds': () => ' 3 ',
+      '/date': () => new Date(Date.now() + 4_000).toUTCString(),
+    };
+    for (const [path, wait] of Object.entries(asks)) {
+      const times: number[] = [];
+      receiver.answer = (_request, response) => {
+        times.push(performance.now());
+        if (times.length === 1) response.writeHead(429, { 'Retry-After': wait() }).end();
+        else response.writeHead(200).end();
+      };
+      const made = await subscribe(study, `${receiver.url}${path}`);
+      await setDate(study);
+      const [arrived] = await becomes(made.id, delivered(1), 'the second attempt');
+      expect(arrived, path).to.include({ attempts: 2 });
+      // Without being asked, it repeats after 0.2 s.
+      expect(times[1]! - times[0]!, path).to.be.above(2_500);
+      await stage.admin.expect(204, 'DELETE', `${subscriptions(study)}/${made.id}`);
+    }
+  });
+
   it('is given up when its time is over, listed as failed, and can be sent again', async () => {
     receiver.answer = (_request, response) => {
       response.writeHead(500).end('no');

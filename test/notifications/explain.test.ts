@@ -214,4 +214,18 @@ describe('Explaining a reminder', function explaining() {
       ).why_none,
     ).to.equal(null);
   });
+
+  it('is listed by pages', async () => {
+    const visit = await desk.visit(await desk.person(await desk.study({ days_before: [1, 3] })), FAR);
+    const path = `/api/visits/${visit.id}/notifications/explain`;
+    const all = await desk.explain(visit.id);
+    expect(all).to.have.length(2);
+    const page = await desk.stage.admin.expect<{ items: object[]; total: number }>(
+      200,
+      'GET',
+      `${path}?skip=1&limit=1`,
+    );
+    expect(page).to.deep.include({ items: all.slice(1), total: 2 });
+    expect((await desk.stage.admin.get(`${path}?limit=0`)).status).to.equal(422);
+  });
 });

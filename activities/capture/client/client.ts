@@ -163,6 +163,12 @@ export class CaptureClient {
       );
     if (status !== 200) throw new CaptureFailure('invalid_response', `The capture system answered ${status}.`);
     if (parsed === undefined) throw new CaptureFailure('invalid_response', notJson(answer));
+    // Names and codes would be stored with wrong letters.
+    if (answer.garbled)
+      throw new CaptureFailure(
+        'invalid_response',
+        'The capture system did not answer in UTF-8, nor in the character set that its answer names.',
+      );
     // 200 and {"error": …}: it failed after its first byte was sent, so it is not a deliberate refusal.
     if (hasError(parsed))
       throw new CaptureFailure('invalid_response', `The capture system answered with an error${this.words(parsed)}`);

@@ -18,6 +18,8 @@ export interface HttpAnswer {
   location: string | undefined;
   retryAfterSeconds: number | undefined;
   body: string;
+  /** The bytes are in no known character set: some letters of `body` are wrong. */
+  garbled: boolean;
 }
 
 const publicLookup = publicAddresses(
@@ -54,15 +56,16 @@ export function postForm(target: string, form: URLSearchParams, options: PostOpt
         },
       },
       (response) => {
-        readText(response, options.maxBytes)
+        const contentType = response.headers['content-type'] ?? '';
+        readBytes(response, options.maxBytes)
           .then(
-            (text) =>
+            (bytes) =>
               resolve({
                 status: response.statusCode ?? 0,
-                contentType: response.headers['content-type'] ?? '',
+                contentType,
                 location: response.headers.location,
                 retryAfterSeconds: retryAfter(response.headers['retry-after']),
-                body: text,
+                ...textOf(bytes, contentType),
               }),
             (failure) => {
               request.destroy();
@@ -88,7 +91,7 @@ export function postForm(target: string, form: URLSearchParams, options: PostOpt
   });
 }
 
-async function readText(response: IncomingMessage, maxBytes: number): Promise<string> {
+async function readBytes(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
@@ -102,7 +105,24 @@ async function readText(response: IncomingMessage, maxBytes: number): Promise<st
     if (error instanceof CaptureFailure) throw error;
     throw new CaptureFailure('connection_error', 'The capture system broke off its answer.', { cause: error });
   }
-  return Buffer.concat(chunks, size).toString('utf8');
+  return Buffer.concat(chunks, size);
+}
+
+/**
+ * The text of an answer. JSON is UTF-8 whatever the header says: another character set that the header names is tried
+ * only for bytes that are no UTF-8.
+ */
+function textOf(bytes: Buffer, contentType: string): { body: string; garbled: boolean } {
+  const named = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1];
+  for (const charset of named === undefined ? ['utf-8'] : ['utf-8', named]) {
+    try {
+      return { body: new TextDecoder(charset, { fatal: true }).decode(bytes), garbled: false };
+    } catch (fault) {
+      // Bytes of another character set, or one that is not known here: the next is tried.
+      if (!(fault instanceof TypeError || fault instanceof RangeError)) throw fault;
+    }
+  }
+  return { body: bytes.toString('utf8'), garbled: true };
 }
 
 /** The socket's error code is enough; its message may contain addresses inside a hospital's network. */

@@ -18,6 +18,12 @@ function reader(limit: number) {
     encoding: 'binary',
     onError: (fault) => {
       if ((fault as { status?: number }).status === 413) throw tooLargeOnArrival(limit);
+      if (/^Z_/.test((fault as { code?: string }).code ?? ''))
+        throw problem('BAD_REQUEST', {
+          detail:
+            'The body is not compressed as Content-Encoding says: gzip, or deflate in the zlib format (RFC 1950).',
+          cause: fault,
+        });
       // The client disconnected in the middle of its body: nobody waits for the answer.
       throw problem('BAD_REQUEST', { detail: 'The body broke off.', cause: fault });
     },
@@ -48,7 +54,14 @@ export function withUploadTimeout<T>(request: IncomingMessage, seconds: number, 
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
-const ENCODINGS = ['', 'identity', 'gzip', 'deflate'];
+/** Encodings by their names; `x-gzip` is the older name of gzip (RFC 9110, 8.4.1.3). */
+const ENCODINGS = new Map([
+  ['', ''],
+  ['identity', 'identity'],
+  ['gzip', 'gzip'],
+  ['x-gzip', 'gzip'],
+  ['deflate', 'deflate'],
+]);
 
 /**
  * Reads a body's bytes. @throws 413 as soon as it exceeds `limit`, 415 for an unsupported compression, 400 for invalid
@@ -56,8 +69,8 @@ const ENCODINGS = ['', 'identity', 'gzip', 'deflate'];
  */
 export async function readBytes(ctx: Context, limit: number): Promise<Buffer> {
   // A compressed body is decompressed while it is read: `limit` applies to the result.
-  const encoding = ctx.get('content-encoding').trim().toLowerCase();
-  if (!ENCODINGS.includes(encoding))
+  const encoding = ENCODINGS.get(ctx.get('content-encoding').trim().toLowerCase());
+  if (encoding === undefined)
     throw problem('UNSUPPORTED_MEDIA_TYPE', {
       detail: 'Content-Encoding must be gzip, deflate or identity.',
       headers: { 'Accept-Encoding': 'gzip, deflate' },

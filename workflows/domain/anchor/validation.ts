@@ -64,8 +64,8 @@ export function validateCandidate(
       outcome.ok && outcome.value === true,
       () =>
         outcome.ok
-          ? { code: 'CUSTOM_RULE', rule: rule.id, message: rule.error_message }
-          : { code: 'RULE_ERROR', rule: rule.id, message: `${rule.error_message} (${outcome.reason})` },
+          ? { code: 'CUSTOM_RULE', rule: rule.id, message: notPassed(rule) }
+          : { code: 'RULE_ERROR', rule: rule.id, message: `${nameOf(rule)}: ${notPassed(rule)} (${outcome.reason})` },
       rule.severity === 'warning' ? warnings : errors,
     );
   }
@@ -85,6 +85,12 @@ export function validateCandidate(
   }
   return { errors, warnings, trace };
 }
+
+type Rule = NonNullable<Policy['validation']['custom_rules']>[number];
+/** Names and messages of older policies may be blank. */
+const nameOf = ({ name, id }: Rule): string => (name.trim() === '' ? id : name);
+const notPassed = (rule: Rule): string =>
+  rule.error_message.trim() === '' ? `the rule "${nameOf(rule)}" is not passed` : rule.error_message;
 
 /** The guards against moving a finalized anchor, from stored facts (interface, `re_anchoring`). */
 export function reAnchoringGuards(policy: Policy, facts: Facts): Fault[] {

@@ -1,7 +1,7 @@
 import { enrollmentEvents } from './enrollment.js';
 import { participantFields } from './participant.js';
 import { checkResults } from './results-check.js';
-import { hasField } from './mapping-dictionary.js';
+import { formOf, hasField } from './mapping-dictionary.js';
 import type { Dictionary, MappingFields, MappingWarning } from './mapping-dictionary.js';
 
 /** Field types without a value in an export. */
@@ -50,6 +50,7 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
       );
     }
     field(target, path);
+    for (const { code, message } of unreadForms(target, mapping, dictionary)) warn(code, path, message);
     if (dictionary.fields.some((each) => each.field_name === target && NO_TEXT.has(each.field_type)))
       warn(
         'FIELD_HAS_NO_VALUE',
@@ -83,4 +84,38 @@ function eventsWithoutForm(
   return enrollmentEvents(named ?? null).filter(
     (event) => events.includes(event) && !designated.some((place) => place.event === event && place.form === form),
   );
+}
+
+/** Why an enrollment does not hold the field: its form is not in the event, or repeats there. */
+function unreadForms(
+  field: string,
+  { enrollment_instrument: instrument, enrollment_event: named }: MappingFields,
+  dictionary: Dictionary,
+): { code: string; message: string }[] {
+  const { designated, events, repeating = [], longitudinal, fields } = dictionary;
+  const form = formOf(field, dictionary);
+  // The record id is in every row.
+  if (form === undefined || form === instrument || field === fields[0]?.field_name) return [];
+  const places = designated?.filter((place) => place.form === form).map(({ event }) => event);
+  const asked = enrollmentEvents(named ?? null).filter((event) => events.includes(event));
+  if (longitudinal && asked.length > 0 && places !== undefined) {
+    const without = asked.filter((event) => !places.includes(event));
+    if (without.length > 0)
+      return [
+        {
+          code: 'INSTRUMENT_NOT_DESIGNATED',
+          message: `The field "${field}" is on the instrument "${form}", which is not designated for the event "${without.join('", "')}": no value is read there.`,
+        },
+      ];
+  }
+  const read = longitudinal ? (asked.length > 0 ? asked : (places ?? [])) : [''];
+  const repeats = (event: string) => repeating.some((place) => place.form === form && place.event === event);
+  return read.length > 0 && read.every(repeats)
+    ? [
+        {
+          code: 'REPEATING_INSTRUMENT',
+          message: `The field "${field}" is on the instrument "${form}", which repeats: no value is read from its instances.`,
+        },
+      ]
+    : [];
 }

@@ -1,13 +1,10 @@
+import { choiceCodes } from './choices.js';
+
 /**
  * A project's codes for missing values, from its `missing_data_codes` (`UNK, Unknown | NASK, Not asked`). They may be
  * in any field, including dates.
  */
 export function missingDataCodes(setting: unknown): ReadonlySet<string> {
   if (typeof setting !== 'string') return new Set();
-  return new Set(
-    setting
-      .split(/[|\n]/)
-      .map((choice) => choice.split(',')[0]!.trim())
-      .filter(Boolean),
-  );
+  return new Set(choiceCodes(setting));
 }

@@ -1,4 +1,5 @@
 import { isZone, zoneName } from '../util/dates.js';
+import { boxOf } from './choices.js';
 import { isCalendarDate, isDateLike, leadingDay } from './dates.js';
 import type { RecordValues } from './record.js';
 
@@ -32,9 +33,6 @@ export function captureValue(record: RecordValues, field: string, missing: Reado
   return value === undefined || value === '' || missing.has(value) ? undefined : value;
 }
 
-/** The column suffix of a box: its code in lower case, other characters as underscores. */
-const boxOf = (code: string): string => code.toLowerCase().replace(/[^a-z0-9_]/g, '_');
-
 function tickedCode(record: RecordValues, field: string, missing: ReadonlySet<string>): string | undefined {
   const prefix = `${field}___`;
   const ticked = Object.keys(record).filter((key) => key.startsWith(prefix) && record[key] === '1');
@@ -50,11 +48,13 @@ const isDateField = (name: ParticipantField): boolean => name === 'enrollment_da
 /**
  * Maps a record to participant fields (trigger rule 4): the day of a date and time is used, invalid dates are dropped,
  * empty values are not applied.
+ * @param latestDay a date of birth after it is invalid
  */
 export function mapParticipant(
   record: RecordValues,
   mapping: Record<string, string>,
   missing: ReadonlySet<string>,
+  latestDay?: string,
 ): MappedParticipant {
   const mapped: MappedParticipant = { values: {}, dropped: [] };
   for (const name of participantFields) {
@@ -62,7 +62,8 @@ export function mapParticipant(
     const value = field ? captureValue(record, field, missing) : undefined;
     if (value === undefined) continue;
     const taken = isDateField(name) ? (leadingDay(value) ?? value) : value;
-    if (fits[name](taken)) mapped.values[name] = rewritten(name, taken);
+    const isAhead = name === 'date_of_birth' && latestDay !== undefined && taken > latestDay;
+    if (fits[name](taken) && !isAhead) mapped.values[name] = rewritten(name, taken);
     else mapped.dropped.push(name);
   }
   return mapped;

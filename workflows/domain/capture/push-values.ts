@@ -1,3 +1,5 @@
+import { choiceCodes } from './choices.js';
+
 /** A field of the capture system's dictionary, with its rules for values. */
 export interface DictionaryField {
   field_name: string;
@@ -113,9 +115,4 @@ function beyond(text: string, min: string, max: string): string | undefined {
 
 /** `1, Yes | 0, No`: the stored codes. */
 const codes = (field: DictionaryField): string[] =>
-  ['radio', 'dropdown', 'checkbox'].includes(field.field_type)
-    ? field.choices
-        .split(/[|\n]/)
-        .map((choice) => choice.split(',')[0]!.trim())
-        .filter(Boolean)
-    : [];
+  ['radio', 'dropdown', 'checkbox'].includes(field.field_type) ? choiceCodes(field.choices) : [];

@@ -22,6 +22,8 @@ export interface ReadingRules {
   /** The study's enrollment policy, as stored: it names items that become facts. */
   policy: unknown;
   missing: ReadonlySet<string>;
+  /** A date of birth after this day lies ahead. */
+  latestDay?: string;
   /** As `Reading.datacapture_arm`. */
   arm?: number | undefined;
 }
@@ -33,9 +35,9 @@ export function readingOf(
   rules: ReadingRules,
   group: string | null = null,
 ): Reading {
-  const { instrument, mapping, policy, missing, arm } = rules;
+  const { instrument, mapping, policy, missing, latestDay, arm } = rules;
   const items = factItems(values, { mapping, enrollmentInstrument: instrument, policy }, missing);
-  const mapped = mapParticipant(values, mapping, missing);
+  const mapped = mapParticipant(values, mapping, missing, latestDay);
   const field = mapping['enrollment_date'];
   // The policy may read a month or a year.
   const isRead = (name: ParticipantField) =>

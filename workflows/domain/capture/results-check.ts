@@ -1,5 +1,6 @@
 import { isTask } from '../assessment/tasks.js';
 import { takesNoNumber } from './push-values.js';
+import { formOf, isFormStatus } from './mapping-dictionary.js';
 import type { Dictionary } from './mapping-dictionary.js';
 import type { MappingFields } from './mapping-dictionary.js';
 import type { MappingWarning } from './mapping-dictionary.js';
@@ -10,18 +11,23 @@ type Warn = (code: string, path: string, message: string) => void;
 export function checkResults(mapping: MappingFields, dictionary: Dictionary): MappingWarning[] {
   const warnings: MappingWarning[] = [];
   const warn: Warn = (code, path, message) => warnings.push({ code, path, message });
+  const taken: Result[] = [];
   for (const [task, target] of Object.entries(mapping.data_field_mapping ?? {})) {
     const path = `data_field_mapping.${task}`;
     if (!isTask(task)) warn('UNKNOWN_TASK', path, `There is no task "${task}": no session has results of it.`);
     const events = eventsOf(task, mapping, dictionary);
     checkForm(target.datacapture_instrument, `${path}.datacapture_instrument`, { events, dictionary, warn });
-    const metricOf = new Map<string, string>();
     for (const [metric, field] of Object.entries(target.fields)) {
       const at = `${path}.fields.${metric}`;
-      const other = metricOf.get(field);
+      const result = { task, metric, field, events };
+      const other = taken.find((each) => isSamePlace(each, result));
       if (other !== undefined)
-        warn('DUPLICATE', at, `The field "${field}" already takes ${other}: of two results one is lost.`);
-      metricOf.set(field, metric);
+        warn(
+          'DUPLICATE',
+          at,
+          `The field "${field}" already takes ${other.task === task ? '' : `${other.task}.`}${other.metric}: of two results one is lost.`,
+        );
+      taken.push(result);
       checkField(field, at, dictionary, warn);
       const form = formOf(field, dictionary);
       if (form !== undefined && form !== target.datacapture_instrument)
@@ -30,6 +36,18 @@ export function checkResults(mapping: MappingFields, dictionary: Dictionary): Ma
   }
   return warnings;
 }
+
+interface Result {
+  task: string;
+  metric: string;
+  field: string;
+  /** Undefined: any. */
+  events: string[] | undefined;
+}
+
+/** Whether two results are written to the same field of a record, in an event that both tasks are in. */
+const isSamePlace = (a: Result, b: Result): boolean =>
+  a.field === b.field && (!a.events || !b.events || a.events.some((event) => b.events!.includes(event)));
 
 /**
  * The mapped events with results of a task: those whose battery has the task; all if none has. Undefined: no event is
@@ -42,10 +60,12 @@ function eventsOf(task: string, mapping: MappingFields, { batteries = {} }: Dict
   return (having.length > 0 ? having : mapped).map(([event]) => event);
 }
 
-const formOf = (field: string, { fields }: Dictionary): string | undefined =>
-  fields.find(({ field_name }) => field_name === field || field_name === field.split('___', 1)[0])?.form_name;
-
-function checkField(name: string, path: string, { fields }: Dictionary, warn: Warn): void {
+function checkField(name: string, path: string, dictionary: Dictionary, warn: Warn): void {
+  const { fields } = dictionary;
+  if (isFormStatus(dictionary, name)) {
+    warn('FIELD_TAKES_NO_RESULT', path, `The field "${name}" is the status of its form: a push sets it itself.`);
+    return;
+  }
   if (fields[0]?.field_name === name) {
     warn('RECORD_ID_FIELD', path, `The field "${name}" is the record id: no result is written to it.`);
     return;
