@@ -88,4 +88,4 @@ watchIdle();
 closeMenu();
 showCurrent();
 // The menu refreshes its counts.
-document.addEventListener('htmx:afterSwap', showCurrent);
+document.addEventListener('htmx:after:swap', showCurrent);
