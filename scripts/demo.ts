@@ -55,6 +55,7 @@ function inTheConsole({ place: { run }, approver, study }: Stage, participantId:
   if (request !== undefined)
     lines.push(
       `The approval that waits:        ${run.console}/approvals/${request}`,
+      ...(run.mail_ui === null ? [] : [`Its mail to the approver:       ${run.mail_ui}/`]),
       `Log in as ${approver.email}, password ${approver.password} (an account of study ${study.code} alone).`,
     );
   return `${lines.join('\n')}\n`;

@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { root } from './support/environment.js';
 import { compiled } from './support/program.js';
 import { service, temporaryDataDir } from './support/service.js';
+import { ConsoleBrowser, PHONE, submit, textOf } from './console/browser.js';
 import { Visitor, hiddenIn } from './console/stage.js';
 
 /** Runs the demo's program, as `npm run demo` does once everything is built. */
@@ -59,7 +60,48 @@ describe('the demo', function () {
     });
   }
 
-  it('leaves the approval to a person, who decides it in the console', async () => {
+  it('leaves the approval to a person who never saw the console: from the mail, in six steps', async () => {
+    const run = await service();
+    const { code, output, faults } = await demo(run.data_dir, '--keep-open');
+    expect(code, `${output}\n${faults}`).to.equal(0);
+    const end = output.slice(output.indexOf('The approval that waits'));
+    expect(end).to.include(`Its mail to the approver:       ${run.mail_ui}/`);
+    const [, email, password] = /Log in as (\S+), password (\S+)/.exec(end)!;
+    const mails = (await (await fetch(`${run.mail_ui}/email`)).json()) as { html: string; to: { address: string }[] }[];
+    const mail = mails.find(({ to }) => to.some(({ address }) => address === email))!;
+    const browser = await ConsoleBrowser.start();
+    try {
+      const page = await browser.page({ viewport: PHONE });
+      const began = performance.now();
+      // Nothing but the keys and the screen from here on: what has the focus, and what is seen without scrolling.
+      await page.setContent(mail.html);
+      await Promise.all([page.waitForNavigation(), page.click('a')]);
+      expect(await textOf(page, 'main')).to.include('Log in');
+      await page.keyboard.sendCharacter(email!);
+      await page.keyboard.press('Tab');
+      await page.keyboard.sendCharacter(password!);
+      await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
+      expect(new URL(page.url()).pathname).to.match(/^\/console\/approvals\//);
+      for (const part of ['.dates', '[name=reason]', 'button[value=approve]', 'button[value=deny]'])
+        expect(
+          Number(await page.evaluate(`document.querySelector('${part}').getBoundingClientRect().bottom`)),
+          part,
+        ).to.be.below(PHONE.height);
+      expect(await textOf(page, '.question'))
+        .to.include('A-01/β')
+        .and.to.include('Demo coordinator')
+        .and.to.include('three days early');
+      await page.click('[name=reason]');
+      await page.keyboard.sendCharacter('Checked against the source document.');
+      await submit(page, 'button[value=approve]');
+      await page.waitForSelector('.tag.approved');
+      expect(performance.now() - began, 'milliseconds from the mail to the decision').to.be.below(60_000);
+    } finally {
+      await browser.close();
+    }
+  });
+
+  it('ends with the addresses of the approval and of its participant', async () => {
     const run = await service();
     const { code, output, faults } = await demo(run.data_dir, '--keep-open');
     expect(code, `${output}\n${faults}`).to.equal(0);

@@ -7,6 +7,7 @@ import { findConfig, updateConfig } from '../../db/capture/datacapture-configs.q
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
 import { retryForbidden } from '../../db/capture/push-requests.queries.js';
 import * as syncs from '../../db/capture/datacapture-syncs.queries.js';
+import { notifySyncFailed } from '../../db/capture/sync-notices.queries.js';
 import type { SyncRow } from '../../db/capture/datacapture-syncs.queries.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
@@ -192,6 +193,8 @@ async function failSync(
       return;
     if (await findConfig(work.tx, study_id))
       await updateConfig(work.tx, study_id, { sync_status: 'error', sync_error_message: fault.message });
+    // One that somebody ended is no news.
+    if (fault.type !== 'CANCELLED') await notifySyncFailed(work.tx, study_id, sync_id);
     recordEnd(work, sync, 'datacapture_sync_failed', { code: fault.type, counts: sync.counts });
   });
 }

@@ -1,5 +1,6 @@
 import { FONTS } from './palette.js';
 import { Picture, px } from './picture.js';
+import type { PictureTheme } from './picture-theme.js';
 import { renderSvg } from './render.js';
 
 /**
@@ -38,7 +39,7 @@ const FONT = 13,
   WIDE = 7.2;
 
 /** The chart as an element. */
-export function ChartPicture({ chart }: { chart: Chart }) {
+export function ChartPicture({ chart, theme }: { chart: Chart; theme?: PictureTheme | undefined }) {
   const { ticks, slanted } = spaced(chart);
   const bottom = HEIGHT - (slanted ? 118 : 64);
   const plot = { left: LEFT, right: WIDTH - RIGHT, top: TOP, bottom };
@@ -54,6 +55,7 @@ export function ChartPicture({ chart }: { chart: Chart }) {
       description={chart.description}
       width={WIDTH}
       height={HEIGHT}
+      theme={theme}
       font-family={FONTS}
       font-size={FONT}
       fill="#1f2933"
@@ -114,8 +116,8 @@ export function ChartPicture({ chart }: { chart: Chart }) {
   );
 }
 
-/** The chart as a file. */
-export const chartSvg = (chart: Chart): string => renderSvg(<ChartPicture chart={chart} />);
+/** The chart as a file, which follows the reader's screen. */
+export const chartSvg = (chart: Chart): string => renderSvg(<ChartPicture chart={chart} theme="auto" />);
 
 interface Axes {
   x: (index: number) => number;

@@ -20,7 +20,7 @@ export const light = {
   'bad-soft': '#fcebec',
 } as const;
 
-const dark: Record<keyof typeof light, string> = {
+export const dark: Record<keyof typeof light, string> = {
   ink: '#e6e9ee',
   quiet: '#a4afbd',
   ground: '#12161c',
@@ -49,6 +49,9 @@ export const figureColors = {
   grey: '#767b85',
 } as const;
 
+/** Where the dark theme applies by itself: paper is always light. */
+export const DARK_SCREEN = 'screen and (prefers-color-scheme: dark)';
+
 /** The reader's system fonts. */
 export const FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', Arial, sans-serif";
 
@@ -67,6 +70,6 @@ export function paletteCss(theme: 'auto' | 'chosen' | 'light'): string {
   return [
     base,
     theme === 'chosen' ? `[data-theme='dark'] { ${dimmed} }\n` : '',
-    `@media screen and (prefers-color-scheme: dark) { ${automatic} { ${dimmed} } }\n`,
+    `@media ${DARK_SCREEN} { ${automatic} { ${dimmed} } }\n`,
   ].join('');
 }

@@ -1,4 +1,7 @@
 import type { ComponentChildren, SVGAttributes } from 'preact';
+import { pictureStyles } from './picture-theme.js';
+import type { PictureTheme } from './picture-theme.js';
+import { Style } from './style.js';
 
 /** Rounds a coordinate: a tenth of a pixel is invisible. */
 export const px = (value: number): number => Math.round(value * 10) / 10;
@@ -10,6 +13,7 @@ export function Picture({
   description,
   width,
   height,
+  theme = 'light',
   children,
   ...attributes
 }: {
@@ -19,8 +23,11 @@ export function Picture({
   description: string;
   width: number;
   height: number;
+  /** Of a picture that is a file of its own. */
+  theme?: PictureTheme | undefined;
   children?: ComponentChildren;
 } & Omit<SVGAttributes<SVGSVGElement>, 'id' | 'title' | 'width' | 'height'>) {
+  const style = pictureStyles[theme];
   return (
     <svg
       role="img"
@@ -33,6 +40,7 @@ export function Picture({
     >
       <title id={`${id}-title`}>{title}</title>
       <desc id={`${id}-description`}>{description}</desc>
+      {style && <Style of={style} />}
       <rect width={px(width)} height={px(height)} fill="#ffffff" />
       {children}
     </svg>

@@ -4,6 +4,7 @@ import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { addressesOf, reminderStateOf } from '../../workflows/domain/notifications/reminder-state.js';
 import { faceValues } from '../../workflows/domain/notifications/study-face.js';
 import { composeMessage, linkWords, openWord, withSignature } from '../../workflows/domain/notifications/words.js';
+import type { NotificationSettings } from '../../workflows/domain/notifications/settings.js';
 import type { LinkValues, StudyWords } from '../../workflows/domain/notifications/words.js';
 import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
 import { textMail } from './mail.js';
@@ -14,6 +15,7 @@ import { RefusedMessage, unconfiguredReasons } from './provider.js';
 import type { Channels, Message } from './provider.js';
 import { sendReminder } from './reminders/send-reminder.js';
 import { dailySummaryFor } from './summary/summary.activities.js';
+import { syncFailedMail } from './sync-failed.js';
 import { staffMessageText } from './texts.js';
 import type { NotificationKind } from './texts.js';
 import { noteOutcome, notificationToSend } from '../../db/notifications/notification-mail.queries.js';
@@ -91,12 +93,20 @@ async function write({ database, links, pages }: SendDeps, row: NotificationToSe
     const link = await writeLink(database, row.id, links);
     return link ? linkMessage(row, link) : { stopped: 'sent', reason: null };
   }
+  if (row.kind === 'sync_failed') return syncFailed(row, pages);
   return staffMessageText(row.kind as NotificationKind, {
     study: row.study_code,
     participant: row.participant_code ?? '',
     override: row.override,
     pages,
   });
+}
+
+/** The mail on a failed sync; none if one has been completed since. */
+function syncFailed({ study_id, study_code, words, sync }: NotificationToSend, pages?: ConsoleLinks) {
+  if (!sync || sync.over) return { stopped: 'cancelled' as const, reason: 'a sync has been completed since' };
+  const { default_language } = (words ?? {}) as NotificationSettings;
+  return syncFailedMail({ study: { id: study_id!, code: study_code, default_language }, sync, pages });
 }
 
 /** A message with a portal link, in its reader's language; mails also as HTML. */

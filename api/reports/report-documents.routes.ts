@@ -1,3 +1,4 @@
+import { pictureThemes } from '../../activities/html/picture-theme.js';
 import { inStudy } from '../http/access.js';
 import { siteNamed } from '../http/context.js';
 import { route, response } from '../http/route.js';
@@ -6,6 +7,9 @@ import { reportFilters } from './reports.schemas.js';
 import { participantPdf, plot, sessionPdf, studyPdf } from './report-documents.service.js';
 
 const tag = 'Reports';
+const theme = {
+  theme: Type.Optional({ ...oneOf(...pictureThemes), description: 'default `auto`: as the reader’s screen' }),
+};
 const language = { language: Type.Optional(oneOf('en', 'de')) };
 const printing = {
   page_size: Type.Optional(
@@ -68,7 +72,7 @@ export const reportDocumentRoutes = [
     description:
       '`plot` is `enrollment.svg`, `completion.svg`, `adherence.svg`, `metrics.svg`, or `course.svg` of the ' +
       'participant that `participant_id` names.',
-    query: Type.Object({ ...language, ...reportFilters, participant_id: Type.Optional(Uuid) }),
+    query: Type.Object({ ...language, ...theme, ...reportFilters, participant_id: Type.Optional(Uuid) }),
     responses: { 200: response(undefined, { mediaTypes: ['image/svg+xml'] }), 400: undefined },
     handle: ({ services, actor, context, params, headers, query: { participant_id, ...query } }) =>
       plot(

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { nowIso } from '../../db/client/clock.js';
+import type { PictureTheme } from '../../activities/html/picture-theme.js';
 import { canonicalJson } from '../../db/audit/canonical-json.js';
 import { signaturesOf } from '../../db/participants/signatures.queries.js';
 import {
@@ -43,7 +44,7 @@ export interface Ordering {
   context: Pick<RequestContext, 'requestId'>;
   studyId: string;
   siteId: string | undefined;
-  query: ReportFilter & { page_size?: 'letter' | 'a4'; language?: ReportLanguage };
+  query: ReportFilter & { page_size?: 'letter' | 'a4'; language?: ReportLanguage; theme?: PictureTheme };
   /** Called with the progress, from 0 to 1. */
   note?: (progress: number) => void;
 }
@@ -314,7 +315,8 @@ export async function plot(ordering: Ordering, file: string, participantId: stri
       ],
     });
   const of = await snapshot(ordering, participantId, read[name]!);
-  const svg = await services.drawing.draw({ kind: 'plot', plot: of, language: query.language ?? 'en' });
+  const { language = 'en', theme = 'auto' } = query;
+  const svg = await services.drawing.draw({ kind: 'plot', plot: of, language, theme });
   return reply(200, svg, {
     'Content-Type': 'image/svg+xml; charset=utf-8',
     'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'",

@@ -1,3 +1,4 @@
+import { PICTURE_POLICY } from '../../activities/html/picture-theme.js';
 import { listSimulations } from '../../db/simulation/simulations.queries.js';
 import { inStudy, staff } from '../http/access.js';
 import { publicUrl } from '../public-url.js';
@@ -74,6 +75,7 @@ export const simulationRoutes = [
     handle: async ({ tx, params }) =>
       reply(200, await simulationPlot(tx, params.study_id, params.simulation_id, params.plot), {
         'Content-Type': 'image/svg+xml; charset=utf-8',
+        'Content-Security-Policy': PICTURE_POLICY,
       }),
   }),
 ];

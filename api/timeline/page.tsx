@@ -3,14 +3,17 @@ import type { TimelineSubject } from '../../db/timeline/timeline.queries.js';
 import { Facts } from '../../activities/html/facts.js';
 import { Page } from '../../activities/html/page.js';
 import { paletteCss } from '../../activities/html/palette.js';
+import { autoPictureCss } from '../../activities/html/picture-theme.js';
 import { renderPage, renderSvg } from '../../activities/html/render.js';
 import { Style, pageStyle } from '../../activities/html/style.js';
 import { isolated } from '../../workflows/domain/util/text-direction.js';
 import { TimelinePicture } from './picture.js';
 import type { TimelineItem } from './timeline.service.js';
 
-/** Always light, like the image and the printed page. */
-const STYLE = pageStyle(paletteCss('light') + readFileSync(new URL('page.css', import.meta.url), 'utf8'));
+/** As the reader's screen; light on paper. */
+const STYLE = pageStyle(
+  paletteCss('auto') + autoPictureCss + readFileSync(new URL('page.css', import.meta.url), 'utf8'),
+);
 /** Nothing is loaded, no script runs. */
 export const PAGE_POLICY = `default-src 'none'; style-src ${STYLE.source}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
@@ -132,6 +135,6 @@ export const timelinePage = (
   now: Date,
 ): string => renderPage(<TimelinePage subject={subject} items={items} total={total} now={now} />);
 
-/** The image alone, as a file. */
+/** The image alone, as a file, which follows the reader's screen. */
 export const timelineSvg = (subject: TimelineSubject, items: readonly TimelineItem[]): string =>
-  renderSvg(<TimelinePicture subject={subject} items={items} />);
+  renderSvg(<TimelinePicture subject={subject} items={items} theme="auto" />);

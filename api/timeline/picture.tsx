@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { TimelineSubject } from '../../db/timeline/timeline.queries.js';
 import { FONTS, figureColors } from '../../activities/html/palette.js';
+import type { PictureTheme } from '../../activities/html/picture-theme.js';
 import { Picture, px } from '../../activities/html/picture.js';
 import { isolated } from '../../workflows/domain/util/text-direction.js';
 import type { TimelineItem } from './timeline.service.js';
@@ -217,9 +218,17 @@ const described = ({ participant_code, study_name }: TimelineSubject, items: rea
 
 /**
  * A participant's timeline as an image: a lane for each kind of entry, visits with their windows, and the numbers of
- * the list. It loads nothing: system fonts, no scripts, no styles.
+ * the list. It loads nothing: system fonts, no scripts.
  */
-export function TimelinePicture({ subject, items }: { subject: TimelineSubject; items: readonly TimelineItem[] }) {
+export function TimelinePicture({
+  subject,
+  items,
+  theme,
+}: {
+  subject: TimelineSubject;
+  items: readonly TimelineItem[];
+  theme?: PictureTheme | undefined;
+}) {
   const scale = scaleOf(items, subject);
   const rows = rowsOf(items, scale);
   const bottom = rows.reduce((end, { height }) => end + height, TOP);
@@ -235,6 +244,7 @@ export function TimelinePicture({ subject, items }: { subject: TimelineSubject; 
       description={described(subject, items)}
       width={WIDTH}
       height={bottom + FOOT + lower}
+      theme={theme}
       font-family={FONTS}
     >
       <text x="12" y="26" font-size="16" font-weight="700" fill="#111111">

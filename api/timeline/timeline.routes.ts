@@ -1,5 +1,6 @@
 import { nowMs } from '../../db/client/clock.js';
 import { timelineKinds } from '../../db/timeline/timeline.queries.js';
+import { PICTURE_POLICY } from '../../activities/html/picture-theme.js';
 import { inStudy, portal, outsideStudy } from '../http/access.js';
 import { rangeEndExclusive, rangeStart } from '../http/conventions/time-range.js';
 import { reply, route, response } from '../http/route.js';
@@ -97,7 +98,11 @@ export const timelineRoutes = [
       }
       const { subject, items, total } = await wholeTimeline(tx, services, params.participant_id, filter);
       if (format === 'svg')
-        return reply(200, timelineSvg(subject, items), { ...vary, 'Content-Type': `${SVG}; charset=utf-8` });
+        return reply(200, timelineSvg(subject, items), {
+          ...vary,
+          'Content-Type': `${SVG}; charset=utf-8`,
+          'Content-Security-Policy': PICTURE_POLICY,
+        });
       return reply(200, timelinePage(subject, items, total, new Date(nowMs())), {
         ...vary,
         'Content-Type': `${HTML}; charset=utf-8`,

@@ -13,6 +13,16 @@ export interface OverrideDetails {
   moving: { name: string; from: string; to: string }[];
 }
 
+/** A failed sync. Instants are formatted for people, in UTC. */
+export interface SyncFailure {
+  code: string | null;
+  at: string;
+  /** When the last complete one ended; null: none has. */
+  last_completed: string | null;
+  /** Whether one has been completed since. */
+  over: boolean;
+}
+
 /** A notification with the facts for its text. */
 export interface NotificationToSend {
   id: string;
@@ -37,6 +47,7 @@ export interface NotificationToSend {
   email: string | null;
   phone: string | null;
   override: OverrideDetails | null;
+  sync: SyncFailure | null;
   draft: { to: string; subject: string; body: string } | null;
 }
 
@@ -47,9 +58,13 @@ export async function notificationToSend(tx: Tx, id: string): Promise<Notificati
          w.codes as participant_code, p.status as participant_status, c.status as caregiver_status, coalesce(p.preferred_language, c.preferred_language) as preferred_language, coalesce(u.email, p.email, c.email) as email, coalesce(p.phone, c.phone) as phone,
          case when o.id is not null then jsonb_build_object('previous', o.previous_enrollment_date, 'wanted', o.new_enrollment_date, 'expires', to_char(o.expires_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), 'override_request_id', o.id,
            'asked_by', (select a.name from users a where a.id = o.requested_by_id), 'reason', o.reason,
-           'moving', coalesce((select jsonb_agg(jsonb_build_object('name', v->'name', 'from', v->'from', 'to', v->'to') order by v->>'from', v->>'name') from jsonb_array_elements(o.impact->'visits') v where v->>'action' = 'move'), '[]')) end as override
+           'moving', coalesce((select jsonb_agg(jsonb_build_object('name', v->'name', 'from', v->'from', 'to', v->'to') order by v->>'from', v->>'name') from jsonb_array_elements(o.impact->'visits') v where v->>'action' = 'move'), '[]')) end as override,
+         case when y.id is not null then jsonb_build_object('code', y.error_code, 'at', to_char(y.finished_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
+           'last_completed', to_char(l.finished_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), 'over', coalesce(l.finished_at > y.finished_at, false)) end as sync
        from notifications n left join studies s on s.id = n.study_id left join participants p on p.id = n.participant_id
        left join users u on u.id = n.user_id left join caregivers c on c.id = n.caregiver_id left join override_requests o on o.id = n.subject_id
+       left join datacapture_syncs y on y.id = n.subject_id and n.kind = 'sync_failed'
+       left join lateral (select max(c.finished_at) as finished_at from datacapture_syncs c where c.study_id = y.study_id and c.status = 'completed') l on true
        left join lateral (
          select string_agg(x.participant_code, ', ' order by x.participant_code) as codes, string_agg(distinct t.site_code, ', ') as site_codes, string_agg(distinct t.name, ', ') as site_names
          from participants x left join sites t on t.id = x.site_id

@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import { pagesToShow } from '../console/pages.js';
-import type { Subjects } from '../console/pages.js';
+import type { ShownPage, Subjects } from '../console/pages.js';
 import { Visitor } from '../console/stage.js';
 import { startApi } from '../support/api-process.js';
 import { median, ofLimit } from './figure.js';
@@ -33,9 +33,14 @@ interface Got {
 
 /**
  * CONSOLE: each page that the menu leads to, and one of each kind of record: its first byte, what it weighs with all
- * that it loads, as it is sent, and how often the database is asked for it.
+ * that it loads, as it is sent, and how often the database is asked for it. Each page is told as soon as it is measured.
+ * @returns the pages that could not be measured, with the reason
  */
-export async function consoleFigures(stage: Stage, rounds: number): Promise<Figure[]> {
+export async function consoleFigures(
+  stage: Stage,
+  rounds: number,
+  tell: (figures: Figure[]) => void,
+): Promise<string[]> {
   const times = TIMES_A_ROUND * rounds;
   const study = await reportedStudy(stage, PARTICIPANTS, WINDOWS, SESSIONS_OF_A_HUNDRED);
   const subjects = await subjectsIn(stage, study);
@@ -51,54 +56,75 @@ export async function consoleFigures(stage: Stage, rounds: number): Promise<Figu
   const way = await CountedWay.open(database_url);
   const counted = await startApi({ ...UNLIMITED, DATABASE_URL: way.url });
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const figures: Figure[] = [];
+  const faults: string[] = [];
   try {
     const [ours, counting] = [await enter(api), await enter(counted.url)];
-    for (const { name, path } of pagesToShow(subjects)) {
-      const page = await get(agent, ours, path);
-      // It leads to another one, where there is nothing to choose.
-      if (page.status === 303) continue;
-      if (page.status !== 200) throw new Error(`${path} answered ${page.status}`);
-      const [waited, trips]: [number[], number[]] = [[], []];
-      for (let n = 0; n < WARM_UP + times; n += 1) {
-        const { firstByteMs } = await get(agent, ours, path);
-        const asked = await way.during(() => get(agent, counting, path));
-        if (n >= WARM_UP) {
-          waited.push(firstByteMs);
-          trips.push(asked);
-        }
+    for (const page of pagesToShow(subjects)) {
+      try {
+        tell(await measured(page, { agent, ours, counting, way, times }));
+      } catch (fault) {
+        // The other pages have figures nevertheless.
+        faults.push(`${page.path}: ${fault instanceof Error ? fault.message : String(fault)}`);
       }
-      const figure = `CONSOLE_${name.replaceAll('-', '_').toUpperCase()}`;
-      figures.push(
-        ofLimit(
-          `${figure}_FIRST`,
-          median(waited),
-          FIRST_BYTE_MS,
-          'ms',
-          `${path.split('/').slice(0, 3).join('/')} ${OVER}: its first byte, the middle of ${times}`,
-        ),
-        ofLimit(
-          `${figure}_BYTES`,
-          (await weight(agent, ours, page)) / 1024,
-          PAGE_KB,
-          'KB',
-          'the same with all that it loads, as it is sent',
-        ),
-        ofLimit(
-          `${figure}_TRIPS`,
-          median(trips),
-          ROUND_TRIPS,
-          'round trips',
-          'the same: how often the database is asked and waited for',
-        ),
-      );
     }
   } finally {
     agent.destroy();
     await counted.stop();
     await way.close();
   }
-  return figures;
+  return faults;
+}
+
+interface Measuring {
+  agent: Agent;
+  ours: Visitor;
+  /** The same user at the API whose round trips are counted. */
+  counting: Visitor;
+  way: CountedWay;
+  times: number;
+}
+
+/** The figures of one page; none where it leads to another one, since there is nothing to choose. */
+async function measured(
+  { name, path }: ShownPage,
+  { agent, ours, counting, way, times }: Measuring,
+): Promise<Figure[]> {
+  const page = await get(agent, ours, path);
+  if (page.status === 303) return [];
+  if (page.status !== 200) throw new Error(`it answered ${page.status}`);
+  const [waited, trips]: [number[], number[]] = [[], []];
+  for (let n = 0; n < WARM_UP + times; n += 1) {
+    const { firstByteMs } = await get(agent, ours, path);
+    const asked = await way.during(() => get(agent, counting, path));
+    if (n >= WARM_UP) {
+      waited.push(firstByteMs);
+      trips.push(asked);
+    }
+  }
+  const figure = `CONSOLE_${name.replaceAll('-', '_').toUpperCase()}`;
+  return [
+    ofLimit(
+      `${figure}_FIRST`,
+      median(waited),
+      FIRST_BYTE_MS,
+      'ms',
+      `${path.split('/').slice(0, 3).join('/')} ${OVER}: its first byte, the middle of ${times}`,
+    ),
+    ofLimit(
+      `${figure}_BYTES`,
+      (await weight(agent, ours, page)) / 1024,
+      PAGE_KB,
+      'KB',
+      'the same with all that it loads, as it is sent',
+    ),
+    ofLimit(
+      `${figure}_TRIPS`,
+      median(trips),
+      ROUND_TRIPS,
+      'round trips',
+      'the same: how often the database is asked and waited for',
+    ),
+  ];
 }
 
 /** Further members of the study, and records whose pages show one: a battery, an event, a document, an import, a sync. */

@@ -101,6 +101,8 @@ const chosen = positionals.length > 0 ? positionals : USUAL;
 const wanted = (name: string) => chosen.includes(name);
 
 const measured: Figure[] = [];
+/** Whether something that was asked for has no figure. */
+let failed = false;
 const tell = (figures: Figure[]) => {
   measured.push(...figures);
   for (const figure of figures) process.stdout.write(`${lineOf(figure)}\n`);
@@ -154,7 +156,11 @@ try {
       if (wanted('APPROVAL')) tell(await approvalFigures(stage, rounds));
       if (wanted('REPORTS')) tell(await reportFigures(stage, rounds));
       if (wanted('PDF')) tell(await printingFigures(stage, rounds));
-      if (wanted('CONSOLE')) tell(await consoleFigures(stage, rounds));
+      if (wanted('CONSOLE')) {
+        const faults = await consoleFigures(stage, rounds, tell);
+        for (const fault of faults) process.stderr.write(`CONSOLE failed: ${fault}\n`);
+        failed ||= faults.length > 0;
+      }
       if (wanted('P6')) tell(await studyChangeFigures(stage));
       if (wanted('PROCESSOR')) {
         const spent = await processorTimes(stage);
@@ -170,4 +176,4 @@ try {
 } finally {
   await cleanUp();
 }
-process.exit(0);
+process.exit(failed ? 1 : 0);

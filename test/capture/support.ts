@@ -77,7 +77,10 @@ export class Stage {
   }
 
   /** A user of a role in some studies; answers the access token. */
-  async user(role: string, studyIds: string[]): Promise<{ id: string; email: string; token: string }> {
+  async user(
+    role: string,
+    studyIds: string[],
+  ): Promise<{ id: string; email: string; password: string; token: string }> {
     const email = `${role}-${randomUUID()}@example.org`,
       password = `long enough ${randomUUID()}`;
     const { status, body } = await this.call<{ id: string }>('POST', '/api/auth/register', {
@@ -88,7 +91,7 @@ export class Stage {
       study_ids: studyIds,
     });
     if (status !== 201) throw new Error(`the user was not made: ${status} ${JSON.stringify(body)}`);
-    return { id: body.id, email, token: await login(this.run, email, password) };
+    return { id: body.id, email, password, token: await login(this.run, email, password) };
   }
 
   /** Rows of the whole database, for what no endpoint shows. */
@@ -97,10 +100,11 @@ export class Stage {
   }
 
   /** What the mail catcher has for an address. */
-  async mailsTo(address: string): Promise<{ subject: string; text: string }[]> {
+  async mailsTo(address: string): Promise<{ subject: string; text: string; html?: string }[]> {
     const mails = (await (await fetch(`${this.run.mail_ui}/email`)).json()) as {
       subject: string;
       text: string;
+      html?: string;
       to: { address: string }[];
     }[];
     return mails.filter(({ to }) => to.some((each) => each.address === address));

@@ -64,6 +64,15 @@ describe('the console’s inbox', function () {
     expect(faults).to.deep.equal([]);
   });
 
+  it('leads to the first study where there is none', async () => {
+    const { page } = await openConsole(browser, '/console');
+    await signIn(page, (await user(stage.admin, 'researcher')).email);
+    expect(await textOf(page, 'main')).to.include('There is no study yet');
+    expect(await axe(page)).to.deep.equal([]);
+    await submit(page, 'main a.primary');
+    expect(new URL(page.url()).pathname).to.equal('/console/studies/new');
+  });
+
   it('has a refused push pushed again, and says what became of it', async () => {
     const pushes = await PushStage.set();
     try {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Stage } from '../anchor/stage.js';
 import { unique, user } from '../support/http.js';
-import { ConsoleBrowser, openConsole, signIn } from './browser.js';
+import { ConsoleBrowser, PHONE, openConsole, signIn } from './browser.js';
 import { pagesToShow } from './pages.js';
 import { withApproval } from './stage.js';
 
@@ -115,6 +115,33 @@ describe('every page of the console on a narrow screen', function () {
       expect(over, language).to.deep.equal([]);
       expect(faults).to.deep.equal([]);
       await page.browserContext().close();
+    }
+  });
+
+  it('has menu and tabs in a line each, with the current entry in view, also when the menu has come again', async () => {
+    const study = await stage.study(withApproval);
+    const { email } = await user(stage.admin, 'admin');
+    const { page } = await openConsole(browser, '/console/login', { viewport: PHONE });
+    await signIn(page, email);
+    for (const path of [
+      '/console/users',
+      `/console/studies/${study.id}/sites`,
+      `/console/capture/${study.id}/mapping`,
+    ]) {
+      await page.goto(`${browser.base}${path}`);
+      // Where the counts of the menu are not known with the page, it asks for them once.
+      await page.waitForFunction(`document.querySelector('#menu')?.getAttribute('hx-trigger') === 'every 60s'`);
+      const lines =
+        (await page.evaluate(`[...document.querySelectorAll('#menu ul, .tabs ul, .subpages')].map((line) => {
+        const entries = [...line.querySelectorAll('a')];
+        const current = line.querySelector('[aria-current]').getBoundingClientRect();
+        return {
+          tops: new Set(entries.map((entry) => Math.round(entry.getBoundingClientRect().top))).size,
+          seen: current.left >= 0 && current.right <= innerWidth,
+        };
+      })`)) as { tops: number; seen: boolean }[];
+      expect(lines.length, path).to.equal(path === '/console/users' ? 1 : 2);
+      for (const line of lines) expect(line, path).to.deep.equal({ tops: 1, seen: true });
     }
   });
 });

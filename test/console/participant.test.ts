@@ -156,6 +156,48 @@ describe('the console’s page of a participant', function () {
     await person.becomes({ status: 'finalized' });
   });
 
+  it('overrides a date, shows what moved between two versions, and goes back to the sources', async () => {
+    const study = await stage.study({
+      ...withApproval,
+      permissions: {
+        can_set: ['admin', 'coordinator'],
+        can_override: ['coordinator'],
+        override_requires_approval: false,
+      },
+    });
+    const person = await study.person();
+    await person.set(DAY);
+    await person.becomes({ status: 'finalized' });
+    const { page, faults } = await openConsole(browser, at(person, 'date'));
+    await signIn(page, (await staff(study, 'coordinator')).email);
+    await page.evaluate(
+      `[...document.querySelectorAll('.job')].forEach((job) => { job.open = !!job.querySelector('[value=preview]'); })`,
+    );
+    await setValue(page, '.job[open] [name=date]', '2024-03-17');
+    await page.type('.job[open] [name=reason]', 'misread');
+    await submit(page, '.job[open] button.primary');
+    await submit(page, '.preview button.primary');
+    expect(await person.anchor()).to.include({ enrollment_date: '2024-03-17', is_override: true });
+    await submit(page, '.tabs a[href$="tab=schedule"]');
+    await page.select('[name=from]', '1');
+    await page.select('[name=to]', '2');
+    await submit(page, 'form.inline button');
+    expect(await textOf(page, '.tab'))
+      .to.include('From version 1 to version 2')
+      .and.to.include('Moved')
+      .and.to.include('9 Apr 2024')
+      .and.to.include('16 Apr 2024');
+    expect(await axe(page)).to.deep.equal([]);
+    await submit(page, '.tabs a[href$="tab=date"]');
+    await page.evaluate(
+      `[...document.querySelectorAll('.job')].forEach((job) => { job.open = !!job.querySelector('button.danger'); })`,
+    );
+    await page.type('.job[open] [name=reason]', 'it was right');
+    await submit(page, '.job[open] button.danger');
+    expect(await person.anchor()).to.include({ enrollment_date: DAY });
+    expect(faults).to.deep.equal([]);
+  });
+
   it('cancels a proposal, and records an eligibility that is not stale', async () => {
     const study = await stage.study(provisional, { fields: { consent_mode: 'econsent' } });
     const person = await study.person();

@@ -50,6 +50,42 @@ describe('the console’s page of reports', function () {
     expect(faults).to.deep.equal([]);
   });
 
+  it('draws plots in the page’s theme, chosen or the browser’s', async () => {
+    const { study, reader } = await reported();
+    const path = `/console/reports/${study.id}`;
+    const { page, faults } = await openConsole(browser, path, { theme: 'dark' });
+    await signIn(page, reader.email);
+    /** The colour in the corner of the first plot, and the page's behind it. */
+    const colors = async (): Promise<unknown> => {
+      await page.waitForFunction(`document.querySelector('.plot img').complete`);
+      return page.evaluate(`(async () => {
+        const plot = document.querySelector('.plot img');
+        await plot.decode();
+        const canvas = document.createElement('canvas');
+        const context = canvas.getContext('2d');
+        context.drawImage(plot, 0, 0);
+        return [context.getImageData(2, 2, 1, 1).data.slice(0, 3).join(', '), getComputedStyle(plot.closest('.plot')).backgroundColor];
+      })()`);
+    };
+    const [dark, light] = [
+      ['26, 32, 40', 'rgb(26, 32, 40)'],
+      ['255, 255, 255', 'rgb(255, 255, 255)'],
+    ];
+    expect(await colors()).to.deep.equal(dark);
+    await page.setCookie({ name: 'console_theme', value: 'light', url: browser.base, path: '/console' });
+    await page.reload();
+    expect(await colors()).to.deep.equal(light);
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }]);
+    await page.setCookie({ name: 'console_theme', value: 'dark', url: browser.base, path: '/console' });
+    await page.reload();
+    expect(await colors()).to.deep.equal(dark);
+    expect(faults).to.deep.equal([]);
+    // A file of its own follows the screen; one that is asked for has the theme that is asked for.
+    const plot = `/api/reports/studies/${study.id}/plots/enrollment.svg`;
+    expect((await reader.get(plot)).text).to.include('prefers-color-scheme: dark');
+    expect((await reader.get(`${plot}?theme=light`)).text).not.to.include('<style');
+  });
+
   it('refuses days in the wrong order in words, and is out of reach for who is not of the study', async () => {
     const { study, reader } = await reported();
     const visitor = await Visitor.of(stage.run.api, reader.email);

@@ -58,6 +58,21 @@ describe('the console’s pages of studies', function () {
     expect(faults).to.deep.equal([]);
   });
 
+  it('names templates in the reader’s language, and proposes that name for the study', async () => {
+    const researcher = await user(stage.admin, 'researcher');
+    const { page } = await openConsole(browser, '/console/studies/new', { language: 'de' });
+    await signIn(page, researcher.email);
+    expect(await textOf(page, 'main'))
+      .to.include('Kognition im Längsschnitt, drei Jahre')
+      .and.to.include('Kognitives Altern')
+      .and.not.to.include('Longitudinal cognition');
+    await submit(page, 'a[href="/console/studies/new/longitudinal-cognition"]');
+    expect(await textOf(page, 'h1')).to.equal('Kognition im Längsschnitt, drei Jahre');
+    expect(await page.$eval('[name=study_name]', (field) => (field as unknown as { value: string }).value)).to.equal(
+      'Kognition im Längsschnitt, drei Jahre',
+    );
+  });
+
   it('shows what another policy would move, saves it, and follows the change to its end', async () => {
     const study = await stage.study(manual, { days: [0, 30] });
     const people = [await study.person(), await study.person(), await study.person()];

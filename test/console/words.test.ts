@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { problem, registeredErrors } from '../../api/http/errors.js';
 import { entryText, refusalOf } from '../../api/console/html/refusal.js';
+import { builtInTemplates } from '../../api/templates/templates.service.js';
 import { isSaid, phrase } from '../../api/console/words/phrases.js';
 import { auditCodes } from '../../api/console/words/audit-codes.js';
 import { languages } from '../../api/console/words/words.js';
@@ -162,6 +163,15 @@ describe('the words of the console', () => {
           if (!auditCodes[language][kind][code]) without.push(`${language} ${kind}: ${code}`);
     }
     expect(without).to.deep.equal([]);
+  });
+
+  it('has words for each built-in template in German', () => {
+    const { templates } = languages.de;
+    expect(Object.keys(templates).sort()).to.deep.equal(
+      builtInTemplates()
+        .map(({ id }) => id)
+        .sort(),
+    );
   });
 
   it('fills in what a rule says of its limits, and names the field', () => {

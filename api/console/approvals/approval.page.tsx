@@ -53,9 +53,7 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
       {said === 'done' && <Done view={view} />}
       {state === 'pending' && view.cannot && <Cannot because={view.cannot} />}
       {refused && <Notice kind="alert">{refused}</Notice>}
-      {(state === 'pending' ? view.cannot !== undefined : !view.decidedByCaller) && (
-        <Typed typed={[[words.approval.decisionReason, decision.reason ?? '']]} />
-      )}
+      {isLeftOver(view, decision) && <Typed typed={[[words.approval.decisionReason, decision.reason ?? '']]} />}
       <div class="question">
         <div class="ask">
           <Dates view={view} />
@@ -88,6 +86,12 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
     </article>
   );
 }
+
+/** Whether the typed reason has no place in the page: the form is gone, and the stored decision has another reason. */
+const isLeftOver = (view: ApprovalView, { reason }: ApprovalDecision): boolean =>
+  view.state === 'pending'
+    ? view.cannot !== undefined
+    : !view.decidedByCaller || view.approval.decision_reason !== reason?.trim();
 
 /** Who wants the change, for whom, and why. */
 const asked = (view: ApprovalView, { approval: texts }: Words) => {

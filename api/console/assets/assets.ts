@@ -23,17 +23,17 @@ function asset(name: string, ending: string, type: string, content: Buffer): Ass
 const own = (file: string): Buffer => readFileSync(fileURLToPath(new URL(file, import.meta.url)));
 const packaged = (file: string): Buffer => readFileSync(createRequire(import.meta.url).resolve(file));
 
-/** The style sheet’s parts, in this order. */
+/** The style sheet’s parts, in this order: what a narrow screen or paper needs comes last, over the rest. */
 const STYLES = [
   'base.css',
   'parts.css',
   'approvals.css',
-  'narrow-and-print.css',
   'work.css',
   'participants.css',
   'studies.css',
   'admin.css',
   'edit.css',
+  'narrow-and-print.css',
 ];
 
 /** Tables become cards where there is no room for their columns: five and more of them need more than a tablet has. */

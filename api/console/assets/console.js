@@ -76,8 +76,8 @@ function closeMenu() {
 
 /** On a phone menu and tabs are lines that move sideways: the current entry is brought into view. */
 function showCurrent() {
-  for (const current of document.querySelectorAll(':is(#menu, .tabs) [aria-current]')) {
-    const line = current.closest('ul');
+  for (const current of document.querySelectorAll(':is(#menu, .tabs, .subpages) [aria-current]')) {
+    const line = current.closest('ul, .subpages');
     line.scrollLeft = current.offsetLeft - line.offsetLeft - (line.clientWidth - current.offsetWidth) / 2;
   }
 }
@@ -88,4 +88,4 @@ watchIdle();
 closeMenu();
 showCurrent();
 // The menu refreshes its counts.
-document.addEventListener('htmx:afterSwap', showCurrent);
+document.addEventListener('htmx:after:swap', showCurrent);

@@ -41,7 +41,7 @@ export interface FieldProps {
   autocomplete?: string;
   inputMode?: 'numeric' | 'text';
   multiline?: boolean;
-  autofocus?: boolean;
+  autofocus?: boolean | undefined;
   /** The id of a list of suggestions. */
   list?: string;
 }

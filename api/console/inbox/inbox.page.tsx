@@ -10,6 +10,8 @@ import { Chips, Choice } from '../html/filter.js';
 import { Form, Notice } from '../html/form.js';
 import { ParticipantLink } from '../html/participant-link.js';
 import { Table } from '../html/table.js';
+import { mayConfigure } from '../studies/studies.service.js';
+import { NoStudy } from '../studies/no-study.js';
 import { phrase } from '../words/phrases.js';
 import { useUi } from '../html/ui.js';
 import type { Ui } from '../html/ui.js';
@@ -21,10 +23,13 @@ const PATH = '/console/inbox';
 /** The user's open work in all studies, with actions. */
 export function InboxPage({
   inbox,
+  hasStudy = true,
   outcome,
   settings,
 }: {
   inbox: Inbox;
+  /** Whether the user sees a study; only asked where nothing waits. */
+  hasStudy?: boolean;
   outcome?: InboxActionResult | undefined;
   settings: Settings;
 }) {
@@ -36,7 +41,7 @@ export function InboxPage({
       <h1>{words.inbox.title}</h1>
       {outcome && <OutcomeNotice outcome={outcome} />}
       {isEmpty ? (
-        <EmptyState title={words.inbox.empty}>{words.inbox.emptyWhat}</EmptyState>
+        <NothingWaits hasStudy={hasStudy} />
       ) : (
         <>
           <p class="quiet">{words.inbox.what}</p>
@@ -53,6 +58,13 @@ export function InboxPage({
       )}
     </>
   );
+}
+
+/** That this is fine; where there is no study yet, what to do first. */
+function NothingWaits({ hasStudy }: { hasStudy: boolean }) {
+  const { words, user } = useUi();
+  if (!hasStudy) return <NoStudy creates={mayConfigure(user?.role)} />;
+  return <EmptyState title={words.inbox.empty}>{words.inbox.emptyWhat}</EmptyState>;
 }
 
 function InboxFilters({ inbox: { facets, filter, kinds } }: { inbox: Inbox }) {

@@ -1,5 +1,6 @@
 import { h } from 'preact';
 import { INBOX_KINDS } from '../../../db/console/inbox.queries.js';
+import { listStudies } from '../../../db/studies/studies.queries.js';
 import { pushAgain } from '../../capture/pushes.service.js';
 import { retryTrigger } from '../../capture/webhooks.service.js';
 import { inStudy, outsideStudy, signedIn } from '../../http/access.js';
@@ -55,7 +56,9 @@ export const inboxRoutes = [
       const inbox = await loadInbox(tx, actor, filterOf(query));
       const outcome = await outcomeOf(tx, query.done, idOf(query.of));
       if (studyId === undefined) ui.counts = { [PATH]: sizeOf(inbox.facets, {}) };
-      return { title: ui.words.inbox.title, content: h(InboxPage, { inbox, outcome, settings: services.settings }) };
+      const hasStudy = inbox.total > 0 || (await listStudies(tx, { skip: 0, limit: 1, sort: 'study_code' })).total > 0;
+      const content = h(InboxPage, { inbox, hasStudy, outcome, settings: services.settings });
+      return { title: ui.words.inbox.title, content };
     },
   }),
   consolePage({

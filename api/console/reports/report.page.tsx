@@ -1,3 +1,5 @@
+import { DARK_SCREEN } from '../../../activities/html/palette.js';
+import type { PictureTheme } from '../../../activities/html/picture-theme.js';
 import { nowMs } from '../../../db/client/clock.js';
 import type { ReportFilter } from '../../../db/reports/base.queries.js';
 import { chartOf } from '../../reports/document/charts.js';
@@ -139,13 +141,24 @@ function Section({
   );
 }
 
-/** A plot as in the PDF: a separate image, so that the page's policy need not allow its styles. */
+/** A plot as in the PDF, in the page's theme: a separate image, so that the page's policy need not allow its styles. */
 function Drawn({ plot, study, asked, speech }: { plot: Plot; study: string; asked: ReportFilter; speech: Locale }) {
   const { title, description, width, height } = chartOf(plot, speech);
-  const src = withQuery(`${REPORTS}/${study}/plots/${plot.name}.svg`, { ...asked, language: speech.language });
+  const { theme } = useUi();
+  const src = (shown: PictureTheme) =>
+    withQuery(`${REPORTS}/${study}/plots/${plot.name}.svg`, { ...asked, language: speech.language, theme: shown });
   return (
     <div class="plot">
-      <img src={src} alt={`${title}. ${description}`} width={width} height={height} loading="lazy" />
+      <picture>
+        {theme === 'auto' && <source media={DARK_SCREEN} srcset={src('dark')} />}
+        <img
+          src={src(theme === 'dark' ? 'dark' : 'light')}
+          alt={`${title}. ${description}`}
+          width={width}
+          height={height}
+          loading="lazy"
+        />
+      </picture>
     </div>
   );
 }

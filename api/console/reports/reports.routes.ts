@@ -1,4 +1,5 @@
 import { h } from 'preact';
+import { pictureThemes } from '../../../activities/html/picture-theme.js';
 import { studyHead } from '../../../db/reports/document.queries.js';
 import { reportVersionOf } from '../../../db/reports/version.queries.js';
 import type { ReportVersion } from '../../../db/reports/version.queries.js';
@@ -51,7 +52,11 @@ export const reportPages = [
     path: `${ofStudy}/plots/{plot}`,
     summary: 'Get a plot of a study’s report for the console',
     access: inStudy(),
-    query: Type.Object({ ...reportFilters, language: Type.Optional(oneOf('en', 'de')) }),
+    query: Type.Object({
+      ...reportFilters,
+      language: Type.Optional(oneOf('en', 'de')),
+      theme: Type.Optional(oneOf(...pictureThemes)),
+    }),
     view: ({ services, actor, context, params, query }) =>
       plot({ services, actor, context, query, studyId: params.study_id, siteId: undefined }, params.plot, undefined),
   }),

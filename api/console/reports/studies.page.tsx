@@ -1,21 +1,22 @@
 import type { StudyRecord } from '../../../db/studies/studies.queries.js';
-import { EmptyState } from '../html/empty-state.js';
 import { Pager, withQuery } from '../html/pager.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
+import { NoStudy } from '../studies/no-study.js';
+import { mayConfigure } from '../studies/studies.service.js';
 import { DOCUMENTS, REPORTS } from './paths.js';
 
 export const STUDIES = 50;
 
 /** The studies whose reports the user may read. */
 export function ReportStudiesPage({ items, total, skip }: { items: StudyRecord[]; total: number; skip: number }) {
-  const { words } = useUi();
+  const { words, user } = useUi();
   const { reports } = words;
   if (total === 0)
     return (
       <>
         <h1>{reports.title}</h1>
-        <EmptyState title={reports.none}>{reports.noneWhat}</EmptyState>
+        <NoStudy creates={mayConfigure(user?.role)} />
       </>
     );
   return (

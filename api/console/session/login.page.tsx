@@ -45,13 +45,14 @@ export function LoginPage({
       }
     >
       <CarriedFields next={next} kept={kept} />
-      <EmailField value={email} />
+      <EmailField value={email} autofocus={!email} />
       <Field
         name="password"
         type="password"
         label={words.login.password}
         autocomplete="current-password"
         required
+        autofocus={Boolean(email)}
         maxLength={1000}
       />
     </Step>
@@ -59,7 +60,7 @@ export function LoginPage({
 }
 
 /** The user's email address. */
-export function EmailField({ value }: { value?: string | undefined }) {
+export function EmailField({ value, autofocus }: { value?: string | undefined; autofocus?: boolean | undefined }) {
   const { words } = useUi();
   return (
     <Field
@@ -69,6 +70,7 @@ export function EmailField({ value }: { value?: string | undefined }) {
       value={value}
       autocomplete="username"
       required
+      autofocus={autofocus}
       maxLength={320}
     />
   );

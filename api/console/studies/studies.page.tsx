@@ -1,6 +1,6 @@
-import { EmptyState } from '../html/empty-state.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
+import { NoStudy } from './no-study.js';
 import { PAGE_SIZE, mayConfigure } from './studies.service.js';
 import type { ListedStudy, StudyList } from './studies.service.js';
 
@@ -14,14 +14,7 @@ export function StudiesPage({ list: { items, total, skip, search } }: { list: St
     return (
       <>
         <h1>{studies.title}</h1>
-        <EmptyState title={studies.empty}>{creates ? studies.emptyWhat : studies.emptyOthers}</EmptyState>
-        {creates && (
-          <p class="after-empty">
-            <a class="button primary" href="/console/studies/new">
-              {studies.create}
-            </a>
-          </p>
-        )}
+        <NoStudy creates={creates} />
       </>
     );
   const at = (to: number) =>

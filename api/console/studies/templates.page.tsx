@@ -5,6 +5,7 @@ import { Field, Form, useGiven } from '../html/form.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { PolicyInWords } from './policy-in-words.js';
+import { templateText } from '../words/templates.js';
 import { FormRefusal } from './settings.page.js';
 
 type Summary = ReturnType<typeof summaryOf>;
@@ -12,7 +13,7 @@ export type PreviewedTemplate = ReturnType<typeof previewTemplate>;
 
 /** Templates from which a study is created. */
 export function TemplatesPage({ templates }: { templates: Summary[] }) {
-  const { studies, newStudy } = useUi().words;
+  const { studies, newStudy, templates: words } = useUi().words;
   return (
     <>
       <p class="crumbs">
@@ -24,7 +25,7 @@ export function TemplatesPage({ templates }: { templates: Summary[] }) {
       </p>
       <Table<Summary>
         caption={studies.templatesCaption(templates.length)}
-        rows={templates}
+        rows={templates.map((one) => ({ ...one, ...templateText(words, one) }))}
         rowKey={({ id }) => id}
         columns={[
           {
@@ -65,9 +66,10 @@ export function TemplatePage({
 }) {
   const { words } = useUi();
   const { studies } = words;
+  const { name, description } = templateText(words.templates, template);
   const given = useGiven<'study_code' | 'study_name'>({
     typed,
-    stored: { study_name: template.name },
+    stored: { study_name: name },
     fault,
     codes: { STUDY_CODE_TAKEN: 'study_code' },
   });
@@ -77,10 +79,10 @@ export function TemplatePage({
         <a href="/console/studies/new">{studies.toTemplates}</a>
       </p>
       <h1>
-        <bdi>{template.name}</bdi>
+        <bdi>{name}</bdi>
       </h1>
       <p class="quiet" dir="auto">
-        {template.description}
+        {description}
       </p>
       <FormRefusal fault={fault} fields={['study_code', 'study_name']} codes={['STUDY_CODE_TAKEN']} />
       <section class="card">

@@ -106,7 +106,7 @@ export const actions: Record<string, string> = {
   offline_sync: 'Offline-Sitzung empfangen',
   override_decision_refused: 'Entscheidung über einen Ersatz verweigert',
   participant_changed: 'Person geändert',
-  participant_created: 'Person aufgenommen',
+  participant_created: 'Person eingeschlossen',
   participant_data_exported: 'Daten der Person exportiert',
   participant_deleted: 'Person gelöscht',
   participant_erased: 'Personenbezogene Daten gelöscht',

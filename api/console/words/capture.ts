@@ -212,7 +212,7 @@ export const de: typeof en = {
   syncFailed: 'Der Abgleich ist fehlgeschlagen.',
   syncCounts: (total) => (total === 1 ? '1 Datensatz' : `${total} Datensätze`),
   syncOutcomes: {
-    created: 'aufgenommen',
+    created: 'eingeschlossen',
     updated: 'geändert',
     unchanged: 'unverändert',
     skipped: 'ohne Einschlussformular',

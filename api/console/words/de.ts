@@ -19,6 +19,7 @@ import { de as members } from './members.js';
 import { de as messages } from './messages.js';
 import { de as newStudy } from './new-study.js';
 import { de as sites } from './sites.js';
+import { de as templates } from './templates.js';
 import type { Words } from './en.js';
 import { de as inbox } from './inbox.js';
 import { de as today } from './today.js';
@@ -36,6 +37,7 @@ export const de: Words = {
   messages,
   newStudy,
   sites,
+  templates,
   skip: 'Zum Inhalt springen',
   navigation: {
     label: 'Hauptmenü',

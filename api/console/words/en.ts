@@ -22,6 +22,7 @@ import { en as members } from './members.js';
 import { en as messages } from './messages.js';
 import { en as newStudy } from './new-study.js';
 import { en as sites } from './sites.js';
+import { en as templates } from './templates.js';
 interface ProblemWords {
   title: string;
   what: string;
@@ -41,6 +42,7 @@ export const en = {
   messages,
   newStudy,
   sites,
+  templates,
   skip: 'Skip to content',
   navigation: {
     label: 'Main',

@@ -214,7 +214,7 @@ const german: [string, string][] = [
   ],
   [
     'The instrument "{}" is not designated for the event "{}": nobody is enrolled there.',
-    'Das Formular „{}“ gehört nicht zum Ereignis „{}“: Dort wird niemand aufgenommen.',
+    'Das Formular „{}“ gehört nicht zum Ereignis „{}“: Dort wird niemand eingeschlossen.',
   ],
   [
     'The field "{}" already takes {}: of two results one is lost.',

@@ -17,7 +17,13 @@ export interface DrawableChart {
   option: EChartsCoreOption;
 }
 
-const color = { ...figureColors, band: '#d6e8f3', ink: '#222222' };
+const color = {
+  ...figureColors,
+  band: '#d6e8f3',
+  ink: '#222222',
+  // On a cell of the heat map, which is light in each theme.
+  onCell: '#16202b',
+};
 const WIDTH = 720;
 /** The most informative metrics of a task, in this order. */
 const TELLING = [
@@ -255,7 +261,7 @@ function adherence(cells: Extract<Plot, { name: 'adherence' }>['data'], speech: 
           label: {
             show: windows.length <= 16,
             formatter: ({ value }: { value: number[] }) => `${value[2]}`,
-            color: color.ink,
+            color: color.onCell,
           },
           itemStyle: { borderColor: '#ffffff', borderWidth: 1 },
         },

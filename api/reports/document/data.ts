@@ -9,6 +9,7 @@ import type {
 } from '../../../db/reports/study.queries.js';
 import type { SignedRecord } from '../../../db/participants/signatures.queries.js';
 import type { ReportedVisit } from '../../../db/reports/visits.queries.js';
+import type { PictureTheme } from '../../../activities/html/picture-theme.js';
 import type { ReportLanguage } from './words.js';
 
 /** The data of a document or plot, in one snapshot. */
@@ -61,7 +62,7 @@ export type Task =
   | { kind: 'study'; data: StudyData; imprint: Imprint }
   | { kind: 'participant'; data: ParticipantData; imprint: Imprint }
   | { kind: 'session'; data: SessionData; imprint: Imprint }
-  | { kind: 'plot'; plot: Plot; language: ReportLanguage };
+  | { kind: 'plot'; plot: Plot; language: ReportLanguage; theme: PictureTheme };
 
 export const studyPlots = ['enrollment', 'completion', 'adherence', 'metrics'] as const;
 export type Plot =

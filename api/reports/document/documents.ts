@@ -10,7 +10,7 @@ import { Locale } from './words.js';
 export async function renderPdf(task: Task): Promise<string> {
   switch (task.kind) {
     case 'plot':
-      return svgOf(chartOf(task.plot, new Locale(task.language)));
+      return svgOf(chartOf(task.plot, new Locale(task.language)), task.theme);
     case 'study':
       return studyDocument(task.data, task.imprint);
     case 'participant':

@@ -11,6 +11,7 @@ import { init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
 import { h } from 'preact';
 import type { VNode } from 'preact';
+import type { PictureTheme } from '../../../activities/html/picture-theme.js';
 import { Picture } from '../../../activities/html/picture.js';
 import { renderSvg } from '../../../activities/html/render.js';
 import type { DrawableChart } from './charts.js';
@@ -41,21 +42,22 @@ interface SvgPainter {
 }
 
 /** A plot as SVG. The same plot gives the same image. */
-export function PlotPicture({ of: chart }: { of: DrawableChart }) {
+export function PlotPicture({ of: chart, theme }: { of: DrawableChart; theme?: PictureTheme | undefined }) {
   const { title, description, width, height } = chart;
   const id = `p${createHash('sha256')
     .update(title + description)
     .digest('hex')
     .slice(0, 8)}`;
   return (
-    <Picture id={id} title={title} description={description} width={width} height={height}>
+    <Picture id={id} title={title} description={description} width={width} height={height} theme={theme}>
       {drawn(chart).map((child) => element(child, id))}
     </Picture>
   );
 }
 
 /** A plot as a file of its own. */
-export const svgOf = (chart: DrawableChart): string => renderSvg(<PlotPicture of={chart} />);
+export const svgOf = (chart: DrawableChart, theme?: PictureTheme): string =>
+  renderSvg(<PlotPicture of={chart} theme={theme} />);
 
 /** The chart's elements before serialization: they are serialized like the rest of the page. */
 function drawn({ width, height, option }: DrawableChart): Drawn[] {

@@ -8,6 +8,7 @@ export interface ConsoleLinks {
   login: string;
   approval: (requestId: string) => string;
   participant: (participantId: string) => string;
+  capture: (studyId: string) => string;
   /** The token follows the #: it is sent to no server and appears in no log. */
   reset: (token: string) => string;
   accept: (token: string) => string;
@@ -29,6 +30,7 @@ export function consoleLinks(publicUrl: string, enabled: boolean): ConsoleLinks 
     login: `${console}/login`,
     approval: (requestId) => `${console}/approvals/${requestId}`,
     participant: (participantId) => `${console}/participants/${participantId}`,
+    capture: (studyId) => `${console}/capture/${studyId}`,
     reset: (token) => `${console}/reset#token=${token}`,
     accept: (token) => `${console}/accept#token=${token}`,
   };

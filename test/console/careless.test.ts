@@ -1,0 +1,85 @@
+import { expect } from 'chai';
+import type { Page } from 'puppeteer-core';
+import { Stage } from '../anchor/stage.js';
+import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
+import { waiting } from './stage.js';
+import type { Waiting } from './stage.js';
+
+const REASON = 'checked against the source document, äöü <b>';
+
+describe('people in a hurry', function () {
+  this.timeout(120_000);
+  let browser: ConsoleBrowser;
+  let stage: Stage;
+  before(async () => {
+    [browser, stage] = await Promise.all([ConsoleBrowser.start(), Stage.open()]);
+  });
+  after(async () => {
+    await browser?.close();
+    await stage?.close();
+  });
+
+  const opened = async (of: Waiting, javascript = true) => {
+    const path = `/console/approvals/${of.request}`;
+    const { page, faults } = await openConsole(browser, path, { javascript });
+    await signIn(page, of.approver.email);
+    expect(new URL(page.url()).pathname).to.equal(path);
+    return { page, faults, path };
+  };
+  /** How often the request was decided. */
+  const decisions = async ({ person }: Waiting) =>
+    (await person.history()).filter(({ event_type }) => /^OVERRIDE_(GRANTED|DENIED)$/.test(event_type)).length;
+  /** What a page gives back of what was typed. */
+  const givenBack = (page: Page) =>
+    page.$$eval('.typed textarea', (fields) => fields.map((field) => (field as unknown as { value: string }).value));
+
+  for (const javascript of [true, false])
+    it(`press a button twice, then go back: it is decided once${javascript ? '' : ', also without JavaScript'}`, async () => {
+      const of = await waiting(stage);
+      const { page, faults, path } = await opened(of, javascript);
+      await fill(page, { reason: REASON });
+      await Promise.all([page.waitForNavigation(), page.click('button[value=approve]', { count: 2, delay: 10 })]);
+      await page.waitForSelector('.tag.approved');
+      expect(await decisions(of)).to.equal(1);
+      await page.goBack();
+      // The page of before is asked for again, and says how it stands.
+      await page.goto(`${browser.base}${path}`);
+      expect(await page.$('button[value=approve]'), 'nothing is left to decide').to.equal(null);
+      expect(await textOf(page, 'main')).to.include('Approved');
+      expect(faults).to.deep.equal([]);
+    });
+
+  it('decide in one tab, then in the other one, which was left open: the second is told, and keeps what was typed', async () => {
+    const of = await waiting(stage);
+    const { page, path } = await opened(of);
+    const second = await page.browserContext().newPage();
+    await second.goto(`${browser.base}${path}`);
+    await fill(second, { reason: 'typed in the second tab' });
+    await page.bringToFront();
+    await fill(page, { reason: REASON });
+    await submit(page, 'button[value=approve]');
+    await second.bringToFront();
+    await submit(second, 'button[value=deny]');
+    expect(await givenBack(second)).to.deep.equal(['typed in the second tab']);
+    expect(await axe(second)).to.deep.equal([]);
+    expect(await decisions(of)).to.equal(1);
+  });
+
+  it('type until their login has ended: they log in again, and have what they typed', async () => {
+    const of = await waiting(stage);
+    const { page, path } = await opened(of);
+    await fill(page, { reason: REASON });
+    await page.browserContext().deleteMatchingCookies({ name: 'console_login', url: browser.base });
+    await submit(page, 'button[value=approve]');
+    expect(await textOf(page, 'main')).to.include('You get it back after the login');
+    await signIn(page, of.approver.email);
+    expect(await givenBack(page)).to.include(REASON);
+    expect(await axe(page)).to.deep.equal([]);
+    await submit(page, `main a[href="${path}"]`);
+    expect(await decisions(of), 'nothing was decided meanwhile').to.equal(0);
+    await fill(page, { reason: REASON });
+    await submit(page, 'button[value=approve]');
+    await page.waitForSelector('.tag.approved');
+    expect(await decisions(of)).to.equal(1);
+  });
+});

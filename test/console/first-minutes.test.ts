@@ -1,0 +1,61 @@
+import { expect } from 'chai';
+import { DAY } from '../anchor/stage.js';
+import { startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import { unique } from '../support/http.js';
+import { until } from '../support/until.js';
+import { ConsoleBrowser, axe, fill, openConsole, setValue, signIn, submit, textOf } from './browser.js';
+
+describe('the first minutes with an empty installation', function () {
+  this.timeout(180_000);
+  let service: Service;
+  let browser: ConsoleBrowser;
+  before(async () => {
+    service = await startService();
+    browser = await ConsoleBrowser.start(service.run.api);
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  it('lead from the login to the first schedule, each page by a link of the one before', async () => {
+    const { run } = service;
+    const { page, faults } = await openConsole(browser, new URL(run.console!).pathname);
+    await signIn(page, run.admin_email, run.admin_password ?? '');
+    expect(new URL(page.url()).pathname).to.equal('/console/inbox');
+    expect(await textOf(page, 'main')).to.include('There is no study yet');
+    expect(await axe(page)).to.deep.equal([]);
+    await submit(page, 'main a.primary');
+    await submit(page, 'a[href="/console/studies/new/longitudinal-cognition"]');
+    await fill(page, { study_code: unique('MEM') });
+    await submit(page, 'button.primary');
+    const study = await textOf(page, 'main');
+    for (const part of ['The study is there.', 'First steps', 'Visits are counted from'])
+      expect(study).to.include(part);
+    expect(await axe(page)).to.deep.equal([]);
+    await submit(page, '.first-steps a[href$="/enroll"]');
+    await fill(page, { participant_code: unique('P') });
+    await submit(page, 'main button.primary');
+    expect(await textOf(page, 'main'))
+      .to.include('The participant is enrolled')
+      .and.to.include('Waits for an enrollment date and a signed consent');
+    await setValue(page, '[name=date]', DAY);
+    await submit(page, '.job[open] button.primary');
+    await submit(page, '.notice a[href$="tab=facts"]');
+    await setValue(page, '[name=signed_on]', DAY);
+    await submit(page, '.job[open] button.primary');
+    const person = new URL(page.url()).pathname;
+    const visits = await until(
+      async () => {
+        await page.goto(`${browser.base}${person}?tab=schedule`);
+        const said = await textOf(page, 'main');
+        return said.includes('Year 3') ? said : undefined;
+      },
+      { what: 'the schedule' },
+    );
+    expect(visits).to.include('Baseline').and.to.include('10 Mar 2024').and.to.include('Month 6');
+    expect(await axe(page)).to.deep.equal([]);
+    expect(faults).to.deep.equal([]);
+  });
+});
