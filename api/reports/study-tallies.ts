@@ -1,7 +1,7 @@
 import { isUnfiltered } from '../../db/reports/base.queries.js';
 import type { ReportScope } from '../../db/reports/base.queries.js';
 import type { KeptTally } from '../../db/reports/study.queries.js';
-import { changedPortions, localDates, portionsOf, tallyPortions } from '../../db/reports/tally-portions.queries.js';
+import { changedPortions, portionsOf, sizeAndDates, tallyPortions } from '../../db/reports/tally-portions.queries.js';
 import type { PortionTally } from '../../db/reports/tally-portions.queries.js';
 import type { ReportVersion } from '../../db/reports/version.queries.js';
 import { nowMs } from '../../db/client/clock.js';
@@ -10,6 +10,8 @@ import type { Tx } from '../../db/client/database.js';
 /** Studies whose counts are kept, and versions of each: a reader may have a snapshot from before the newest. */
 const MAX_STUDIES = 20,
   MAX_VERSIONS = 4;
+/** Participants of a study from which its counts are kept: those of a smaller one are counted in a few milliseconds. */
+const LARGE = 500;
 /** The share of portions from which counting all of them, in one pass, is quicker. */
 const MANY = 1 / 4;
 
@@ -25,7 +27,7 @@ interface Counts {
 }
 
 /**
- * Keeps how many visits a study has of each window, status and adherence, and brings the counts up to date when they
+ * Keeps how many visits a large study has of each window, status and adherence, and brings the counts up to date when they
  * are asked for. They are kept by portions of participants. The audit records since tell whose visits may have changed;
  * their portions alone are counted again, in the reader's snapshot. A decision writes nothing for this. All visits are
  * counted when a date changes in one of the study's zones, or after a record that is not of one participant.
@@ -34,7 +36,7 @@ export class StudyTallies {
   private readonly studies = new Map<string, Counts[]>();
 
   /**
-   * @param compareAfterMs counts as old as this are counted anew and compared
+   * @param compareAfterMs counts as old as this are counted again and compared
    * @param onDifference is told when kept counts were not those of the visits
    */
   constructor(
@@ -42,7 +44,7 @@ export class StudyTallies {
     private readonly onDifference: (study: string) => void,
   ) {}
 
-  /** The counts in the transaction's snapshot; undefined: the question is not about all visits of a study. */
+  /** The counts in the transaction's snapshot; undefined: the question is not about all visits of a large study. */
   async of(
     tx: Tx,
     { version, reach }: ReportVersion,
@@ -68,7 +70,8 @@ export class StudyTallies {
   ): Promise<Counts | undefined> {
     if (reach !== '*' || !isUnfiltered(asked)) return undefined;
     const { study } = asked;
-    const dates = await localDates(tx, study);
+    const { is_large, dates } = await sizeAndDates(tx, study, LARGE);
+    if (!is_large) return undefined;
     const before = this.studies.get(study)?.find((one) => one.version <= version && one.dates === dates);
     const updated = before && (before.version === version ? before : await this.update(tx, study, before, version));
     const isDue = updated !== undefined && updated.countedAt < nowMs() - this.compareAfterMs;

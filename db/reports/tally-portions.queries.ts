@@ -68,14 +68,24 @@ export async function changedPortions(
   return changed.includes(null) ? undefined : (changed as number[]);
 }
 
-/** The date in each zone of a study: visits are missed or open by it. */
-export async function localDates(tx: Tx, study: string): Promise<string> {
-  const [row] = await ask<{ dates: string }>(
+/**
+ * Whether a study has at least as many participants, and the date in each of its zones: visits are missed or open by it.
+ */
+export async function sizeAndDates(
+  tx: Tx,
+  study: string,
+  participants: number,
+): Promise<{ is_large: boolean; dates: string }> {
+  const [row] = await ask<{ is_large: boolean; dates: string }>(
     tx,
     { study },
     [],
-    `select string_agg(zone || (now() at time zone zone)::date, ' ' order by zone) as dates from (
-      select timezone as zone from studies where id = :study union select timezone from sites where study_id = :study and timezone is not null) z`,
+    `select (select count(*) = :participants from (
+        select from participants where study_id = :study limit :participants) p) as is_large,
+      (select string_agg(zone || (now() at time zone zone)::date, ' ' order by zone) from (
+        select timezone as zone from studies where id = :study
+        union select timezone from sites where study_id = :study and timezone is not null) z) as dates`,
+    { participants },
   );
-  return row!.dates;
+  return row!;
 }
