@@ -1,6 +1,5 @@
-import { queryAllAsPlanned } from '../client/query.js';
+import { prepared, queryAllAsPlanned } from '../client/query.js';
 import type { Statement } from '../client/one-trip.js';
-import { prepared } from '../client/prepared.js';
 import { insertStatement, insertInto } from '../client/sets/bulk-insert.js';
 import type { Insert } from '../client/sets/bulk-insert.js';
 import type { MessageDetails } from '../participants/message-details.queries.js';

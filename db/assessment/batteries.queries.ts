@@ -1,10 +1,9 @@
 import { raw } from 'objection';
 import { Battery, BatteryModule, BatteryVersion } from '../models/assessment.js';
 import type { Statement } from '../client/one-trip.js';
-import { prepared } from '../client/prepared.js';
+import { execute, prepared, query } from '../client/query.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
-import { execute, query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 export interface ModuleRow {

@@ -1,7 +1,6 @@
 import { sessionStatus } from '../scheduling/effective-status.js';
-import { prepared } from '../client/prepared.js';
+import { execute, prepared } from '../client/query.js';
 import { insertRows } from '../client/sets/bulk-insert.js';
-import { execute } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 export interface ParticipantRef {

@@ -1,8 +1,7 @@
 import { sessionStatus, summarySource, taskSummary } from '../scheduling/effective-status.js';
-import { prepared } from '../client/prepared.js';
+import { prepared, query } from '../client/query.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
-import { query } from '../client/query.js';
 import { readOneInScope } from '../client/transaction.js';
 import type { Database, Tx } from '../client/database.js';
 

@@ -1,6 +1,6 @@
 import { summarySource } from '../scheduling/effective-status.js';
 import { toTextArray, linesAt } from '../client/sets/text-arrays.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 export interface TaskRow {

@@ -1,6 +1,6 @@
 import { booleans, doubles, instants, integers } from '../client/sets/binary-arrays.js';
 import { toTextArray, linesAt } from '../client/sets/text-arrays.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /** A raw trial as stored and read back. */

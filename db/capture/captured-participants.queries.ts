@@ -1,8 +1,7 @@
 import type { Statement } from '../client/one-trip.js';
 import { putOutbox } from '../outbox/outbox.js';
-import { prepared } from '../client/prepared.js';
+import { prepared, query } from '../client/query.js';
 import { carriedTrace } from '../client/trace-context.js';
-import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /** The columns of a participant that the capture system may change. */

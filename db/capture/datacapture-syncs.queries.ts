@@ -1,7 +1,7 @@
 import { raw } from 'objection';
 import { CaptureConfig, CaptureSync } from '../models/capture.js';
 import { putOutbox } from '../outbox/outbox.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import type { Statement } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 

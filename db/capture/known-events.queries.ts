@@ -1,5 +1,5 @@
 import { ResultPush } from '../models/capture.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /** An event of the capture system, stored by its id. */

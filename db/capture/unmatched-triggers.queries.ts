@@ -1,4 +1,4 @@
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import type { Database } from '../client/database.js';

@@ -1,6 +1,6 @@
 import { nudgeRelay, putOutbox } from '../outbox/outbox.js';
 import type { Statement } from '../client/one-trip.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import type { TraceCarrier } from '../client/trace-context.js';
 import { OF_SITES } from '../studies/sites.queries.js';
 import type { Database } from '../client/database.js';

@@ -10,3 +10,7 @@ export function faultCode(fault: unknown): string | undefined {
   const code = typeof own === 'object' && own !== null && 'code' in own ? own.code : undefined;
   return typeof code === 'string' ? code : undefined;
 }
+
+/** Errors without a code by which pool and driver report an unavailable database. */
+export const CONNECTION_ERROR =
+  /^timeout expired$|timeout acquiring a connection|connection terminated|connection timeout|timeout exceeded when trying to connect|unable to acquire a connection|not queryable/i;

@@ -1,5 +1,5 @@
 import { raw } from 'objection';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import { readOneInScope } from '../client/transaction.js';
 import type { SubscriptionSecrets } from './event-subscriptions.queries.js';
 import type { EventRecord } from './events.queries.js';

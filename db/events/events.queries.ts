@@ -1,6 +1,6 @@
 import { raw } from 'objection';
 import { DomainEvent } from '../models/messages.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import type { Tx } from '../client/database.js';

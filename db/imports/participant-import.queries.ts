@@ -1,6 +1,5 @@
-import { prepared } from '../client/prepared.js';
+import { execute, prepared, query } from '../client/query.js';
 import { carriedTrace } from '../client/trace-context.js';
-import { execute, query } from '../client/query.js';
 import type { MarkedTransaction } from '../client/marked-transaction.js';
 import type { Tx } from '../client/database.js';
 

@@ -1,5 +1,5 @@
 import type { Statement } from '../client/one-trip.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import { readOneInScope } from '../client/transaction.js';
 import { visitSequence } from '../scheduling/visit-sequence.js';
 import type { Database } from '../client/database.js';

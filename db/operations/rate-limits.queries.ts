@@ -1,5 +1,4 @@
-import { prepared } from '../client/prepared.js';
-import { execute } from '../client/query.js';
+import { execute, prepared } from '../client/query.js';
 import type { Database } from '../client/database.js';
 
 const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint';

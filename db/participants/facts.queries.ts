@@ -1,5 +1,5 @@
 import type { Statement } from '../client/one-trip.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /**

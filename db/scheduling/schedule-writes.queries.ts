@@ -1,5 +1,5 @@
 import type { VisitContent, VisitDays } from '../models/records.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import type { Statement } from '../client/one-trip.js';
 import { insertSql } from '../client/sets/bulk-insert.js';
 import type { Tx } from '../client/database.js';

@@ -1,6 +1,6 @@
 import type { VisitContent, VisitDays } from '../models/records.js';
 import type { Statement } from '../client/one-trip.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import { sourcesByArm } from './schedule-arms.queries.js';
 import type { Tx } from '../client/database.js';
 

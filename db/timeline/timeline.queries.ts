@@ -1,6 +1,6 @@
 import { isoTimestamp } from '../client/knex.js';
 import { shownSession, visitStatus } from '../scheduling/effective-status.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import type { Statement } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 

@@ -1,4 +1,4 @@
-import { prepared } from '../prepared.js';
+import { prepared } from '../query.js';
 import type { Statement } from '../query.js';
 import type { Tx } from '../database.js';
 
