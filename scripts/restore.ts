@@ -16,11 +16,11 @@ import type { BaseBackup } from './backup/folder.js';
 import { recover } from './backup/recover.js';
 import { dataDirAt, openDataDir } from './runtime/data-dir.js';
 import { readIfThere } from './runtime/files.js';
-import { placePostgres } from './runtime/postgres-place.js';
-import type { PostgresPlace } from './runtime/postgres-place.js';
+import { placePostgres } from './runtime/postgres/postgres-place.js';
+import type { PostgresPlace } from './runtime/postgres/postgres-place.js';
 import { reservePorts } from './runtime/ports.js';
 import { asProgram } from './runtime/program.js';
-import { realTarget } from './runtime/postgres.js';
+import { realTarget } from './runtime/postgres/postgres.js';
 
 const usage =
   'Usage: npm run restore -- --into NEW_DATA_DIR --keys FOLDER [--to 2026-01-31T12:00:00Z] [--checkpoints ' +

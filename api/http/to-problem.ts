@@ -1,4 +1,4 @@
-import { CONNECTION_ERROR, driverFault } from '../../db/client/driver-faults.js';
+import { CONNECTION_ERROR, driverFault } from '../../db/client/connection/driver-faults.js';
 import { Problem, problem } from './errors.js';
 import type { ErrorCode } from './errors.js';
 

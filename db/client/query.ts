@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { acquire, release, sendAll } from './connection.js';
+import { acquire, release, sendAll } from './connection/connection.js';
 import type { Database } from './database.js';
 import type { Tx } from './database.js';
 

@@ -6,7 +6,7 @@ import { Field, SelectField } from '../html/form.js';
 import { Pager, withQuery } from '../html/pager.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
-import { auditCodes } from '../words/audit-codes.js';
+import { auditCodes } from '../words/service/audit-codes.js';
 import { AUDIT, AuditHead, ChainName } from './tabs.js';
 
 export const RECORDS = 25;

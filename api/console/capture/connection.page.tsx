@@ -5,7 +5,7 @@ import { TranslatedText } from '../html/said.js';
 import { useUi } from '../html/ui.js';
 import type { Edit } from '../studies/edit/edit.js';
 import { EditBox, EditChoice, EditField, EditForm, EditRefusal, wrongWith } from '../studies/edit/edit-form.js';
-import { versionOf } from '../html/form-version.js';
+import { versionOf } from '../routing/form-version.js';
 import { StudyHead } from '../studies/edit/study-tabs.js';
 import { mayConfigure } from '../studies/studies.service.js';
 import type { ConnectionView, SecretName, Secrets } from './connection.service.js';

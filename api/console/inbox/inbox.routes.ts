@@ -1,13 +1,13 @@
 import { h } from 'preact';
 import { INBOX_KINDS } from '../../../db/console/inbox.queries.js';
 import { pushAgain } from '../../capture/pushes.service.js';
-import { retryTrigger } from '../../capture/webhooks.service.js';
+import { retryTrigger } from '../../capture/triggers/webhooks.service.js';
 import { inStudy, outsideStudy, signedIn } from '../../http/access.js';
 import { Type, text } from '../../http/common.schemas.js';
 import { noContent } from '../../http/route.js';
-import { backTo } from '../html/done.js';
-import { consoleForm, consolePage } from '../html/page.js';
-import { redirect } from '../html/render.js';
+import { backTo } from '../routing/done.js';
+import { consoleForm, consolePage } from '../routing/page.js';
+import { redirect } from '../routing/render.js';
 import { InboxPage, OutcomeNotice } from './inbox.page.js';
 import { inboxAccess, loadInbox, outcomeOf, sizeOf } from './inbox.service.js';
 import type { InboxFilter } from './inbox.service.js';

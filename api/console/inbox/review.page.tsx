@@ -2,7 +2,7 @@ import type { VisitRecord } from '../../../db/scheduling/visits.queries.js';
 import { CalendarDate, Instant } from '../html/date.js';
 import { dateText } from '../html/dates.js';
 import { Field, Form, Notice } from '../html/form.js';
-import { versionOf } from '../html/form-version.js';
+import { versionOf } from '../routing/form-version.js';
 import { Typed } from '../html/problem.js';
 import { Facts } from '../html/table.js';
 import { useUi } from '../html/ui.js';

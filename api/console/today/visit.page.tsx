@@ -6,7 +6,7 @@ import { reasonInWords } from '../../../workflows/domain/notifications/explain.j
 import { ZonedInstant } from '../participants/parts.js';
 import { CalendarDate, Instant } from '../html/date.js';
 import { Field, Form, Notice } from '../html/form.js';
-import { versionOf } from '../html/form-version.js';
+import { versionOf } from '../routing/form-version.js';
 import { Typed } from '../html/problem.js';
 import { TranslatedText } from '../html/said.js';
 import { Facts } from '../html/table.js';

@@ -6,7 +6,7 @@ import type { Problem } from '../../../http/errors.js';
 import { Instant } from '../../html/date.js';
 import { EmptyState } from '../../html/empty-state.js';
 import { Form, Notice } from '../../html/form.js';
-import { versionOf } from '../../html/form-version.js';
+import { versionOf } from '../../routing/form-version.js';
 import { Table } from '../../html/table.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';

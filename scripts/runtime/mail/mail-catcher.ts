@@ -4,11 +4,11 @@
  */
 import { once } from 'node:events';
 import { SMTPServer } from 'smtp-server';
-import { readSettings } from '../../settings.js';
-import { dataDirAt } from './data-dir.js';
+import { readSettings } from '../../../settings.js';
+import { dataDirAt } from '../data-dir.js';
 import { mailHttp } from './mail-http.js';
 import { MailStore } from './mail-store.js';
-import { endsWithSupervisor } from './node-child.js';
+import { endsWithSupervisor } from '../node-child.js';
 
 const settings = readSettings();
 const store = new MailStore(dataDirAt(settings.DATA_DIR).mail);

@@ -1,6 +1,6 @@
-import { dateText } from '../html/dates.js';
+import { dateText } from '../../html/dates.js';
 import { germanOfCapture } from './phrases-capture.js';
-import type { Language } from './words.js';
+import type { Language } from '../words.js';
 
 /**
  * The service's sentences: reasons of a decision, notes of a preview, warnings of a schedule, why a message was sent.

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import type { ReadableStream as WebStream } from 'node:stream/web';
 import { promisify } from 'node:util';
-import { StartError } from './start-error.js';
+import { StartError } from '../start-error.js';
 
 const run = promisify(execFile);
 

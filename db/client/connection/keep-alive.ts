@@ -1,5 +1,5 @@
-import { execute } from './query.js';
-import type { Tx } from './database.js';
+import { execute } from '../query.js';
+import type { Tx } from '../database.js';
 
 /** The database ends a transaction that is idle for half a minute (knex.ts). */
 const ASK_EVERY_MS = 10_000;

@@ -10,7 +10,7 @@ import {
   record,
   Remark,
   named,
-} from '../http/common.schemas.js';
+} from '../../http/common.schemas.js';
 
 export const webhookStatuses = ['received', 'processing', 'processed', 'duplicate', 'failed'] as const;
 

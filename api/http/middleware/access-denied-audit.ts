@@ -1,9 +1,9 @@
-import { studyExists } from '../../db/studies/study-config.queries.js';
-import { withStudyScope } from '../../db/client/transaction.js';
-import type { Problem } from './errors.js';
-import type { Route } from './route.js';
-import type { RouteState } from './state.js';
-import type { Database } from '../../db/client/database.js';
+import { studyExists } from '../../../db/studies/study-config.queries.js';
+import { withStudyScope } from '../../../db/client/transaction.js';
+import type { Problem } from '../errors.js';
+import type { Route } from '../route.js';
+import type { RouteState } from '../state.js';
+import type { Database } from '../../../db/client/database.js';
 
 /**
  * Records in the service's own chain that a caller tried something their role or token does not allow; by the route's

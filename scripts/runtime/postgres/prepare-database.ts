@@ -1,11 +1,11 @@
-import { SecretBox } from '../../db/client/crypto.js';
-import { ensureFirstAdmin } from '../../db/identity/first-admin.js';
-import { openDatabase } from '../../db/client/knex.js';
-import { verifyPassword } from '../../db/identity/passwords.js';
-import { migrate } from '../../db/migrate.js';
-import { readInScope } from '../../db/client/transaction.js';
-import { encryptionKeyBytes } from '../../settings.js';
-import { StartError } from './start-error.js';
+import { SecretBox } from '../../../db/client/crypto.js';
+import { ensureFirstAdmin } from '../../../db/identity/first-admin.js';
+import { openDatabase } from '../../../db/client/knex.js';
+import { verifyPassword } from '../../../db/identity/passwords.js';
+import { migrate } from '../../../db/migrate.js';
+import { readInScope } from '../../../db/client/transaction.js';
+import { encryptionKeyBytes } from '../../../settings.js';
+import { StartError } from '../start-error.js';
 
 /**
  * Prepares a database for the service: latest schema, matching encryption key, first admin.

@@ -17,8 +17,8 @@ import { faultView, formAt, onPageFault } from './faults.js';
 import { FORM_BYTES, formOf, formToShow } from './form-fields.js';
 import { renderView } from './render.js';
 import type { View } from './render.js';
-import { uiOf } from './ui.js';
-import type { Ui } from './ui.js';
+import { uiOf } from '../html/ui.js';
+import type { Ui } from '../html/ui.js';
 
 type Kind = true | false;
 type Opens = 'read' | 'change' | undefined;

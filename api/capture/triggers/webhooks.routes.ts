@@ -1,8 +1,8 @@
-import { FORMER_PATH } from '../http/conventions/deprecation.js';
-import { listWebhookEvents } from '../../db/capture/webhook-events.queries.js';
-import { listUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
-import { anyone, inStudy, roles, outsideStudy } from '../http/access.js';
-import { accepted, route, rawForm } from '../http/route.js';
+import { FORMER_PATH } from '../../http/conventions/deprecation.js';
+import { listWebhookEvents } from '../../../db/capture/webhook-events.queries.js';
+import { listUnmatched } from '../../../db/capture/unmatched-triggers.queries.js';
+import { anyone, inStudy, roles, outsideStudy } from '../../http/access.js';
+import { accepted, route, rawForm } from '../../http/route.js';
 import {
   TriggerAccepted,
   TriggerForm,

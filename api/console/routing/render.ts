@@ -5,9 +5,9 @@ import type { Settings } from '../../../settings.js';
 import { reply } from '../../http/reply.js';
 import type { Reply } from '../../http/reply.js';
 import { VISIT_COOKIE, consoleCookie } from '../../http/security/console-login.js';
-import { Document } from './document.js';
-import { UiProvider } from './ui.js';
-import type { Ui } from './ui.js';
+import { Document } from '../html/document.js';
+import { UiProvider } from '../html/ui.js';
+import type { Ui } from '../html/ui.js';
 
 /** Scripts and styles as files of this service, nothing from other servers. */
 const POLICY =

@@ -1,7 +1,7 @@
-import { paletteCss } from '../../activities/html/palette.js';
-import { Page } from '../../activities/html/page.js';
-import { renderPage } from '../../activities/html/render.js';
-import { Style, pageStyle } from '../../activities/html/style.js';
+import { paletteCss } from '../../../activities/html/palette.js';
+import { Page } from '../../../activities/html/page.js';
+import { renderPage } from '../../../activities/html/render.js';
+import { Style, pageStyle } from '../../../activities/html/style.js';
 import { CHANNELS, type MailStore, type StoredMail } from './mail-store.js';
 
 const STYLE = pageStyle(`${paletteCss('auto')}

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { socketOf } from './connection.js';
 import type { Connection } from './connection.js';
-import type { Database } from './database.js';
+import type { Database } from '../database.js';
 
 /**
  * `looks`: how many checks in a row found it waiting without new bytes. `answered`: bytes sent when its last statement

@@ -1,8 +1,8 @@
-import type { TimelineRow } from '../../../db/timeline/timeline.queries.js';
-import { isolated } from '../../../workflows/domain/util/text-direction.js';
-import { dateText } from '../html/dates.js';
-import { titleOf } from '../../timeline/titles.js';
-import type { Language } from './words.js';
+import type { TimelineRow } from '../../../../db/timeline/timeline.queries.js';
+import { isolated } from '../../../../workflows/domain/util/text-direction.js';
+import { dateText } from '../../html/dates.js';
+import { titleOf } from '../../../timeline/titles.js';
+import type { Language } from '../words.js';
 
 type Data = Record<string, unknown>;
 /** User input in any text direction. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { appendFileSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import PostalMime, { type Address, type Mailbox } from 'postal-mime';
-import { readIfThere } from './files.js';
+import { readIfThere } from '../files.js';
 
 export interface MailAddress {
   address: string;

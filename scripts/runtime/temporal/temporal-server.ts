@@ -1,10 +1,10 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { promisify } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { plainEnvironment } from './environments.js';
-import type { PartPlan } from './part.js';
-import { connectableHost } from '../../settings.js';
-import { searchAttributes } from '../../workflows/search-attributes.js';
+import { plainEnvironment } from '../environments.js';
+import type { PartPlan } from '../part.js';
+import { connectableHost } from '../../../settings.js';
+import { searchAttributes } from '../../../workflows/search-attributes.js';
 
 const run = promisify(execFile);
 

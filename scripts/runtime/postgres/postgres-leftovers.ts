@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readIfThere } from './files.js';
-import { end, errorCode, gone, identify, type Identity } from './processes.js';
-import { StartError } from './start-error.js';
+import { readIfThere } from '../files.js';
+import { end, errorCode, gone, identify, type Identity } from '../processes.js';
+import { StartError } from '../start-error.js';
 
 /**
  * Stops processes that still use the data folder: a postmaster of a killed supervisor, or server processes of a killed

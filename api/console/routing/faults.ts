@@ -8,11 +8,11 @@ import { clearedLogin } from '../../http/security/console-login.js';
 import { LoginPage } from '../session/login.page.js';
 import { formToShow } from './form-fields.js';
 import { ownPath } from './own-path.js';
-import { ProblemPage } from './problem.js';
+import { ProblemPage } from '../html/problem.js';
 import { redirect, renderView } from './render.js';
 import type { View } from './render.js';
-import { uiOf } from './ui.js';
-import type { Ui } from './ui.js';
+import { uiOf } from '../html/ui.js';
+import type { Ui } from '../html/ui.js';
 
 /** The most fields of a typed form. */
 const MAX_KEPT = 1_000;

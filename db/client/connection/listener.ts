@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { loginOf } from './knex.js';
+import { loginOf } from '../knex.js';
 
 const RECONNECT_MS = 1000;
 

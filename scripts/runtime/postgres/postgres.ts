@@ -13,12 +13,12 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { plainEnvironment } from './environments.js';
-import { readIfThere } from './files.js';
-import type { PartPlan } from './part.js';
+import { plainEnvironment } from '../environments.js';
+import { readIfThere } from '../files.js';
+import type { PartPlan } from '../part.js';
 import type { PostgresPlace } from './postgres-place.js';
-import { connectableHost } from '../../settings.js';
-import { StartError } from './start-error.js';
+import { connectableHost } from '../../../settings.js';
+import { StartError } from '../start-error.js';
 import { stopLeftovers } from './postgres-leftovers.js';
 
 const run = promisify(execFile);

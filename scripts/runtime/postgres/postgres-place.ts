@@ -14,8 +14,8 @@ import {
 import { dirname, join } from 'node:path';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
-import { errorCode } from './processes.js';
-import { StartError } from './start-error.js';
+import { errorCode } from '../processes.js';
+import { StartError } from '../start-error.js';
 
 /** The embedded PostgreSQL's programs, data and user. */
 export interface PostgresPlace {

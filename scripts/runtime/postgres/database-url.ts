@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import type { Settings } from '../../settings.js';
-import { readIfThere } from './files.js';
-import type { RunJson } from './run-json.js';
+import type { Settings } from '../../../settings.js';
+import { readIfThere } from '../files.js';
+import type { RunJson } from '../run-json.js';
 
 /** The database for a tool: DATABASE_URL, else that of the service running on DATA_DIR. */
 export function databaseUrlOf({
