@@ -81,7 +81,8 @@ async function take(client: pg.Client, data: string, draft: string): Promise<Man
   const labelfile = await stop(client);
   writeFileSync(join(draft, 'postgres', 'backup_label'), labelfile, { mode: 0o600 });
   const { at, version, revision } = await one<{ at: Date; version: string; revision: string }>(
-    `select clock_timestamp() as at, current_setting('server_version') as version, (select max(name) from knex_migrations) as revision`,
+    `select clock_timestamp() as at, current_setting('server_version') as version,
+      (select max(name) from knex_migrations) as revision`,
   );
   return {
     started_at,

@@ -122,7 +122,8 @@ async function tellOf(url: string, dataDir: string, checkpoints: string | undefi
       const {
         rows: [row],
       } = await tx.raw(
-        `select (select count(*)::int from participants) as participants, (select count(*)::int from audit_log) as records,
+        `select (select count(*)::int from participants) as participants,
+          (select count(*)::int from audit_log) as records,
            (select to_char(max(created_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') from audit_log) as last`,
       );
       const heads = new Map(

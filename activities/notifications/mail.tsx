@@ -5,8 +5,12 @@ import { renderPage } from '../html/render.js';
 
 /** For mail programs: plain elements with inline styles. Always light; a dark mode is the program's own. */
 const style = {
-  mail: `margin:0;padding:16px;font-family:sans-serif;line-height:1.5;max-width:36rem;overflow-wrap:anywhere;color:${light.ink}`,
-  button: `display:inline-block;padding:.7em 1.4em;border-radius:.5em;background:${light.accent};color:${light['on-accent']};text-decoration:none;font-weight:600`,
+  mail:
+    `margin:0;padding:16px;font-family:sans-serif;line-height:1.5;max-width:36rem;overflow-wrap:anywhere;` +
+    `color:${light.ink}`,
+  button:
+    `display:inline-block;padding:.7em 1.4em;border-radius:.5em;background:${light.accent};` +
+    `color:${light['on-accent']};text-decoration:none;font-weight:600`,
   link: `color:${light.accent}`,
   address: 'font-size:.85em',
   foot: `color:${light.quiet};font-size:.85em`,

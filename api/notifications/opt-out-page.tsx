@@ -47,7 +47,8 @@ const words: Record<BuiltInLanguage, Words> = {
 
 const STYLE = pageStyle(smallPageCss);
 /** Nothing is loaded; the form is sent to its own page. */
-export const OPT_OUT_POLICY = `default-src 'none'; style-src ${STYLE.source}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+export const OPT_OUT_POLICY =
+  `default-src 'none'; style-src ${STYLE.source}; form-action ` + `'self'; base-uri 'none'; frame-ancestors 'none'`;
 
 /** The page that asks for confirmation to end a channel's messages, in the participant's language. */
 export function askingPage(study: ShownStudy, channel: string): string {

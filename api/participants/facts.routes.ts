@@ -175,7 +175,9 @@ export const factRoutes = [
     summary: 'Add a form',
     transaction: 'change',
     access: withNote(staff.participants, 'signed and locked: admin, investigator'),
-    description: `Items of an erased participant are not kept: 409 PARTICIPANT_ERASED. All forms of a participant together hold at most 5,000,000 bytes: 422 MAX_TOTAL. Signing is ${asSignature} ${evaluated}`,
+    description:
+      `Items of an erased participant are not kept: 409 PARTICIPANT_ERASED. All forms of a participant together ` +
+      `hold at most 5,000,000 bytes: 422 MAX_TOTAL. Signing is ${asSignature} ${evaluated}`,
     headers: Reauthentication,
     body: NewForm,
     responses: { 201: Form, 401: undefined },

@@ -12,7 +12,8 @@ import type { TimelineItem } from './timeline.service.js';
 /** Always light, like the image and the printed page. */
 const STYLE = pageStyle(paletteCss('light') + readFileSync(new URL('page.css', import.meta.url), 'utf8'));
 /** Nothing is loaded, no script runs. */
-export const PAGE_POLICY = `default-src 'none'; style-src ${STYLE.source}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+export const PAGE_POLICY =
+  `default-src 'none'; style-src ${STYLE.source}; base-uri ` + `'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** Dates and times in a subject's time zone. */
 const formatsOf = ({ zone: timeZone }: TimelineSubject) => {

@@ -186,7 +186,12 @@ function canonicalTrial(trial: SubmittedTrial, task: string, written: string | n
   const data = written === null ? '' : `"data":${written},`;
   const at = PLAIN.test(trial.timestamp) ? `"${trial.timestamp}"` : JSON.stringify(trial.timestamp);
   const practice = trial.practice === undefined ? '' : `"practice":${trial.practice},`;
-  return `{"correct":${trial.correct},${data}${practice}"rt":${trial.rt === 0 ? 0 : trial.rt},"task":${task},"timestamp":${at},"trial_index":${trial.trial_index === 0 ? 0 : trial.trial_index}}`;
+  const rt = trial.rt === 0 ? 0 : trial.rt;
+  const index = trial.trial_index === 0 ? 0 : trial.trial_index;
+  return (
+    `{"correct":${trial.correct},${data}${practice}"rt":${rt},"task":${task},"timestamp":${at},` +
+    `"trial_index":${index}}`
+  );
 }
 
 /** The content under the name of its module's results. */

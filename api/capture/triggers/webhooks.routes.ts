@@ -31,7 +31,8 @@ const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det')
       'prefix `datacapture_` or `redcap_`: ' +
       '`event_name`, `data_access_group`, `repeat_instance`, `repeat_instrument`. Signed in ' +
       '`X-Datacapture-Signature: sha256=<hex HMAC-SHA256 of the raw body>`; ' +
-      'with `X-Datacapture-Timestamp` (unix seconds, within 5 minutes) over `<timestamp>.<raw body>`; or, where `webhook_auth` is `url`, in `?signature=`. ' +
+      'with `X-Datacapture-Timestamp` (unix seconds, within 5 minutes) over `<timestamp>.<raw body>`; or, where ' +
+      '`webhook_auth` is `url`, in `?signature=`. ' +
       'The event is stored before the answer; it is processed afterwards. An unknown project, or a webhook ' +
       'that is off: accepted, nothing done.',
     access: anyone,

@@ -64,7 +64,9 @@ export const de: Words = {
   },
   idle: {
     warn: 'Sie werden bald abgemeldet, weil länger nichts geschehen ist.',
-    over: 'Sie wurden abgemeldet. Ihre Eingaben sind noch da: Melden Sie sich im neuen Tab an und senden Sie diese Seite erneut.',
+    over:
+      'Sie wurden abgemeldet. Ihre Eingaben sind noch da: Melden Sie sich im neuen Tab an und senden Sie diese ' +
+      'Seite erneut.',
     stay: 'Angemeldet bleiben',
     login: 'Anmelden (öffnet einen neuen Tab)',
   },
@@ -92,7 +94,8 @@ export const de: Words = {
     startOver: 'Von vorn beginnen',
     setupTitle: 'Zweiten Faktor einrichten',
     setupWhat:
-      'Ihre Rolle braucht einen zweiten Faktor. Tragen Sie diesen Schlüssel in eine Authenticator-App ein und geben Sie dann deren Code ein.',
+      'Ihre Rolle braucht einen zweiten Faktor. Tragen Sie diesen Schlüssel in eine Authenticator-App ein und ' +
+      'geben Sie dann deren Code ein.',
     setupKey: 'Schlüssel',
     setupOpen: 'In einer Authenticator-App öffnen',
     setupRecovery: 'Wiederherstellungscodes',
@@ -151,7 +154,9 @@ export const de: Words = {
     byCode: {
       CSRF_REFUSED: {
         title: 'Es wurde nichts gespeichert',
-        what: 'Das Formular ist veraltet oder kam von einer anderen Website. Öffnen Sie die Seite erneut und senden Sie es von dort.',
+        what:
+          'Das Formular ist veraltet oder kam von einer anderen Website. Öffnen Sie die Seite erneut und senden ' +
+          'Sie es von dort.',
       },
     },
   },
@@ -212,7 +217,8 @@ export const de: Words = {
     notApprover: 'Ihre Rolle darf dies nach den Regeln der Studie nicht entscheiden.',
     stale: 'Der Plan hat sich geändert, seit diese Seite geöffnet wurde',
     staleWhat:
-      'Es wurde nichts entschieden. Prüfen Sie die neue Vorschau: Unterschiede sind markiert. Entscheiden Sie dann erneut.',
+      'Es wurde nichts entschieden. Prüfen Sie die neue Vorschau: Unterschiede sind markiert. Entscheiden Sie ' +
+      'dann erneut.',
     sinceRequest: 'Die Vorschau hat sich seit dem Antrag geändert. Unterschiede sind markiert.',
     removed: (names) => `Nicht mehr betroffen: ${names}.`,
     impossible: 'So, wie es steht, kann die Änderung nicht freigegeben werden:',

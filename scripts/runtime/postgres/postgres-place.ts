@@ -91,7 +91,8 @@ function makeSharedPlace(): void {
 
 /** A copy of the programs and libraries, one for each version, accessible to all users. */
 function copyOf(native: string): string {
-  const version = `${statSync(join(native, 'bin', 'postgres')).size}-${Math.trunc(statSync(join(native, 'bin', 'postgres')).mtimeMs)}`;
+  const { size, mtimeMs } = statSync(join(native, 'bin', 'postgres'));
+  const version = `${size}-${Math.trunc(mtimeMs)}`;
   const copy = join(SHARED_PLACE, `programs-${version}`);
   if (existsSync(copy)) return copy;
   makeSharedPlace();

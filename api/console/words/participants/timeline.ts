@@ -59,7 +59,10 @@ function anchor(what: string, d: Data): string {
   if (what === 'FINALIZED') return `Einschlussdatum ${date(d.enrollment_date)} endgültig`;
   if (d.status_after === 'unset') return `Einschlussdatum ${date(d.previous_enrollment_date)} zurückgezogen`;
   const verb = what === 'OVERRIDE_GRANTED' ? 'ersetzt' : 'geändert';
-  return `Einschlussdatum ${verb}: von ${date(d.previous_enrollment_date)} auf ${date(d.enrollment_date)}, ${days(d.change_delta_days)}`;
+  return (
+    `Einschlussdatum ${verb}: von ${date(d.previous_enrollment_date)} auf ${date(d.enrollment_date)}, ` +
+    `${days(d.change_delta_days)}`
+  );
 }
 
 function visit(what: string, d: Data): string {

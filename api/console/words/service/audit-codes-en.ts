@@ -1,4 +1,4 @@
-/** English words for what the audit log records, by its codes. `test/console/words.test.ts` fails where one has none. */
+/** English words for what the audit log records, by its codes: each code needs one (`test/console/words.test.ts`). */
 export const actions: Record<string, string> = {
   access_refused: 'Access refused',
   account_locked: 'Account locked',

@@ -116,12 +116,17 @@ export const germanOfCapture: [string, string][] = [
   ],
   ['The capture system does not take the results: {}.', 'Das Datenerfassungssystem nimmt die Ergebnisse nicht an: {}.'],
   [
-    'The capture system has no such record, and a push makes none: it was deleted or renamed. Restore it, or correct the external_id of the participant, and push again.',
-    'Das Datenerfassungssystem hat diesen Datensatz nicht, und eine Übertragung legt keinen an: Er wurde gelöscht oder umbenannt. Stellen Sie ihn wieder her, oder berichtigen Sie die externe Kennung der Person, und übertragen Sie erneut.',
+    'The capture system has no such record, and a push makes none: it was deleted or renamed. Restore it, or ' +
+      'correct the external_id of the participant, and push again.',
+    'Das Datenerfassungssystem hat diesen Datensatz nicht, und eine Übertragung legt keinen an: Er wurde ' +
+      'gelöscht oder umbenannt. Stellen Sie ihn wieder her, oder berichtigen Sie die externe Kennung der Person, ' +
+      'und übertragen Sie erneut.',
   ],
   [
-    'The record is in arm {}, and the event of the visit in arm {}: nothing is written there. Correct datacapture_event of the visit, and push again.',
-    'Der Datensatz gehört zu Arm {}, das Ereignis der Visite zu Arm {}: Dort wird nichts geschrieben. Berichtigen Sie das Ereignis der Visite, und übertragen Sie erneut.',
+    'The record is in arm {}, and the event of the visit in arm {}: nothing is written there. Correct ' +
+      'datacapture_event of the visit, and push again.',
+    'Der Datensatz gehört zu Arm {}, das Ereignis der Visite zu Arm {}: Dort wird nichts geschrieben. ' +
+      'Berichtigen Sie das Ereignis der Visite, und übertragen Sie erneut.',
   ],
   [
     'The attempt took so long that another push has the record by now.',

@@ -186,7 +186,8 @@ const german: [string, string][] = [
   ['The capture system has no field "{}".', 'Das Erfassungssystem hat kein Feld „{}“.'],
   [
     "The connected project has the id {}: triggers of project {} are another project's, and those of {} are not taken.",
-    'Das verbundene Projekt hat die Kennung {}: Auslöser des Projekts {} gehören zu einem anderen, und die von {} werden nicht angenommen.',
+    'Das verbundene Projekt hat die Kennung {}: Auslöser des Projekts {} gehören zu einem anderen, und die von ' +
+      '{} werden nicht angenommen.',
   ],
   [
     "The capture system's project has no events: enrollment_event is not used.",
@@ -201,8 +202,10 @@ const german: [string, string][] = [
     'Das Feld „{}“ enthält eine Datei oder einen Text des Formulars: Daraus kommt kein Wert.',
   ],
   [
-    'The project has no events: the results of several visits are written to the same fields of the record, and the last ones stay.',
-    'Das Projekt hat keine Ereignisse: Ergebnisse mehrerer Visiten stehen in denselben Feldern, und die letzten bleiben.',
+    'The project has no events: the results of several visits are written to the same fields of the record, and ' +
+      'the last ones stay.',
+    'Das Projekt hat keine Ereignisse: Ergebnisse mehrerer Visiten stehen in denselben Feldern, und die letzten ' +
+      'bleiben.',
   ],
   [
     'There is no task "{}": no session has results of it.',

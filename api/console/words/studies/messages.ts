@@ -35,7 +35,8 @@ export const en = {
   results: { none: 'Nothing', summary: 'A summary' },
   own: 'Words of messages',
   ownWhat:
-    'Without words of its own the study has the built-in ones. Variables stand in braces, such as {visit_name}. Empty both fields to go back to the built-in words.',
+    'Without words of its own the study has the built-in ones. Variables stand in braces, such as {visit_name}. ' +
+    'Empty both fields to go back to the built-in words.',
   addOwn: 'Add words of your own',
   kinds: { visit_reminder: 'Reminder', visit_missed: 'Missed visit', magic_link: 'Portal link' },
   subject: 'Subject',
@@ -78,7 +79,8 @@ export const de: typeof en = {
   results: { none: 'Nichts', summary: 'Eine Zusammenfassung' },
   own: 'Texte der Nachrichten',
   ownWhat:
-    'Ohne eigene Texte hat die Studie die eingebauten. Variablen stehen in geschweiften Klammern, etwa {visit_name}. Leeren Sie beide Felder, um zu den eingebauten zurückzukehren.',
+    'Ohne eigene Texte hat die Studie die eingebauten. Variablen stehen in geschweiften Klammern, etwa ' +
+    '{visit_name}. Leeren Sie beide Felder, um zu den eingebauten zurückzukehren.',
   addOwn: 'Eigene Texte hinzufügen',
   kinds: { visit_reminder: 'Erinnerung', visit_missed: 'Verpasste Visite', magic_link: 'Portal-Link' },
   subject: 'Betreff',

@@ -104,7 +104,8 @@ export const en = {
   wouldPlan: (some: string, total: string) => `${some} of ${total} would get another schedule.`,
   nobody: 'Nobody is enrolled yet: nothing moves.',
   earlier: (count: number) =>
-    `${n(count, 'participant', 'participants')} had kept the former schedule through an override; all of their visits move too.`,
+    `${n(count, 'participant', 'participants')} had kept the former schedule through an override; all of their ` +
+    `visits move too.`,
   outcome: 'Enrollment date',
   outcomes: {
     unchanged: 'Stays as it is',
@@ -261,13 +262,15 @@ export const de: typeof en = {
   saved: 'Es ist gespeichert.',
   stale: 'Jemand hat dies geändert, seit Sie es geöffnet haben',
   staleWhat:
-    'Es wurde nichts gespeichert. Ihre Eingaben sind noch hier: Vergleichen Sie sie mit dem, was gilt, und speichern Sie dann erneut.',
+    'Es wurde nichts gespeichert. Ihre Eingaben sind noch hier: Vergleichen Sie sie mit dem, was gilt, und ' +
+    'speichern Sie dann erneut.',
   refused: 'Es wurde nicht gespeichert',
   policy: 'Einschlussdatum',
   policyTitle: 'Regeln des Einschlussdatums',
   policyWhat: (version) => `Es gilt Fassung ${version}.`,
   consentElsewhere:
-    'In dieser Studie gilt eine Einwilligung als unterschrieben, weil sie anderswo verwaltet wird oder nicht nötig ist.',
+    'In dieser Studie gilt eine Einwilligung als unterschrieben, weil sie anderswo verwaltet wird oder nicht ' +
+    'nötig ist.',
   editPolicy: 'Regeln ändern',
   showJson: 'Als JSON anzeigen',
   json: 'Regeln als JSON',
@@ -289,7 +292,8 @@ export const de: typeof en = {
   wouldPlan: (some, total) => `${some} von ${total} bekämen einen anderen Plan.`,
   nobody: 'Noch ist niemand aufgenommen: Nichts verschiebt sich.',
   earlier: (count) =>
-    `${z(count, 'Person hatte', 'Personen hatten')} nach einer Änderung von Hand den früheren Plan behalten; auch alle diese Visiten verschieben sich.`,
+    `${z(count, 'Person hatte', 'Personen hatten')} nach einer Änderung von Hand den früheren Plan behalten; ` +
+    `auch alle diese Visiten verschieben sich.`,
   outcome: 'Einschlussdatum',
   outcomes: {
     unchanged: 'Bleibt, wie es ist',
@@ -308,7 +312,8 @@ export const de: typeof en = {
   toPolicy: 'Zurück zu den Regeln',
   trialRunning: (seen, total) => `${seen} von ${total} Teilnehmenden sind geprüft.`,
   trialLeave:
-    'Sie können diese Seite verlassen und unter dieser Adresse wiederkommen: Die Prüfung läuft weiter. Nichts wird geändert.',
+    'Sie können diese Seite verlassen und unter dieser Adresse wiederkommen: Die Prüfung läuft weiter. Nichts ' +
+    'wird geändert.',
   trialGone: 'Diese Prüfung endete vorzeitig. Probieren Sie die Regeln noch einmal aus.',
   changeTitle: 'Eine Änderung wird ausgeführt',
   changeRunning: (seen, total) => `${seen} von ${total} Teilnehmenden geprüft. Sie können diese Seite verlassen.`,
