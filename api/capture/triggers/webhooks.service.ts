@@ -78,7 +78,7 @@ export async function receiveTrigger(services: Dependencies, request: IncomingTr
     // Not cached, or the secret was changed elsewhere: only now the database is queried.
     const spent = services.rateLimits.webhook.spent(sender(request.ip));
     if (spent) assertAllowed(spent);
-    checked = await checkAnew(services, signed);
+    checked = await checkAgain(services, signed);
     if (checked.length === 0) return trigger.record;
   }
   assertAllowed(await services.rateLimits.webhook.take(`project:${trigger.project_id}`));
@@ -86,7 +86,7 @@ export async function receiveTrigger(services: Dependencies, request: IncomingTr
   if (refused.length === 0) return trigger.record;
   // The cache is stale: a configuration has changed, or another study takes the project's triggers as well.
   const done = checked.filter((taker) => !refused.includes(taker)).map(({ study_id }) => study_id);
-  const left = (await checkAnew(services, signed)).filter(({ study_id }) => !done.includes(study_id));
+  const left = (await checkAgain(services, signed)).filter(({ study_id }) => !done.includes(study_id));
   if ((await commit(services, trigger, left)).length > 0) {
     throw problem('UNAVAILABLE', { detail: 'The configuration is being changed: send the trigger again.' });
   }
@@ -118,7 +118,7 @@ const sender = (ip: string) => `ip:${ip}`;
  * The studies that take the trigger, by the database's current state; empty: the project is unknown. @throws 401, 429
  * by address, 503
  */
-async function checkAnew(services: Dependencies, request: SignedRequest & { ip: string }): Promise<TriggerTaker[]> {
+async function checkAgain(services: Dependencies, request: SignedRequest & { ip: string }): Promise<TriggerTaker[]> {
   const takers = await triggerTakers(services.database, request.projectId);
   const known = memoryOf(services).takers;
   if (takers.length === 0) {
