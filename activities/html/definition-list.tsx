@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 
 /** Terms with their values, as at the head of a record. */
-export function Facts({ of }: { of: readonly (readonly [string, ComponentChildren])[] }) {
+export function DefinitionList({ of }: { of: readonly (readonly [string, ComponentChildren])[] }) {
   return (
     <dl class="facts">
       {of.map(([term, what]) => (

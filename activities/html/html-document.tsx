@@ -2,7 +2,7 @@ import type { ComponentChildren, HTMLAttributes } from 'preact';
 import { directionOf } from '../../workflows/domain/util/text-direction.js';
 
 /** The frame of every page and mail: language, direction, character set, title. */
-export function Page({
+export function HtmlDocument({
   language,
   title,
   head,

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { light } from '../html/palette.js';
-import { Page } from '../html/page.js';
+import { HtmlDocument } from '../html/html-document.js';
 import { renderPage } from '../html/render.js';
 
 /** For mail programs: plain elements with inline styles. Always light; a dark mode is the program's own. */
@@ -19,9 +19,9 @@ const style = {
 /** A mail as HTML: a whole page of its own. */
 export const renderMail = (language: string, title: string, inside: ComponentChildren): string =>
   renderPage(
-    <Page language={language} title={title} body={{ style: style.mail }}>
+    <HtmlDocument language={language} title={title} body={{ style: style.mail }}>
       {inside}
-    </Page>,
+    </HtmlDocument>,
   );
 
 /** Addresses, and line ends. A direction mark ends an address. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { ShownStudy } from '../../db/studies/study-face.queries.js';
-import { Page } from '../../activities/html/page.js';
+import { HtmlDocument } from '../../activities/html/html-document.js';
 import { renderPage } from '../../activities/html/render.js';
 import { Style, pageStyle, smallPageCss } from '../../activities/html/style.js';
 import { builtInLanguage } from '../../workflows/domain/notifications/built-in.js';
@@ -85,7 +85,7 @@ function spoken(study: ShownStudy) {
 
 const page = (language: string, title: string, inside: ComponentChildren): string =>
   renderPage(
-    <Page
+    <HtmlDocument
       language={language}
       title={title}
       head={
@@ -101,5 +101,5 @@ const page = (language: string, title: string, inside: ComponentChildren): strin
         </h1>
         {inside}
       </main>
-    </Page>,
+    </HtmlDocument>,
   );

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { TimelineSubject } from '../../db/timeline/timeline.queries.js';
-import { Facts } from '../../activities/html/facts.js';
-import { Page } from '../../activities/html/page.js';
+import { DefinitionList } from '../../activities/html/definition-list.js';
+import { HtmlDocument } from '../../activities/html/html-document.js';
 import { paletteCss } from '../../activities/html/palette.js';
 import { renderPage, renderSvg } from '../../activities/html/render.js';
 import { Style, pageStyle } from '../../activities/html/style.js';
@@ -65,7 +65,7 @@ function TimelinePage({ subject, items, total, now }: Timeline) {
   const formats = formatsOf(subject);
   const { participant_code, study_code, study_name } = subject;
   return (
-    <Page
+    <HtmlDocument
       language="en"
       title={`Timeline of ${isolated(participant_code)} · ${isolated(study_code)}`}
       head={<Style of={STYLE} />}
@@ -83,7 +83,7 @@ function TimelinePage({ subject, items, total, now }: Timeline) {
             </>
           )}
         </p>
-        <Facts
+        <DefinitionList
           of={[
             ['Status', subject.status],
             ['Site', <bdi>{subject.site_code ?? 'none'}</bdi>],
@@ -121,7 +121,7 @@ function TimelinePage({ subject, items, total, now }: Timeline) {
           {total} entries, as of {formats.instant.format(now)}.
         </footer>
       </main>
-    </Page>
+    </HtmlDocument>
   );
 }
 

@@ -10,7 +10,7 @@ const refused: [file: string, code: string][] = [
   ['workflows/domain/notifications/words.ts', "export const strong = ['<b>', '</b>'];"],
   ['scripts/runtime/mail/mail-page.tsx', "export const own = (text: string) => text.replaceAll('<', '&lt;');"],
   [
-    'activities/html/page.tsx',
+    'activities/html/html-document.tsx',
     'export const Raw = ({ html }: { html: string }) => <p dangerouslySetInnerHTML={{ __html: html }} />;',
   ],
   [

@@ -1,6 +1,6 @@
 import type { AuditNames } from '../../../db/audit/audit-names.queries.js';
 import type { AuditFilter, ListedAuditRecord } from '../../../db/audit/audit.queries.js';
-import { Instant } from '../html/date.js';
+import { InstantText } from '../html/date.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Field, SelectField } from '../html/form.js';
 import { Pager, withQuery } from '../html/pager.js';
@@ -54,7 +54,7 @@ export function RecordsPage({
                 </a>
               ),
             },
-            { title: words.audit.when, cell: ({ created_at }) => <Instant value={created_at} bare /> },
+            { title: words.audit.when, cell: ({ created_at }) => <InstantText value={created_at} bare /> },
             {
               title: words.audit.person,
               cell: ({ user_id }) =>

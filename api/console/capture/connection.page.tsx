@@ -1,6 +1,6 @@
 import type { ConnectionReport } from '../../../workflows/domain/capture/query.js';
 import { Field, Form, Notice } from '../html/form.js';
-import { Facts } from '../html/table.js';
+import { DefinitionList } from '../html/table.js';
 import { TranslatedText } from '../html/said.js';
 import { useUi } from '../html/ui.js';
 import type { Edit } from '../studies/edit/edit.js';
@@ -159,7 +159,7 @@ function Exchange({ view: { study, config } }: { view: ConnectionView }) {
   const isOn = study.datacapture_enabled;
   return (
     <section>
-      <Facts
+      <DefinitionList
         of={[
           [
             words.studies.exchange,

@@ -4,7 +4,7 @@ import type { Settings } from '../../../settings.js';
 import { isDate } from '../../../workflows/domain/util/dates.js';
 import { pathWith } from '../routing/done.js';
 import { EmptyState } from '../html/empty-state.js';
-import { Instant } from '../html/date.js';
+import { InstantText } from '../html/date.js';
 import { dateText, instantText } from '../html/dates.js';
 import { Chips, Choice } from '../html/filter.js';
 import { Form, Notice } from '../html/form.js';
@@ -112,7 +112,7 @@ function Entries({ rows, total, settings }: { rows: InboxRow[]; total: number; s
         { title: inbox.item, head: true, cell: (row) => <Entry row={row} /> },
         { title: inbox.participant, cell: (row) => <Whose row={row} /> },
         { title: inbox.study, cell: ({ study_code }) => <bdi>{study_code ?? '–'}</bdi> },
-        { title: inbox.since, cell: ({ since }) => <Instant value={since} /> },
+        { title: inbox.since, cell: ({ since }) => <InstantText value={since} /> },
         { title: inbox.action, cell: (row) => <Action row={row} settings={settings} /> },
       ]}
     />

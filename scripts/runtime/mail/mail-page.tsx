@@ -1,5 +1,5 @@
 import { paletteCss } from '../../../activities/html/palette.js';
-import { Page } from '../../../activities/html/page.js';
+import { HtmlDocument } from '../../../activities/html/html-document.js';
 import { renderPage } from '../../../activities/html/render.js';
 import { Style, pageStyle } from '../../../activities/html/style.js';
 import { CHANNELS, type MailStore, type StoredMail } from './mail-store.js';
@@ -66,7 +66,7 @@ function Messages({ store, channel }: { store: MailStore; channel: (typeof CHANN
 export function mailPage(store: MailStore): string {
   const mails = [...store.mails()].reverse();
   return renderPage(
-    <Page language="en" title="Caught mail" head={<Style of={STYLE} />}>
+    <HtmlDocument language="en" title="Caught mail" head={<Style of={STYLE} />}>
       <main>
         <h1>Caught mail ({mails.length})</h1>
         <p>
@@ -78,6 +78,6 @@ export function mailPage(store: MailStore): string {
           <Messages key={channel} store={store} channel={channel} />
         ))}
       </main>
-    </Page>,
+    </HtmlDocument>,
   );
 }
