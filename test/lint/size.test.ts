@@ -37,7 +37,7 @@ const MAX_FILES = 20;
 /** Folders with more sources, each with the reason why. Tests lie by guarantee, whatever their number. */
 const FULLER: Record<string, string> = {
   'db/migrations': 'one file for each change of the schema, forever',
-  scripts: 'one file for each command of package.json',
+  scripts: 'one file for each command of package.json, and what the commands begin with',
 };
 
 const MAX_COLUMNS = 120;
