@@ -16,7 +16,7 @@ interface Heard {
 const LOOK_MS = 1_000;
 /** Errors of a new connection to an unreachable server or machine; any other error is an answer: the server refuses. */
 const NO_ANSWER = /timeout|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/i;
-/** Matches CONNECTION_ERROR (connection-errors.ts). */
+/** Matches CONNECTION_ERROR (driver-faults.ts). */
 const MUTE = 'Connection terminated: the database does not answer';
 
 /**
