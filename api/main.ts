@@ -27,7 +27,7 @@ import { routesOf } from './routes.js';
 import { listen } from './server.js';
 import type { Dependencies } from './dependencies.js';
 import { Temporal } from './temporal.js';
-import { faultCode } from '../db/client/driver-faults.js';
+import { faultCode } from '../db/client/connection/driver-faults.js';
 
 const SWEEP_MS = 3_600_000;
 /** A request without a connection after this time is refused with a retry hint: a growing queue helps nobody. */

@@ -49,7 +49,7 @@ import { userRoutes } from './identity/users.routes.js';
 import { v1Routes } from './v1/v1.routes.js';
 import { visitStateRoutes } from './scheduling/visit-states.routes.js';
 import { visitRoutes } from './scheduling/visits.routes.js';
-import { webhookRoutes } from './capture/webhooks.routes.js';
+import { webhookRoutes } from './capture/triggers/webhooks.routes.js';
 
 /** The routes in the contract. A resource exports its routes as a list and is listed here once. */
 export const documentedRoutes: readonly Route[] = [

@@ -70,7 +70,8 @@ async function takeTables(tx: Knex.Transaction): Promise<void> {
   const applied = new Set<string>(await tx('knex_migrations').pluck('name'));
   if (migrations.every(({ name }) => applied.has(name))) return;
   const { rows } = await tx.raw<{ rows: { name: string }[] }>(
-    `select quote_ident(relname) as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition and pg_has_role(relowner, 'usage')
+    `select quote_ident(relname) as name from pg_class where relnamespace = 'public'::regnamespace
+      and relkind in ('r', 'p') and not relispartition and pg_has_role(relowner, 'usage')
      order by relname not in ('users', 'studies'), relname`,
   );
   const lock = `lock table ${rows.map(({ name }) => name).join(', ')} in access exclusive mode`;

@@ -178,7 +178,9 @@ async function verifyExport(file, keys, folder) {
   if (!end || end.records !== records || end.checkpoints !== count)
     faults.push(
       'the export is not whole: ' +
-        `${end ? `it says ${end.records} records and ${end.checkpoints} checkpoints, it has ${records} and ${count}` : 'its last line is missing'}`,
+        (end
+          ? `it says ${end.records} records and ${end.checkpoints} checkpoints, it has ${records} and ${count}`
+          : 'its last line is missing'),
     );
   const states = new Map();
   // With a separate folder, an export of one study is not compared with the folder's other chains.

@@ -11,7 +11,7 @@ import type { CheckpointTrust } from '../db/audit/audit-verify.js';
 import { openDatabase } from '../db/client/knex.js';
 import { readInScope } from '../db/client/transaction.js';
 import { checkpointFolder, settingDefinitions, readSettings } from '../settings.js';
-import { databaseUrlOf } from './runtime/database-url.js';
+import { databaseUrlOf } from './runtime/postgres/database-url.js';
 import type { Tx } from '../db/client/database.js';
 
 const settings = readSettings();

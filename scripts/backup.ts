@@ -12,7 +12,7 @@ import { clusterContent, copyHashed } from './backup/base-copy.js';
 import type { CopiedFile } from './backup/base-copy.js';
 import { backupFolder, removeOlder } from './backup/folder.js';
 import type { Manifest } from './backup/folder.js';
-import { runningOn } from './runtime/database-url.js';
+import { runningOn } from './runtime/postgres/database-url.js';
 import { asProgram } from './runtime/program.js';
 
 const usage = 'Usage: npm run backup [-- --keep N]   (DATA_DIR names the running service, BACKUP_DIR the folder)';
@@ -81,7 +81,8 @@ async function take(client: pg.Client, data: string, draft: string): Promise<Man
   const labelfile = await stop(client);
   writeFileSync(join(draft, 'postgres', 'backup_label'), labelfile, { mode: 0o600 });
   const { at, version, revision } = await one<{ at: Date; version: string; revision: string }>(
-    `select clock_timestamp() as at, current_setting('server_version') as version, (select max(name) from knex_migrations) as revision`,
+    `select clock_timestamp() as at, current_setting('server_version') as version,
+      (select max(name) from knex_migrations) as revision`,
   );
   return {
     started_at,

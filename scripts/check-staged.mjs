@@ -26,9 +26,9 @@ async function check() {
   if (faults) console.error(faults);
   if (unformatted.length > 0) console.error(`Not formatted:\n${unformatted.map((path) => `  ${path}`).join('\n')}\n`);
   if (!faults && unformatted.length === 0) return 0;
-  const mend =
+  const fix =
     unformatted.length > 0 ? `Run "npx prettier --write ${unformatted.join(' ')}"` : 'Fix what is named above';
-  console.error(`pre-commit: the commit was refused. ${mend}, "git add" the files and commit again.`);
+  console.error(`pre-commit: the commit was refused. ${fix}, "git add" the files and commit again.`);
   return 1;
 }
 

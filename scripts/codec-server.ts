@@ -12,7 +12,7 @@ import { throughCodec } from '../api/operations/payload-codec.service.js';
 import type { SentPayloads } from '../api/operations/payload-codec.service.js';
 import { connectableHost, readSettings } from '../settings.js';
 import { EncryptionCodec } from '../workflows/util/payload-codec.js';
-import { runningOn } from './runtime/database-url.js';
+import { runningOn } from './runtime/postgres/database-url.js';
 import { payloadKeysOf } from './runtime/keys.js';
 
 const MAX_BYTES = 16 * 1024 * 1024;

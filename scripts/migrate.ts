@@ -1,6 +1,6 @@
 import { readSettings } from '../settings.js';
 import { migrate } from '../db/migrate.js';
-import { databaseUrlOf } from './runtime/database-url.js';
+import { databaseUrlOf } from './runtime/postgres/database-url.js';
 
 const settings = readSettings();
 const url = databaseUrlOf(settings);

@@ -16,11 +16,11 @@ import type { BaseBackup } from './backup/folder.js';
 import { recover } from './backup/recover.js';
 import { dataDirAt, openDataDir } from './runtime/data-dir.js';
 import { readIfThere } from './runtime/files.js';
-import { placePostgres } from './runtime/postgres-place.js';
-import type { PostgresPlace } from './runtime/postgres-place.js';
+import { placePostgres } from './runtime/postgres/postgres-place.js';
+import type { PostgresPlace } from './runtime/postgres/postgres-place.js';
 import { reservePorts } from './runtime/ports.js';
 import { asProgram } from './runtime/program.js';
-import { realTarget } from './runtime/postgres.js';
+import { realTarget } from './runtime/postgres/postgres.js';
 
 const usage =
   'Usage: npm run restore -- --into NEW_DATA_DIR --keys FOLDER [--to 2026-01-31T12:00:00Z] [--checkpoints ' +
@@ -122,7 +122,8 @@ async function tellOf(url: string, dataDir: string, checkpoints: string | undefi
       const {
         rows: [row],
       } = await tx.raw(
-        `select (select count(*)::int from participants) as participants, (select count(*)::int from audit_log) as records,
+        `select (select count(*)::int from participants) as participants,
+          (select count(*)::int from audit_log) as records,
            (select to_char(max(created_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') from audit_log) as last`,
       );
       const heads = new Map(

@@ -32,7 +32,7 @@ function oldKey(path: string | undefined): Buffer {
 
 const settings = readSettings();
 const { values } = parseArgs({ options: { 'old-key-file': { type: 'string' } } });
-if (!settings.DATABASE_URL) fail('DATABASE_URL is not set: name the database whose secrets are to be encrypted anew.');
+if (!settings.DATABASE_URL) fail('DATABASE_URL is not set: name the database whose secrets are to be encrypted again.');
 if (!settings.DATACAPTURE_ENCRYPTION_KEY) fail('DATACAPTURE_ENCRYPTION_KEY is not set: it holds the new key.');
 const from = new SecretBox(oldKey(values['old-key-file']), 'the old key file');
 const to = new SecretBox(encryptionKeyBytes(settings.DATACAPTURE_ENCRYPTION_KEY));

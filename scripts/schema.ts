@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { openDatabase } from '../db/client/knex.js';
 import { dumpSchema } from '../db/schema-dump.js';
 import { readSettings } from '../settings.js';
-import { databaseUrlOf } from './runtime/database-url.js';
+import { databaseUrlOf } from './runtime/postgres/database-url.js';
 
 const settings = readSettings();
 const url = databaseUrlOf(settings);

@@ -31,7 +31,7 @@ const FRONT: Record<string, readonly string[]> = {
 /** The implementation of the front, and code that runs before there is a schema. */
 const LEFT_OUT = [
   ...Object.keys(FRONT),
-  'db/client/connection.ts',
+  'db/client/connection/connection.ts',
   'db/client/opening.ts',
   'db/migrate.ts',
   'db/schema-dump.ts',

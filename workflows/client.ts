@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { ApplicationFailure, defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import * as contract from './contract.js';
 import type { AnchorOutcome, Evaluate, ParticipantAnchorStart, Sender } from './contract.js';
-import { ConcurrencyLimiter, QueueTimeoutError } from './util/concurrency-limiter.js';
+import { KeyedConcurrencyLimiter, QueueTimeoutError } from './util/concurrency-limiter.js';
 
 const studyId = defineSearchAttributeKey('StudyId', SearchAttributeType.KEYWORD);
 const siteId = defineSearchAttributeKey('SiteId', SearchAttributeType.KEYWORD);
@@ -74,7 +74,7 @@ export function createAnchorClient(
   client: Client,
   { taskQueue, timeoutSeconds, eager = false }: AnchorClientOptions,
 ): AnchorClient {
-  const limiter = new ConcurrencyLimiter(MAX_UPDATES_IN_FLIGHT);
+  const limiter = new KeyedConcurrencyLimiter(MAX_UPDATES_IN_FLIGHT);
   const startOptions = (participant: ParticipantAddress) => ({
     workflowId: contract.participantAnchorId(participant.participant_id),
     taskQueue,

@@ -23,7 +23,9 @@ export function labelsOf(
     ...(registered.has('StudyCode') && { study_code: row.study_code }),
     ...(registered.has('ParticipantCode') && { participant_code: participantCodes ? row.participant_code : null }),
     ...(registered.has('WaitingFor') && { waiting_for: true as const }),
-    timeline: `${publicUrl.replace(/\/+$/, '')}/api/studies/${row.study_id}/participants/${row.participant_id}/timeline?format=html`,
+    timeline:
+      `${publicUrl.replace(/\/+$/, '')}/api/studies/${row.study_id}/participants/${row.participant_id}/timeline` +
+      `?format=html`,
     ...(page !== undefined && { console: page }),
   };
 }

@@ -150,7 +150,8 @@ async function enroll(
         reading.record,
         new TriggerRefused(
           'INVALID_PARTICIPANT_CODE',
-          'The participant code (or the record id in its place) must have 1 to 64 characters without control characters.',
+          'The participant code (or the record id in its place) must have 1 to 64 characters without control ' +
+            'characters.',
         ),
       );
     } else if (reading.record.length > MAX_RECORD_LENGTH) {

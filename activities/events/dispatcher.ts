@@ -5,7 +5,7 @@ import { withStudyScope } from '../../db/client/transaction.js';
 import { WakeableTimer } from '../util/wakeable-timer.js';
 import { sendDelivery, leaseSeconds } from './attempt.js';
 import type { EventDeps } from './attempt.js';
-import { faultCode } from '../../db/client/driver-faults.js';
+import { faultCode } from '../../db/client/connection/driver-faults.js';
 
 /** Deliveries in progress, in total and for each subscription, so that a slow subscriber only delays itself. */
 const CONCURRENCY = 64,

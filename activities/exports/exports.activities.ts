@@ -27,7 +27,7 @@ import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import type { Settings } from '../../settings.js';
 import type { StudyExportStart } from '../../workflows/contract.js';
 import type { Database } from '../../db/client/database.js';
-import { faultCode } from '../../db/client/driver-faults.js';
+import { faultCode } from '../../db/client/connection/driver-faults.js';
 
 const NOTE_MS = 1_000;
 const refused = (message: string) => ApplicationFailure.create({ type: 'ExportRefused', nonRetryable: true, message });

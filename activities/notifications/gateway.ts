@@ -33,7 +33,8 @@ export async function postToGateway({ called, setting, url, id, key, body, gone 
     const isLate = fault instanceof Error && fault.name === 'TimeoutError';
     throw Object.assign(
       new Error(
-        `The ${called} (${setting}) ${isLate ? `did not answer within ${PATIENCE_MS / 1000} s` : 'is not reached, or broke off'}.`,
+        `The ${called} (${setting}) ` +
+          `${isLate ? `did not answer within ${PATIENCE_MS / 1000} s` : 'is not reached, or broke off'}.`,
         { cause: fault },
       ),
       { code: `${about}_${isLate ? 'TIMEOUT' : 'CONNECTION'}` },

@@ -1,12 +1,16 @@
 import type { ComponentChildren } from 'preact';
 import { light } from '../html/palette.js';
-import { Page } from '../html/page.js';
+import { HtmlDocument } from '../html/html-document.js';
 import { renderPage } from '../html/render.js';
 
 /** For mail programs: plain elements with inline styles. Always light; a dark mode is the program's own. */
 const style = {
-  mail: `margin:0;padding:16px;font-family:sans-serif;line-height:1.5;max-width:36rem;overflow-wrap:anywhere;color:${light.ink}`,
-  button: `display:inline-block;padding:.7em 1.4em;border-radius:.5em;background:${light.accent};color:${light['on-accent']};text-decoration:none;font-weight:600`,
+  mail:
+    `margin:0;padding:16px;font-family:sans-serif;line-height:1.5;max-width:36rem;overflow-wrap:anywhere;` +
+    `color:${light.ink}`,
+  button:
+    `display:inline-block;padding:.7em 1.4em;border-radius:.5em;background:${light.accent};` +
+    `color:${light['on-accent']};text-decoration:none;font-weight:600`,
   link: `color:${light.accent}`,
   address: 'font-size:.85em',
   foot: `color:${light.quiet};font-size:.85em`,
@@ -15,9 +19,9 @@ const style = {
 /** A mail as HTML: a whole page of its own. */
 export const renderMail = (language: string, title: string, inside: ComponentChildren): string =>
   renderPage(
-    <Page language={language} title={title} body={{ style: style.mail }}>
+    <HtmlDocument language={language} title={title} body={{ style: style.mail }}>
       {inside}
-    </Page>,
+    </HtmlDocument>,
   );
 
 /** Addresses, and line ends. A direction mark ends an address. */

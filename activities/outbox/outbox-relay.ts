@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { Listener } from '../../db/client/listener.js';
+import { Listener } from '../../db/client/connection/listener.js';
 import { OUTBOX_CHANNEL } from '../../db/outbox/outbox.js';
 import { NotificationClaimer, WorkflowClaimer } from './claimer.js';
 import { RelayQueue } from './queue.js';

@@ -11,7 +11,7 @@ import type { OutboxRow } from '../../db/outbox/claims.queries.js';
 import { WakeableTimer } from '../util/wakeable-timer.js';
 import type { OutboxClaimer } from './claimer.js';
 import type { Database } from '../../db/client/database.js';
-import { faultCode } from '../../db/client/driver-faults.js';
+import { faultCode } from '../../db/client/connection/driver-faults.js';
 
 /**
  * Delivers one message; it may be delivered again if the relay dies before it has recorded it. Throws to have it

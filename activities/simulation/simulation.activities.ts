@@ -12,7 +12,7 @@ import type { StudySimulationStart } from '../../workflows/contract.js';
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
 import { compute } from './compute.js';
 import type { Database } from '../../db/client/database.js';
-import { faultCode } from '../../db/client/driver-faults.js';
+import { faultCode } from '../../db/client/connection/driver-faults.js';
 
 const HEARTBEAT_MS = 5_000;
 /** How often the row's progress is updated. */

@@ -33,7 +33,12 @@ const decide = (decision: 'approve' | 'deny') =>
     tag: 'Anchor date',
     summary: decision === 'approve' ? 'Approve an override' : 'Deny an override',
     access: auditedRefusals(approver, 'override_decision_refused'),
-    description: `${decision === 'approve' ? 'The requested date is applied at once, and visits are planned by it.' : 'The date stays as it is. A denial needs a reason.'} Who asked cannot decide (403 SELF_APPROVAL); what is no longer pending is 409. A refused decision is an audit record. ${asksAgain}`,
+    description:
+      (decision === 'approve'
+        ? 'The requested date is applied at once, and visits are planned by it. '
+        : 'The date stays as it is. A denial needs a reason. ') +
+      `Who asked cannot decide (403 SELF_APPROVAL); what is no longer pending is 409. A refused decision is an ` +
+      `audit record. ${asksAgain}`,
     headers: Reauthentication,
     body: input(decision === 'approve' ? 'OverrideApprove' : 'OverrideDeny', {
       reason: Type.Optional(nullable(text(2000))),

@@ -223,7 +223,8 @@ const syncEventsAt = (
     operationId: path.includes('/redcap/') ? 'syncRedcapEvents' : 'syncCaptureEvents',
     ...(path.includes('/redcap/') && { deprecated: FORMER_PATH }),
     tag: 'Capture system',
-    summary: `Create visit windows from the capture system's events${path.includes('/redcap/') ? ' (former path)' : ''}`,
+    summary:
+      "Create visit windows from the capture system's events" + (path.includes('/redcap/') ? ' (former path)' : ''),
     description:
       'A window for each event that has a day offset, or days in the event mapping, found again by its event ' +
       'and brought up to date; events with neither are named in `skipped`. An event is known by its ' +

@@ -4,7 +4,7 @@ import type { Route } from '../http/route.js';
 import { approvalPages } from './approvals/approvals.routes.js';
 import { assetRoutes } from './assets/assets.js';
 import { auditPages } from './audit/audit.routes.js';
-import { consolePage } from './html/page.js';
+import { consolePage } from './routing/page.js';
 import { capturePages } from './capture/capture.routes.js';
 import { inboxRoutes } from './inbox/inbox.routes.js';
 import { enrollPages } from './participants/enroll.routes.js';

@@ -1,11 +1,11 @@
-import { Listener } from '../../db/client/listener.js';
+import { Listener } from '../../db/client/connection/listener.js';
 import { readInScope } from '../../db/client/transaction.js';
 import { lastEvents, rightsMarks } from '../../db/events/events.queries.js';
 import type { EventPosition } from '../../db/events/events.queries.js';
 import { EVENTS_CHANNEL } from '../../db/outbox/outbox.js';
 import { problem } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
-import { faultCode } from '../../db/client/driver-faults.js';
+import { faultCode } from '../../db/client/connection/driver-faults.js';
 
 /**
  * The polling interval while no notifications arrive, or while a notified event may wait for an earlier transaction.

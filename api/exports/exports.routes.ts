@@ -79,7 +79,8 @@ export const exportRoutes = [
     access: exporterAccess,
     transaction: 'read',
     description:
-      'With `Range` a part of it (206), so that a broken download goes on. 409 while it is not written, 404 when it has expired.',
+      'With `Range` a part of it (206), so that a broken download goes on. 409 while it is not written, 404 when ' +
+      'it has expired.',
     headers: Type.Object({ range: Type.Optional(Type.String()), 'if-range': Type.Optional(Type.String()) }),
     responses: {
       200: response(undefined, { etag: true, mediaTypes: exportFormats.map(typeOf) }),

@@ -34,7 +34,8 @@ export const NewExport = input('ExportCreate', {
       enum: ['long', 'wide'],
       default: 'long',
       description:
-        '`wide`, of task_summaries alone: a row for each session with its visit, a column `task.metric` for each metric',
+        '`wide`, of task_summaries alone: a row for each session with its visit, a column `task.metric` for each ' +
+        'metric',
     }),
   ),
   mode: Type.Optional(oneOf('stream', 'background')),

@@ -6,7 +6,7 @@ import { askedIn, startLoaded, studyIsEmpty } from '../../db/exports/full-study/
 import { tokenPlace } from '../../db/capture/datacapture-configs.queries.js';
 import { IMPORT_ACTION, sealsOf } from '../../db/anchor/decisions.queries.js';
 import { updateStudy } from '../../db/studies/studies.queries.js';
-import { withKeepAlive } from '../../db/client/keep-alive.js';
+import { withKeepAlive } from '../../db/client/connection/keep-alive.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { Reply } from '../http/route.js';

@@ -33,8 +33,8 @@ const LINE = '[^\\x00-\\x1f\\x7f-\\x9f]*';
 /** With something to see: no blank, and no sign without width. */
 const VISIBLE = '(?=.*[^\\s\\xad\\u200b-\\u200f\\u2060])';
 /**
- * A code chosen by users: text without control characters or surrounding blanks. `x-nfc`: composed and decomposed letters
- * are the same (api/http/validation/validation.ts).
+ * A code chosen by users: text without control characters or surrounding blanks. `x-nfc`: composed and decomposed
+ * letters are the same (api/http/validation/validation.ts).
  */
 export const Code = Type.String({
   minLength: 1,
@@ -174,7 +174,8 @@ export const earlierOverrides = {
   moved_by_earlier_override: Type.Optional(
     Type.Integer({
       description:
-        'participants whose visits all move with this change, since an override with `regenerate_schedule: false` had left them on the former date; not there where there are none',
+        'participants whose visits all move with this change, since an override with `regenerate_schedule: ' +
+        'false` had left them on the former date; not there where there are none',
     }),
   ),
 };

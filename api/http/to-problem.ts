@@ -1,7 +1,6 @@
-import { CONNECTION_ERROR } from '../../db/client/connection-errors.js';
+import { CONNECTION_ERROR, driverFault } from '../../db/client/connection/driver-faults.js';
 import { Problem, problem } from './errors.js';
 import type { ErrorCode } from './errors.js';
-import { driverFault } from '../../db/client/driver-faults.js';
 
 /** Errors of socket and pool for an unavailable database. */
 const UNREACHABLE = new Set([

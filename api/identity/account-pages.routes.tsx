@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Page } from '../../activities/html/page.js';
+import { HtmlDocument } from '../../activities/html/html-document.js';
 import { renderPage } from '../../activities/html/render.js';
 import { smallPageCss } from '../../activities/html/style.js';
 import { pageFile } from '../http/page-file.js';
@@ -11,7 +11,7 @@ const POLICY =
 
 const page = () =>
   renderPage(
-    <Page
+    <HtmlDocument
       language="en"
       title="Choose a password"
       head={
@@ -37,7 +37,7 @@ const page = () =>
         <p id="said" role="status" aria-live="polite"></p>
       </main>
       <script src="/account/password.js"></script>
-    </Page>,
+    </HtmlDocument>,
   );
 
 /** In this file's folder, also when built: scripts/build.mjs copies files that are not TypeScript. */

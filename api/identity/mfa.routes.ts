@@ -57,7 +57,8 @@ export const mfaRoutes = [
     summary: 'Enable the second factor with its first code',
     access: outsideStudy(signedInOrSetup),
     description:
-      'With an `mfa_token` this completes the login: the answer has `user` and `tokens`. A wrong code is 400 WRONG_CODE.',
+      'With an `mfa_token` this completes the login: the answer has `user` and `tokens`. A wrong code is 400 ' +
+      'WRONG_CODE.',
     body: MfaCode,
     responses: { 200: MfaEnabled, 409: undefined },
     handle: ({ services, actor, credential, context, body }) =>

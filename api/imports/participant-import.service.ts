@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { withKeepAlive } from '../../db/client/keep-alive.js';
+import { withKeepAlive } from '../../db/client/connection/keep-alive.js';
 import { completeImport, importById, importedBefore } from '../../db/imports/imports.queries.js';
 import { rehearse } from '../../db/imports/participant-import.queries.js';
 import { FailedRows } from './files/failed-rows.js';

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { ShownStudy } from '../../db/studies/study-face.queries.js';
-import { Page } from '../../activities/html/page.js';
+import { HtmlDocument } from '../../activities/html/html-document.js';
 import { renderPage } from '../../activities/html/render.js';
 import { Style, pageStyle, smallPageCss } from '../../activities/html/style.js';
 import { builtInLanguage } from '../../workflows/domain/notifications/built-in.js';
@@ -47,7 +47,8 @@ const words: Record<BuiltInLanguage, Words> = {
 
 const STYLE = pageStyle(smallPageCss);
 /** Nothing is loaded; the form is sent to its own page. */
-export const OPT_OUT_POLICY = `default-src 'none'; style-src ${STYLE.source}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+export const OPT_OUT_POLICY =
+  `default-src 'none'; style-src ${STYLE.source}; form-action ` + `'self'; base-uri 'none'; frame-ancestors 'none'`;
 
 /** The page that asks for confirmation to end a channel's messages, in the participant's language. */
 export function askingPage(study: ShownStudy, channel: string): string {
@@ -84,7 +85,7 @@ function spoken(study: ShownStudy) {
 
 const page = (language: string, title: string, inside: ComponentChildren): string =>
   renderPage(
-    <Page
+    <HtmlDocument
       language={language}
       title={title}
       head={
@@ -100,5 +101,5 @@ const page = (language: string, title: string, inside: ComponentChildren): strin
         </h1>
         {inside}
       </main>
-    </Page>,
+    </HtmlDocument>,
   );

@@ -10,7 +10,7 @@ import {
   Consent,
   ConsentChange,
   Eligibility,
-  Form,
+  FormInstance,
   FormChange,
   FormStatus,
   NewConsent,
@@ -158,7 +158,7 @@ export const factRoutes = [
       form_oid: Type.Optional(text(200)),
       status: Type.Optional(FormStatus),
     }),
-    responses: { 200: listOf(Form) },
+    responses: { 200: listOf(FormInstance) },
     handle: ({ tx, params, query }) =>
       listForms(tx, params.participant_id, {
         ...query,
@@ -175,10 +175,12 @@ export const factRoutes = [
     summary: 'Add a form',
     transaction: 'change',
     access: withNote(staff.participants, 'signed and locked: admin, investigator'),
-    description: `Items of an erased participant are not kept: 409 PARTICIPANT_ERASED. All forms of a participant together hold at most 5,000,000 bytes: 422 MAX_TOTAL. Signing is ${asSignature} ${evaluated}`,
+    description:
+      `Items of an erased participant are not kept: 409 PARTICIPANT_ERASED. All forms of a participant together ` +
+      `hold at most 5,000,000 bytes: 422 MAX_TOTAL. Signing is ${asSignature} ${evaluated}`,
     headers: Reauthentication,
     body: NewForm,
-    responses: { 201: Form, 401: undefined },
+    responses: { 201: FormInstance, 401: undefined },
     handle: async ({
       tx,
       audit,
@@ -213,7 +215,7 @@ export const factRoutes = [
       `PARTICIPANT_ERASED). Investigators and admins sign and lock. Signing is ${asSignature} ${evaluated}`,
     headers: Reauthentication,
     body: FormChange,
-    responses: { 200: Form, 401: undefined },
+    responses: { 200: FormInstance, 401: undefined },
     handle: ({
       tx,
       audit,

@@ -125,7 +125,7 @@ export const NewForm = input('FormCreate', {
   ...signerFields,
 });
 export const FormChange = named('FormPatch', partial(body({ status: FormStatus, items: Json, ...signerFields })));
-export const Form = record('Form', {
+export const FormInstance = record('Form', {
   id: Uuid,
   study_id: Uuid,
   participant_id: Uuid,

@@ -39,7 +39,8 @@ const list = (
     summary,
     access: inStudy(),
     description:
-      '`search` is found anywhere in participant_code, external_id or email, taken literally and without regard to case.',
+      '`search` is found anywhere in participant_code, external_id or email, taken literally and without regard ' +
+      'to case.',
     query: filters,
     responses: { 200: listOf(Participant) },
     transaction: 'list',
@@ -69,7 +70,8 @@ export const participantRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'Makes the participant and its anchor date (`unset`, version 1), which is decided once a source gives one: enrollment_date is not writable here. A code or `external_id` that the study has already is 409.',
+      'Makes the participant and its anchor date (`unset`, version 1), which is decided once a source gives one: ' +
+      'enrollment_date is not writable here. A code or `external_id` that the study has already is 409.',
     body: NewParticipant,
     responses: { 201: Participant },
     handle: async ({ tx, audit, actor, context, params, body }) =>
@@ -96,7 +98,9 @@ export const participantRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'Only the fields that are given change; a code or `external_id` of another participant is 409. Of an erased participant email, phone, date_of_birth and participant_code stay as they are: another value is 409 PARTICIPANT_ERASED.',
+      'Only the fields that are given change; a code or `external_id` of another participant is 409. Of an ' +
+      'erased participant email, phone, date_of_birth and participant_code stay as they are: another value is ' +
+      '409 PARTICIPANT_ERASED.',
     body: ParticipantChange,
     responses: { 200: Participant },
     handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
@@ -111,7 +115,8 @@ export const participantRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'For one that was entered by mistake. A participant for whom anything was recorded is 409 PARTICIPANT_HAS_DATA: withdraw instead.',
+      'For one that was entered by mistake. A participant for whom anything was recorded is 409 ' +
+      'PARTICIPANT_HAS_DATA: withdraw instead.',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
       await removeParticipant({ tx, audit, actor, context }, params.participant_id, assertIfMatch);
@@ -127,7 +132,8 @@ export const participantRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'Keeps the enrollment date and freezes the schedule: nothing is planned or reminded of any more. `withdrawn_at` (default: now) may not be ahead (400). A second withdrawal is 409 PARTICIPANT_WITHDRAWN.',
+      'Keeps the enrollment date and freezes the schedule: nothing is planned or reminded of any more. ' +
+      '`withdrawn_at` (default: now) may not be ahead (400). A second withdrawal is 409 PARTICIPANT_WITHDRAWN.',
     body: Withdrawal,
     responses: { 200: Participant },
     handle: ({ tx, audit, actor, context, params, body }) =>
@@ -142,7 +148,9 @@ export const participantRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'For a withdrawal by mistake. The enrollment date is evaluated again, the schedule goes on as a new version, and reminders of what lies ahead are planned. A participant who has not withdrawn is 409 NOT_WITHDRAWN, one whose identity was erased 409 PARTICIPANT_ERASED.',
+      'For a withdrawal by mistake. The enrollment date is evaluated again, the schedule goes on as a new ' +
+      'version, and reminders of what lies ahead are planned. A participant who has not withdrawn is 409 ' +
+      'NOT_WITHDRAWN, one whose identity was erased 409 PARTICIPANT_ERASED.',
     body: Reinstatement,
     responses: { 200: Participant },
     handle: ({ tx, audit, actor, context, params, body }) =>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { Page } from '../../activities/html/page.js';
+import { HtmlDocument } from '../../activities/html/html-document.js';
 
 /** The script fills in the text, in the participant's language; an element has its key (`data-say`). */
 const Says = ({ word }: { word: string }) => <span data-say={word}></span>;
@@ -70,7 +70,7 @@ const Calendar = () => (
 
 /** The participant's and the caregiver's page: an empty frame for the script. */
 export const PortalPage = () => (
-  <Page
+  <HtmlDocument
     language="en"
     title="Your study"
     head={
@@ -120,5 +120,5 @@ export const PortalPage = () => (
       </section>
     </main>
     <script type="module" src="/portal/page.js"></script>
-  </Page>
+  </HtmlDocument>
 );

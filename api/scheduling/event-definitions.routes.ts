@@ -20,7 +20,8 @@ import {
 
 const tag = 'Event definitions';
 const regenerates =
-  'In scheduling mode `edc` schedules follow in the background: what changes for a participant is a new schedule version.';
+  'In scheduling mode `edc` schedules follow in the background: what changes for a participant is a new schedule ' +
+  'version.';
 
 export const eventDefinitionRoutes = [
   route({

@@ -8,7 +8,8 @@ import { changeCalendar, createCalendar, getCalendarOrThrow, removeCalendar } fr
 
 const tag = 'Holiday calendars';
 const regenerates =
-  'In scheduling mode `edc` schedules follow in the background: only where a target moves a new schedule version is made.';
+  'In scheduling mode `edc` schedules follow in the background: only where a target moves a new schedule version ' +
+  'is made.';
 
 export const holidayCalendarRoutes = [
   route({

@@ -95,7 +95,8 @@ export const Visit = record('ScheduledVisit', {
       { target_date: IsoDate, window_open: IsoDate, window_close: IsoDate },
       {
         description:
-          'the days that its schedule had for it when somebody moved it by hand: as long as it has the same, the visit stays where it was put',
+          'the days that its schedule had for it when somebody moved it by hand: as long as it has the same, the ' +
+          'visit stays where it was put',
       },
     ),
   ),
@@ -108,7 +109,8 @@ export const Visit = record('ScheduledVisit', {
       },
       {
         description:
-          'what its schedule had when somebody changed it by hand: what was given stays, each for itself, as long as the schedule has the same there',
+          'what its schedule had when somebody changed it by hand: what was given stays, each for itself, as ' +
+          'long as the schedule has the same there',
       },
     ),
   ),

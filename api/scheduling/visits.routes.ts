@@ -50,7 +50,9 @@ export const visitRoutes = [
     operationId: 'createVisitWindow',
     tag: 'Schedules',
     summary: 'Add a visit window',
-    description: `Plans a visit for every participant, on \`target_day\` after the enrollment date. A code that the study has already is 409 WINDOW_CODE_TAKEN. ${regenerates}`,
+    description:
+      `Plans a visit for every participant, on \`target_day\` after the enrollment date. A code that the study has ` +
+      `already is 409 WINDOW_CODE_TAKEN. ${regenerates}`,
     access: inStudy('researcher'),
     transaction: 'change',
     body: NewVisitWindow,
@@ -112,7 +114,8 @@ export const visitRoutes = [
     access: inStudy(),
     transaction: 'read',
     description:
-      '`from` and `to` are target dates; all days are inclusive. What is due in a week: `window_open_to` its last day, `window_close_from` its first.',
+      '`from` and `to` are target dates; all days are inclusive. What is due in a week: `window_open_to` its ' +
+      'last day, `window_close_from` its first.',
     query: Type.Object({
       ...paging,
       sort: sorting(...visitSorts),
@@ -163,7 +166,10 @@ export const visitRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'With or without a window. It belongs to no schedule version: re-anchoring leaves it alone. The first visit that counts of a window is the window’s own: a schedule that is made later refers to it (`carried`) and does not plan the window once more, unless it was missed on other days than the window’s. For a withdrawn participant 409 PARTICIPANT_WITHDRAWN.',
+      'With or without a window. It belongs to no schedule version: re-anchoring leaves it alone. The first ' +
+      'visit that counts of a window is the window’s own: a schedule that is made later refers to it (`carried`) ' +
+      'and does not plan the window once more, unless it was missed on other days than the window’s. For a ' +
+      'withdrawn participant 409 PARTICIPANT_WITHDRAWN.',
     body: NewVisit,
     responses: { 201: Visit },
     handle: async ({ tx, audit, actor, context, body }) =>
@@ -191,7 +197,12 @@ export const visitRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'A completed, superseded or cancelled visit keeps what it says (409 VISIT_CLOSED); its mark for review may be taken back, and the `datacapture_event` of a completed one corrected with a `reason`: its results are pushed again. The schedule of a withdrawn participant is frozen: dates, window and status 409 PARTICIPANT_WITHDRAWN. A visit that is moved so stays where it was put, through later schedule versions, as long as the schedule has the days for it that it had then (`moved_from`); so does another name, battery or event, each for itself (`changed_from`).',
+      'A completed, superseded or cancelled visit keeps what it says (409 VISIT_CLOSED); its mark for review may ' +
+      'be taken back, and the `datacapture_event` of a completed one corrected with a `reason`: its results are ' +
+      'pushed again. The schedule of a withdrawn participant is frozen: dates, window and status 409 ' +
+      'PARTICIPANT_WITHDRAWN. A visit that is moved so stays where it was put, through later schedule versions, ' +
+      'as long as the schedule has the days for it that it had then (`moved_from`); so does another name, ' +
+      'battery or event, each for itself (`changed_from`).',
     body: VisitChange,
     responses: { 200: Visit },
     handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
@@ -206,7 +217,9 @@ export const visitRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'Marks a scheduled, open or missed visit as done at `completed_at` (default: now); its adherence says early, in window or late. One that is completed answers 200 again; superseded and cancelled ones 409 VISIT_CLOSED.',
+      'Marks a scheduled, open or missed visit as done at `completed_at` (default: now); its adherence says ' +
+      'early, in window or late. One that is completed answers 200 again; superseded and cancelled ones 409 ' +
+      'VISIT_CLOSED.',
     body: Completion,
     responses: { 200: Visit },
     handle: ({ tx, audit, actor, context, params, body }) =>
@@ -221,7 +234,8 @@ export const visitRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'Takes `needs_review` back. With `keep_target: false` the visit is reported against the target that it would have now; else it keeps the one that it has. 409 NOTHING_TO_REVIEW where nothing waits.',
+      'Takes `needs_review` back. With `keep_target: false` the visit is reported against the target that it ' +
+      'would have now; else it keeps the one that it has. 409 NOTHING_TO_REVIEW where nothing waits.',
     body: Review,
     headers: IfMatch,
     responses: { 200: Visit, 400: undefined },

@@ -2,7 +2,7 @@ import { withStudyScope } from '../../db/client/transaction.js';
 import type { Tx } from '../../db/client/database.js';
 import { readAsCaller } from '../../db/client/request.js';
 import { beginTrial, completeTrial, failTrial, noteTrial, trialById } from '../../db/studies/policy-trials.queries.js';
-import type { StoredTrial } from '../../db/studies/policy-trials.queries.js';
+import type { StoredPolicyTrial } from '../../db/studies/policy-trials.queries.js';
 import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
 import { authorizeUser, staff } from '../http/access.js';
 import type { Actor } from '../http/access.js';
@@ -19,7 +19,7 @@ export const LONG_TRIAL = 2_000;
 const NOTE_MS = 1_000;
 
 /** A running or finished dry run of a policy. It ends with the process that computes it: only its figures are lost. */
-export interface PolicyTrial extends Omit<StoredTrial, 'result'> {
+export interface PolicyTrial extends Omit<StoredPolicyTrial, 'result'> {
   result?: CodedRun;
 }
 /** How a result is stored. */

@@ -93,7 +93,11 @@ export const policyRoutes = [
     access: staff.configure,
     transaction: 'change',
     description:
-      'What is left out or null has its default. A new version is evaluated for every participant in the background: the header X-Change-Id names the change, whose progress is at /api/studies/{study_id}/reanchorings/{change_id}. With `dry_run=true` nothing is stored and the answer says what would change for how many. Expressions are CEL, with the names and functions of [docs/expressions.md](/docs/expressions); a fault is a 422 that names its path.',
+      'What is left out or null has its default. A new version is evaluated for every participant in the ' +
+      'background: the header X-Change-Id names the change, whose progress is at ' +
+      '/api/studies/{study_id}/reanchorings/{change_id}. With `dry_run=true` nothing is stored and the answer ' +
+      'says what would change for how many. Expressions are CEL, with the names and functions of ' +
+      '[docs/expressions.md](/docs/expressions); a fault is a 422 that names its path.',
     query: Type.Object({ dry_run: Type.Optional(Type.Boolean({ default: false })) }),
     isTrial: ({ search }) => /^(?:true|1)$/i.test(search.get('dry_run') ?? ''),
     headers: IfMatch,

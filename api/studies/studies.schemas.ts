@@ -29,7 +29,11 @@ const GivenIntegrationMode = {
 const ConsentMode = named('ConsentMode', oneOf('none', 'external', 'econsent'));
 const config = about(
   Json,
-  'enrollment_date_policy, scheduling_mode (legacy, the default, or edc), notifications, portal_results (what participants see of their results: none, the default, or summary), public_name (what participants call the study: a text, or texts by language; default study_name), contact ({name, email, phone}: whom participants may ask), signatures (`reauthenticate`: signing asks for password or code again, default true in production) and further settings; PATCH merges (RFC 7396)',
+  'enrollment_date_policy, scheduling_mode (legacy, the default, or edc), notifications, portal_results (what ' +
+    'participants see of their results: none, the default, or summary), public_name (what participants call the ' +
+    'study: a text, or texts by language; default study_name), contact ({name, email, phone}: whom participants ' +
+    'may ask), signatures (`reauthenticate`: signing asks for password or code again, default true in ' +
+    'production) and further settings; PATCH merges (RFC 7396)',
 );
 
 export const Study = record('Study', {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { TimelineSubject } from '../../db/timeline/timeline.queries.js';
-import { Facts } from '../../activities/html/facts.js';
-import { Page } from '../../activities/html/page.js';
+import { DefinitionList } from '../../activities/html/definition-list.js';
+import { HtmlDocument } from '../../activities/html/html-document.js';
 import { paletteCss } from '../../activities/html/palette.js';
 import { autoPictureCss } from '../../activities/html/picture-theme.js';
 import { renderPage, renderSvg } from '../../activities/html/render.js';
@@ -15,7 +15,8 @@ const STYLE = pageStyle(
   paletteCss('auto') + autoPictureCss + readFileSync(new URL('page.css', import.meta.url), 'utf8'),
 );
 /** Nothing is loaded, no script runs. */
-export const PAGE_POLICY = `default-src 'none'; style-src ${STYLE.source}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+export const PAGE_POLICY =
+  `default-src 'none'; style-src ${STYLE.source}; base-uri ` + `'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** Dates and times in a subject's time zone. */
 const formatsOf = ({ zone: timeZone }: TimelineSubject) => {
@@ -67,7 +68,7 @@ function TimelinePage({ subject, items, total, now }: Timeline) {
   const formats = formatsOf(subject);
   const { participant_code, study_code, study_name } = subject;
   return (
-    <Page
+    <HtmlDocument
       language="en"
       title={`Timeline of ${isolated(participant_code)} · ${isolated(study_code)}`}
       head={<Style of={STYLE} />}
@@ -85,7 +86,7 @@ function TimelinePage({ subject, items, total, now }: Timeline) {
             </>
           )}
         </p>
-        <Facts
+        <DefinitionList
           of={[
             ['Status', subject.status],
             ['Site', <bdi>{subject.site_code ?? 'none'}</bdi>],
@@ -123,7 +124,7 @@ function TimelinePage({ subject, items, total, now }: Timeline) {
           {total} entries, as of {formats.instant.format(now)}.
         </footer>
       </main>
-    </Page>
+    </HtmlDocument>
   );
 }
 

@@ -69,7 +69,8 @@ const titles: Record<TimelineRow['kind'], (what: string, data: Data) => string> 
   randomization: (_what, d) => `Randomized to ${own(d.arm)}`,
   form: (what, d) =>
     `Form “${own(d.form_oid)}” ` +
-    `${d.origin === 'datacapture' && what === 'entered' ? 'taken from the capture system' : what}${signed(d.signature)}`,
+    (d.origin === 'datacapture' && what === 'entered' ? 'taken from the capture system' : what) +
+    signed(d.signature),
   trigger: (what, d) =>
     `Data-entry trigger of the form “${own(d.instrument)}”: ` +
     `${what === 'failed' ? 'failed' : (outcomes[String(d.outcome)] ?? words(d.outcome ?? what))}`,
@@ -90,7 +91,11 @@ const titles: Record<TimelineRow['kind'], (what: string, data: Data) => string> 
         ? 'Nothing to push to the capture system'
         : `Push of results failed (${words(d.error_type)}), attempt ${String(d.attempt)}`,
   reminder: (what, d) =>
-    `${capital(kinds[String(d.notification_kind)] ?? words(d.notification_kind))}${d.visit_name ? ` “${own(d.visit_name)}”` : ''} by ${channels[String(d.channel)] ?? String(d.channel)} ${what === 'pending' ? 'planned' : what === 'suppressed' ? 'not sent' : what}${what === 'sent' ? '' : because(d.reason && reasonInWords(String(d.reason)))}`,
+    capital(kinds[String(d.notification_kind)] ?? words(d.notification_kind)) +
+    `${d.visit_name ? ` “${own(d.visit_name)}”` : ''} ` +
+    `by ${channels[String(d.channel)] ?? String(d.channel)} ` +
+    (what === 'pending' ? 'planned' : what === 'suppressed' ? 'not sent' : what) +
+    (what === 'sent' ? '' : because(d.reason && reasonInWords(String(d.reason)))),
 };
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

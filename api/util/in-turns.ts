@@ -1,10 +1,10 @@
 import { setImmediate as others } from 'node:timers/promises';
 
 /** Work that may be long: it yields where other requests may be served. */
-export type Work<T> = Generator<undefined, T>;
+export type YieldingWork<T> = Generator<undefined, T>;
 
 /** Does the work without serving others in between: it is short. */
-export function atOnce<T>(work: Work<T>): T {
+export function atOnce<T>(work: YieldingWork<T>): T {
   for (;;) {
     const step = work.next();
     if (step.done) return step.value;
@@ -12,7 +12,7 @@ export function atOnce<T>(work: Work<T>): T {
 }
 
 /** Does the work with other requests in between. */
-export async function inTurns<T>(work: Work<T>): Promise<T> {
+export async function inTurns<T>(work: YieldingWork<T>): Promise<T> {
   for (;;) {
     const step = work.next();
     if (step.done) return step.value;

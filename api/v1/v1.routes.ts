@@ -63,7 +63,8 @@ const Authoring = Type.Object({
   dry_run: Type.Optional(Type.Boolean({ default: false, description: 'say what would change, change nothing' })),
 });
 const whole =
-  'The body is the whole of it: what is left out is the default. The same body again changes nothing. `changes` says what differed.';
+  'The body is the whole of it: what is left out is the default. The same body again changes nothing. `changes` ' +
+  'says what differed.';
 const PathCode = Type.Object({ code: Code });
 /** A code of the path, by the rules of a code in a body. @throws 422 */
 const codeOf = (code: string): string => {

@@ -1,6 +1,5 @@
-import { queryAllAsPlanned } from '../client/query.js';
+import { prepared, queryAllAsPlanned } from '../client/query.js';
 import type { Statement } from '../client/one-trip.js';
-import { prepared } from '../client/prepared.js';
 import { insertStatement, insertInto } from '../client/sets/bulk-insert.js';
 import type { Insert } from '../client/sets/bulk-insert.js';
 import type { MessageDetails } from '../participants/message-details.queries.js';
@@ -86,7 +85,8 @@ export const rememberCommandStatement = (command: CommandWrite): Statement =>
 export async function lastChange(tx: Tx, participantId: string): Promise<string | null> {
   const [entry] = await prepared<{ words: string }>(
     tx,
-    `select concat_ws(' ', event_type, enrollment_date_value::text, to_char(created_at at time zone 'UTC', '"at" YYYY-MM-DD"T"HH24:MI:SS"Z"')) as words
+    `select concat_ws(' ', event_type, enrollment_date_value::text,
+      to_char(created_at at time zone 'UTC', '"at" YYYY-MM-DD"T"HH24:MI:SS"Z"')) as words
      from anchor_date_history where participant_id = $1 order by seq desc limit 1`,
     [participantId],
   );
@@ -158,11 +158,13 @@ with wanted as materialized (
   from jsonb_array_elements($1::jsonb) r, jsonb_populate_record(null::anchor_dates, r) n
 ), written as (
   update anchor_dates a set ${ANCHOR_COLUMNS.map((c) => `${c} = w.${c}`).join(', ')}
-  from wanted w where a.participant_id = any($2::uuid[]) and a.participant_id = w.participant_id and a.version = w.expected_version
+  from wanted w where a.participant_id = any($2::uuid[]) and a.participant_id = w.participant_id
+    and a.version = w.expected_version
   returning a.participant_id, a.enrollment_date_value
 ), mirrored as (
   update participants p set enrollment_date = w.enrollment_date_value from written w
-  where p.id = any($2::uuid[]) and p.id = w.participant_id and p.enrollment_date is distinct from w.enrollment_date_value
+  where p.id = any($2::uuid[]) and p.id = w.participant_id and p.enrollment_date is distinct
+    from w.enrollment_date_value
 )
 select count(*)::integer as written from written`;
 
@@ -275,7 +277,8 @@ export const manualEntryStatements = (
   ...(isEarlier
     ? [
         {
-          sql: 'update manual_anchor_entries set withdrawn_at = clock_timestamp() where participant_id = $1 and withdrawn_at is null',
+          sql: `update manual_anchor_entries set withdrawn_at = clock_timestamp()
+            where participant_id = $1 and withdrawn_at is null`,
           values: [participantId],
         },
       ]
@@ -311,8 +314,10 @@ export interface AnchorResponse {
 }
 
 const ANCHOR = `
-select participant_id, enrollment_date_value as enrollment_date, enrollment_datetime_value as enrollment_datetime, precision, partial_value, timezone,
-  status, source_type, source_ref, is_override, override_reason, version, current_schedule_version_id, created_at, updated_at
+select participant_id, enrollment_date_value as enrollment_date, enrollment_datetime_value as enrollment_datetime,
+  precision, partial_value, timezone,
+  status, source_type, source_ref, is_override, override_reason, version, current_schedule_version_id, created_at,
+    updated_at
 from anchor_dates where participant_id = $1`;
 
 export async function readAnchor(tx: Tx, participantId: string): Promise<AnchorResponse | undefined> {

@@ -42,16 +42,19 @@ export const IMPORT_ACTION = 'decisions_imported';
 const CONTENT = 'd.policy_version, p.policy, d.facts, d.command, d.trace, d.decision, d.approver_user_id';
 const TABLES = `anchor_date_history h join anchor_decisions d on d.history_id = h.id
   left join enrollment_policies p on p.study_id = h.study_id and p.policy_version = d.policy_version`;
-const SEALED = `(select coalesce(l.audit_metadata->>'decision_hash', l.audit_metadata->'decision_hashes'->>h.id::text) from audit_log l
+const SEALED = `(select coalesce(l.audit_metadata->>'decision_hash', l.audit_metadata->'decision_hashes'->>h.id::text)
+  from audit_log l
   where l.resource_type = 'participant' and l.resource_id = h.participant_id::text
-    and (l.audit_metadata->>'history_id' = h.id::text or (l.action = '${IMPORT_ACTION}' and l.audit_metadata->'decision_hashes'->>h.id::text is not null))
+    and (l.audit_metadata->>'history_id' = h.id::text
+      or (l.action = '${IMPORT_ACTION}' and l.audit_metadata->'decision_hashes'->>h.id::text is not null))
   order by l.seq limit 1)`;
 
 /** The decision behind a history entry of a participant; undefined where there is no such entry. */
 export async function readDecision(tx: Tx, participantId: string, historyId: string): Promise<DecisionRow | undefined> {
   const rows = await query<DecisionRow>(
     tx,
-    `select h.id as history_id, h.actor_user_id, h.imported, h.imported_by, h.original_users, ${CONTENT}, ${SEALED} as sealed_hash from ${TABLES} where h.id = $1 and h.participant_id = $2`,
+    `select h.id as history_id, h.actor_user_id, h.imported, h.imported_by, h.original_users, ${CONTENT},
+      ${SEALED} as sealed_hash from ${TABLES} where h.id = $1 and h.participant_id = $2`,
     [historyId, participantId],
   );
   return rows[0];
@@ -69,7 +72,8 @@ const READ = 500,
 export async function sealsOf(tx: Tx, studyId: string): Promise<DecisionSeals[]> {
   const entries = await query<{ id: string }>(
     tx,
-    'select h.id from anchor_date_history h join anchor_decisions d on d.history_id = h.id where h.study_id = $1 order by h.participant_id, h.seq',
+    `select h.id from anchor_date_history h join anchor_decisions d on d.history_id = h.id where h.study_id = $1
+      order by h.participant_id, h.seq`,
     [studyId],
   );
   const seals: DecisionSeals[] = [];
@@ -78,7 +82,8 @@ export async function sealsOf(tx: Tx, studyId: string): Promise<DecisionSeals[]>
   for (const some of chunk(entries, READ)) {
     const rows = await query<DecisionContent & { history_id: string; participant_id: string }>(
       tx,
-      `select h.id as history_id, h.participant_id, ${CONTENT} from ${TABLES} where h.id = any($1::uuid[]) order by h.participant_id, h.seq`,
+      `select h.id as history_id, h.participant_id, ${CONTENT} from ${TABLES} where h.id = any($1::uuid[])
+        order by h.participant_id, h.seq`,
       [some.map(({ id }) => id)],
     );
     for (const row of rows) {

@@ -24,8 +24,11 @@ export interface NamedHistoryEntry {
 export const namedHistory = (tx: Tx, participantId: string, limit: number): Promise<NamedHistoryEntry[]> =>
   query<NamedHistoryEntry>(
     tx,
-    `select h.id, h.event_type, h.enrollment_date_value, h.previous_enrollment_date, h.status_before, h.status_after, h.source_type, h.change_delta_days,
-       h.actor_type, u.name as actor, h.reason, h.imported, h.created_at, exists (select from anchor_decisions d where d.history_id = h.id) as has_decision
-     from anchor_date_history h left join users u on u.id = coalesce(h.actor_user_id, h.imported_by) where h.participant_id = $1 order by h.seq desc limit $2`,
+    `select h.id, h.event_type, h.enrollment_date_value, h.previous_enrollment_date, h.status_before, h.status_after,
+      h.source_type, h.change_delta_days,
+       h.actor_type, u.name as actor, h.reason, h.imported, h.created_at, exists (select from anchor_decisions d
+         where d.history_id = h.id) as has_decision
+     from anchor_date_history h left join users u on u.id = coalesce(h.actor_user_id, h.imported_by)
+       where h.participant_id = $1 order by h.seq desc limit $2`,
     [participantId, limit],
   );

@@ -61,8 +61,10 @@ export interface NewOverrideRequest {
 export async function insertOverrideRequest(tx: Tx, request: NewOverrideRequest): Promise<void> {
   await execute(
     tx,
-    `insert into override_requests (id, study_id, participant_id, previous_enrollment_date, new_enrollment_date, reason, regenerate_schedule, requested_by_id, remind_at, expires_at, impact, preview_hash)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + $9 * interval '1 second', clock_timestamp() + $10 * interval '1 second', $11::jsonb, $12)`,
+    `insert into override_requests (id, study_id, participant_id, previous_enrollment_date, new_enrollment_date, reason,
+      regenerate_schedule, requested_by_id, remind_at, expires_at, impact, preview_hash)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + $9 * interval '1 second',
+       clock_timestamp() + $10 * interval '1 second', $11::jsonb, $12)`,
     [
       request.id,
       request.study_id,
@@ -96,8 +98,12 @@ export async function endOverrideRequest(
 ): Promise<void> {
   await execute(
     tx,
-    `update override_requests set status = $1, decided_by_id = $2::uuid, decided_at = clock_timestamp(), decision_reason = $3, offered_signatures = '{}',
-       signature = coalesce($5::jsonb, (select jsonb_build_object('meaning', $6::text, 'name', u.name, 'signed_at', to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'proved_by', 'claimed') from users u where u.id = $2::uuid))
+    `update override_requests set status = $1, decided_by_id = $2::uuid, decided_at = clock_timestamp(),
+      decision_reason = $3, offered_signatures = '{}',
+       signature = coalesce($5::jsonb,
+         (select jsonb_build_object('meaning', $6::text, 'name', u.name, 'signed_at',
+         to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'proved_by', 'claimed')
+         from users u where u.id = $2::uuid))
      where id = $4`,
     [
       status,
@@ -140,10 +146,12 @@ export async function insertApproverNotices(
   const rows = await query<{ id: string }>(
     tx,
     `insert into notifications (study_id, participant_id, user_id, subject_id, kind, channel, dedupe_key)
-     select $1::uuid, $2::uuid, u.id, $3::uuid, 'override_pending', 'email', 'override:' || $3::uuid || ':' || $4::text || ':' || u.id
+     select $1::uuid, $2::uuid, u.id, $3::uuid, 'override_pending', 'email',
+       'override:' || $3::uuid || ':' || $4::text || ':' || u.id
      from users u where u.status = 'active' and u.role = any($5) and u.id <> $6::uuid
        and (u.role = 'admin' or exists (select from user_studies s where s.user_id = u.id and s.study_id = $1::uuid))
-       and (u.role not in ('coordinator', 'investigator') or not exists (select from user_sites x join sites i on i.id = x.site_id where x.user_id = u.id and i.study_id = $1::uuid)
+       and (u.role not in ('coordinator', 'investigator') or not exists (select from user_sites x
+         join sites i on i.id = x.site_id where x.user_id = u.id and i.study_id = $1::uuid)
          or exists (select from user_sites x where x.user_id = u.id and x.site_id = $7::uuid))
      on conflict (dedupe_key) where dedupe_key is not null do nothing returning id`,
     [study_id, participant_id, requestId, occasion, [...roles], requestedBy, site_id],

@@ -88,7 +88,8 @@ export async function approvalWithFacts(
     statementOf(named(tx).where('o.id', id)),
     factsOfRequest(id),
     {
-      sql: `select s.config #> '{signatures,reauthenticate}' as asks from override_requests o join studies s on s.id = o.study_id where o.id = $1`,
+      sql: `select s.config #> '{signatures,reauthenticate}' as asks from override_requests o
+        join studies s on s.id = o.study_id where o.id = $1`,
       values: [id],
     },
   ]);

@@ -1,10 +1,9 @@
 import { raw } from 'objection';
 import { Battery, BatteryModule, BatteryVersion } from '../models/assessment.js';
 import type { Statement } from '../client/one-trip.js';
-import { prepared } from '../client/prepared.js';
+import { execute, prepared, query } from '../client/query.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
-import { execute, query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 export interface ModuleRow {
@@ -35,8 +34,10 @@ export type BatteryFields = Partial<
 
 const modulesOf = (
   version: string,
-) => `coalesce((select jsonb_agg(jsonb_build_object('id', m.id, 'position', m.position, 'task', m.task, 'name', m.name, 'settings', m.settings,
-  'required', m.required, 'estimated_minutes', m.estimated_minutes) order by m.position) from battery_modules m where m.battery_id = b.id and m.version = ${version}), '[]') as modules`;
+) => `coalesce((select jsonb_agg(jsonb_build_object('id', m.id, 'position', m.position, 'task', m.task, 'name', m.name,
+  'settings', m.settings,
+  'required', m.required, 'estimated_minutes', m.estimated_minutes) order by m.position) from battery_modules m
+    where m.battery_id = b.id and m.version = ${version}), '[]') as modules`;
 const COLUMNS =
   'b.id, b.study_id, b.code, b.name, b.description, b.version, b.status, b.published_version, ' +
   `${modulesOf('b.version')}, b.created_at, b.updated_at`;
@@ -98,9 +99,12 @@ export async function deleteBattery(tx: Tx, id: number): Promise<void> {
 export async function batteryInUse(tx: Tx, id: number): Promise<boolean> {
   const rows = await query<{ used: boolean }>(
     tx,
-    `select exists (select from visit_windows where battery_id = $1) or exists (select from event_definitions where battery_id = $1)
-       or exists (select from scheduled_visits where battery_id = $1) or exists (select from assessment_sessions where battery_id = $1)
-       or exists (select from datacapture_configs d, jsonb_each(d.event_battery_mapping) e where e.value->>'battery_id' = ($2)::text) as used`,
+    `select exists (select from visit_windows where battery_id = $1) or exists (select from event_definitions
+      where battery_id = $1)
+       or exists (select from scheduled_visits where battery_id = $1) or exists (select from assessment_sessions
+         where battery_id = $1)
+       or exists (select from datacapture_configs d, jsonb_each(d.event_battery_mapping) e
+         where e.value->>'battery_id' = ($2)::text) as used`,
     [id, id],
   );
   return rows[0]!.used;
@@ -130,7 +134,8 @@ export async function deleteModule(tx: Tx, key: { battery_id: number; version: n
   await execute(
     tx,
     `update battery_modules m set position = n.position from (
-       select id, row_number() over (order by position) as position from battery_modules where battery_id = $1 and version = $2) n
+       select id, row_number() over (order by position) as position from battery_modules
+         where battery_id = $1 and version = $2) n
      where m.battery_id = $1 and m.version = $2 and m.id = n.id and m.position <> n.position`,
     [key.battery_id, key.version],
   );
@@ -158,8 +163,10 @@ export async function orderModules(
 export async function copyModules(tx: Tx, batteryId: number, from: number, to: number): Promise<void> {
   await execute(
     tx,
-    `insert into battery_modules (battery_id, version, id, study_id, position, task, name, settings, required, estimated_minutes)
-     select battery_id, $1, id, study_id, position, task, name, settings, required, estimated_minutes from battery_modules where battery_id = $2 and version = $3`,
+    `insert into battery_modules (battery_id, version, id, study_id, position, task, name, settings, required,
+      estimated_minutes)
+     select battery_id, $1, id, study_id, position, task, name, settings, required, estimated_minutes
+       from battery_modules where battery_id = $2 and version = $3`,
     [to, batteryId, from],
   );
 }
@@ -195,11 +202,14 @@ export async function insertVersion(tx: Tx, battery: BatteryRecord, publishedByI
 export async function listBatteryVersions(tx: Tx, batteryId: number): Promise<VersionRow[]> {
   const rows = await query<VersionRow>(
     tx,
-    `select b.battery_id, b.version, b.status, b.name, b.description, b.published_at, b.published_by_id, b.imported, b.imported_by, b.original_users, ${modulesOf('b.version')} from (
-       select v.battery_id as id, v.battery_id, v.version, 'published' as status, v.name, v.description, v.published_at, v.published_by_id, v.imported, v.imported_by, v.original_users from battery_versions v where v.battery_id = $1
+    `select b.battery_id, b.version, b.status, b.name, b.description, b.published_at, b.published_by_id, b.imported,
+      b.imported_by, b.original_users, ${modulesOf('b.version')} from (
+       select v.battery_id as id, v.battery_id, v.version, 'published' as status, v.name, v.description, v.published_at,
+         v.published_by_id, v.imported, v.imported_by, v.original_users from battery_versions v where v.battery_id = $1
        union all
        select d.id, d.id, d.version, 'draft', d.name, d.description, null, null, false, null, null from batteries d
-       where d.id = $1 and not exists (select from battery_versions v where v.battery_id = d.id and v.version = d.version)) b
+       where d.id = $1 and not exists (select from battery_versions v
+         where v.battery_id = d.id and v.version = d.version)) b
      order by b.version desc`,
     [batteryId],
   );

@@ -29,14 +29,17 @@ export interface ConflictRecord {
   original_users: Record<string, string> | null;
 }
 const columns = (content: (side: 'local_content' | 'server_content') => string) =>
-  `c.id, c.study_id, c.participant_id, c.kind, c.conflict_type, c.resolution, c.local_id, c.session_id, c.task, c.message, ${content('local_content')} as local_content, ${content('server_content')} as server_content, c.status,
+  `c.id, c.study_id, c.participant_id, c.kind, c.conflict_type, c.resolution, c.local_id, c.session_id, c.task,
+    c.message, ${content('local_content')} as local_content, ${content('server_content')} as server_content, c.status,
   c.keep, c.reason, c.resolved_by_id, c.resolved_at, c.detected_at, c.imported, c.imported_by, c.original_users`;
 const COLUMNS = columns((side) => `c.${side}`);
 /** As stored, compressed: a device may have sent megabytes, and a list has hundreds of conflicts. */
 const LONG_BYTES = 8_192;
 const SHORT_COLUMNS = columns(
   (side) =>
-    `case when pg_column_size(c.${side}) > ${LONG_BYTES} then (c.${side} - array['trials', 'responses', 'tasks']) || '{"left_out": ["trials", "responses", "tasks"]}' else c.${side} end`,
+    `case when pg_column_size(c.${side}) > ${LONG_BYTES}
+      then (c.${side} - array['trials', 'responses', 'tasks']) || '{"left_out": ["trials", "responses", "tasks"]}'
+      else c.${side} end`,
 );
 
 /**

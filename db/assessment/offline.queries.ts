@@ -1,7 +1,6 @@
 import { sessionStatus } from '../scheduling/effective-status.js';
-import { prepared } from '../client/prepared.js';
+import { execute, prepared } from '../client/query.js';
 import { insertRows } from '../client/sets/bulk-insert.js';
-import { execute } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 export interface ParticipantRef {
@@ -35,7 +34,8 @@ export async function syncParticipants(
     `with n as (select * from unnest($1::uuid[], $2::text[], $3::uuid[]) as n(study_id, ref, as_id)),
      found as (select p.id from n join participants p on p.id = n.as_id and p.study_id = n.study_id
        union select p.id from n join participants p on p.study_id = n.study_id and p.participant_code = n.ref)
-     select p.id, p.study_id, p.participant_code, p.site_id, coalesce(t.timezone, s.timezone) as zone, p.preferred_language,
+     select p.id, p.study_id, p.participant_code, p.site_id, coalesce(t.timezone, s.timezone) as zone,
+       p.preferred_language,
        (extract(epoch from p.withdrawn_at) * 1000)::double precision as withdrawn_ms
      from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
      where p.id in (select id from found) order by p.id ${lock ? 'for no key update of p' : ''}`,
@@ -65,7 +65,8 @@ export async function syncVisits(tx: Tx, participantIds: readonly string[], lock
     ]);
   return prepared(
     tx,
-    `select id, visit_key, participant_id, status, window_open, window_close, battery_id, is_baseline from scheduled_visits where participant_id = any($1::uuid[])`,
+    `select id, visit_key, participant_id, status, window_open, window_close, battery_id, is_baseline
+      from scheduled_visits where participant_id = any($1::uuid[])`,
     [[...participantIds]],
   );
 }
@@ -108,10 +109,14 @@ export async function sessionsByLocalId(
 ): Promise<LocalSessionRow[]> {
   const rows = await prepared<LocalSessionRow>(
     tx,
-    `select s.id, s.study_id, s.local_id, s.participant_id, s.status, s.content_hash, s.start_hash, s.started_at, s.completed_at, s.visit_id, s.battery_id, s.battery_version,
-       s.language, s.timezone, coalesce(s.device_id, case when s.device_key is not null then (select d from unnest($3::text[]) d where hashtextextended(d, 0)::text = s.device_key limit 1) end) as device_id,
+    `select s.id, s.study_id, s.local_id, s.participant_id, s.status, s.content_hash, s.start_hash, s.started_at,
+      s.completed_at, s.visit_id, s.battery_id, s.battery_version,
+       s.language, s.timezone, coalesce(s.device_id, case when s.device_key is not null
+         then (select d from unnest($3::text[]) d where hashtextextended(d, 0)::text = s.device_key limit 1)
+         end) as device_id,
        s.started_device_id
-     from assessment_sessions s where s.participant_id = any($1::uuid[]) and s.local_id is not null and s.local_id = any($2::text[])`,
+     from assessment_sessions s where s.participant_id = any($1::uuid[]) and s.local_id is not null
+       and s.local_id = any($2::text[])`,
     [
       [...new Set(keys.map((key) => key.participant_id))],
       [...new Set(keys.map((key) => key.local_id))],
@@ -132,9 +137,11 @@ export async function sessionsByServerId(
   if (ids.length === 0) return [];
   return prepared(
     tx,
-    `select s.id, s.study_id, s.id::text as local_id, s.participant_id, ${sessionStatus('s')} as status, s.content_hash, s.start_hash, s.started_at, s.completed_at, s.visit_id, s.battery_id,
+    `select s.id, s.study_id, s.id::text as local_id, s.participant_id, ${sessionStatus('s')} as status, s.content_hash,
+      s.start_hash, s.started_at, s.completed_at, s.visit_id, s.battery_id,
        s.battery_version, s.language, s.timezone, s.device_id, s.started_device_id
-     from assessment_sessions s where s.id = any($1::uuid[]) and s.participant_id = any($2::uuid[]) order by s.id ${lock ? 'for update of s' : ''}`,
+     from assessment_sessions s where s.id = any($1::uuid[]) and s.participant_id = any($2::uuid[])
+       order by s.id ${lock ? 'for update of s' : ''}`,
     [[...ids], [...participantIds]],
   );
 }
@@ -176,12 +183,16 @@ export async function sessionsOfResponses(
 ): Promise<ResponseSessionRow[]> {
   return prepared(
     tx,
-    `select s.id, s.study_id, s.local_id, s.participant_id, s.battery_id, s.battery_version, s.started_by_id, s.device_id, s.started_device_id,
-       case when s.source = 'online' and s.status = 'completed' and s.content_hash is null then (extract(epoch from s.completed_at) * 1000)::float8 end as ended_ms,
-       s.local_id is not null and exists (select from sync_conflicts c where c.participant_id = s.participant_id and c.session_id = s.id and c.conflict_type = 'duplicate_session'
+    `select s.id, s.study_id, s.local_id, s.participant_id, s.battery_id, s.battery_version, s.started_by_id,
+      s.device_id, s.started_device_id,
+       case when s.source = 'online' and s.status = 'completed' and s.content_hash is null
+         then (extract(epoch from s.completed_at) * 1000)::float8 end as ended_ms,
+       s.local_id is not null and exists (select from sync_conflicts c where c.participant_id = s.participant_id
+         and c.session_id = s.id and c.conflict_type = 'duplicate_session'
          and (c.local_content->>'startedAt')::timestamptz <> s.started_at) as contested
      from assessment_sessions s join participants p on p.id = s.participant_id
-     where (s.id = any($1::uuid[]) or (s.participant_id = any($3::uuid[]) and s.local_id is not null and s.local_id = any($2::text[]))) and ($4::uuid is null or s.participant_id = $4)
+     where (s.id = any($1::uuid[]) or (s.participant_id = any($3::uuid[]) and s.local_id is not null
+       and s.local_id = any($2::text[]))) and ($4::uuid is null or s.participant_id = $4)
      order by s.id ${lock ? 'for update of s' : ''}`,
     [[...named.ids], [...named.localIds], [...named.participants], named.own],
   );
@@ -212,10 +223,13 @@ export async function localIdHolders(
 ): Promise<LocalIdHolders[]> {
   return prepared(
     tx,
-    `select a.local_id, a.device_id, s.study_id, count(*)::integer as sessions, (count(*) filter (where s.started_by_id = $2))::integer as own,
-       (array_agg(s.id order by s.created_at desc, s.id) filter (where s.started_by_id = $2))[1] as own_id, max(s.created_at) filter (where s.started_by_id = $2) as own_newest
+    `select a.local_id, a.device_id, s.study_id, count(*)::integer as sessions,
+      (count(*) filter (where s.started_by_id = $2))::integer as own,
+       (array_agg(s.id order by s.created_at desc, s.id) filter (where s.started_by_id = $2))[1] as own_id,
+         max(s.created_at) filter (where s.started_by_id = $2) as own_newest
      from unnest($1::text[], $3::text[]) as a(local_id, device_id)
-       join assessment_sessions s on s.local_id is not null and s.local_id = a.local_id and (a.device_id is null or a.device_id in (s.device_id, s.started_device_id))
+       join assessment_sessions s on s.local_id is not null and s.local_id = a.local_id
+         and (a.device_id is null or a.device_id in (s.device_id, s.started_device_id))
        join participants p on p.id = s.participant_id
      group by a.local_id, a.device_id, s.study_id order by own_newest desc nulls last, s.study_id`,
     [asked.map(({ local_id }) => local_id), userId, asked.map(({ device_id }) => device_id)],
@@ -230,8 +244,10 @@ export async function sessionsWithResponses(
 ): Promise<string[]> {
   const rows = await prepared<{ id: string }>(
     tx,
-    `select distinct s.id from assessment_sessions s join participants p on p.id = s.participant_id join session_tasks t on t.session_id = s.id
-     where s.local_id is not null and s.local_id = any($1::text[]) and t.local_id = any($2::text[]) and t.content_hash = any($3::text[])`,
+    `select distinct s.id from assessment_sessions s join participants p on p.id = s.participant_id
+      join session_tasks t on t.session_id = s.id
+     where s.local_id is not null and s.local_id = any($1::text[]) and t.local_id = any($2::text[])
+       and t.content_hash = any($3::text[])`,
     [[...localIds], responses.map(({ id }) => id), responses.map(({ hash }) => hash)],
   );
   return rows.map(({ id }) => id);
@@ -332,9 +348,12 @@ export async function insertConflicts(tx: Tx, rows: readonly NewConflict[]): Pro
     'local_content, server_content, content_hash';
   await execute(
     tx,
-    `insert into sync_conflicts as k (${columns}) select ${columns} from jsonb_populate_recordset(null::sync_conflicts, $1::jsonb)
-     on conflict (study_id, kind, conflict_type, local_id, content_hash) do update set local_content = k.local_content || jsonb_build_object('responses',
-       coalesce(k.local_content->'responses', '[]') || (select jsonb_agg(r) from jsonb_array_elements(excluded.local_content->'responses') r where ${NOT_KEPT}))
+    `insert into sync_conflicts as k (${columns}) select ${columns}
+      from jsonb_populate_recordset(null::sync_conflicts, $1::jsonb)
+     on conflict (study_id, kind, conflict_type, local_id, content_hash) do update
+       set local_content = k.local_content || jsonb_build_object('responses',
+       coalesce(k.local_content->'responses', '[]') || (select jsonb_agg(r)
+         from jsonb_array_elements(excluded.local_content->'responses') r where ${NOT_KEPT}))
      where exists (select from jsonb_array_elements(excluded.local_content->'responses') r where ${NOT_KEPT})`,
     [JSON.stringify(rows)],
   );

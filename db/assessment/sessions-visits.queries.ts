@@ -21,7 +21,8 @@ export async function liveVisit(tx: Tx, visitId: string): Promise<LiveVisit | un
   if (!named) return undefined;
   const rows = await query<LiveVisit>(
     tx,
-    `select id, status, is_baseline, datacapture_event, session_id from scheduled_visits where visit_key = $1 and status not in ('superseded', 'cancelled') for update`,
+    `select id, status, is_baseline, datacapture_event, session_id from scheduled_visits
+      where visit_key = $1 and status not in ('superseded', 'cancelled') for update`,
     [named.visit_key],
   );
   return rows[0];
@@ -35,7 +36,8 @@ export async function completeVisits(
   if (visits.length === 0) return [];
   const rows = await query<{ id: string }>(
     tx,
-    `update scheduled_visits v set status = 'completed', status_reason = null, completed_at = n.completed_at, session_id = n.session_id
+    `update scheduled_visits v set status = 'completed', status_reason = null, completed_at = n.completed_at,
+      session_id = n.session_id
      from jsonb_to_recordset($1::jsonb) as n(id uuid, session_id uuid, completed_at timestamptz)
      where v.id = any($2::uuid[]) and v.id = n.id and v.status in ('scheduled', 'open', 'missed') returning v.id`,
     [JSON.stringify(visits), visits.map(({ id }) => id)],

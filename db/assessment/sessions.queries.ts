@@ -1,8 +1,7 @@
 import { sessionStatus, summarySource, taskSummary } from '../scheduling/effective-status.js';
-import { prepared } from '../client/prepared.js';
+import { prepared, query } from '../client/query.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
-import { query } from '../client/query.js';
 import { readOneInScope } from '../client/transaction.js';
 import type { Database, Tx } from '../client/database.js';
 
@@ -40,12 +39,15 @@ export interface SessionRecord {
 
 /** A session is expired from its expiry time on; the sweep stores that a little later. */
 const STATUS = sessionStatus('s');
-const OWN = `s.id, session_public_id(s.id) as public_id, s.study_id, s.site_id, s.participant_id, s.visit_id, s.battery_id, s.battery_version, s.language, ${STATUS} as status, s.source, s.local_id, s.device_id,
+const OWN = `s.id, session_public_id(s.id) as public_id, s.study_id, s.site_id, s.participant_id, s.visit_id,
+  s.battery_id, s.battery_version, s.language, ${STATUS} as status, s.source, s.local_id, s.device_id,
   s.clock_skew_ms, s.quality_flags, s.started_at, s.expires_at, s.completed_at, s.timezone, s.sync_status, s.synced_at`;
 const COLUMNS =
   `${OWN}, coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.summary_sources, '{}') as ` +
   'summary_sources, coalesce(k.trial_count, 0)::integer as trial_count, s.created_at, s.updated_at';
-const TASKS = `(select jsonb_object_agg(t.task, ${taskSummary('t')}) as task_summaries, jsonb_object_agg(t.task, ${summarySource('t')}) as summary_sources, sum(t.trial_count) as trial_count from session_tasks t where t.session_id = s.id) as k`;
+const TASKS = `(select jsonb_object_agg(t.task, ${taskSummary('t')}) as task_summaries,
+  jsonb_object_agg(t.task, ${summarySource('t')}) as summary_sources, sum(t.trial_count) as trial_count
+  from session_tasks t where t.session_id = s.id) as k`;
 
 export interface SessionFilter extends Page {
   studyId?: string | undefined;
@@ -94,7 +96,8 @@ export function listSessions(tx: Tx, filter: SessionFilter): Promise<Listed<Sess
 export async function sessionById(tx: Tx, id: string): Promise<SessionRecord | undefined> {
   const rows = await query<SessionRecord>(
     tx,
-    `select ${COLUMNS} from assessment_sessions s join participants p on p.id = s.participant_id cross join lateral ${TASKS}
+    `select ${COLUMNS} from assessment_sessions s join participants p on p.id = s.participant_id
+      cross join lateral ${TASKS}
      where s.id = $1 or (s.status = 'active' and s.source = 'online' and session_public_id(s.id) = $2)`,
     [id, id],
   );
@@ -130,8 +133,10 @@ export async function enterStudyOf(tx: Tx, sessionId: string): Promise<boolean> 
       await prepared(
         tx,
         `with person as materialized (
-           select p.id from participants p where p.id = (select x.participant_id from assessment_sessions x where x.id = $1) for key share)
-         select set_config('app.studies', s.study_id::text, true) from assessment_sessions s where s.id = $1 and exists (select from person)`,
+           select p.id from participants p where p.id = (select x.participant_id from assessment_sessions x
+             where x.id = $1) for key share)
+         select set_config('app.studies', s.study_id::text, true) from assessment_sessions s
+           where s.id = $1 and exists (select from person)`,
         [sessionId],
       )
     ).length > 0
@@ -184,7 +189,8 @@ export async function expireDueSessionRows(tx: Tx, limit: number): Promise<{ id:
   const rows = await query<{ id: string; study_id: string }>(
     tx,
     `with due as materialized (
-       select d.id from assessment_sessions d where d.status = 'active' and d.source = 'online' and d.expires_at <= clock_timestamp()
+       select d.id from assessment_sessions d where d.status = 'active' and d.source = 'online'
+         and d.expires_at <= clock_timestamp()
        order by d.expires_at limit $1 for update skip locked)
      update assessment_sessions s set status = 'expired' from due where s.id = due.id
      returning s.id, s.study_id`,
@@ -204,8 +210,10 @@ export interface StartVisit {
   battery_id: number | null;
   today: string;
 }
-const VISIT = `select v.id, v.visit_key, v.status, v.window_open, v.window_close, v.battery_id, (now() at time zone coalesce(t.timezone, s.timezone))::date as today
-  from scheduled_visits v join participants p on p.id = v.participant_id join studies s on s.id = p.study_id left join sites t on t.id = p.site_id`;
+const VISIT = `select v.id, v.visit_key, v.status, v.window_open, v.window_close, v.battery_id,
+  (now() at time zone coalesce(t.timezone, s.timezone))::date as today
+  from scheduled_visits v join participants p on p.id = v.participant_id join studies s on s.id = p.study_id
+    left join sites t on t.id = p.site_id`;
 
 export async function visitToStart(tx: Tx, participantId: string, visitId: string): Promise<StartVisit | undefined> {
   return (
@@ -220,7 +228,8 @@ export async function visitToStart(tx: Tx, participantId: string, visitId: strin
 export async function openVisits(tx: Tx, participantId: string): Promise<StartVisit[]> {
   return await query<StartVisit>(
     tx,
-    `select * from (${VISIT} where v.participant_id = $1 and v.status in ('scheduled', 'open')) v where v.window_open <= v.today and v.today <= v.window_close order by v.id`,
+    `select * from (${VISIT} where v.participant_id = $1 and v.status in ('scheduled', 'open')) v
+      where v.window_open <= v.today and v.today <= v.window_close order by v.id`,
     [participantId],
   );
 }

@@ -1,6 +1,6 @@
 import { summarySource } from '../scheduling/effective-status.js';
 import { toTextArray, linesAt } from '../client/sets/text-arrays.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 export interface TaskRow {
@@ -34,8 +34,11 @@ const TYPES = {
 const COLUMNS = Object.keys(TYPES) as (keyof TaskRow)[];
 const isJson = (column: keyof TaskRow): boolean => TYPES[column] === 'jsonb';
 // The database parses a thousand rows of one JSON document as slowly as it inserts them.
-const INSERT = `insert into session_tasks (${COLUMNS.join(', ')}, submitted_at) select ${COLUMNS.map((column) => `n.${column}${isJson(column) ? '::jsonb' : ''}`).join(', ')}, now()
-  from unnest(${COLUMNS.map((column, i) => (isJson(column) ? linesAt(i + 1) : `$${i + 1}::${TYPES[column]}[]`)).join(', ')}) as n(${COLUMNS.join(', ')})`;
+const INSERT = `insert into session_tasks (${COLUMNS.join(', ')}, submitted_at)
+  select ${COLUMNS.map((column) => `n.${column}${isJson(column) ? '::jsonb' : ''}`).join(', ')}, now()
+  from unnest(${COLUMNS.map((column, i) => (isJson(column) ? linesAt(i + 1) : `$${i + 1}::${TYPES[column]}[]`)).join(
+    ', ',
+  )}) as n(${COLUMNS.join(', ')})`;
 
 export async function insertTasks(tx: Tx, rows: readonly TaskRow[]): Promise<void> {
   if (rows.length > 0) await insertTaskValues(tx, taskValues(rows));
@@ -73,7 +76,8 @@ export async function arrivedTasks(
 ): Promise<{ task: string; trials: number; checksum: string; submitted_at: string }[]> {
   return prepared(
     tx,
-    'select task, trial_count as trials, content_hash as checksum, submitted_at from session_tasks where session_id = $1 order by task',
+    `select task, trial_count as trials, content_hash as checksum, submitted_at from session_tasks where session_id = $1
+      order by task`,
     [sessionId],
   );
 }
@@ -112,7 +116,9 @@ export interface KnownModulesRow {
 export async function modulesOfSession(tx: Tx, batteryId: number, version: number): Promise<KnownModulesRow> {
   const [modules] = await prepared<KnownModulesRow>(
     tx,
-    `select coalesce(jsonb_agg(task order by position), '[]') as tasks, coalesce(jsonb_agg(name order by position), '[]') as names, coalesce(jsonb_agg(id order by position), '[]') as ids from battery_modules where battery_id = $1 and version = $2`,
+    `select coalesce(jsonb_agg(task order by position), '[]') as tasks,
+      coalesce(jsonb_agg(name order by position), '[]') as names, coalesce(jsonb_agg(id order by position), '[]') as ids
+      from battery_modules where battery_id = $1 and version = $2`,
     [batteryId, version],
   );
   return modules!;

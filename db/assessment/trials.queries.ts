@@ -1,6 +1,6 @@
 import { booleans, doubles, instants, integers } from '../client/sets/binary-arrays.js';
 import { toTextArray, linesAt } from '../client/sets/text-arrays.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /** A raw trial as stored and read back. */
@@ -38,10 +38,16 @@ const TRIALS = 10_000,
   LETTERS = 1024 * 1024;
 
 // Each column's values are one array, from which a row takes its slice.
-const INSERT = `insert into raw_trial_chunks (session_id, task, chunk, study_id, trials, trial_index, rt, correct, at, data, practice)
-  select n.session_id, n.task, n.chunk, n.study_id, n.trials, ${['integer', 'double precision', 'boolean', 'timestamptz'].map((type, i) => `($${i + 8}::${type}[])[n.first:n.first + n.trials - 1]`).join(', ')}, nullif(n.data, '')::jsonb,
+const INSERT = `insert into raw_trial_chunks (session_id, task, chunk, study_id, trials, trial_index, rt, correct, at,
+  data, practice)
+  select n.session_id, n.task, n.chunk, n.study_id, n.trials,
+    ${['integer', 'double precision', 'boolean', 'timestamptz']
+      .map((type, i) => `($${i + 8}::${type}[])[n.first:n.first + n.trials - 1]`)
+      .join(', ')},
+    nullif(n.data, '')::jsonb,
     case when n.practised then ($12::boolean[])[n.first:n.first + n.trials - 1] end
-  from unnest($1::uuid[], $2::text[], $3::integer[], $4::uuid[], $5::integer[], $6::integer[], $13::boolean[], ${linesAt(7)}) as n(session_id, task, chunk, study_id, trials, first, practised, data)`;
+  from unnest($1::uuid[], $2::text[], $3::integer[], $4::uuid[], $5::integer[], $6::integer[], $13::boolean[],
+    ${linesAt(7)}) as n(session_id, task, chunk, study_id, trials, first, practised, data)`;
 
 /**
  * An instant in whole milliseconds, of a year that both calendars write alike: its milliseconds are its whole value.
@@ -187,5 +193,7 @@ function utc(value: string): string {
  * The same with one row for each trial, for exports and reports: `select … from (rows of this) x`, in the transaction's
  * scope.
  */
-export const TRIAL_ROWS = `select c.session_id, c.study_id, c.task, c.chunk * ${CHUNK} + t.n as seq, t.trial_index, t.rt, t.correct, t.at, c.data->(t.n - 1)::integer as data, coalesce(c.practice[t.n], false) as practice
-  from raw_trial_chunks c cross join lateral unnest(c.trial_index, c.rt, c.correct, c.at) with ordinality as t(trial_index, rt, correct, at, n)`;
+export const TRIAL_ROWS = `select c.session_id, c.study_id, c.task, c.chunk * ${CHUNK} + t.n as seq, t.trial_index,
+  t.rt, t.correct, t.at, c.data->(t.n - 1)::integer as data, coalesce(c.practice[t.n], false) as practice
+  from raw_trial_chunks c cross join lateral unnest(c.trial_index, c.rt, c.correct, c.at)
+    with ordinality as t(trial_index, rt, correct, at, n)`;

@@ -49,7 +49,8 @@ export async function makeCheckpoints(
     // A first checkpoint of a long chain is slow and has its own transaction; the lock is held meanwhile.
     await execute(
       lock,
-      `select set_config('idle_in_transaction_session_timeout', '0', true), pg_advisory_xact_lock(hashtext('audit-checkpoints'))`,
+      `select set_config('idle_in_transaction_session_timeout', '0', true),
+        pg_advisory_xact_lock(hashtext('audit-checkpoints'))`,
     );
     const [heads, last, keys] = [await chainHeads(lock, only), await lastCheckpoints(lock), await folder.keys()];
     const outside = new Set(await folder.chains());

@@ -24,7 +24,8 @@ export interface AuditRow {
 export const GENESIS = '0'.repeat(64);
 const BATCH = 2000;
 /** A record's time in its hashed form. */
-export const HASHED_COLUMNS = `to_char(audit_log.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at`;
+export const HASHED_COLUMNS =
+  `to_char(audit_log.created_at at time zone 'UTC', ` + `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at`;
 const COLUMNS =
   'seq, chain, study_id, user_id, action, resource_type, resource_id, audit_metadata, request_id, ' +
   `${HASHED_COLUMNS}, prev_hash, hash, hash_version`;

@@ -21,7 +21,8 @@ const EQUAL = ['study_id', 'user_id', 'action', 'resource_type', 'resource_id', 
 export async function hasChain(tx: Tx, studyId: string): Promise<boolean> {
   const [found] = await query<{ there: boolean }>(
     tx,
-    `select exists (select from studies where id = $1::uuid) or exists (select from audit_chains where chain = $2) or exists (select from audit_log where chain = $3)
+    `select exists (select from studies where id = $1::uuid) or exists (select from audit_chains where chain = $2)
+      or exists (select from audit_log where chain = $3)
        or exists (select from audit_checkpoints where chain = $4) as there`,
     [studyId, studyId, studyId, studyId],
   );

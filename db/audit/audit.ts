@@ -100,7 +100,8 @@ export class AuditTrail {
       .flatMap((chain) =>
         groupsOf(chains.get(chain)!).map(
           (entries) =>
-            `select audit_append(${chain === '' ? 'null' : pg.escapeLiteral(chain)}, ${Array.isArray(entries) ? textsOf(entries) : manyOf(entries)})`,
+            `select audit_append(${chain === '' ? 'null' : pg.escapeLiteral(chain)},
+              ${Array.isArray(entries) ? textsOf(entries) : manyOf(entries)})`,
         ),
       )
       .join('; ');
@@ -120,7 +121,8 @@ function groupsOf(entries: readonly (SealedEntry | Many)[]): (SealedEntry[] | Ma
 }
 
 const textsOf = (entries: readonly SealedEntry[]): string =>
-  `${literal(`[${entries.map(({ row }) => row).join(',')}]`)}::jsonb, array[${entries.map(({ metadata }) => literal(metadata)).join(', ')}]`;
+  `${literal(`[${entries.map(({ row }) => row).join(',')}]`)}::jsonb,
+    array[${entries.map(({ metadata }) => literal(metadata)).join(', ')}]`;
 
 /** Like the driver's escapeLiteral, which goes letter by letter: a record may name a thousand items. */
 function literal(text: string): string {
@@ -132,7 +134,8 @@ function literal(text: string): string {
 function manyOf({ user_id, action, resource_type, request_id, ids, metadata, which }: Many): string {
   const text = (value: string | null | undefined) =>
     value == null ? 'null::text' : `${pg.escapeLiteral(value)}::text`;
-  return `(select jsonb_agg(jsonb_build_object('user_id', ${text(user_id)}, 'action', ${text(action)}, 'resource_type', ${text(resource_type)}, 'resource_id', id,
+  return `(select jsonb_agg(jsonb_build_object('user_id', ${text(user_id)}, 'action', ${text(action)}, 'resource_type',
+    ${text(resource_type)}, 'resource_id', id,
     'metadata', (array[${metadata.map(text).join(', ')}])[which], 'request_id', ${text(request_id)}) order by n)
     from unnest('{${ids}}'::uuid[], '{${which}}'::integer[]) with ordinality as each(id, which, n))`;
 }

@@ -17,7 +17,8 @@ export async function isOfDatabase(tx: Tx, kept: TrustedCheckpoint): Promise<boo
   const signatures = [...kept.values()].flat().map(({ signature }) => signature);
   const [found] = await query<{ there: boolean }>(
     tx,
-    `select exists (select from audit_chains where chain = any ($1)) or exists (select from audit_log where chain = any ($1))
+    `select exists (select from audit_chains where chain = any ($1)) or exists (select from audit_log
+      where chain = any ($1))
        or exists (select from audit_checkpoints where signature = any ($2)) as there`,
     [chains, signatures],
   );

@@ -11,7 +11,14 @@ export const hashOf = (value: unknown): string => hash('sha256', canonicalJson(v
 export function visitKey(participantId: string, identity: string): string {
   const hex = hash('sha256', `visit ${participantId} ${identity}`, 'hex');
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `${variant}${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ];
+  return parts.join('-');
 }
 
 const keys = new Map<string, KeyObject>();

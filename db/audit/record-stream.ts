@@ -35,7 +35,8 @@ export async function streamRecords(
       found = 0;
       await linesOf(
         connection,
-        `copy (select ${lineOf(chain)} from audit_log where chain = ${pg.escapeLiteral(chain)} and seq > ${at} and seq <= ${until} order by seq limit ${PART}) to stdout`,
+        `copy (select ${lineOf(chain)} from audit_log where chain = ${pg.escapeLiteral(chain)} and seq > ${at}
+          and seq <= ${until} order by seq limit ${PART}) to stdout`,
         (line) => {
           if (!more) return;
           const record = lines.record(line);

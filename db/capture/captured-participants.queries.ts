@@ -1,8 +1,7 @@
 import type { Statement } from '../client/one-trip.js';
 import { putOutbox } from '../outbox/outbox.js';
-import { prepared } from '../client/prepared.js';
+import { prepared, query } from '../client/query.js';
 import { carriedTrace } from '../client/trace-context.js';
-import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /** The columns of a participant that the capture system may change. */
@@ -27,7 +26,8 @@ export type CapturedRow = Required<{ [K in keyof CapturedColumns]: CapturedColum
 // A decision that holds the anchor adds rows of the participant: it does not wait for a capture. One participant is
 // queried by a single value: a statement with an array is planned again every time (as in facts.ts).
 const locking = (whose: string) => `
-select id, external_id, status, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm, datacapture_arm
+select id, external_id, status, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth,
+  arm, datacapture_arm
   from participants where study_id = $1 and external_id ${whose} order by id for no key update`;
 const LOCK_ONE = locking('= $2'),
   LOCK_MANY = locking('= any($2::text[])');
@@ -57,7 +57,8 @@ export async function lockAnchorsOfRecords(tx: Tx, studyId: string, records: rea
   if (records.length === 0) return;
   await query(
     tx,
-    `select 1 from anchor_dates where participant_id in (select id from participants where study_id = $1 and external_id = any($2::text[]))
+    `select 1 from anchor_dates where participant_id in (select id from participants
+      where study_id = $1 and external_id = any($2::text[]))
      order by participant_id for update`,
     [studyId, [...records]],
   );
@@ -133,7 +134,8 @@ export async function sitesOf(tx: Tx, studyId: string): Promise<SiteRow[]> {
 export async function makeSite(tx: Tx, studyId: string, code: string): Promise<{ id: string; made: boolean }> {
   const [made] = await prepared<{ id: string }>(
     tx,
-    'insert into sites (study_id, site_code, name) values ($1, $2, $2) on conflict (study_id, site_code) do nothing returning id',
+    `insert into sites (study_id, site_code, name) values ($1, $2, $2) on conflict (study_id, site_code) do nothing
+      returning id`,
     [studyId, code],
   );
   if (made) return { id: made.id, made: true };
@@ -158,11 +160,14 @@ export interface NewCaptured extends CapturedColumns {
  */
 const ENROLL = `
 with wanted as materialized (
-  select * from jsonb_to_recordset($2::jsonb) as w (record text, participant_code text, site_id uuid, preferred_language text, email text, phone text,
+  select * from jsonb_to_recordset($2::jsonb) as w (record text, participant_code text, site_id uuid,
+    preferred_language text, email text, phone text,
     timezone text, date_of_birth date, arm text, datacapture_arm integer, form_status text, items jsonb)
 ), made as (
-  insert into participants (study_id, external_id, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm, datacapture_arm)
-  select $1, record, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm, datacapture_arm from wanted
+  insert into participants (study_id, external_id, participant_code, site_id, preferred_language, email, phone,
+    timezone, date_of_birth, arm, datacapture_arm)
+  select $1, record, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm,
+    datacapture_arm from wanted
   on conflict do nothing returning id, external_id, site_id
 ), anchors as (
   insert into anchor_dates (participant_id, study_id) select id, $1 from made
@@ -170,7 +175,8 @@ with wanted as materialized (
   insert into form_instances (study_id, participant_id, form_oid, origin, status, items)
   select $1, m.id, $3, 'datacapture', w.form_status, w.items from made m join wanted w on w.record = m.external_id
 ), starts as (
-  insert into outbox (topic, study_id, subject, payload, patient) select 'participant-start', $1, id::text, jsonb_build_object('site_id', site_id) || $4::jsonb, true from made
+  insert into outbox (topic, study_id, subject, payload, patient) select 'participant-start', $1, id::text,
+    jsonb_build_object('site_id', site_id) || $4::jsonb, true from made
 )
 select id, external_id from made`;
 
@@ -195,11 +201,13 @@ export async function enrollCaptured(
 
 const UPDATE = `
 update participants p set
-  participant_code = coalesce(w.participant_code, p.participant_code), site_id = coalesce(w.site_id, p.site_id), preferred_language = coalesce(w.preferred_language, p.preferred_language),
+  participant_code = coalesce(w.participant_code, p.participant_code), site_id = coalesce(w.site_id, p.site_id),
+    preferred_language = coalesce(w.preferred_language, p.preferred_language),
   email = coalesce(w.email, p.email), phone = coalesce(w.phone, p.phone), timezone = coalesce(w.timezone, p.timezone),
   date_of_birth = coalesce(w.date_of_birth, p.date_of_birth), arm = coalesce(w.arm, p.arm),
   datacapture_arm = coalesce(w.datacapture_arm, p.datacapture_arm)
-from jsonb_to_recordset($1::jsonb) as w (id uuid, participant_code text, site_id uuid, preferred_language text, email text, phone text, timezone text, date_of_birth date, arm text, datacapture_arm integer)
+from jsonb_to_recordset($1::jsonb) as w (id uuid, participant_code text, site_id uuid, preferred_language text,
+  email text, phone text, timezone text, date_of_birth date, arm text, datacapture_arm integer)
 where p.id = any($2) and p.id = w.id`;
 
 /** Updates participants; omitted columns stay (nothing is ever emptied: trigger rule 4). */
@@ -223,7 +231,8 @@ export async function captureForms(
   if (participantIds.length === 0) return new Map();
   const rows = await prepared<CaptureForm>(
     tx,
-    `select id, participant_id, status, items from form_instances where participant_id = any($1) and form_oid = $2 and origin = 'datacapture' order by created_at desc`,
+    `select id, participant_id, status, items from form_instances where participant_id = any($1) and form_oid = $2
+      and origin = 'datacapture' order by created_at desc`,
     [[...participantIds], formOid],
   );
   return new Map(rows.map((row) => [row.participant_id, row]));
@@ -292,12 +301,14 @@ export async function notifyCoordinators(
   const rows = await query<{ id: string }>(
     tx,
     `insert into notifications (study_id, participant_id, user_id, subject_id, kind, channel, dedupe_key)
-     select p.study_id, p.id, u.id, $1::uuid, 'trigger_override_required', 'email', 'trigger-override/' || $2 || '/' || u.id
+     select p.study_id, p.id, u.id, $1::uuid, 'trigger_override_required', 'email',
+       'trigger-override/' || $2 || '/' || u.id
        from participants p
        join user_studies us on us.study_id = p.study_id
        join users u on u.id = us.user_id and u.role = 'coordinator' and u.status = 'active'
       where p.study_id = $3 and p.id = $4
-        and (not exists (select from user_sites x join sites s on s.id = x.site_id where x.user_id = u.id and s.study_id = p.study_id)
+        and (not exists (select from user_sites x join sites s on s.id = x.site_id
+          where x.user_id = u.id and s.study_id = p.study_id)
              or exists (select from user_sites x where x.user_id = u.id and x.site_id = p.site_id))
      on conflict (dedupe_key) where dedupe_key is not null do nothing returning id`,
     [cause.id, cause.key, studyId, participantId],

@@ -1,5 +1,5 @@
 import type { Statement } from '../client/one-trip.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 export interface RecordClaim {
@@ -21,7 +21,8 @@ export const claimRecord = (studyId: string, eventId: string, seconds: number): 
 with claimed as (
   insert into datacapture_records as r (study_id, record, lease_owner, lease_until)
   select e.study_id, e.record, e.id, clock_timestamp() + make_interval(secs => $3)
-    from webhook_events e join datacapture_configs c on c.study_id = e.study_id and c.enrollment_instrument = e.instrument
+    from webhook_events e join datacapture_configs c on c.study_id = e.study_id
+      and c.enrollment_instrument = e.instrument
    where e.study_id = $1 and e.id = $2 and e.status in ('received', 'processing')
   on conflict (study_id, record) do update set lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
     where r.lease_owner is null or r.lease_owner = excluded.lease_owner or r.lease_until < clock_timestamp()
@@ -49,7 +50,8 @@ export async function storeReading(
   const stored = await prepared(
     tx,
     `update datacapture_records set content_hash = $1, reading_hash = $6, vanished_at = null, read_at = $2::timestamptz
-      where study_id = $3 and record = $4 and lease_owner = $5 and lease_until > clock_timestamp() and (read_at is null or read_at <= $2::timestamptz)
+      where study_id = $3 and record = $4 and lease_owner = $5 and lease_until > clock_timestamp()
+        and (read_at is null or read_at <= $2::timestamptz)
       returning 1`,
     [hashes.content_hash, claim.claimed_at, studyId, record, owner, hashes.reading_hash],
   );
@@ -60,7 +62,8 @@ export async function storeReading(
 export async function releaseRecord(tx: Tx, studyId: string, record: string, owner: string): Promise<void> {
   await prepared(
     tx,
-    'update datacapture_records set lease_owner = null, lease_until = null where study_id = $1 and record = $2 and lease_owner = $3',
+    `update datacapture_records set lease_owner = null, lease_until = null where study_id = $1 and record = $2
+      and lease_owner = $3`,
     [studyId, record, owner],
   );
 }
@@ -86,8 +89,9 @@ export async function claimRecords(
 }
 
 /**
- * Stores readings of a sync, fenced like `storeReading`, and releases the records that have not changed: nothing else is
- * done with them. A sync reads only a part of a record: where it finds a change, the hash of the whole becomes unknown.
+ * Stores readings of a sync, fenced like `storeReading`, and releases the records that have not changed: nothing else
+ * is done with them. A sync reads only a part of a record: where it finds a change, the hash of the whole becomes
+ * unknown.
  * @returns the records whose owner still held the lease; nothing may be written of the others.
  */
 export async function storeReadings(
@@ -100,11 +104,14 @@ export async function storeReadings(
   const stored = await prepared<{ record: string }>(
     tx,
     `update datacapture_records r
-        set content_hash = case when r.reading_hash is not distinct from w.reading_hash then r.content_hash end, reading_hash = w.reading_hash, read_at = $4::timestamptz, vanished_at = null,
-            lease_owner = case when not w.known then r.lease_owner end, lease_until = case when not w.known then r.lease_until end
+        set content_hash = case when r.reading_hash is not distinct from w.reading_hash then r.content_hash end,
+          reading_hash = w.reading_hash, read_at = $4::timestamptz, vanished_at = null,
+            lease_owner = case when not w.known then r.lease_owner end, lease_until = case when not w.known
+              then r.lease_until end
        from jsonb_to_recordset($3::jsonb) as w (record text, reading_hash text, known boolean)
       where r.study_id = $1 and r.record = any($5) and r.record = w.record
-        and r.lease_owner = $2 and r.lease_until > clock_timestamp() and (r.read_at is null or r.read_at <= $4::timestamptz)
+        and r.lease_owner = $2 and r.lease_until > clock_timestamp()
+          and (r.read_at is null or r.read_at <= $4::timestamptz)
       returning r.record`,
     [studyId, owner, JSON.stringify(readings), claimedAt, readings.map(({ record }) => record)],
   );
@@ -123,7 +130,8 @@ export async function releaseRecords(
   await prepared(
     tx,
     `update datacapture_records set lease_owner = null, lease_until = null,
-       content_hash = case when record = any($4) then null else content_hash end, reading_hash = case when record = any($4) then null else reading_hash end
+       content_hash = case when record = any($4) then null else content_hash end,
+         reading_hash = case when record = any($4) then null else reading_hash end
       where study_id = $1 and record = any($2) and lease_owner = $3`,
     [studyId, [...records], owner, [...refused]],
   );

@@ -1,7 +1,7 @@
 import { raw } from 'objection';
 import { CaptureConfig, CaptureSync } from '../models/capture.js';
 import { putOutbox } from '../outbox/outbox.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import type { Statement } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
@@ -101,13 +101,15 @@ export async function storeList(
 ): Promise<void> {
   await prepared(
     tx,
-    `insert into datacapture_sync_records (sync_id, study_id, record, position) select $1, $2, r, n from unnest($3::text[]) with ordinality as t (r, n)`,
+    `insert into datacapture_sync_records (sync_id, study_id, record, position) select $1, $2, r, n
+      from unnest($3::text[]) with ordinality as t (r, n)`,
     [sync.id, sync.study_id, [...list.read]],
   );
   await prepared(
     tx,
     `insert into datacapture_sync_records (sync_id, study_id, record, position, outcome, participant_id, issues)
-     select $1, $2, r, 0, 'vanished', p, $5::jsonb from unnest($3::text[], $4::uuid[]) as t (r, p) on conflict do nothing`,
+     select $1, $2, r, 0, 'vanished', p, $5::jsonb from unnest($3::text[], $4::uuid[]) as t (r, p)
+       on conflict do nothing`,
     [
       sync.id,
       sync.study_id,
@@ -118,7 +120,8 @@ export async function storeList(
   );
   await prepared(
     tx,
-    `update datacapture_records set vanished_at = coalesce(vanished_at, clock_timestamp()) where study_id = $1 and record = any($2)`,
+    `update datacapture_records set vanished_at = coalesce(vanished_at, clock_timestamp())
+      where study_id = $1 and record = any($2)`,
     [sync.study_id, list.vanished.map((v) => v.record)],
   );
   await CaptureSync.query(tx)
@@ -136,7 +139,8 @@ export async function storeList(
 export async function readRecords(tx: Tx, studyId: string): Promise<{ record: string; participant_id: string }[]> {
   return prepared(
     tx,
-    `select p.external_id as record, p.id as participant_id from participants p join datacapture_records r on r.study_id = p.study_id and r.record = p.external_id
+    `select p.external_id as record, p.id as participant_id from participants p
+      join datacapture_records r on r.study_id = p.study_id and r.record = p.external_id
       where p.study_id = $1 and p.status = 'enrolled' and r.read_at is not null order by p.external_id`,
     [studyId],
   );
@@ -146,7 +150,8 @@ export async function readRecords(tx: Tx, studyId: string): Promise<{ record: st
 export async function openRecords(tx: Tx, syncId: string, most: number): Promise<{ records: string[]; left: number }> {
   const rows = await prepared<{ record: string; left: number }>(
     tx,
-    `select record, (select count(*) from datacapture_sync_records o where o.sync_id = $1 and o.outcome is null)::integer as left
+    `select record, (select count(*) from datacapture_sync_records o
+      where o.sync_id = $1 and o.outcome is null)::integer as left
        from datacapture_sync_records where sync_id = $1 and outcome is null order by position limit $2`,
     [syncId, most],
   );
@@ -186,7 +191,8 @@ export async function storeOutcomes(tx: Tx, syncId: string, outcomes: readonly R
   const [row] = await prepared<{ left: number }>(
     tx,
     `with counted as (update datacapture_syncs s set counts = s.counts || coalesce((
-       select jsonb_object_agg(n.key, coalesce((s.counts->>n.key)::integer, 0) + n.value::integer) from jsonb_each_text($2::jsonb) n), '{}') where id = $1)
+       select jsonb_object_agg(n.key, coalesce((s.counts->>n.key)::integer, 0) + n.value::integer)
+         from jsonb_each_text($2::jsonb) n), '{}') where id = $1)
      select count(*)::integer as left from datacapture_sync_records where sync_id = $1 and outcome is null`,
     [syncId, JSON.stringify(counts)],
   );
@@ -204,10 +210,13 @@ export async function nameRenamed(tx: Tx, sync: SyncRow): Promise<void> {
        select v.record, min(n.record) as new_record from datacapture_sync_records v
          join datacapture_records h on h.study_id = v.study_id and h.record = v.record and h.reading_hash is not null
          join datacapture_sync_records n on n.sync_id = v.sync_id and n.outcome in ('created', 'failed')
-         join datacapture_records m on m.study_id = n.study_id and m.record = n.record and m.reading_hash = h.reading_hash
+         join datacapture_records m on m.study_id = n.study_id and m.record = n.record
+           and m.reading_hash = h.reading_hash
         where v.sync_id = $1 and v.outcome = 'vanished' group by v.record having count(*) = 1
      )
-     update datacapture_sync_records r set issues = r.issues || jsonb_build_array(jsonb_build_object('code', 'RECORD_RENAMED', 'message', 'A new record holds the same: "' || s.new_record || '". It may be this one under another name.'))
+     update datacapture_sync_records r
+       set issues = r.issues || jsonb_build_array(jsonb_build_object('code', 'RECORD_RENAMED', 'message',
+       'A new record holds the same: "' || s.new_record || '". It may be this one under another name.'))
        from same s where r.sync_id = $1 and r.record = s.record`,
     [sync.id],
   );

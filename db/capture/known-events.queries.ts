@@ -1,5 +1,5 @@
 import { ResultPush } from '../models/capture.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /** An event of the capture system, stored by its id. */
@@ -22,7 +22,8 @@ export interface EventRename {
   label_to: string;
 }
 
-const RENAMES = `with r as (select * from jsonb_to_recordset($2::jsonb) as r ("from" text, "to" text, label_from text, label_to text)),`;
+const RENAMES = `with r as (select * from jsonb_to_recordset($2::jsonb) as r ("from" text, "to" text, label_from text,
+  label_to text)),`;
 
 /**
  * Gives windows, event definitions and visits of every status the new event names, all at once, so that two events may
@@ -34,13 +35,16 @@ export async function renameEvents(tx: Tx, studyId: string, renames: readonly Ev
     tx,
     `${RENAMES}
      names as (
-       select w.id as window_id, w.name as was, r.label_to as name from visit_windows w join r on r."from" = w.datacapture_event
+       select w.id as window_id, w.name as was, r.label_to as name from visit_windows w
+         join r on r."from" = w.datacapture_event
         where w.study_id = $1 and w.name = r.label_from and r.label_to <> ''),
      windows as (
-       update visit_windows w set datacapture_event = r."to", name = case when w.name = r.label_from and r.label_to <> '' then left(r.label_to, 300) else w.name end
+       update visit_windows w set datacapture_event = r."to", name = case when w.name = r.label_from
+         and r.label_to <> '' then left(r.label_to, 300) else w.name end
          from r where w.study_id = $1 and w.datacapture_event = r."from"),
      definitions as (
-       update event_definitions e set datacapture_event = r."to" from r where e.study_id = $1 and e.datacapture_event = r."from" and r."from" <> r."to"),
+       update event_definitions e set datacapture_event = r."to" from r
+         where e.study_id = $1 and e.datacapture_event = r."from" and r."from" <> r."to"),
      planned as (
        update scheduled_visits v set changed_from = jsonb_set(v.changed_from, '{datacapture_event}', to_jsonb(r."to"))
          from r where v.study_id = $1 and v.changed_from->>'datacapture_event' = r."from"
@@ -48,10 +52,13 @@ export async function renameEvents(tx: Tx, studyId: string, renames: readonly Ev
      visits as (
        update scheduled_visits v set datacapture_event = r."to",
          changed_from = case when v.changed_from->>'datacapture_event' is null then v.changed_from
-           else jsonb_set(v.changed_from, '{datacapture_event}', to_jsonb(coalesce((select o."to" from r o where o."from" = v.changed_from->>'datacapture_event'), v.changed_from->>'datacapture_event'))) end,
+           else jsonb_set(v.changed_from, '{datacapture_event}',
+             to_jsonb(coalesce((select o."to" from r o where o."from" = v.changed_from->>'datacapture_event'),
+             v.changed_from->>'datacapture_event'))) end,
          name = case when v.status in ('completed', 'superseded') then v.name
            when v.visit_window_id is null and v.schedule_version_id is not null and v.name = r."from" then r."to"
-           else coalesce((select left(n.name, 300) from names n where n.window_id = v.visit_window_id and n.was = v.name), v.name) end
+           else coalesce((select left(n.name, 300) from names n where n.window_id = v.visit_window_id
+             and n.was = v.name), v.name) end
          from r where v.study_id = $1 and v.datacapture_event = r."from" returning v.id)
      select count(*)::integer as visits from visits`,
     [studyId, JSON.stringify(renames)],
@@ -66,7 +73,8 @@ export async function renameEvents(tx: Tx, studyId: string, renames: readonly Ev
 export async function lockSchedules(tx: Tx, studyId: string): Promise<void> {
   await prepared(
     tx,
-    'with held as materialized (select participant_id from anchor_dates where study_id = $1 order by participant_id for no key update) select count(*) from held',
+    `with held as materialized (select participant_id from anchor_dates where study_id = $1 order by participant_id
+      for no key update) select count(*) from held`,
     [studyId],
   );
 }

@@ -25,12 +25,15 @@ export async function requestPushes(tx: Tx, sessionIds: readonly string[]): Prom
          s.source = 'online' or exists (select from session_tasks k where k.session_id = s.id) as ready
        from assessment_sessions s join studies t on t.id = s.study_id join scheduled_visits v on v.id = s.visit_id
        where s.id = any($1) and s.status = 'completed' and t.datacapture_enabled
-         and v.status = 'completed' and v.datacapture_event is not null and (v.session_id = s.id or (v.session_id is null and s.source = 'online'))
+         and v.status = 'completed' and v.datacapture_event is not null
+           and (v.session_id = s.id or (v.session_id is null and s.source = 'online'))
      ), asked as (${ASK} select id, study_id, participant_id from due on conflict ${AGAIN} returning session_id
      ), sessions as (
-       update assessment_sessions s set sync_status = 'pending', synced_at = null from due d where s.id = d.id and s.sync_status is distinct from 'failed'
+       update assessment_sessions s set sync_status = 'pending', synced_at = null from due d
+         where s.id = d.id and s.sync_status is distinct from 'failed'
      ), visits as (
-       update scheduled_visits v set data_sync_status = 'pending', synced_at = null from due d where v.id = d.visit_id and v.data_sync_status is distinct from 'failed'
+       update scheduled_visits v set data_sync_status = 'pending', synced_at = null from due d
+         where v.id = d.visit_id and v.data_sync_status is distinct from 'failed'
      ) select id, study_id from due where ready order by id`,
     [[...sessionIds]],
   );
@@ -45,7 +48,8 @@ export async function requestMissedPushes(tx: Tx, studyId: string): Promise<void
   const missed = await query<{ id: string }>(
     tx,
     `select s.id from assessment_sessions s join datacapture_configs c on c.study_id = s.study_id
-      where s.study_id = $1 and s.status = 'completed' and s.sync_status is null and s.visit_id is not null and s.completed_at >= c.created_at
+      where s.study_id = $1 and s.status = 'completed' and s.sync_status is null and s.visit_id is not null
+        and s.completed_at >= c.created_at
       order by s.id`,
     [studyId],
   );
@@ -78,8 +82,10 @@ export async function requestPushesAgain(tx: Tx, sessionIds: readonly string[]):
   const rows = await query<Asking>(
     tx,
     // Locked in one order: two requests for the same pushes never deadlock.
-    `with asked as materialized (select session_id from result_pushes where session_id = any($1) order by session_id for no key update)
-     update result_pushes p set requested = p.requested + 1, requested_at = clock_timestamp(), status = 'pending', failures = 0, waits = 0, next_attempt_at = null
+    `with asked as materialized (select session_id from result_pushes where session_id = any($1) order by session_id
+      for no key update)
+     update result_pushes p set requested = p.requested + 1, requested_at = clock_timestamp(), status = 'pending',
+       failures = 0, waits = 0, next_attempt_at = null
       from asked where p.session_id = asked.session_id returning p.session_id as id, p.study_id`,
     [[...sessionIds]],
   );
@@ -153,7 +159,8 @@ export async function requeueOverduePushes(tx: Tx, overdueSeconds: number): Prom
   const rows = await query<Asking>(
     tx,
     `select p.session_id as id, p.study_id from result_pushes p
-      where p.status in ('pending', 'waiting') and coalesce(p.next_attempt_at, p.requested_at) < clock_timestamp() - $1 * interval '1 second'
+      where p.status in ('pending', 'waiting')
+        and coalesce(p.next_attempt_at, p.requested_at) < clock_timestamp() - $1 * interval '1 second'
         and greatest(p.updated_at, p.slot_at) < clock_timestamp() - $2 * interval '1 second'
         and not exists (select from outbox o where o.subject = p.session_id::text)
         and (exists (select from session_tasks k where k.session_id = p.session_id)

@@ -60,10 +60,13 @@ export interface PushFacts {
 export async function pushFacts(tx: Tx, sessionId: string): Promise<PushFacts | undefined> {
   const rows = await query<PushFacts>(
     tx,
-    `select t.datacapture_enabled as integrated, s.status as session_status, s.source, p.external_id, coalesce(s.started_at > p.withdrawn_at, false) as began_after_withdrawal,
+    `select t.datacapture_enabled as integrated, s.status as session_status, s.source, p.external_id,
+      coalesce(s.started_at > p.withdrawn_at, false) as began_after_withdrawal,
        v.id as visit_id, v.status as visit_status, v.datacapture_event as visit_event, v.session_id as visit_session_id,
-       (select jsonb_object_agg(k.task, ${taskSummary('k')}) from session_tasks k where k.session_id = s.id) as summaries
-     from assessment_sessions s join studies t on t.id = s.study_id join participants p on p.id = s.participant_id left join scheduled_visits v on v.id = s.visit_id
+       (select jsonb_object_agg(k.task, ${taskSummary('k')}) from session_tasks k
+         where k.session_id = s.id) as summaries
+     from assessment_sessions s join studies t on t.id = s.study_id join participants p on p.id = s.participant_id
+       left join scheduled_visits v on v.id = s.visit_id
      where s.id = $1`,
     [sessionId],
   );
@@ -293,7 +296,8 @@ export function listFailures(
   return page(
     tx,
     found,
-    `p.session_id, p.study_id, p.participant_id, q.participant_code, s.visit_id, v.datacapture_event, p.status, p.error_type, p.message, p.attempts, p.warnings,
+    `p.session_id, p.study_id, p.participant_id, q.participant_code, s.visit_id, v.datacapture_event, p.status,
+      p.error_type, p.message, p.attempts, p.warnings,
     p.status = 'failed' as final, p.requested_at, p.updated_at as failed_at, p.next_attempt_at`,
     filter,
     { failed_at: 'p.updated_at' },

@@ -1,7 +1,7 @@
 import { acceptTriggers } from './webhook-events.queries.js';
 import type { CheckedTrigger } from './webhook-events.queries.js';
 import type { Database } from '../client/database.js';
-import { faultCode } from '../client/driver-faults.js';
+import { faultCode } from '../client/connection/driver-faults.js';
 
 interface Waiting {
   item: CheckedTrigger;

@@ -1,4 +1,4 @@
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import type { Database } from '../client/database.js';
@@ -26,7 +26,8 @@ export async function countUnmatched(database: Database, projectId: string): Pro
   if (Number(row!.count) > 1) return;
   await prepared(
     database,
-    'delete from unmatched_triggers where project_id in (select project_id from unmatched_triggers order by last_at desc offset $1)',
+    `delete from unmatched_triggers where project_id in (select project_id from unmatched_triggers
+      order by last_at desc offset $1)`,
     [MAX_PROJECTS],
   );
 }

@@ -1,6 +1,6 @@
 import { nudgeRelay, putOutbox } from '../outbox/outbox.js';
 import type { Statement } from '../client/one-trip.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import type { TraceCarrier } from '../client/trace-context.js';
 import { OF_SITES } from '../studies/sites.queries.js';
 import type { Database } from '../client/database.js';
@@ -83,14 +83,19 @@ const ACCEPT = `${SCOPE},
 incoming as materialized (
   select n.*, t.study_id, t.last_webhook_received
     from scope, lateral (
-      select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bytea[], $11::jsonb[])
-        as n (id, config_id, among, project_id, record, instrument, event_name, data_access_group, repeat_instance, raw_body_hash, trace)
+      select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+        $8::text[], $9::text[], $10::bytea[], $11::jsonb[])
+        as n (id, config_id, among, project_id, record, instrument, event_name, data_access_group, repeat_instance,
+          raw_body_hash, trace)
        where scope.studies = '*' offset 0) n,
-    lateral (select * from ${takersOf('n.project_id')} t where t.config_id = n.config_id and t.among = n.among offset 0) t
+    lateral (select * from ${takersOf('n.project_id')} t where t.config_id = n.config_id
+      and t.among = n.among offset 0) t
 ),
 event as (
-  insert into webhook_events (id, study_id, project_id, record, instrument, event_name, data_access_group, repeat_instance, raw_body_hash)
-  select id, study_id, project_id, record, instrument, event_name, data_access_group, repeat_instance, raw_body_hash from incoming
+  insert into webhook_events (id, study_id, project_id, record, instrument, event_name, data_access_group,
+    repeat_instance, raw_body_hash)
+  select id, study_id, project_id, record, instrument, event_name, data_access_group, repeat_instance, raw_body_hash
+    from incoming
 ),
 message as (
   insert into outbox (topic, study_id, subject, payload) select 'trigger', study_id, id::text, trace from incoming
@@ -99,7 +104,8 @@ noted as (
   -- Once a second is enough for "last received"; a row that another trigger is writing is left alone.
   update datacapture_configs set last_webhook_received = clock_timestamp() where id in (
     select id from datacapture_configs
-     where id in (select config_id from incoming where last_webhook_received is null or last_webhook_received < clock_timestamp() - interval '1 second')
+     where id in (select config_id from incoming where last_webhook_received is null
+       or last_webhook_received < clock_timestamp() - interval '1 second')
        for no key update skip locked)
 )
 select id from incoming`;
@@ -205,7 +211,8 @@ export async function noteProgress(
 ): Promise<void> {
   await prepared(
     tx,
-    `update webhook_events set status = 'processing', outcome = coalesce($2, outcome), participant_id = coalesce($3, participant_id), warnings = coalesce($4, warnings)
+    `update webhook_events set status = 'processing', outcome = coalesce($2, outcome),
+      participant_id = coalesce($3, participant_id), warnings = coalesce($4, warnings)
       where id = $1 and status in ('received', 'processing')`,
     [
       id,
@@ -236,7 +243,8 @@ export async function endWebhookEvent(tx: Tx, id: string, ending: TriggerResult)
        update datacapture_records r set lease_owner = null, lease_until = null from webhook_events e
         where e.id = $1 and r.study_id = e.study_id and r.record = e.record and r.lease_owner = e.id
      )
-     update webhook_events set status = $2, outcome = coalesce($3, outcome), error = $4, duplicate_of_id = $5, participant_id = coalesce($6, participant_id),
+     update webhook_events set status = $2, outcome = coalesce($3, outcome), error = $4, duplicate_of_id = $5,
+       participant_id = coalesce($6, participant_id),
        warnings = coalesce($7, warnings), processed_at = clock_timestamp()
       where id = $1 and status in ('received', 'processing') returning 1`,
     [

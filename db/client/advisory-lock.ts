@@ -1,4 +1,4 @@
-import { withKeepAlive } from './keep-alive.js';
+import { withKeepAlive } from './connection/keep-alive.js';
 import { execute, query } from './query.js';
 import type { Database, Tx } from './database.js';
 

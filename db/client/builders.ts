@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { acquire, sendAll } from './connection.js';
+import { acquire, sendAll } from './connection/connection.js';
 import type { Tx } from './database.js';
 import type { Statement } from './query.js';
 

@@ -14,9 +14,11 @@ export async function columnsForJson(
 ): Promise<Map<string, { name: string; sql: string }[]>> {
   const rows = await query<{ table: string; column: string; instant: boolean }>(
     tx,
-    `select c.relname as table, a.attname as column, a.atttypid in ('timestamptz'::regtype, 'timestamptz[]'::regtype) as instant
+    `select c.relname as table, a.attname as column,
+      a.atttypid in ('timestamptz'::regtype, 'timestamptz[]'::regtype) as instant
      from pg_attribute a join pg_class c on c.oid = a.attrelid
-     where a.attrelid = any ($1::text[]::regclass[]) and a.attnum > 0 and not a.attisdropped order by a.attrelid, a.attnum`,
+     where a.attrelid = any ($1::text[]::regclass[]) and a.attnum > 0 and not a.attisdropped
+       order by a.attrelid, a.attnum`,
     [[...tables]],
   );
   const found = new Map<string, { name: string; sql: string }[]>(tables.map((table) => [table, []]));

@@ -1,7 +1,7 @@
 import k from 'knex';
 import type { Knex } from 'knex';
 import pg from 'pg';
-import { ConnectionWatchdog } from './connection-watchdog.js';
+import { ConnectionWatchdog } from './connection/connection-watchdog.js';
 import type { Database } from './database.js';
 
 const { knex } = k;

@@ -1,4 +1,4 @@
-import { acquire, release, rollback, sendAll } from './connection.js';
+import { acquire, release, rollback, sendAll } from './connection/connection.js';
 import { configOf, withSettings } from './query.js';
 import type { Statement } from './query.js';
 import type { Database } from './database.js';

@@ -1,7 +1,7 @@
 import k from 'knex';
 import type { Knex } from 'knex';
-import { acquire, release, rollback, sendAll } from './connection.js';
-import type { Connection } from './connection.js';
+import { acquire, release, rollback, sendAll } from './connection/connection.js';
+import type { Connection } from './connection/connection.js';
 import { configOf, withSettings } from './query.js';
 import type { Statement } from './query.js';
 import type { Database } from './database.js';

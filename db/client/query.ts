@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { acquire, release, sendAll } from './connection.js';
+import { acquire, release, sendAll } from './connection/connection.js';
 import type { Database } from './database.js';
 import type { Tx } from './database.js';
 
@@ -59,10 +59,12 @@ async function run(db: Database | Tx, config: pg.QueryConfig<unknown[]>): Promis
   }
 }
 
-const PLANS_OF_BEFORE = `select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('max_parallel_workers_per_gather', '1', true)`;
+const PLANS_OF_BEFORE = `select set_config('plan_cache_mode', 'force_generic_plan', true),
+  set_config('max_parallel_workers_per_gather', '1', true)`;
 const FEW_HELPERS = `select set_config('max_parallel_workers_per_gather', '1', true)`;
 /** Null resets to the session's setting. */
-const AS_USUAL = `select set_config('plan_cache_mode', null, true), set_config('max_parallel_workers_per_gather', null, true)`;
+const AS_USUAL = `select set_config('plan_cache_mode', null, true), set_config('max_parallel_workers_per_gather', null,
+  true)`;
 
 /**
  * Runs several statements in one round trip of an open transaction. For statements that run faster than they are

@@ -3,7 +3,7 @@ import { beginWith } from './opening.js';
 import { queryInSingleRoundTrip, queriesInSingleRoundTrip } from './one-trip.js';
 import type { Statement } from './one-trip.js';
 import { nudgeFor } from '../outbox/outbox.js';
-import { prepared } from './prepared.js';
+import { prepared } from './query.js';
 import { closingOf } from './transaction.js';
 import type { WriteTransaction } from './transaction.js';
 import type { MarkedTransaction } from './marked-transaction.js';

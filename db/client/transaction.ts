@@ -126,8 +126,8 @@ export async function readOneInScope<Row>(database: Database, scope: Scope, stat
 }
 
 /**
- * Runs statements under `scope` as a transaction of one round trip, which may write: no audit, no message. `settings` as in
- * `withStudyScope`.
+ * Runs statements under `scope` as a transaction of one round trip, which may write: no audit, no message. `settings`
+ * as in `withStudyScope`.
  */
 export async function writeInScope(
   database: Database,

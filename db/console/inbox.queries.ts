@@ -69,11 +69,13 @@ select 'override_required', n.id, n.at, null::timestamptz, n.study_id, n.partici
   left join datacapture_configs c on c.study_id = n.study_id
   left join lateral (
     select f.items ->> coalesce(c.participant_field_mapping ->> 'enrollment_date', a.source_ref ->> 'item_oid') as other
-      from form_instances f where f.participant_id = n.participant_id and f.origin = 'datacapture' and f.form_oid = c.enrollment_instrument
+      from form_instances f where f.participant_id = n.participant_id and f.origin = 'datacapture'
+        and f.form_oid = c.enrollment_instrument
      order by f.created_at desc limit 1) x on true
  where a.finalized_at <= n.at and coalesce(a.override_at <= n.at, true)
    and left(x.other, 10) is distinct from a.enrollment_date_value::text
-   and not exists (select from override_requests q where q.participant_id = n.participant_id and q.requested_at > n.at)`;
+   and not exists (select from override_requests q where q.participant_id = n.participant_id
+     and q.requested_at > n.at)`;
 
 /** Each kind as rows (kind, id, since, due, study_id, participant_id, detail). */
 const SOURCES: Record<InboxKind, string> = {
@@ -85,7 +87,8 @@ select 'approval' as kind, o.id::text as id, o.requested_at as since, o.expires_
   push: `
 select 'push', r.session_id::text, r.updated_at, null::timestamptz, r.study_id, r.participant_id,
   jsonb_build_object('error_type', r.error_type, 'message', r.message, 'visit', v.name)
-  from result_pushes r join assessment_sessions s on s.id = r.session_id left join scheduled_visits v on v.id = s.visit_id
+  from result_pushes r join assessment_sessions s on s.id = r.session_id
+    left join scheduled_visits v on v.id = s.visit_id
  where r.status = 'failed' and s.status = 'completed'`,
   trigger: `
 select 'trigger', e.id::text, coalesce(e.processed_at, e.received_at), null::timestamptz, e.study_id, e.participant_id,
@@ -96,19 +99,22 @@ select 'conflict', k.id::text, k.detected_at, null::timestamptz, k.study_id, k.p
   jsonb_build_object('conflict_type', k.conflict_type, 'task', k.task)
   from sync_conflicts k where k.status = 'open'`,
   review: `
-select 'review', v.id::text, coalesce(v.anchor_reconciled_at, v.updated_at), null::timestamptz, v.study_id, v.participant_id,
+select 'review', v.id::text, coalesce(v.anchor_reconciled_at, v.updated_at), null::timestamptz, v.study_id,
+  v.participant_id,
   jsonb_build_object('name', v.name, 'target_date', v.target_date)
   from scheduled_visits v where v.needs_review`,
   workflow: `
 select 'workflow', f.run_id::text, f.found_at, null::timestamptz, null::uuid,
   substring(f.workflow_id from '^participant-anchor/([0-9a-f-]{36})$')::uuid,
-  jsonb_build_object('workflow_id', f.workflow_id, 'workflow_type', f.workflow_type, 'problem', f.problem, 'seen_at', f.seen_at)
+  jsonb_build_object('workflow_id', f.workflow_id, 'workflow_type', f.workflow_type, 'problem', f.problem, 'seen_at',
+    f.seen_at)
   from failing_workflows f`,
 };
 
 /** The visible items of some kinds: a participant's through the participant, so that isolation by site holds. */
 const waiting = (kinds: readonly InboxKind[]): string => `
-  from (select null::text as kind, null::text as id, null::timestamptz as since, null::timestamptz as due, null::uuid as study_id,
+  from (select null::text as kind, null::text as id, null::timestamptz as since, null::timestamptz as due,
+    null::uuid as study_id,
       null::uuid as participant_id, null::jsonb as detail where false
     ${kinds.map((kind) => `union all ${SOURCES[kind]}`).join('\n')}) i
   left join participants p on p.id = i.participant_id
@@ -126,7 +132,8 @@ export async function inboxRows(
 ): Promise<InboxRow[]> {
   return query<InboxRow>(
     tx,
-    `select i.kind, i.id, i.since, i.due, y.id as study_id, y.study_code, p.id as participant_id, p.participant_code, w.id as site_id, w.site_code, i.detail
+    `select i.kind, i.id, i.since, i.due, y.id as study_id, y.study_code, p.id as participant_id, p.participant_code,
+      w.id as site_id, w.site_code, i.detail
      ${waiting(allOf(kinds))} and ($1::uuid is null or y.id = $1) and ($2::uuid is null or w.id = $2)
      order by i.since, i.kind, i.id offset $3 limit $4`,
     [filter.studyId ?? null, filter.siteId ?? null, filter.skip, filter.limit],

@@ -19,7 +19,8 @@ export async function eventsOfStudy(
   const [[study], events, batteries] = await queryAll<[StudyRecord, EventDefinitionRecord, BatteryName]>(tx, [
     { sql: `select ${STUDY_COLUMNS} from studies where id = $1`, values: [studyId] },
     {
-      sql: `select ${EVENT_COLUMNS} from event_definitions where study_id = $1 order by sort_order, target_day, event_oid`,
+      sql: `select ${EVENT_COLUMNS} from event_definitions where study_id = $1 order by sort_order, target_day,
+        event_oid`,
       values: [studyId],
     },
     { sql: 'select id, name, status from batteries where study_id = $1 order by code', values: [studyId] },

@@ -43,14 +43,17 @@ export async function membersOfStudy(tx: Tx, studyId: string, skip = 0): Promise
     { sql: 'select id, study_code from studies where id = $1', values: [studyId] },
     {
       sql: `select u.id, u.name, u.email, u.role, u.status,
-          coalesce((select jsonb_agg(s.site_code order by s.site_code) from user_sites a join sites s on s.id = a.site_id where a.user_id = u.id and s.study_id = $1), '[]') as sites
-        from user_studies m join users u on u.id = m.user_id where m.study_id = $1 order by u.status, u.name, u.id offset $2 limit ${MEMBERS_PAGE}`,
+          coalesce((select jsonb_agg(s.site_code order by s.site_code) from user_sites a
+            join sites s on s.id = a.site_id where a.user_id = u.id and s.study_id = $1), '[]') as sites
+        from user_studies m join users u on u.id = m.user_id where m.study_id = $1 order by u.status, u.name,
+          u.id offset $2 limit ${MEMBERS_PAGE}`,
       values: [studyId, skip],
     },
     { sql: 'select count(*)::int as n from user_studies where study_id = $1', values: [studyId] },
     {
       sql: `select u.id, u.name, u.email, u.role from users u where u.status = 'active'
-          and not exists (select from user_studies m where m.user_id = u.id and m.study_id = $1) order by u.name, u.email limit ${MAX_LISTED}`,
+          and not exists (select from user_studies m where m.user_id = u.id and m.study_id = $1)
+            order by u.name, u.email limit ${MAX_LISTED}`,
       values: [studyId],
     },
     { sql: 'select id, site_code, name from sites where study_id = $1 order by site_code', values: [studyId] },

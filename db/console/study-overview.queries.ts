@@ -48,7 +48,8 @@ export interface StudyOverview {
 
 const DAYS = 'w.name, w.target_day, w.window_before, w.window_after, w.is_baseline';
 const MEMBERS = `select u.id, u.name, u.email, u.role, u.status,
-    coalesce((select jsonb_agg(s.site_code order by s.site_code) from user_sites a join sites s on s.id = a.site_id where a.user_id = u.id and s.study_id = $1), '[]') as sites
+    coalesce((select jsonb_agg(s.site_code order by s.site_code) from user_sites a join sites s on s.id = a.site_id
+      where a.user_id = u.id and s.study_id = $1), '[]') as sites
   from user_studies m join users u on u.id = m.user_id where m.study_id = $1 order by u.status, u.name, u.id limit $2`;
 
 /** A study's overview in one round trip; `members` only for callers who may see users. */
@@ -62,24 +63,33 @@ export async function studyOverview(
   >(tx, [
     { sql: `select ${STUDY_COLUMNS} from studies where id = $1`, values: [studyId] },
     {
-      sql: `select s.policy_version, (select count(*)::integer from participants p where p.study_id = s.id) as participants,
-          coalesce((select jsonb_agg(jsonb_build_object('site_code', i.site_code, 'name', i.name, 'status', i.status) order by i.site_code) from sites i where i.study_id = s.id), '[]') as sites,
+      sql: `select s.policy_version, (select count(*)::integer from participants p
+        where p.study_id = s.id) as participants,
+          coalesce((select jsonb_agg(jsonb_build_object('site_code', i.site_code, 'name', i.name, 'status', i.status)
+            order by i.site_code) from sites i where i.study_id = s.id), '[]') as sites,
           (select c.event_battery_mapping from datacapture_configs c where c.study_id = s.id) as mapping,
-          coalesce((select jsonb_agg(jsonb_build_object('change_id', o.change_id, 'kind', o.kind)) from open_study_changes o where o.study_id = s.id), '[]') as changes
+          coalesce((select jsonb_agg(jsonb_build_object('change_id', o.change_id, 'kind', o.kind))
+            from open_study_changes o where o.study_id = s.id), '[]') as changes
         from studies s where s.id = $1`,
       values: [studyId],
     },
     {
-      sql: `select w.id, w.code, ${DAYS}, w.datacapture_event, b.name as battery from visit_windows w left join batteries b on b.id = w.battery_id where w.study_id = $1 order by w.sort_order, w.target_day, w.code`,
+      sql: `select w.id, w.code, ${DAYS}, w.datacapture_event, b.name as battery from visit_windows w
+        left join batteries b on b.id = w.battery_id where w.study_id = $1 order by w.sort_order, w.target_day, w.code`,
       values: [studyId],
     },
     {
-      sql: `select w.id, w.event_oid, ${DAYS}, case when w.repeat_count is null then null else jsonb_build_object('count', w.repeat_count, 'every_days', w.repeat_every_days) end as repeating, b.name as battery
-        from event_definitions w left join batteries b on b.id = w.battery_id where w.study_id = $1 order by w.sort_order, w.target_day, w.event_oid`,
+      sql: `select w.id, w.event_oid, ${DAYS}, case when w.repeat_count is null
+        then null else jsonb_build_object('count', w.repeat_count, 'every_days', w.repeat_every_days) end as repeating,
+        b.name as battery
+        from event_definitions w left join batteries b on b.id = w.battery_id where w.study_id = $1
+          order by w.sort_order, w.target_day, w.event_oid`,
       values: [studyId],
     },
     {
-      sql: `select b.id, b.code, b.name, b.status, b.published_version, (select count(*)::integer from battery_modules m where m.battery_id = b.id and m.version = b.version) as tasks from batteries b where b.study_id = $1 order by b.code`,
+      sql: `select b.id, b.code, b.name, b.status, b.published_version, (select count(*)::integer from battery_modules m
+        where m.battery_id = b.id and m.version = b.version) as tasks from batteries b where b.study_id = $1
+        order by b.code`,
       values: [studyId],
     },
     { sql: MEMBERS, values: [studyId, members ? 200 : 0] },

@@ -49,14 +49,18 @@ const ORDER: Record<DayGroup, string> = {
  * study. That is never more than a day off UTC: the bounds let the indexes find them, the local date decides.
  */
 const DUE = `due as materialized (
-  select v.id, v.name, v.target_date, v.window_open, v.window_close, p.id as participant_id, p.participant_code, y.id as study_id, y.study_code,
+  select v.id, v.name, v.target_date, v.window_open, v.window_close, p.id as participant_id, p.participant_code,
+    y.id as study_id, y.study_code,
     w.id as site_id, w.site_code, z.zone, z.today
-  from scheduled_visits v join participants p on p.id = v.participant_id join studies y on y.id = v.study_id left join sites w on w.id = p.site_id
+  from scheduled_visits v join participants p on p.id = v.participant_id join studies y on y.id = v.study_id
+    left join sites w on w.id = p.site_id
   cross join lateral (select coalesce(w.timezone, y.timezone) as zone,
     coalesce($1::date, (now() at time zone coalesce(w.timezone, y.timezone))::date) as today) z
   where p.status = 'enrolled'
-    and ((v.status = 'open' and v.window_close >= coalesce($1::date, (now() at time zone 'UTC')::date) - ${LATELY_DAYS + 1})
-      or (v.status = 'missed' and v.window_close >= coalesce($1::date, (now() at time zone 'UTC')::date) - ${LATELY_DAYS + 1})
+    and ((v.status = 'open' and v.window_close >= coalesce($1::date,
+      (now() at time zone 'UTC')::date) - ${LATELY_DAYS + 1})
+      or (v.status = 'missed' and v.window_close >= coalesce($1::date,
+        (now() at time zone 'UTC')::date) - ${LATELY_DAYS + 1})
       or (v.status = 'scheduled' and v.window_open <= coalesce($1::date, (now() at time zone 'UTC')::date) + 1))
     and v.window_open <= z.today and v.window_close >= z.today - ${LATELY_DAYS})`;
 
@@ -78,7 +82,8 @@ export async function visitsOfDay(
   const rows = await query<{ items: DayVisit[]; facets: DayFacet[] }>(
     tx,
     `with ${DUE},
-     page as (select d.* from due d where ${IS[group]} and ($2::uuid is null or d.study_id = $2) and ($3::uuid is null or d.site_id = $3)
+     page as (select d.* from due d where ${IS[group]} and ($2::uuid is null or d.study_id = $2)
+       and ($3::uuid is null or d.site_id = $3)
        order by ${ORDER[group]} offset $4 limit $5),
      facets as (select d.study_id, d.study_code, d.site_id, d.site_code,
          ${DAY_GROUPS.map((one) => `count(*) filter (where ${IS[one]}) as ${one}`).join(', ')}
@@ -105,7 +110,8 @@ export async function visitSurroundings(
   const [[surroundings], [reminder]] = await queryAll<[VisitSurroundings, ByHandRow]>(tx, [
     {
       sql: `select y.study_code, coalesce(w.timezone, y.timezone) as zone, p.status = 'withdrawn' as withdrawn
-       from scheduled_visits v join participants p on p.id = v.participant_id join studies y on y.id = v.study_id left join sites w on w.id = p.site_id
+       from scheduled_visits v join participants p on p.id = v.participant_id join studies y on y.id = v.study_id
+         left join sites w on w.id = p.site_id
       where v.id = $1`,
       values: [visitId],
     },

@@ -1,5 +1,5 @@
 import { raw } from 'objection';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import { readOneInScope } from '../client/transaction.js';
 import type { SubscriptionSecrets } from './event-subscriptions.queries.js';
 import type { EventRecord } from './events.queries.js';
@@ -80,7 +80,8 @@ export interface ClaimedDelivery extends SubscriptionSecrets {
   event: EventRecord;
 }
 
-const CLAIMED = `d.id, d.study_id, d.subscription_id, d.attempts, d.give_up_at, s.url, s.ordered, s.secret_encrypted, s.previous_secret_encrypted,
+const CLAIMED = `d.id, d.study_id, d.subscription_id, d.attempts, d.give_up_at, s.url, s.ordered, s.secret_encrypted,
+  s.previous_secret_encrypted,
   case when s.previous_secret_until > clock_timestamp() then s.previous_secret_until end as previous_secret_until,
   e.id as event_id, e.type, e.participant_id, e.occurred_at, e.data`;
 type ClaimedRow = Omit<ClaimedDelivery, 'event'> & { event_id: string } & Pick<
@@ -105,18 +106,23 @@ export async function claimDeliveries(
     tx,
     `with due as materialized (
        select c.id from event_subscriptions s cross join lateral (
-         (select d.id, d.available_at from event_deliveries d where not s.ordered and d.subscription_id = s.id and d.status = 'pending' and d.available_at <= clock_timestamp()
+         (select d.id, d.available_at from event_deliveries d where not s.ordered and d.subscription_id = s.id
+           and d.status = 'pending' and d.available_at <= clock_timestamp()
            order by d.available_at limit greatest($1 - coalesce(($4::jsonb ->> s.id::text)::integer, 0), 0))
          union all
-         select h.id, h.available_at from (select d.id, d.available_at from event_deliveries d where s.ordered and d.subscription_id = s.id and d.status = 'pending' order by d.seq limit 1) h
+         select h.id, h.available_at from (select d.id, d.available_at from event_deliveries d
+           where s.ordered and d.subscription_id = s.id and d.status = 'pending' order by d.seq limit 1) h
            where h.available_at <= clock_timestamp()) c
        where s.status = 'active' order by c.available_at limit $2
      ), locked as materialized (
-       select d.id from event_deliveries d where d.id in (select id from due) and d.status = 'pending' and d.available_at <= clock_timestamp() for update skip locked
+       select d.id from event_deliveries d where d.id in (select id from due) and d.status = 'pending'
+         and d.available_at <= clock_timestamp() for update skip locked
      ), leased as (
-       update event_deliveries d set available_at = clock_timestamp() + $3 * interval '1 second' from locked l where d.id = l.id returning d.*
+       update event_deliveries d set available_at = clock_timestamp() + $3 * interval '1 second' from locked l
+         where d.id = l.id returning d.*
      )
-     select ${CLAIMED} from leased d join event_subscriptions s on s.id = d.subscription_id join domain_events e on e.id = d.event_id order by d.seq`,
+     select ${CLAIMED} from leased d join event_subscriptions s on s.id = d.subscription_id
+       join domain_events e on e.id = d.event_id order by d.seq`,
     [limits.each, limits.most, limits.leaseSeconds, JSON.stringify(limits.busy)],
   );
   return rows.map(claimedOf);
@@ -143,7 +149,8 @@ export async function claimDelivery(
   const [row] = await prepared<ClaimedRow & { wait_ms: number }>(
     tx,
     `select ${CLAIMED}, ceil(extract(epoch from (d.next_attempt_at - clock_timestamp())) * 1000)::float8 as wait_ms
-     from event_deliveries d join event_subscriptions s on s.id = d.subscription_id join domain_events e on e.id = d.event_id
+     from event_deliveries d join event_subscriptions s on s.id = d.subscription_id
+       join domain_events e on e.id = d.event_id
      where d.id = $1 and d.status = 'pending' and s.status = 'active' for update of d`,
     [id],
   );
@@ -153,7 +160,8 @@ export async function claimDelivery(
   // The time of its next attempt if this one is lost: nobody else claims it until then.
   await prepared(
     tx,
-    `update event_deliveries set next_attempt_at = t.until, available_at = t.until from (select clock_timestamp() + $2 * interval '1 second' as until) t where id = $1`,
+    `update event_deliveries set next_attempt_at = t.until, available_at = t.until
+      from (select clock_timestamp() + $2 * interval '1 second' as until) t where id = $1`,
     [id, leaseSeconds],
   );
   return claimedOf(claimed);
@@ -178,7 +186,8 @@ export async function failureOf(tx: Tx, id: string): Promise<string | undefined>
 export async function recordDelivered(tx: Tx, id: string, status: number): Promise<void> {
   await prepared(
     tx,
-    `update event_deliveries set status = 'delivered', attempts = attempts + 1, response_status = $2, last_error = null, last_attempt_at = clock_timestamp(), delivered_at = clock_timestamp(), next_attempt_at = null where id = $1`,
+    `update event_deliveries set status = 'delivered', attempts = attempts + 1, response_status = $2, last_error = null,
+      last_attempt_at = clock_timestamp(), delivered_at = clock_timestamp(), next_attempt_at = null where id = $1`,
     [id, status],
   );
 }
@@ -199,11 +208,14 @@ export interface FailedAttempt {
 export async function recordFailedAttempt(tx: Tx, id: string, attempt: FailedAttempt): Promise<boolean> {
   const [row] = await prepared<{ goes_on: boolean }>(
     tx,
-    `update event_deliveries d set attempts = attempts + 1, response_status = $2, last_error = $3, last_attempt_at = clock_timestamp(),
-       give_up_at = t.give_up, status = case when t.goes_on then 'pending' else 'failed' end, next_attempt_at = case when t.goes_on then t.next end,
+    `update event_deliveries d set attempts = attempts + 1, response_status = $2, last_error = $3,
+      last_attempt_at = clock_timestamp(),
+       give_up_at = t.give_up, status = case when t.goes_on then 'pending' else 'failed' end,
+         next_attempt_at = case when t.goes_on then t.next end,
        available_at = t.next + $6 * interval '1 second'
      from (select x.id, x.give_up, x.next, not $7::boolean and x.next <= x.give_up as goes_on from (
-       select y.id, coalesce(y.give_up_at, clock_timestamp() + $5 * interval '1 second') as give_up, clock_timestamp() + $4 * interval '1 second' as next
+       select y.id, coalesce(y.give_up_at, clock_timestamp() + $5 * interval '1 second') as give_up,
+         clock_timestamp() + $4 * interval '1 second' as next
        from event_deliveries y where y.id = $1 and y.status = 'pending') x) t
      where d.id = t.id returning d.status = 'pending' as goes_on`,
     [

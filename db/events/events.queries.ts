@@ -1,6 +1,6 @@
 import { raw } from 'objection';
 import { DomainEvent } from '../models/messages.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import type { Tx } from '../client/database.js';
@@ -21,7 +21,8 @@ export interface EventFilter {
 }
 
 /** Events of a participant are visible to those who see the participant. */
-const IN_REACH = `((select app_all_sites()) or participant_id is null or participant_id in (select id from participants))`;
+const IN_REACH = `((select app_all_sites()) or participant_id is null or participant_id in (select id
+  from participants))`;
 
 /** A study's events in the order of writing. */
 export function listEvents(tx: Tx, studyId: string, filter: Page & EventFilter): Promise<Listed<EventRecord>> {
@@ -67,8 +68,10 @@ export async function eventsAfter(
   const rows = await prepared<EventRecord & EventPosition>(
     tx,
     `select id, type, study_id, participant_id, occurred_at, data, coalesce(tx, '0')::text as tx, seq from domain_events
-     where study_id = $1 and (coalesce(tx, '0'), seq) > ($2::xid8, $3) and coalesce(tx, '0') < pg_snapshot_xmin(pg_current_snapshot())
-       and ($4::text is null or type = $4) and ($5::uuid is null or participant_id = $5) and ($6::timestamptz is null or occurred_at >= $6) and ($7::timestamptz is null or occurred_at < $7)
+     where study_id = $1 and (coalesce(tx, '0'), seq) > ($2::xid8, $3)
+       and coalesce(tx, '0') < pg_snapshot_xmin(pg_current_snapshot())
+       and ($4::text is null or type = $4) and ($5::uuid is null or participant_id = $5)
+         and ($6::timestamptz is null or occurred_at >= $6) and ($7::timestamptz is null or occurred_at < $7)
        and ${IN_REACH}
      order by coalesce(tx, '0'), seq limit $8`,
     [

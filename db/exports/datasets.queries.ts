@@ -24,8 +24,10 @@ interface Dataset {
 
 const PERSON = 'join participants p on p.id =';
 const iso = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
-const VISIT = `v.id, v.visit_key, v.participant_id, v.visit_window_id, v.schedule_version_id, v.name, v.battery_id, v.target_date, v.window_open, v.window_close, v.datacapture_event,
-  (select ${PRESENT_STATUS} from studies y left join sites w on w.id = p.site_id where y.id = v.study_id) as status, v.completed_at, v.session_id, v.data_sync_status, v.anchor_reconciled, v.needs_review, v.reporting_target_date`;
+const VISIT = `v.id, v.visit_key, v.participant_id, v.visit_window_id, v.schedule_version_id, v.name, v.battery_id,
+  v.target_date, v.window_open, v.window_close, v.datacapture_event,
+  (select ${PRESENT_STATUS} from studies y left join sites w on w.id = p.site_id where y.id = v.study_id) as status,
+    v.completed_at, v.session_id, v.data_sync_status, v.anchor_reconciled, v.needs_review, v.reporting_target_date`;
 const VERSION =
   'v.id, v.participant_id, p.participant_code, v.version_number, v.is_current, v.anchor_date_used, ' +
   'v.anchor_version, v.scheduling_mode, v.status, v.visits_generated, v.generated_at';
@@ -57,8 +59,10 @@ export const pageDatasets = {
     id: 'p.id',
   },
   anchors: {
-    columns: `a.participant_id, p.participant_code, a.enrollment_date_value as enrollment_date, a.enrollment_datetime_value as enrollment_datetime, a.precision, a.partial_value, a.timezone,
-      a.status, a.source_type, a.source_ref, a.is_override, a.override_reason, a.version, a.current_schedule_version_id, a.created_at, a.updated_at`,
+    columns: `a.participant_id, p.participant_code, a.enrollment_date_value as enrollment_date,
+      a.enrollment_datetime_value as enrollment_datetime, a.precision, a.partial_value, a.timezone,
+      a.status, a.source_type, a.source_ref, a.is_override, a.override_reason, a.version, a.current_schedule_version_id,
+        a.created_at, a.updated_at`,
     from: `anchor_dates a ${PERSON} a.participant_id`,
     study: 'a.study_id',
     at: 'a.created_at',
@@ -76,10 +80,17 @@ export const pageDatasets = {
   },
   /** The current version of each participant, with its visits. */
   schedules: {
-    columns: `${VERSION}, coalesce((select jsonb_agg(jsonb_build_object('id', x.id, 'visit_key', x.visit_key, 'name', x.name, 'target_date', x.target_date, 'window_open', x.window_open,
-      'window_close', x.window_close, 'battery_id', x.battery_id, 'status', (select ${visitStatus('x', '(now() at time zone coalesce(w.timezone, y.timezone))::date', 'p.status')} from studies y left join sites w on w.id = p.site_id where y.id = v.study_id), 'completed_at', ${iso('x.completed_at')}, 'carried', x.schedule_version_id is distinct from v.id)
-      order by x.target_date, x.id) from scheduled_visits x where x.participant_id = v.participant_id and x.status not in ('superseded', 'cancelled')
-        and (x.schedule_version_id = v.id or x.status = 'completed' or jsonb_exists(v.scheduling_settings->'carried_visit_ids', x.id::text))), '[]') as visits`,
+    columns: `${VERSION},
+      coalesce((select jsonb_agg(jsonb_build_object('id', x.id, 'visit_key', x.visit_key, 'name', x.name,
+      'target_date', x.target_date, 'window_open', x.window_open, 'window_close', x.window_close,
+      'battery_id', x.battery_id, 'status',
+        (select ${visitStatus('x', '(now() at time zone coalesce(w.timezone, y.timezone))::date', 'p.status')}
+        from studies y left join sites w on w.id = p.site_id where y.id = v.study_id), 'completed_at',
+        ${iso('x.completed_at')}, 'carried', x.schedule_version_id is distinct from v.id)
+      order by x.target_date, x.id) from scheduled_visits x where x.participant_id = v.participant_id
+        and x.status not in ('superseded', 'cancelled')
+        and (x.schedule_version_id = v.id or x.status = 'completed'
+          or jsonb_exists(v.scheduling_settings->'carried_visit_ids', x.id::text))), '[]') as visits`,
     from: `schedule_versions v ${PERSON} v.participant_id`,
     study: 'v.study_id',
     at: 'v.generated_at',
@@ -109,11 +120,16 @@ export const pageDatasets = {
     id: 'v.id',
   },
   sessions: {
-    columns: `${shownSession('s')} as id, s.participant_id, p.participant_code, s.visit_id, s.battery_id, s.battery_version, s.language,
-      case when s.status = 'active' and s.source = 'online' and s.expires_at <= now() then 'expired' else s.status end as status, s.source, s.started_at, s.completed_at, s.timezone, s.sync_status,
-      coalesce((select jsonb_object_agg(k.task, ${taskSummary('k')}) from session_tasks k where k.session_id = s.id), '{}') as task_summaries,
-      coalesce((select jsonb_object_agg(k.task, ${summarySource('k')}) from session_tasks k where k.session_id = s.id), '{}') as summary_sources,
-      coalesce((select sum(k.trial_count) from session_tasks k where k.session_id = s.id), 0)::integer as trial_count, s.created_at, s.updated_at`,
+    columns: `${shownSession('s')} as id, s.participant_id, p.participant_code, s.visit_id, s.battery_id,
+      s.battery_version, s.language,
+      case when s.status = 'active' and s.source = 'online' and s.expires_at <= now()
+        then 'expired' else s.status end as status, s.source, s.started_at, s.completed_at, s.timezone, s.sync_status,
+      coalesce((select jsonb_object_agg(k.task, ${taskSummary('k')}) from session_tasks k where k.session_id = s.id),
+        '{}') as task_summaries,
+      coalesce((select jsonb_object_agg(k.task, ${summarySource('k')}) from session_tasks k where k.session_id = s.id),
+        '{}') as summary_sources,
+      coalesce((select sum(k.trial_count) from session_tasks k where k.session_id = s.id), 0)::integer as trial_count,
+        s.created_at, s.updated_at`,
     from: `assessment_sessions s ${PERSON} s.participant_id`,
     study: 's.study_id',
     at: 's.created_at',
@@ -155,7 +171,8 @@ export async function datasetPage(
   const behind = after ? ` and (${at}, ${id}) > (${value(after[0])}::timestamptz, ${value(after[1])}::uuid)` : '';
   const rows = await query<DatasetRow & { place_at: string; place_id: string }>(
     tx,
-    `select ${columns}, ${at} as "place_at", ${id} as "place_id" ${all}${behind} order by ${at}, ${id} offset ${value(skip)} limit ${value(limit + 1)}`,
+    `select ${columns}, ${at} as "place_at", ${id} as "place_id" ${all}${behind}
+      order by ${at}, ${id} offset ${value(skip)} limit ${value(limit + 1)}`,
     values,
   );
   const shown = rows.slice(0, limit);
@@ -174,7 +191,8 @@ export async function* datasetRows(
   const { columns, from, study, at, id, where }: Dataset = pageDatasets[name];
   await execute(
     tx,
-    `declare rows_of_${name} no scroll cursor for select ${columns} from ${from} where ${where ?? 'true'} and ${study} = $1 order by ${at}, ${id}`,
+    `declare rows_of_${name} no scroll cursor for select ${columns} from ${from}
+      where ${where ?? 'true'} and ${study} = $1 order by ${at}, ${id}`,
     [studyId],
   );
   for (;;) {
@@ -195,7 +213,8 @@ export interface AuditChainHead {
 export async function momentOf(tx: Tx, studyId: string): Promise<{ at: string; audit_head: AuditChainHead | null }> {
   const rows = await query<{ at: string; chain: string | null; seq: number; head: string }>(
     tx,
-    'select transaction_timestamp() as at, c.chain, c.seq, c.head from (select 1) one left join audit_chains c on c.study_id = $1',
+    `select transaction_timestamp() as at, c.chain, c.seq, c.head from (select 1) one
+      left join audit_chains c on c.study_id = $1`,
     [studyId],
   );
   const row = rows[0];

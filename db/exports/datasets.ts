@@ -46,7 +46,8 @@ import {
 
 /** Of a session and all of its tasks, by task. */
 const remarksOf = (column: string, own: string) =>
-  `(${own} || coalesce((select jsonb_agg(r order by x.task, i) from session_tasks x cross join lateral jsonb_array_elements(x.${column}) with ordinality e(r, i) where x.session_id = t.id), '[]'))`;
+  `(${own} || coalesce((select jsonb_agg(r order by x.task, i) from session_tasks x
+    cross join lateral jsonb_array_elements(x.${column}) with ordinality e(r, i) where x.session_id = t.id), '[]'))`;
 const REMARKS_OF = {
   quality_flags: remarksOf('quality_flags', 't.quality_flags'),
   warnings: remarksOf('warnings', `'[]'::jsonb`),
@@ -80,8 +81,10 @@ export const datasets = {
     ],
   },
   visits: {
-    from: `scheduled_visits t join participants p on p.id = t.participant_id join studies s on s.id = t.study_id left join sites st on st.id = p.site_id
-      left join visit_windows w on w.id = t.visit_window_id left join batteries b on b.id = t.battery_id left join schedule_versions v on v.id = t.schedule_version_id
+    from: `scheduled_visits t join participants p on p.id = t.participant_id join studies s on s.id = t.study_id
+      left join sites st on st.id = p.site_id
+      left join visit_windows w on w.id = t.visit_window_id left join batteries b on b.id = t.battery_id
+        left join schedule_versions v on v.id = t.schedule_version_id
       cross join lateral (select coalesce(st.timezone, s.timezone) as zone, ${reportingShift('t')} as shift) z
       cross join lateral (select ${visitStatus('t', '(now() at time zone z.zone)::date', 'p.status')} as status) o`,
     study: 't.study_id',
@@ -197,10 +200,15 @@ export const datasets = {
   },
   raw_trials: {
     // A row has up to a thousand trials: too large to sort. Each row looks up its session, which keeps the order.
-    from: `(select ${shownSession('t0')} as of_session, t0.started_at, c.task, c.chunk, c.trial_index, c.rt, c.correct, c.at, c.data, c.practice, c.study_id, p0.id as of_participant, t0.visit_id
-      from raw_trial_chunks c join assessment_sessions t0 on t0.id = c.session_id join participants p0 on p0.id = t0.participant_id where c.study_id = :study order by c.session_id, c.task, c.chunk) t
-      cross join lateral (select * from participants where id = t.of_participant offset 0) p left join lateral (select * from sites where id = p.site_id offset 0) st on true`,
-    each: 'select unnest(t.trial_index) as trial_index, unnest(t.rt) as rt, unnest(t.correct) as correct, unnest(t.at) as at, jsonb_array_elements(t.data) as data, unnest(t.practice) as practice',
+    from: `(select ${shownSession('t0')} as of_session, t0.started_at, c.task, c.chunk, c.trial_index, c.rt, c.correct,
+      c.at, c.data, c.practice, c.study_id, p0.id as of_participant, t0.visit_id
+      from raw_trial_chunks c join assessment_sessions t0 on t0.id = c.session_id
+        join participants p0 on p0.id = t0.participant_id where c.study_id = :study order by c.session_id, c.task,
+        c.chunk) t
+      cross join lateral (select * from participants where id = t.of_participant offset 0) p
+        left join lateral (select * from sites where id = p.site_id offset 0) st on true`,
+    each: `select unnest(t.trial_index) as trial_index, unnest(t.rt) as rt, unnest(t.correct) as correct,
+      unnest(t.at) as at, jsonb_array_elements(t.data) as data, unnest(t.practice) as practice`,
     study: 't.study_id',
     date: utcDate('t.started_at'),
     order: '',
@@ -242,8 +250,10 @@ export const datasets = {
     ],
   },
   anchor_history: {
-    from: `${ofParticipant('anchor_date_history')} left join anchor_decisions ad on ad.history_id = t.id and t.event_type in ('OVERRIDE_GRANTED', 'OVERRIDE_DENIED')
-      left join override_requests o on o.participant_id = t.participant_id and o.id::text = ad.command ->> 'override_request_id'`,
+    from: `${ofParticipant('anchor_date_history')} left join anchor_decisions ad on ad.history_id = t.id
+      and t.event_type in ('OVERRIDE_GRANTED', 'OVERRIDE_DENIED')
+      left join override_requests o on o.participant_id = t.participant_id
+        and o.id::text = ad.command ->> 'override_request_id'`,
     study: 't.study_id',
     date: utcDate('t.created_at'),
     order: 't.seq',
@@ -316,7 +326,8 @@ export const datasets = {
   },
   ...clinicalDatasets,
   audit: {
-    from: `audit_log t left join participants p on t.resource_type = 'participant' and p.id::text = t.resource_id left join sites st on st.id = p.site_id`,
+    from: `audit_log t left join participants p on t.resource_type = 'participant' and p.id::text = t.resource_id
+      left join sites st on st.id = p.site_id`,
     study: 't.study_id',
     date: utcDate('t.created_at'),
     order: 't.seq',
@@ -329,7 +340,8 @@ export const datasets = {
       textColumn(
         'resource_id',
         'which one; of an active session its public id',
-        `coalesce((select ${shownSession('x')}::text from assessment_sessions x where t.resource_type = 'session' and x.id::text = t.resource_id), t.resource_id)`,
+        `coalesce((select ${shownSession('x')}::text from assessment_sessions x where t.resource_type = 'session'
+          and x.id::text = t.resource_id), t.resource_id)`,
       ),
       json('audit_metadata', 'more about it'),
       wordColumn('request_id', 'by which request'),

@@ -83,27 +83,47 @@ const list = (rows: string, order: string): string =>
  * left out.
  */
 export const subjectsSql = (where: string): string => `
-select json_build_object('id', p.id, 'code', p.participant_code, 'status', p.status, 'site_code', st.site_code, 'arm', p.arm, 'preferred_language', p.preferred_language,
+select json_build_object('id', p.id, 'code', p.participant_code, 'status', p.status, 'site_code', st.site_code, 'arm',
+  p.arm, 'preferred_language', p.preferred_language,
   'enrollment_date', p.enrollment_date, 'withdrawn_at', ${at('p.withdrawn_at')}, 'created_at', ${at('p.created_at')},
-  'anchor', (select row_to_json(a) from (select status, precision, source_type, is_override, version from anchor_dates where participant_id = p.id) a),
-  'randomization', (select row_to_json(r) from (select arm, stratum, ${at('randomized_at')} as randomized_at from randomizations where participant_id = p.id) r),
-  'eligibility', (select row_to_json(e) from (select status, ${at('confirmed_at')} as confirmed_at from eligibility_assessments where participant_id = p.id order by created_at desc, id limit 1) e),
-  'consents', ${list(`select id, consent_version_id, purpose, status, ${at('signed_at')} as signed_at, ${at('revoked_at')} as revoked_at, ${at('created_at')} as created_at, imported from consents where participant_id = p.id`, 'x.created_at, x.id')},
-  'forms', ${list(`select form_oid, status, ${at('signed_at')} as signed_at, signature, items, created_at, id from form_instances where participant_id = p.id`, 'x.form_oid, x.created_at, x.id')},
+  'anchor', (select row_to_json(a) from (select status, precision, source_type, is_override, version from anchor_dates
+    where participant_id = p.id) a),
+  'randomization', (select row_to_json(r) from (select arm, stratum, ${at('randomized_at')} as randomized_at
+    from randomizations where participant_id = p.id) r),
+  'eligibility', (select row_to_json(e) from (select status, ${at('confirmed_at')} as confirmed_at
+    from eligibility_assessments where participant_id = p.id order by created_at desc, id limit 1) e),
+  'consents', ${list(
+    `select id, consent_version_id, purpose, status, ${at('signed_at')} as signed_at, ${at('revoked_at')} as revoked_at,
+      ${at('created_at')} as created_at, imported
+    from consents where participant_id = p.id`,
+    'x.created_at, x.id',
+  )},
+  'forms', ${list(
+    `select form_oid, status, ${at('signed_at')} as signed_at, signature, items, created_at, id
+    from form_instances where participant_id = p.id`,
+    'x.form_oid, x.created_at, x.id',
+  )},
   'visits', ${list(
-    `select v.id, w.code as window_code, v.event_oid, v.name, v.target_date, v.window_open, v.window_close, o.status, ${at('v.completed_at')} as completed_at,
-    visit_adherence(o.status, v.completed_at, v.window_open + ${reportingShift('v')}, v.window_close + ${reportingShift('v')}, z.zone) as adherence
-    from scheduled_visits v left join visit_windows w on w.id = v.visit_window_id cross join lateral (select ${visitStatus('v', '(now() at time zone z.zone)::date', 'p.status')} as status) o
+    `select v.id, w.code as window_code, v.event_oid, v.name, v.target_date, v.window_open, v.window_close, o.status,
+      ${at('v.completed_at')} as completed_at,
+      visit_adherence(o.status, v.completed_at, v.window_open + ${reportingShift('v')},
+        v.window_close + ${reportingShift('v')}, z.zone) as adherence
+    from scheduled_visits v left join visit_windows w on w.id = v.visit_window_id
+      cross join lateral (select ${visitStatus('v', '(now() at time zone z.zone)::date', 'p.status')} as status) o
     where v.participant_id = p.id and v.status <> 'superseded'`,
     'x.target_date, x.id',
   )},
   'sessions', ${list(
-    `select ${shownSession('s')} as id, s.visit_id, ${sessionStatus('s')} as status, s.language, s.source, ${at('s.started_at')} as started_at, ${at('s.completed_at')} as completed_at,
-    coalesce((select json_object_agg(t.task, ${taskSummary('t')} order by t.task) from session_tasks t where t.session_id = s.id), '{}') as tasks from assessment_sessions s where s.participant_id = p.id`,
+    `select ${shownSession('s')} as id, s.visit_id, ${sessionStatus('s')} as status, s.language, s.source,
+      ${at('s.started_at')} as started_at, ${at('s.completed_at')} as completed_at,
+      coalesce((select json_object_agg(t.task, ${taskSummary('t')} order by t.task)
+        from session_tasks t where t.session_id = s.id), '{}') as tasks
+    from assessment_sessions s where s.participant_id = p.id`,
     'x.started_at, x.id',
   )}
 ) as subject
-from participants p join studies y on y.id = p.study_id left join sites st on st.id = p.site_id cross join lateral (select coalesce(st.timezone, y.timezone) as zone) z
+from participants p join studies y on y.id = p.study_id left join sites st on st.id = p.site_id
+  cross join lateral (select coalesce(st.timezone, y.timezone) as zone) z
 where ${where} order by p.participant_code, p.id`;
 
 /** A participant of the study; undefined: none is visible. */
@@ -146,11 +166,13 @@ export type ValueKind = 'integer' | 'number' | 'boolean' | 'date' | 'datetime' |
 const WRITTEN_OUT = '1e15';
 /** SQL for the kind of a JSON value; null if it is empty. */
 const kindOf = (value: string): string => `case jsonb_typeof(${value})
-  when 'number' then case when (${value})::numeric = trunc((${value})::numeric) and abs((${value})::numeric) < ${WRITTEN_OUT} then 'integer' else 'number' end
+  when 'number' then case when (${value})::numeric = trunc((${value})::numeric)
+    and abs((${value})::numeric) < ${WRITTEN_OUT} then 'integer' else 'number' end
   when 'boolean' then 'boolean' when 'string' then case
     when ${value} #>> '{}' = '' then null
     when ${value} #>> '{}' ~ '^\\d{4}-\\d\\d-\\d\\d$' and pg_input_is_valid(${value} #>> '{}', 'date') then 'date'
-    when ${value} #>> '{}' ~ '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+){0,1}(Z|[+-]\\d\\d:\\d\\d){0,1}$' and pg_input_is_valid(${value} #>> '{}', 'timestamptz') then 'datetime'
+    when ${value} #>> '{}' ~ '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+){0,1}(Z|[+-]\\d\\d:\\d\\d){0,1}$'
+      and pg_input_is_valid(${value} #>> '{}', 'timestamptz') then 'datetime'
     else 'text' end
   else 'text' end`;
 const kindsOf = (value: string): string =>
@@ -161,15 +183,22 @@ export async function studyShape(tx: Tx, studyId: string): Promise<StudyShape> {
   const rows = await query<StudyShape>(
     tx,
     `select
-      (select coalesce(json_agg(json_build_object('kind', e.kind, 'code', e.code, 'name', e.name) order by e.kind desc, e.sort_order, e.target_day, e.code), '[]') from (
+      (select coalesce(json_agg(json_build_object('kind', e.kind, 'code', e.code, 'name', e.name)
+        order by e.kind desc, e.sort_order, e.target_day, e.code), '[]') from (
         select 'window' as kind, code, name, sort_order, target_day from visit_windows where study_id = $1
-        union all select 'event', event_oid, name, sort_order, target_day from event_definitions where study_id = $1) e) as events,
-      (select coalesce(json_agg(json_build_object('site_code', site_code, 'name', name) order by site_code), '[]') from sites where study_id = $1) as sites,
+        union all select 'event', event_oid, name, sort_order, target_day from event_definitions
+          where study_id = $1) e) as events,
+      (select coalesce(json_agg(json_build_object('site_code', site_code, 'name', name) order by site_code), '[]')
+        from sites where study_id = $1) as sites,
       (select coalesce(json_agg(row_to_json(i) order by i.form_oid, i.item_oid), '[]') from (
         select f.form_oid, v.key as item_oid, ${kindsOf('v.value')}
-        from form_instances f join participants p on p.id = f.participant_id cross join lateral jsonb_each(f.items) v where f.study_id = $1 and jsonb_typeof(v.value) <> 'null' group by 1, 2) i) as items,
+        from form_instances f join participants p on p.id = f.participant_id cross join lateral jsonb_each(f.items) v
+          where f.study_id = $1 and jsonb_typeof(v.value) <> 'null' group by 1, 2) i) as items,
       (select coalesce(json_agg(row_to_json(m) order by m.task, m.metric), '[]') from (
-        select t.task, v.key as metric, ${kindsOf('v.value')} from session_tasks t join assessment_sessions s on s.id = t.session_id join participants p on p.id = s.participant_id cross join lateral jsonb_each(${taskSummary('t')}) v where t.study_id = $1 and jsonb_typeof(v.value) = 'number' group by 1, 2) m) as metrics`,
+        select t.task, v.key as metric, ${kindsOf('v.value')} from session_tasks t
+          join assessment_sessions s on s.id = t.session_id join participants p on p.id = s.participant_id
+          cross join lateral jsonb_each(${taskSummary('t')}) v
+          where t.study_id = $1 and jsonb_typeof(v.value) = 'number' group by 1, 2) m) as metrics`,
     [studyId],
   );
   return rows[0]!;

@@ -37,7 +37,8 @@ export async function metricsOf(tx: Tx, { dataset: _dataset, ...filters }: Expor
   const long = datasetOf('task_summaries');
   return query<WideMetric>(
     tx,
-    `select distinct k.task, m.key as metric from ${fromSql(long, filters.study_id)} where ${conditions(long, filters).join(' and ')}`,
+    `select distinct k.task, m.key as metric from ${fromSql(long, filters.study_id)}
+      where ${conditions(long, filters).join(' and ')}`,
   );
 }
 
@@ -83,7 +84,8 @@ function bundledSql(
       ? `(${each}) r`
       : `(select h.*, ${own.map((column) => named(column, as, deidentify)).join(', ')} from (${each}) r) x`;
   return `select l.lines from ${fromSql(dataset, filters.study_id)}
-    cross join lateral (select ${head} offset 0) h cross join lateral (select string_agg(${line}, e'\\n') as lines from ${rows}) l
+    cross join lateral (select ${head} offset 0) h cross join lateral (select string_agg(${line}, e'\\n') as lines
+      from ${rows}) l
     where ${conditions(dataset, filters).join(' and ')} and l.lines is not null`;
 }
 
@@ -98,7 +100,9 @@ export async function countRows(
 ): Promise<number> {
   const [counted] = await query<{ n: number }>(
     tx,
-    `select count(*) as n from ${fromSql(dataset, filters.study_id)}${dataset.each ? ` cross join lateral (${dataset.each}) r` : ''} where ${conditions(dataset, filters).join(' and ')}`,
+    `select count(*) as n from ${fromSql(dataset, filters.study_id)}
+      ${dataset.each ? `cross join lateral (${dataset.each}) r` : ''}
+      where ${conditions(dataset, filters).join(' and ')}`,
   );
   return counted!.n;
 }
@@ -107,7 +111,8 @@ function selectSql(dataset: Dataset, { dataset: _dataset, ...filters }: ExportRe
   const columns = columnsOf(dataset, filters.deidentify).map((column) =>
     named(column, as, filters.deidentify === true),
   );
-  return `select ${columns.join(', ')} from ${fromSql(dataset, filters.study_id)} where ${conditions(dataset, filters).join(' and ')}${orderSql(dataset, filters.deidentify)}`;
+  return `select ${columns.join(', ')} from ${fromSql(dataset, filters.study_id)}
+    where ${conditions(dataset, filters).join(' and ')}${orderSql(dataset, filters.deidentify)}`;
 }
 
 /**

@@ -1,9 +1,9 @@
 import { Readable, Transform } from 'node:stream';
 import type { Socket } from 'node:net';
 import pg from 'pg';
-import { acquire, socketOf } from '../client/connection.js';
+import { acquire, socketOf } from '../client/connection/connection.js';
 import type { Tx } from '../client/database.js';
-import { faultCode } from '../client/driver-faults.js';
+import { faultCode } from '../client/connection/driver-faults.js';
 
 /**
  * Runs a COPY … TO STDOUT of this transaction: rows are streamed, and a slow reader slows the database down. When

@@ -47,8 +47,10 @@ export function wideSummaries(metrics: readonly WideMetric[]): Dataset {
     };
   });
   return {
-    from: `(select x.session_id, x.study_id, jsonb_object_agg(x.task, ${taskSummary('x')}) as tasks from session_tasks x where x.study_id = :study group by 1, 2) k
-      join assessment_sessions t on t.id = k.session_id join participants p on p.id = t.participant_id left join sites st on st.id = p.site_id
+    from: `(select x.session_id, x.study_id, jsonb_object_agg(x.task, ${taskSummary('x')}) as tasks from session_tasks x
+      where x.study_id = :study group by 1, 2) k
+      join assessment_sessions t on t.id = k.session_id join participants p on p.id = t.participant_id
+        left join sites st on st.id = p.site_id
       left join scheduled_visits v on v.id = t.visit_id left join visit_windows w on w.id = v.visit_window_id`,
     study: 'k.study_id',
     date: utcDate('t.started_at'),

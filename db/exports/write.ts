@@ -91,9 +91,8 @@ async function writeJson(
   about: About,
   sink: Writable,
 ): Promise<number> {
-  sink.write(
-    `${JSON.stringify({ dataset: request.dataset, study_code: about.study_code, exported_at: about.exported_at }).slice(0, -1)},"rows":[\n`,
-  );
+  const head = { dataset: request.dataset, study_code: about.study_code, exported_at: about.exported_at };
+  sink.write(`${JSON.stringify(head).slice(0, -1)},"rows":[\n`);
   const rows = await copyRows(tx, dataset, request, 'json', (source) =>
     pipeline(source, commaSeparator(), sink, { end: false }),
   );

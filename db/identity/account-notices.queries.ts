@@ -36,7 +36,8 @@ export async function insertNotice(
   const rows = await query<{ id: string }>(
     tx,
     `insert into account_notices (user_id, kind, details) select $1::uuid, $2::text, $3::jsonb
-     where not exists (select from account_notices n where n.user_id = $1::uuid and n.kind = $2::text and n.created_at > clock_timestamp() - $4 * interval '1 minute')
+     where not exists (select from account_notices n where n.user_id = $1::uuid and n.kind = $2::text
+       and n.created_at > clock_timestamp() - $4 * interval '1 minute')
      returning id`,
     [notice.userId, notice.kind, JSON.stringify(notice.details), quietMinutes],
   );

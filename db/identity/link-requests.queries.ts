@@ -23,12 +23,15 @@ export async function ownersOf(tx: Tx, channel: 'email' | 'sms', address: string
   const rows = await query<AddressOwner>(
     tx,
     `with owners as (
-       select p.id as participant_id, null::uuid as caregiver_id, p.study_id from participants p where p.status = 'enrolled' and ${is('p')}
+       select p.id as participant_id, null::uuid as caregiver_id, p.study_id from participants p
+         where p.status = 'enrolled' and ${is('p')}
        union all
        select null, c.id, c.study_id from caregivers c where c.status = 'active' and ${is('c')}
-         and exists (select from caregiver_participants k join participants x on x.id = k.participant_id where k.caregiver_id = c.id and x.status = 'enrolled'))
+         and exists (select from caregiver_participants k join participants x on x.id = k.participant_id
+           where k.caregiver_id = c.id and x.status = 'enrolled'))
      select * from owners o where (
-       select count(*) from notifications n where n.kind = 'magic_link' and n.created_at > now() - $1 * interval '1 minute'
+       select count(*) from notifications n
+         where n.kind = 'magic_link' and n.created_at > now() - $1 * interval '1 minute'
          and (n.participant_id = o.participant_id or n.caregiver_id = o.caregiver_id)) < $2
      order by o.study_id, o.participant_id, o.caregiver_id limit $3`,
     [MINUTES, MAX_LINKS, MAX_OWNERS, address],

@@ -41,12 +41,15 @@ export async function originOf(
   const [origin] = await query<{ known: boolean; used_before: boolean; locked: boolean }>(
     db,
     `with d as (
-       select exists (select from refresh_tokens t where t.user_id = $1 and t.ip_address is not distinct from $2 and device_name(t.user_agent) = device_name($3)
+       select exists (select from refresh_tokens t where t.user_id = $1 and t.ip_address is not distinct
+         from $2 and device_name(t.user_agent) = device_name($3)
            and t.created_at > clock_timestamp() - ${KNOWN_DAYS} * interval '1 day') as known,
          exists (select from refresh_tokens t where t.user_id = $1) as used_before)
      select d.known, d.used_before,
-       exists (select from login_failures f where f.user_id = $1 and f.locked_until > clock_timestamp() and f.origin = case when d.known then $4 else $5 end)
-         or (not d.known and exists (select from users u where u.id = $1 and u.locked_until > clock_timestamp())) as locked from d`,
+       exists (select from login_failures f where f.user_id = $1 and f.locked_until > clock_timestamp()
+         and f.origin = case when d.known then $4 else $5 end)
+         or (not d.known and exists (select from users u where u.id = $1 and u.locked_until > clock_timestamp())) as
+           locked from d`,
     [userId, ip, userAgent, device, address],
   );
   const { known, used_before: usedBefore, locked } = origin!;
@@ -72,7 +75,8 @@ export async function countFailedLogin(
     `insert into login_failures as f (user_id, origin, failures) values ($1, $2, 1)
      on conflict (user_id, origin) do update set updated_at = clock_timestamp(),
        failures = case when f.failures + 1 >= ${MAX_FAILURES} then 0 else f.failures + 1 end,
-       locked_until = case when f.failures + 1 >= ${MAX_FAILURES} then clock_timestamp() + ${LOCK} else f.locked_until end
+       locked_until = case when f.failures + 1 >= ${MAX_FAILURES} then clock_timestamp() + ${LOCK} else f.locked_until
+         end
      where f.locked_until is null or f.locked_until <= clock_timestamp()
      returning coalesce(f.locked_until > clock_timestamp(), false) as locked`,
     [userId, key],

@@ -38,9 +38,11 @@ export async function isKnownRecipient(tx: Tx, channel: 'email' | 'sms', address
   const rows = await query<{ known: boolean }>(
     tx,
     channel === 'email'
-      ? `select exists (select from users where lower(email) = lower($1)) or exists (select from participants where lower(email) = lower($1))
+      ? `select exists (select from users where lower(email) = lower($1)) or exists (select from participants
+        where lower(email) = lower($1))
            or exists (select from caregivers where lower(email) = lower($1)) as known`
-      : `select exists (select from participants where ${bare('phone')}) or exists (select from caregivers where ${bare('phone')}) as known`,
+      : `select exists (select from participants where ${bare('phone')}) or exists (select from caregivers
+        where ${bare('phone')}) as known`,
     [address],
   );
   return rows[0]!.known;

@@ -38,7 +38,8 @@ export async function userById(db: Database | Tx, id: string): Promise<UserRow |
   return db('users as u').where('u.id', id).first(db.raw(COLUMNS)) as Promise<UserRow | undefined>;
 }
 
-const SECRET = `id, email, name, role, status, password_hash, coalesce(locked_until > now(), false) as locked, session_epoch`;
+const SECRET = `id, email, name, role, status, password_hash, coalesce(locked_until > now(), false) as locked,
+  session_epoch`;
 /** The stored secret of a login; emails are compared without case. */
 export async function userSecretByEmail(db: Database | Tx, email: string): Promise<UserSecret | undefined> {
   return db('users').whereRaw('lower(email) = lower(?)', [email]).first(db.raw(SECRET)) as Promise<
@@ -212,8 +213,11 @@ export interface LoginSessionRow {
 }
 
 const sessionsStatement = (userId: string): Statement => ({
-  sql: `select t.family_id as id, (select min(f.created_at) from refresh_tokens f where f.family_id = t.family_id) as created_at, t.created_at as last_used_at, t.expires_at, t.user_agent, t.ip_address
-     from refresh_tokens t where t.user_id = $1 and t.rotated_at is null and t.revoked_at is null and t.expires_at > now() order by t.created_at desc, t.id`,
+  sql: `select t.family_id as id, (select min(f.created_at) from refresh_tokens f
+    where f.family_id = t.family_id) as created_at, t.created_at as last_used_at, t.expires_at, t.user_agent,
+    t.ip_address
+     from refresh_tokens t where t.user_id = $1 and t.rotated_at is null and t.revoked_at is null
+       and t.expires_at > now() order by t.created_at desc, t.id`,
   values: [userId],
 });
 

@@ -33,7 +33,8 @@ export type NewImport = Pick<
 
 /** A running import without an update for this long: its process is gone. */
 const LOST = `interval '10 minutes'`;
-const COLUMNS = `id, study_id, requested_by_id, format, sha256, dry_run, mode, case when status = 'running' and updated_at < clock_timestamp() - ${LOST} then 'failed' else status end as status,
+const COLUMNS = `id, study_id, requested_by_id, format, sha256, dry_run, mode, case when status = 'running'
+  and updated_at < clock_timestamp() - ${LOST} then 'failed' else status end as status,
   phase, progress, total_rows, imported_count, updated_count, skipped_count, error_count, created_at, completed_at`;
 
 /** Stores the progress in a transaction of its own; a finished import stays unchanged. */
@@ -44,8 +45,11 @@ export async function noteImport(
 ): Promise<void> {
   await execute(
     tx,
-    `insert into participant_imports as i (id, study_id, requested_by_id, format, sha256, dry_run, mode, phase, progress, total_rows) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-     on conflict (study_id, id) do update set phase = excluded.phase, progress = excluded.progress, total_rows = excluded.total_rows, updated_at = clock_timestamp() where i.status = 'running' and i.progress <= excluded.progress`,
+    `insert into participant_imports as i (id, study_id, requested_by_id, format, sha256, dry_run, mode, phase,
+      progress, total_rows) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+     on conflict (study_id, id) do update set phase = excluded.phase, progress = excluded.progress,
+       total_rows = excluded.total_rows, updated_at = clock_timestamp()
+       where i.status = 'running' and i.progress <= excluded.progress`,
     [id, study_id, requested_by_id, format, sha256, dry_run, mode, phase, progress, total_rows],
   );
 }

@@ -1,6 +1,5 @@
-import { prepared } from '../client/prepared.js';
+import { execute, prepared, query } from '../client/query.js';
 import { carriedTrace } from '../client/trace-context.js';
-import { execute, query } from '../client/query.js';
 import type { MarkedTransaction } from '../client/marked-transaction.js';
 import type { Tx } from '../client/database.js';
 
@@ -47,9 +46,10 @@ made as (
   on conflict do nothing returning id, participant_code, site_id
 ), anchors as (insert into anchor_dates (participant_id, study_id) select id, $1 from made),
 messages as (
-  -- Patient: their workflows wait for what comes, and thousands of starts must not stand before what somebody waits for.
+  -- Low priority: thousands of starts must not delay messages that somebody waits for.
   insert into outbox (topic, study_id, subject, payload, patient)
-  select 'participant-start', $1, id::text, jsonb_build_object('site_id', site_id) || $${FIELDS.length + 2}::jsonb, true from made
+  select 'participant-start', $1, id::text, jsonb_build_object('site_id', site_id) || $${FIELDS.length + 2}::jsonb, true
+    from made
 )
 select id, participant_code from made`;
 
@@ -83,7 +83,8 @@ const KNOWN = ['participant_code = any($3::text[])', 'external_id = any($4::text
   .flatMap((named) =>
     ['< $2::timestamptz', '> statement_timestamp()'].map(
       (side) =>
-        `select id, study_id, ${FIELDS.join(', ')} from participants where study_id = $1 and created_at ${side} and ${named}`,
+        `select id, study_id, ${FIELDS.join(', ')} from participants where study_id = $1 and created_at ${side}
+          and ${named}`,
     ),
   )
   .join(' union ');
@@ -128,7 +129,8 @@ export async function updateImported(
   await execute(
     tx,
     `update participants p set ${CHANGED.map((field) => `${field} = g.${field}`).join(', ')}
-     from unnest($1::uuid[], ${CHANGED.map((field, i) => `$${i + 2}::${TYPES[field]}[]`).join(', ')}) as g(id, ${CHANGED.join(', ')}) where p.id = g.id`,
+     from unnest($1::uuid[], ${CHANGED.map((field, i) => `$${i + 2}::${TYPES[field]}[]`).join(', ')}) as g(id,
+       ${CHANGED.join(', ')}) where p.id = g.id`,
     (['id', ...CHANGED] as const).map((field) => participants.map((one) => one[field])),
   );
 }
@@ -149,7 +151,8 @@ export async function importSites(
 ): Promise<{ sites: Map<string, ImportSite>; withoutSite: boolean; at: string }> {
   const rows = await query<ImportSite & { site_code: string | null; at: string }>(
     tx,
-    `select id, site_code, $1::uuid <> all (app_site_studies()) or id = any (app_sites()) as in_reach, null as at from sites where study_id = $2
+    `select id, site_code, $1::uuid <> all (app_site_studies()) or id = any (app_sites()) as in_reach,
+      null as at from sites where study_id = $2
      union all select null, null, $1::uuid <> all (app_site_studies()), clock_timestamp()`,
     [studyId, studyId],
   );
@@ -170,8 +173,10 @@ export async function addSites(
 ): Promise<{ id: string; site_code: string; added: boolean }[]> {
   const rows = await query<{ id: string; site_code: string; added: boolean }>(
     tx,
-    `with made as (insert into sites (study_id, site_code) select $1, c from unnest($2::text[]) c on conflict do nothing returning id, site_code)
-     select id, site_code, true as added from made union all select id, site_code, false from sites where study_id = $1 and site_code = any($2::text[])`,
+    `with made as (insert into sites (study_id, site_code) select $1, c from unnest($2::text[]) c on conflict do nothing
+      returning id, site_code)
+     select id, site_code, true as added from made union all select id, site_code, false from sites
+       where study_id = $1 and site_code = any($2::text[])`,
     [studyId, [...codes]],
   );
   return rows;

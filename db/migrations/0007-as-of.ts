@@ -28,8 +28,8 @@ alter table scheduled_visits
   add column reviewed_target_date date,
   add check ((reviewed_at is null) = (reviewed_by_id is null));
 
--- Each visit's state from each moment on, written by the database itself: whoever changes a visit, and in how large a
--- set. No reference to the visit: a record outlives what it tells of.
+-- Each visit's state from each moment on, written by the database itself, whatever changes a visit, in however large
+-- a set. No reference to the visit: a record outlives what it tells of.
 create table visit_states (
   participant_id uuid not null,
   seq bigint generated always as identity,

@@ -90,7 +90,7 @@ $$;
 
 create type visit_to_plan as (id uuid, study_id uuid, participant_id uuid, visit_key uuid, status text, target_date date, window_close date);
 
--- Brings the reminders of these visits to what holds now: made, moved, stopped or taken up again. What was sent, or was
+-- Brings the reminders of these visits to what holds now: made, moved, stopped or resumed. What was sent, or was
 -- cancelled by hand, stays; what a provider refused is tried again only at another time. It is given the rows, not their
 -- ids: a plan that was made while the table was small looks for each of thousands of ids in every row.
 create function plan_reminders(p_visits visit_to_plan[]) returns void language plpgsql as $$
@@ -164,7 +164,7 @@ begin
 end $$;
 create trigger reminders_changed after update on scheduled_visits referencing old table as before_change new table as after_change for each statement execute function visits_changed();
 
--- A change of address or zone plans anew what is still to come; what is over for good stays as it is.
+-- A change of address or zone plans again what is still to come; what is over stays as it is.
 create function participant_reminders() returns trigger language plpgsql as $$
 begin
   if new.status = 'withdrawn' then

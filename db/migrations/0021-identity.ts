@@ -99,7 +99,7 @@ begin
     u.session_epoch;
 end $$;
 
--- The caller behind a token of /api/v1: whoever minted it, narrowed to the studies of the token that are still that
+-- The caller behind a token of /api/v1: its creator, narrowed to the studies of the token that are still that
 -- user's. No row: there is no such token, it was revoked or its time is up.
 create function request_token(p_token uuid, p_hash text, p_study uuid, p_site uuid, p_participant uuid)
 returns table (id uuid, email varchar, name varchar, role varchar, status varchar, study_ids uuid[], site_ids uuid[],

@@ -59,7 +59,7 @@ create index event_deliveries_head on event_deliveries (subscription_id, seq) wh
 create index event_deliveries_listing on event_deliveries (subscription_id, seq desc);
 select isolate_by_study('event_deliveries');
 
--- In the commit of the event, whoever writes it: no event is lost because the worker was down.
+-- In the commit of the event, from any writer: no event is lost because the worker was down.
 create function address_events() returns trigger language plpgsql as $$
 begin
   insert into event_deliveries (study_id, subscription_id, event_id)

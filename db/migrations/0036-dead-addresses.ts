@@ -12,7 +12,7 @@ create table dead_addresses (
 );
 select isolate_by_study('dead_addresses');
 
--- Before the trigger that plans reminders anew (they run by name): that one is to find the new address good.
+-- Before the trigger that plans reminders again (triggers run by name): it must find the new address good.
 create function address_changed() returns trigger language plpgsql as $$
 begin
   delete from dead_addresses where participant_id = new.id

@@ -46,7 +46,7 @@ begin
   return next;
 end $$;
 
--- By its name of before, for programs of the release before, until none of them runs.
+-- Under its earlier name, for programs of the previous release, until none of them runs.
 create or replace function request_actor(p_user uuid, p_study uuid, p_site uuid, p_participant uuid)
 returns table (id uuid, email varchar, name varchar, role varchar, status varchar, study_ids uuid[], site_ids uuid[],
   study_seen boolean, site_seen boolean, participant_seen boolean, session_epoch integer)

@@ -12,7 +12,7 @@ alter table ${table}
   add column original_users jsonb${table === 'form_instances' ? ',\n  add column signature_verified boolean' : ''};`,
   )
   .join('').concat(`
--- Whoever asked or decided elsewhere is nobody here.
+-- A person who asked or decided elsewhere is unknown here.
 alter table override_requests alter column requested_by_id drop not null;
 alter table override_requests drop constraint override_requests_check1;
 alter table override_requests add constraint override_requests_check1

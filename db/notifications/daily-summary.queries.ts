@@ -11,7 +11,8 @@ export async function queueDailySummaries(tx: Tx): Promise<{ id: string; study_i
   const rows = await query<{ id: string; study_id: string }>(
     tx,
     `insert into notifications (study_id, user_id, kind, channel, dedupe_key)
-     select s.id, u.id, 'daily_summary', 'email', 'daily_summary:' || s.id || ':' || u.id || ':' || (now() at time zone 'UTC')::date
+     select s.id, u.id, 'daily_summary', 'email',
+       'daily_summary:' || s.id || ':' || u.id || ':' || (now() at time zone 'UTC')::date
      from studies s join user_studies a on a.study_id = s.id join users u on u.id = a.user_id
      where s.status = 'active' and u.status = 'active' order by s.id, u.id
      on conflict (dedupe_key) where dedupe_key is not null do nothing returning id, study_id`,
@@ -78,7 +79,8 @@ const GROUPS: Record<SummaryGroup, [is: string, order: string]> = {
 const groupSql = (group: SummaryGroup): string => {
   const [is, order] = GROUPS[group];
   const some = `from v, s where ${is} and v.to_do`;
-  return `'${group}', jsonb_build_object('total', (select count(*) ${some}), 'first', coalesce((select jsonb_agg(to_jsonb(l)) from (
+  return `'${group}', jsonb_build_object('total', (select count(*) ${some}), 'first',
+    coalesce((select jsonb_agg(to_jsonb(l)) from (
     select v.participant_code, v.name, v.target_date, v.window_close ${some} order by ${order} limit $2) l), '[]'))`;
 };
 
@@ -89,25 +91,32 @@ const groupSql = (group: SummaryGroup): string => {
 export async function readDailySummary(tx: Tx, studyId: string): Promise<DailySummary | undefined> {
   const rows = await query<DailySummary>(
     tx,
-    `with s as materialized (select id, study_code, study_name, timezone, (now() at time zone timezone)::date as today from studies where id = $1),
+    `with s as materialized (select id, study_code, study_name, timezone, (now() at time zone timezone)::date as today
+      from studies where id = $1),
      v as materialized (
-       select x.*, p.participant_code, p.status as participant_status, (x.completed_at at time zone s.timezone)::date as completed_on,
+       select x.*, p.participant_code, p.status as participant_status,
+         (x.completed_at at time zone s.timezone)::date as completed_on,
          -- by its dates: the job that notes a missed visit may come later
          x.status in ('scheduled', 'open', 'missed') and p.status = 'enrolled' as to_do
        from scheduled_visits x join participants p on p.id = x.participant_id cross join s
        where x.study_id = s.id and x.status not in ('superseded', 'cancelled'))
      select s.study_code, s.study_name, s.today,
        jsonb_build_object(
-         'enrolled', (select count(*) from participants p where p.study_id = s.id and (p.created_at at time zone s.timezone)::date = s.today - 1),
-         'withdrawn', (select count(*) from participants p where p.study_id = s.id and (p.withdrawn_at at time zone s.timezone)::date = s.today - 1),
+         'enrolled', (select count(*) from participants p
+           where p.study_id = s.id and (p.created_at at time zone s.timezone)::date = s.today - 1),
+         'withdrawn', (select count(*) from participants p
+           where p.study_id = s.id and (p.withdrawn_at at time zone s.timezone)::date = s.today - 1),
          'visits_completed', (select count(*) from v where v.completed_on = s.today - 1),
          'visits_missed', (select count(*) from v where v.to_do and v.window_close = s.today - 2),
-         'sessions_completed', (select count(*) from assessment_sessions a where a.study_id = s.id and (a.completed_at at time zone s.timezone)::date = s.today - 1
+         'sessions_completed', (select count(*) from assessment_sessions a
+           where a.study_id = s.id and (a.completed_at at time zone s.timezone)::date = s.today - 1
             and exists (select from participants p where p.id = a.participant_id))) as yesterday,
        (select count(*) from v where v.data_sync_status = 'failed') as failed_syncs,
-       (select count(*) from override_requests o join participants p on p.id = o.participant_id where o.study_id = s.id and o.status = 'pending') as pending_approvals,
+       (select count(*) from override_requests o join participants p on p.id = o.participant_id
+         where o.study_id = s.id and o.status = 'pending') as pending_approvals,
        jsonb_build_object(${SUMMARY_GROUPS.map(groupSql).join(', ')}) as visits,
-       (select jsonb_agg(jsonb_build_object('day', d.day, 'completed', (select count(*) from v where v.completed_on = d.day)) order by d.day)
+       (select jsonb_agg(jsonb_build_object('day', d.day, 'completed', (select count(*) from v
+         where v.completed_on = d.day)) order by d.day)
           from (select s.today - k as day from generate_series(1, 14) k) d) as completed_by_day
      from s`,
     [studyId, MAX_LISTED],

@@ -54,9 +54,15 @@ export interface NotificationToSend {
 export async function notificationToSend(tx: Tx, id: string): Promise<NotificationToSend | undefined> {
   const rows = await query<NotificationToSend>(
     tx,
-    `select n.id, n.kind, n.channel, n.status, n.study_id, n.user_id, n.draft, s.study_code, s.study_name, w.site_codes as site_code, w.site_names as site_name, s.config -> 'public_name' as public_name, s.config -> 'contact' as contact, s.config -> 'notifications' as words,
-         w.codes as participant_code, p.status as participant_status, c.status as caregiver_status, coalesce(p.preferred_language, c.preferred_language) as preferred_language, coalesce(u.email, p.email, c.email) as email, coalesce(p.phone, c.phone) as phone,
-         case when o.id is not null then jsonb_build_object('previous', o.previous_enrollment_date, 'wanted', o.new_enrollment_date, 'expires', to_char(o.expires_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), 'override_request_id', o.id,
+    `select n.id, n.kind, n.channel, n.status, n.study_id, n.user_id, n.draft, s.study_code, s.study_name,
+      w.site_codes as site_code, w.site_names as site_name, s.config -> 'public_name' as public_name,
+      s.config -> 'contact' as contact, s.config -> 'notifications' as words,
+         w.codes as participant_code, p.status as participant_status, c.status as caregiver_status,
+           coalesce(p.preferred_language, c.preferred_language) as preferred_language,
+           coalesce(u.email, p.email, c.email) as email, coalesce(p.phone, c.phone) as phone,
+         case when o.id is not null then jsonb_build_object('previous', o.previous_enrollment_date, 'wanted',
+           o.new_enrollment_date, 'expires', to_char(o.expires_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
+           'override_request_id', o.id,
            'asked_by', (select a.name from users a where a.id = o.requested_by_id), 'reason', o.reason,
            'moving', coalesce((select jsonb_agg(jsonb_build_object('name', v->'name', 'from', v->'from', 'to', v->'to') order by v->>'from', v->>'name') from jsonb_array_elements(o.impact->'visits') v where v->>'action' = 'move'), '[]')) end as override,
          case when y.id is not null then jsonb_build_object('code', y.error_code, 'at', to_char(y.finished_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
@@ -66,9 +72,12 @@ export async function notificationToSend(tx: Tx, id: string): Promise<Notificati
        left join datacapture_syncs y on y.id = n.subject_id and n.kind = 'sync_failed'
        left join lateral (select max(c.finished_at) as finished_at from datacapture_syncs c where c.study_id = y.study_id and c.status = 'completed') l on true
        left join lateral (
-         select string_agg(x.participant_code, ', ' order by x.participant_code) as codes, string_agg(distinct t.site_code, ', ') as site_codes, string_agg(distinct t.name, ', ') as site_names
+         select string_agg(x.participant_code, ', ' order by x.participant_code) as codes,
+           string_agg(distinct t.site_code, ', ') as site_codes, string_agg(distinct t.name, ', ') as site_names
          from participants x left join sites t on t.id = x.site_id
-         where x.id = any (case when n.caregiver_id is null then array[n.participant_id] else array(select k.participant_id from caregiver_participants k where k.caregiver_id = n.caregiver_id) end)
+         where x.id = any (case when n.caregiver_id is null
+           then array[n.participant_id] else array(select k.participant_id from caregiver_participants k
+           where k.caregiver_id = n.caregiver_id) end)
            and (n.caregiver_id is null or x.status = 'enrolled')) w on true where n.id = $1`,
     [id],
   );

@@ -4,8 +4,10 @@ import type { Listed, Page } from '../client/paging.js';
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-const COLUMNS = `n.id, n.study_id, n.participant_id, n.caregiver_id, n.user_id, n.visit_id, n.kind, n.channel, n.status, n.days_before, n.due_at, n.sent_at, n.attempts, n.last_error, n.reason,
-  case when n.status = 'pending' and n.attempts > 0 then n.attempt_at end as next_attempt_at, n.delivery_status, n.resend_of, n.fallback_of, n.created_at`;
+const COLUMNS = `n.id, n.study_id, n.participant_id, n.caregiver_id, n.user_id, n.visit_id, n.kind, n.channel, n.status,
+  n.days_before, n.due_at, n.sent_at, n.attempts, n.last_error, n.reason,
+  case when n.status = 'pending' and n.attempts > 0 then n.attempt_at end as next_attempt_at, n.delivery_status,
+    n.resend_of, n.fallback_of, n.created_at`;
 
 type Channel = 'email' | 'sms' | 'push';
 export interface NotificationRecord {
@@ -49,7 +51,8 @@ const visible = (tx: Tx, reader: NotificationReader) =>
   tx('notifications as n')
     .leftJoin('participants as p', 'p.id', 'n.participant_id')
     .whereRaw(
-      '(p.id is not null or exists (select from caregivers c where c.id = n.caregiver_id) or (n.participant_id is null and n.caregiver_id is null and (n.user_id = ? or ?::boolean)))',
+      `(p.id is not null or exists (select from caregivers c where c.id = n.caregiver_id)
+        or (n.participant_id is null and n.caregiver_id is null and (n.user_id = ? or ?::boolean)))`,
       [reader.id, reader.isAdmin],
     );
 
@@ -102,8 +105,10 @@ export async function cancelNotification(tx: Tx, id: string): Promise<void> {
 export async function insertResend(tx: Tx, id: string): Promise<string> {
   const rows = await query<{ id: string }>(
     tx,
-    `insert into notifications (study_id, participant_id, caregiver_id, user_id, visit_id, subject_id, kind, channel, days_before, resend_of)
-     select study_id, participant_id, caregiver_id, user_id, visit_id, subject_id, kind, channel, days_before, id from notifications where id = $1 returning id`,
+    `insert into notifications (study_id, participant_id, caregiver_id, user_id, visit_id, subject_id, kind, channel,
+      days_before, resend_of)
+     select study_id, participant_id, caregiver_id, user_id, visit_id, subject_id, kind, channel, days_before, id
+       from notifications where id = $1 returning id`,
     [id],
   );
   return rows[0]!.id;
@@ -175,7 +180,8 @@ export async function optOut(
   const rows = await query<{ study_id: string; isNew: boolean }>(
     tx,
     `with p as (select id, study_id from participants where id = $1),
-     o as (insert into notification_opt_outs (participant_id, channel, study_id, source) select id, $2, study_id, $3 from p on conflict do nothing returning 1)
+     o as (insert into notification_opt_outs (participant_id, channel, study_id, source) select id, $2, study_id, $3
+       from p on conflict do nothing returning 1)
      select study_id, exists (select from o) as "isNew" from p`,
     [participantId, channel, source],
   );
@@ -205,8 +211,10 @@ export async function keepDeliveryReport(
 ): Promise<ReportedMessage | undefined> {
   const rows = await query<ReportedMessage>(
     tx,
-    `update notifications n set delivery_status = $1, last_error = coalesce($2, n.last_error) from (select id, delivery_status from notifications where id = $3 and status = 'sent' for update) b
-     where n.id = b.id returning n.study_id, n.channel, n.visit_key, b.delivery_status as before, (select coalesce(s.config -> 'notifications', '{}') from studies s where s.id = n.study_id) as settings`,
+    `update notifications n set delivery_status = $1, last_error = coalesce($2, n.last_error)
+      from (select id, delivery_status from notifications where id = $3 and status = 'sent' for update) b
+     where n.id = b.id returning n.study_id, n.channel, n.visit_key, b.delivery_status as before,
+       (select coalesce(s.config -> 'notifications', '{}') from studies s where s.id = n.study_id) as settings`,
     [report.status, report.error, id],
   );
   return rows[0];

@@ -1,5 +1,5 @@
 import type { Statement } from '../client/one-trip.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import { readOneInScope } from '../client/transaction.js';
 import { visitSequence } from '../scheduling/visit-sequence.js';
 import type { Database } from '../client/database.js';
@@ -52,24 +52,36 @@ export interface ReminderRow {
   settings: unknown;
 }
 
-const FACTS = `n.id, n.study_id, n.participant_id, n.kind, n.channel, n.due_at, n.days_before, n.visit_key is null and n.of_visit_key is null as by_hand, coalesce(n.visit_key, n.of_visit_key, o.visit_key) as visit_key, n.target_date, n.resend_of, n.attempts, n.status,
-    coalesce((select a.id from notifications a where a.of_visit_key = n.visit_key and a.kind = n.kind and a.channel = n.channel and a.days_before is not distinct from n.days_before
+const FACTS = `n.id, n.study_id, n.participant_id, n.kind, n.channel, n.due_at, n.days_before, n.visit_key is null
+  and n.of_visit_key is null as by_hand, coalesce(n.visit_key, n.of_visit_key, o.visit_key) as visit_key, n.target_date,
+  n.resend_of, n.attempts, n.status,
+    coalesce((select a.id from notifications a where a.of_visit_key = n.visit_key and a.kind = n.kind
+      and a.channel = n.channel and a.days_before is not distinct from n.days_before
        order by a.created_at, a.id limit 1), n.id) as first_id,
-    (select jsonb_build_object('id', v.id, 'name', v.name, 'status', v.status, 'target_date', v.target_date, 'window_open', v.window_open, 'window_close', v.window_close, 'sequence', case when n.channel = 'email' and n.kind = 'visit_reminder' then ${visitSequence('v.participant_id', 'v.visit_key')} end)
-       from scheduled_visits v where v.participant_id = n.participant_id and v.visit_key = coalesce(n.visit_key, n.of_visit_key, o.visit_key)
+    (select jsonb_build_object('id', v.id, 'name', v.name, 'status', v.status, 'target_date', v.target_date,
+      'window_open', v.window_open, 'window_close', v.window_close, 'sequence', case when n.channel = 'email'
+      and n.kind = 'visit_reminder' then ${visitSequence('v.participant_id', 'v.visit_key')} end)
+       from scheduled_visits v where v.participant_id = n.participant_id and v.visit_key = coalesce(n.visit_key,
+         n.of_visit_key, o.visit_key)
        order by v.status in ('superseded', 'cancelled'), v.created_at desc limit 1) as visit,
-    p.status as participant_status, p.participant_code, p.preferred_language, coalesce(p.timezone, t.timezone, s.timezone) as zone, p.email, p.phone,
-    case when n.channel = 'push' then array(select k.token from push_tokens k where k.participant_id = p.id order by k.created_at) else '{}' end as push_tokens,
+    p.status as participant_status, p.participant_code, p.preferred_language,
+      coalesce(p.timezone, t.timezone, s.timezone) as zone, p.email, p.phone,
+    case when n.channel = 'push' then array(select k.token from push_tokens k where k.participant_id = p.id
+      order by k.created_at) else '{}' end as push_tokens,
     exists (select from notification_opt_outs x where x.participant_id = p.id and x.channel = n.channel) as opted_out,
     exists (select from dead_addresses x where x.participant_id = p.id and x.channel = n.channel) as address_dead,
-    s.status as study_status, s.study_code, s.study_name, s.config -> 'public_name' as public_name, s.config -> 'contact' as contact, t.site_code, t.name as site_name, coalesce(s.config -> 'notifications', '{}') as settings
-  from notifications n join participants p on p.id = n.participant_id join studies s on s.id = n.study_id left join sites t on t.id = p.site_id
+    s.status as study_status, s.study_code, s.study_name, s.config -> 'public_name' as public_name,
+      s.config -> 'contact' as contact, t.site_code, t.name as site_name,
+      coalesce(s.config -> 'notifications', '{}') as settings
+  from notifications n join participants p on p.id = n.participant_id join studies s on s.id = n.study_id
+    left join sites t on t.id = p.site_id
   left join scheduled_visits o on n.visit_key is null and o.id = n.visit_id`;
 
 /** Whether any reminder is due: one statement on an index alone. */
 export async function anyReminderDue(database: Database): Promise<boolean> {
   const rows = await readOneInScope(database, '*', {
-    sql: `select attempt_at from notifications where status = 'pending' and visit_key is not null and attempt_at <= now() limit $1`,
+    sql: `select attempt_at from notifications where status = 'pending' and visit_key is not null
+      and attempt_at <= now() limit $1`,
     values: [1],
   });
   return rows.length > 0;
@@ -86,11 +98,15 @@ export async function claimReminders(
   return prepared<ReminderRow>(
     tx,
     `with due as (
-       select id from notifications where status = 'pending' and visit_key is not null and attempt_at <= now() and (claimed_until is null or claimed_until <= now())
+       select id from notifications where status = 'pending' and visit_key is not null and attempt_at <= now()
+         and (claimed_until is null or claimed_until <= now())
        order by attempt_at limit $1 for update skip locked),
      claimed as (
-       update notifications n set claimed_by = $2, claimed_until = now() + $3 * interval '1 second', attempt_at = now() + $3 * interval '1 second',
-         target_date = coalesce(n.target_date, (select v.target_date from scheduled_visits v where v.participant_id = n.participant_id and v.visit_key = n.visit_key order by v.status in ('superseded', 'cancelled'), v.created_at desc limit 1))
+       update notifications n set claimed_by = $2, claimed_until = now() + $3 * interval '1 second',
+         attempt_at = now() + $3 * interval '1 second',
+         target_date = coalesce(n.target_date, (select v.target_date from scheduled_visits v
+           where v.participant_id = n.participant_id and v.visit_key = n.visit_key
+           order by v.status in ('superseded', 'cancelled'), v.created_at desc limit 1))
        from due where n.id = due.id returning n.id)
      select ${FACTS} join claimed on claimed.id = n.id`,
     [claim.limit, claim.by, claim.leaseSeconds],
@@ -102,7 +118,8 @@ export async function reminderById(tx: Tx, id: string, by: string | null = null)
   return (
     await prepared<ReminderRow>(
       tx,
-      `select ${FACTS} where n.id = $1 and ($2::uuid is null or (n.claimed_by = $2 and n.claimed_until > clock_timestamp()))`,
+      `select ${FACTS} where n.id = $1
+        and ($2::uuid is null or (n.claimed_by = $2 and n.claimed_until > clock_timestamp()))`,
       [id, by],
     )
   )[0];
@@ -126,8 +143,8 @@ export interface ReminderResult {
   gone: boolean;
 }
 
-const DEAD =
-  'insert into dead_addresses (participant_id, channel, study_id, notification_id) select participant_id, channel, study_id, id';
+const DEAD = `insert into dead_addresses (participant_id, channel, study_id, notification_id)
+  select participant_id, channel, study_id, id`;
 
 /** Plans another channel for a reminder that was reported as undelivered. */
 export async function insertInstead(tx: Tx, id: string, channel: string): Promise<void> {
@@ -138,7 +155,8 @@ export async function insertInstead(tx: Tx, id: string, channel: string): Promis
 export async function markAddressDead(tx: Tx, notificationId: string): Promise<void> {
   await prepared(
     tx,
-    `${DEAD} from notifications where id = $1 and participant_id is not null and user_id is null and channel in ('email', 'sms') on conflict do nothing`,
+    `${DEAD} from notifications where id = $1 and participant_id is not null and user_id is null
+      and channel in ('email', 'sms') on conflict do nothing`,
     [notificationId],
   );
 }
@@ -158,31 +176,40 @@ export async function storeReminderResults(
   const rows = await prepared<{ id: string; study_id: string; status: string; next_channel: string | null }>(
     tx,
     `with o as materialized (
-       select * from jsonb_to_recordset($1::jsonb) as o(id uuid, status text, reason text, last_error text, attempt_at timestamptz, attempted boolean, due_at timestamptz, target_date date, fallback text, gone boolean)),
+       select * from jsonb_to_recordset($1::jsonb) as o(id uuid, status text, reason text, last_error text,
+         attempt_at timestamptz, attempted boolean, due_at timestamptz, target_date date, fallback text, gone boolean)),
      held as materialized (
-       select n.id, n.visit_key, n.status as was, n.reason as was_reason, n.due_at as was_due, n.target_date as was_target from notifications n
+       select n.id, n.visit_key, n.status as was, n.reason as was_reason, n.due_at as was_due,
+         n.target_date as was_target from notifications n
        where n.id = any($2::uuid[]) and n.claimed_by = $3 for update skip locked),
      settled as (
        update notifications n set
-         status = case when o.status = 'sent' or (n.status = 'pending' and n.due_at = o.due_at) then o.status else n.status end,
-         reason = case when o.status = 'sent' or (n.status = 'pending' and n.due_at = o.due_at) then o.reason else n.reason end,
+         status = case when o.status = 'sent' or (n.status = 'pending' and n.due_at = o.due_at)
+           then o.status else n.status end,
+         reason = case when o.status = 'sent' or (n.status = 'pending' and n.due_at = o.due_at)
+           then o.reason else n.reason end,
          last_error = coalesce(o.last_error, n.last_error),
          attempts = n.attempts + o.attempted::integer,
          sent_at = case when o.status = 'sent' then clock_timestamp() end,
-         attempt_at = case when n.due_at = o.due_at and o.attempt_at is not null then o.attempt_at when n.claimed_until = n.attempt_at then n.due_at else n.attempt_at end,
+         attempt_at = case when n.due_at = o.due_at and o.attempt_at is not null
+           then o.attempt_at when n.claimed_until = n.attempt_at then n.due_at else n.attempt_at end,
          due_at = case when m.moved then o.due_at else n.due_at end,
          target_date = case when m.moved then o.target_date else n.target_date end,
          of_visit_key = case when m.moved then n.visit_key else n.of_visit_key end,
          visit_key = case when m.moved then null else n.visit_key end,
          claimed_by = null, claimed_until = null
        from o join held on held.id = o.id
-         cross join lateral (select coalesce(o.status = 'sent' and held.visit_key is not null and o.target_date <> held.was_target, false) as moved) m
+         cross join lateral (select coalesce(o.status = 'sent' and held.visit_key is not null
+           and o.target_date <> held.was_target, false) as moved) m
        where n.id = any($2::uuid[]) and n.id = o.id
-       returning n.*, o.gone, o.fallback as next_channel, n.status = o.status and n.due_at = o.due_at as holds, m.moved, held.was, held.was_reason, held.was_due, held.was_target),
+       returning n.*, o.gone, o.fallback as next_channel, n.status = o.status and n.due_at = o.due_at as holds, m.moved,
+         held.was, held.was_reason, held.was_due, held.was_target),
      dead as (${DEAD} from settled where gone and channel in ('email', 'sms') on conflict do nothing),
      planned as (
-       insert into notifications (study_id, participant_id, visit_id, visit_key, kind, channel, days_before, target_date, due_at, attempt_at, status, reason, fallback_of)
-       select study_id, participant_id, visit_id, of_visit_key, kind, channel, days_before, was_target, was_due, was_due, was, was_reason, fallback_of from settled where moved
+       insert into notifications (study_id, participant_id, visit_id, visit_key, kind, channel, days_before,
+         target_date, due_at, attempt_at, status, reason, fallback_of)
+       select study_id, participant_id, visit_id, of_visit_key, kind, channel, days_before, was_target, was_due,
+         was_due, was, was_reason, fallback_of from settled where moved
        on conflict (visit_key, kind, channel, days_before) where visit_key is not null do nothing)
      select id, study_id, status, case when holds then next_channel end as next_channel from settled`,
     [JSON.stringify(settlements), settlements.map(({ id }) => id), by],
@@ -208,7 +235,8 @@ export async function keepLatenessLimit(database: Database, hours: number): Prom
 /** Stops reminders of superseded visits without a successor in a newer version. */
 export const stopSupersededStatement = (participantIds: readonly string[]): Statement => ({
   sql: `update notifications n set status = 'cancelled', reason = v.status
-     from scheduled_visits v where n.participant_id = any($1::uuid[]) and n.visit_key is not null and n.status = 'pending' and v.id = n.visit_id and v.status = 'superseded'`,
+     from scheduled_visits v where n.participant_id = any($1::uuid[]) and n.visit_key is not null
+       and n.status = 'pending' and v.id = n.visit_id and v.status = 'superseded'`,
   values: [participantIds],
 });
 
@@ -235,7 +263,8 @@ export async function remindersOfParticipant(
   return prepared<ExplainedReminder>(
     tx,
     `select n.reason, n.sent_at, n.last_error, n.attempt_at, n.fallback_of, n.delivery_status, ${FACTS}
-     where n.participant_id = $1 and n.kind in ('visit_reminder', 'visit_missed') order by n.due_at desc, n.id limit $2`,
+     where n.participant_id = $1 and n.kind in ('visit_reminder', 'visit_missed') order by n.due_at desc, n.id
+       limit $2`,
     [participantId, limit],
   );
 }
@@ -246,7 +275,8 @@ export async function remindersOfVisit(tx: Tx, visitId: string): Promise<Explain
     tx,
     `select n.reason, n.sent_at, n.last_error, n.attempt_at, n.fallback_of, n.delivery_status, ${FACTS}
      join scheduled_visits w on w.id = $1
-     where n.participant_id = w.participant_id and n.kind in ('visit_reminder', 'visit_missed') and coalesce(n.visit_key, n.of_visit_key, o.visit_key) = w.visit_key
+     where n.participant_id = w.participant_id and n.kind in ('visit_reminder', 'visit_missed')
+       and coalesce(n.visit_key, n.of_visit_key, o.visit_key) = w.visit_key
      order by n.due_at, n.id`,
     [visitId],
   );

@@ -33,7 +33,8 @@ export async function noteFailing(
   const noted = await query<FailingWorkflow & { is_new: boolean }>(
     tx,
     `insert into failing_workflows as f (run_id, workflow_id, workflow_type, problem)
-     select run_id, workflow_id, workflow_type, problem from jsonb_to_recordset($1::jsonb) as r(run_id uuid, workflow_id text, workflow_type text, problem text)
+     select run_id, workflow_id, workflow_type, problem
+       from jsonb_to_recordset($1::jsonb) as r(run_id uuid, workflow_id text, workflow_type text, problem text)
      on conflict (run_id) do update set problem = excluded.problem, seen_at = clock_timestamp()
      returning run_id, workflow_id, workflow_type, problem, xmax = 0 as is_new`,
     [JSON.stringify(failing)],

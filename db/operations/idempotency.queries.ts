@@ -27,7 +27,8 @@ export async function claimKey(db: Database | Tx, name: KeyName, bodyHash: Buffe
     db,
     `insert into idempotency_keys as k (caller, method, path, key, body_hash) values ($1, $2, $3, $4, $5)
      on conflict (caller, method, path, key) do update
-       set body_hash = excluded.body_hash, status = null, headers = null, body = null, finished_at = null, created_at = now()
+       set body_hash = excluded.body_hash, status = null, headers = null, body = null, finished_at = null,
+         created_at = now()
        where k.created_at < now() - ${TTL}`,
     [name.caller, name.method, name.path, name.key, bodyHash],
   );

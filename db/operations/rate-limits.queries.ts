@@ -1,5 +1,4 @@
-import { prepared } from '../client/prepared.js';
-import { execute } from '../client/query.js';
+import { execute, prepared } from '../client/query.js';
 import type { Database } from '../client/database.js';
 
 const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
@@ -22,7 +21,8 @@ export async function takePoints(
   const [row] = await prepared<{ points: number; left: number }>(
     database,
     `insert into rate_limits as r (key, points, expire) values ($1, $2, ${NOW} + $3::bigint)
-     on conflict (key) do update set points = case when ${OVER} then excluded.points else r.points + excluded.points end, expire = case when ${OVER} then excluded.expire else r.expire end
+     on conflict (key) do update set points = case when ${OVER} then excluded.points else r.points + excluded.points
+       end, expire = case when ${OVER} then excluded.expire else r.expire end
      returning r.points, (r.expire - ${NOW})::float8 as left`,
     [key, points, windowMs],
   );
@@ -40,7 +40,8 @@ export async function takePlace(database: Database, key: string, apartMs: number
   const [row] = await prepared<{ left: number }>(
     database,
     `insert into rate_limits as r (key, points, expire) values ($1, 1, ${NOW} + $2::bigint)
-     on conflict (key) do update set expire = case when r.expire > excluded.expire + $3::bigint then excluded.expire else greatest(r.expire + $2::bigint, excluded.expire) end
+     on conflict (key) do update set expire = case when r.expire > excluded.expire + $3::bigint
+       then excluded.expire else greatest(r.expire + $2::bigint, excluded.expire) end
      returning (r.expire - ${NOW})::float8 as left`,
     [key, apartMs, apartMs * burst + MAX_WINDOW_MS],
   );

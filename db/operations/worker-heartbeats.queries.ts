@@ -16,7 +16,8 @@ export interface WorkerPlace {
 export async function recordHeartbeat(database: Database, { id, taskQueue, host, pid }: WorkerPlace): Promise<void> {
   await execute(
     database,
-    `with forgotten as (delete from worker_signs where seen_at < clock_timestamp() - ${FORGOTTEN} and worker_id <> $1::uuid)
+    `with forgotten as (delete from worker_signs where seen_at < clock_timestamp() - ${FORGOTTEN}
+      and worker_id <> $1::uuid)
      insert into worker_signs (worker_id, task_queue, host, pid, reads_details) values ($1, $2, $3, $4, true)
      on conflict (worker_id) do update set seen_at = clock_timestamp()`,
     [id, taskQueue, host.slice(0, 255), pid],

@@ -28,24 +28,31 @@ const NOTIFICATION_TOPICS = `('notification', 'user-link')`;
  * are enough, and the result is written by key. Only the oldest message of a subject is claimed: its messages keep
  * their order.
  */
-const LEASE_DUE = `update outbox o set available_at = clock_timestamp() + $1 * interval '1 second', attempts = o.attempts + 1 where o.id = any (array(select id from due))
+const LEASE_DUE = `update outbox o set available_at = clock_timestamp() + $1 * interval '1 second',
+  attempts = o.attempts + 1 where o.id = any (array(select id from due))
          returning o.id, o.topic, o.study_id, o.subject, o.payload, o.attempts`;
 const CLAIM_NOTIFICATIONS = `
 with due as materialized (
-  select d.id from outbox d where d.available_at <= clock_timestamp() and d.topic in ${NOTIFICATION_TOPICS} order by d.available_at, d.id limit $2 for update skip locked)
+  select d.id from outbox d where d.available_at <= clock_timestamp() and d.topic in ${NOTIFICATION_TOPICS}
+    order by d.available_at, d.id limit $2 for update skip locked)
 ${LEASE_DUE}`;
 /** Each row has the number of very recent triggers; if nothing is due there is one row, without an id. */
 const CLAIM_WORKFLOW_MESSAGES = `
 with fresh as materialized (
-  select count(*)::integer as fresh from (select from outbox where topic = 'trigger' and attempts = 0 and available_at > statement_timestamp() - interval '1 second' limit $3) f
+  select count(*)::integer as fresh
+    from (select from outbox where topic = 'trigger' and attempts = 0
+    and available_at > statement_timestamp() - interval '1 second' limit $3) f
 ),
 due as materialized (
   select c.id from (
-    select d.id, d.subject from outbox d where d.available_at <= clock_timestamp() and not d.patient and d.topic not in ${NOTIFICATION_TOPICS}
-      and (d.topic <> 'trigger' or (select fresh from fresh) < $3 or d.created_at < clock_timestamp() - $4 * interval '1 second')
+    select d.id, d.subject from outbox d where d.available_at <= clock_timestamp() and not d.patient
+      and d.topic not in ${NOTIFICATION_TOPICS}
+      and (d.topic <> 'trigger' or (select fresh from fresh) < $3
+        or d.created_at < clock_timestamp() - $4 * interval '1 second')
     order by d.id offset 0 for update skip locked
   ) c
-  where not exists (select from (select e.id, e.patient from outbox e where e.subject = c.subject offset 0) e where e.id < c.id and not e.patient)
+  where not exists (select from (select e.id, e.patient from outbox e where e.subject = c.subject offset 0) e
+    where e.id < c.id and not e.patient)
   limit $2
 ),
 taken as (
@@ -54,10 +61,12 @@ taken as (
 select fresh.fresh, taken.* from fresh left join taken on true`;
 const CLAIM_LOW_PRIORITY = `
 with changes as materialized (
-  select d.id from outbox d where d.patient and d.topic <> 'participant-start' and d.available_at <= clock_timestamp() order by d.available_at, d.id limit $2 for update skip locked
+  select d.id from outbox d where d.patient and d.topic <> 'participant-start' and d.available_at <= clock_timestamp()
+    order by d.available_at, d.id limit $2 for update skip locked
 ),
 starts as materialized (
-  select d.id from outbox d where d.patient and d.topic = 'participant-start' and d.available_at <= clock_timestamp() order by d.available_at, d.id
+  select d.id from outbox d where d.patient and d.topic = 'participant-start' and d.available_at <= clock_timestamp()
+    order by d.available_at, d.id
   limit $2 - (select count(*) from changes) for update skip locked
 ),
 due as materialized (select id from changes union all select id from starts)
@@ -107,7 +116,8 @@ export async function dropSuperseded(tx: Tx, subjects: readonly string[]): Promi
   const dropped = await prepared<{ id: number }>(
     tx,
     `delete from outbox d where d.subject = any($1) and d.topic = 'study-changed' and d.payload->>'kind' <> 'policy'
-       and exists (select from outbox n where n.subject = d.subject and n.topic = d.topic and n.payload->>'kind' = d.payload->>'kind' and n.id > d.id)
+       and exists (select from outbox n where n.subject = d.subject and n.topic = d.topic
+         and n.payload->>'kind' = d.payload->>'kind' and n.id > d.id)
      returning d.id`,
     [subjects],
   );
@@ -120,7 +130,8 @@ export async function dropSuperseded(tx: Tx, subjects: readonly string[]): Promi
 export async function postponeMessages(db: Database | Tx, ids: readonly number[], ms: number): Promise<void> {
   await prepared(
     db,
-    `update outbox set available_at = clock_timestamp() + $1 * interval '1 millisecond', attempts = attempts - 1 where id = any($2)`,
+    `update outbox set available_at = clock_timestamp() + $1 * interval '1 millisecond', attempts = attempts - 1
+      where id = any($2)`,
     [ms, ids],
   );
 }

@@ -16,7 +16,8 @@ export async function noteChange(tx: Tx, { study_id, change_id, kind, actor_user
   await execute(
     tx,
     `insert into open_study_changes (study_id, change_id, kind, actor_user_id)
-     select s.id, $1, $2, $3::uuid from studies s where s.id = $4 for key share on conflict (study_id, change_id) do nothing`,
+     select s.id, $1, $2, $3::uuid from studies s where s.id = $4 for key share on conflict (study_id, change_id)
+       do nothing`,
     [change_id, kind, actor_user_id, study_id],
   );
 }
@@ -62,14 +63,22 @@ export async function pendingWork(tx: Tx, olderSeconds: number): Promise<OpenWor
   const rows = await query<OpenWork>(
     tx,
     `select w.topic, w.study_id, w.subject, w.key, w.payload from (
-       select 'trigger' as topic, study_id, id::text as subject, id::text as key, '{}'::jsonb as payload, received_at as at from webhook_events where status in ('received', 'processing')
-       union all select 'export', study_id, id::text, id::text, '{}', created_at from exports where status in ('pending', 'running')
-       union all select 'export', study_id, id::text, id::text, '{}', expires_at from exports where status = 'completed' and expires_at < clock_timestamp()
-       union all select 'simulation', study_id, id::text, id::text, '{}', created_at from simulations where status in ('pending', 'running')
-       union all select 'datacapture-sync', study_id, id::text, id::text, '{}', started_at from datacapture_syncs where status = 'running' and kind = 'sync'
-       union all select 'study-changed', study_id, study_id::text, change_id, jsonb_build_object('kind', kind, 'change_id', change_id, 'actor_user_id', actor_user_id), begun_at from open_study_changes
+       select 'trigger' as topic, study_id, id::text as subject, id::text as key, '{}'::jsonb as payload,
+         received_at as at from webhook_events where status in ('received', 'processing')
+       union all select 'export', study_id, id::text, id::text, '{}', created_at from exports
+         where status in ('pending', 'running')
+       union all select 'export', study_id, id::text, id::text, '{}', expires_at from exports
+         where status = 'completed' and expires_at < clock_timestamp()
+       union all select 'simulation', study_id, id::text, id::text, '{}', created_at from simulations
+         where status in ('pending', 'running')
+       union all select 'datacapture-sync', study_id, id::text, id::text, '{}', started_at from datacapture_syncs
+         where status = 'running' and kind = 'sync'
+       union all select 'study-changed', study_id, study_id::text, change_id,
+         jsonb_build_object('kind', kind, 'change_id', change_id, 'actor_user_id', actor_user_id), begun_at
+         from open_study_changes
      ) w where w.at < clock_timestamp() - $1 * interval '1 second'
-       and not exists (select from outbox o where o.topic = w.topic and o.subject = w.subject and (w.topic <> 'study-changed' or o.payload->>'change_id' = w.key))
+       and not exists (select from outbox o where o.topic = w.topic and o.subject = w.subject
+         and (w.topic <> 'study-changed' or o.payload->>'change_id' = w.key))
      order by w.at limit $2`,
     [olderSeconds, BATCH_SIZE],
   );

@@ -57,9 +57,12 @@ async function endExports(tx: Tx, studyId: string, participantId: string): Promi
   const rows = await query<{ id: string }>(
     tx,
     `update exports set status = case when status = 'completed' then 'expired' else 'failed' end,
-       expires_at = case when status = 'completed' then clock_timestamp() else expires_at end, completed_at = coalesce(completed_at, clock_timestamp()),
-       error = case when status = 'completed' then error else 'A participant was erased meanwhile: ask for it again.' end
-      where study_id = $1 and status in ('pending', 'running', 'completed') and coalesce(filters->>'deidentify', 'false') <> 'true'
+       expires_at = case when status = 'completed' then clock_timestamp() else expires_at end,
+         completed_at = coalesce(completed_at, clock_timestamp()),
+       error = case when status = 'completed' then error else 'A participant was erased meanwhile: ask for it again.'
+         end
+      where study_id = $1 and status in ('pending', 'running', 'completed')
+        and coalesce(filters->>'deidentify', 'false') <> 'true'
         and (filters->'participant_ids' is null or filters->'participant_ids' @> to_jsonb($2::text))
       returning id`,
     [studyId, participantId],
@@ -134,7 +137,8 @@ export async function storedDataOf(tx: Tx, participantId: string): Promise<Recor
       .filter(({ name }) => name !== without)
       .map(({ sql }) => sql)
       .join(', ');
-    return `(select '${part}' as part, to_jsonb(x) as row from (select ${list} from ${table} t where ${WHOSE[of ?? 'participant']} order by ${order}) x)`;
+    return `(select '${part}' as part, to_jsonb(x) as row
+      from (select ${list} from ${table} t where ${WHOSE[of ?? 'participant']} order by ${order}) x)`;
   });
   const kept = Object.fromEntries(exportedParts.map((part): [string, Record<string, unknown>[]] => [part, []]));
   // One statement, so that it has one snapshot. Parallel parts would come in any order.

@@ -42,7 +42,8 @@ export async function addressWithDetails(
           kept as (insert into message_details (id, study_id, participant_id, reason, ip_address, user_agent)
             select $2, p.study_id, p.id, $3, $4, $5 from p
             where (p.status <> 'withdrawn' or $6 = 'even withdrawn')
-              and not exists (select from worker_signs w where not w.reads_details and w.seen_at > clock_timestamp() - ${GONE})
+              and not exists (select from worker_signs w
+                where not w.reads_details and w.seen_at > clock_timestamp() - ${GONE})
             returning id)
           select p.*, exists (select from kept) as kept, set_config('synchronous_commit', 'off', true) from p`,
         values: [participantId, id, reason, ip_address, user_agent, evenWithdrawn ? 'even withdrawn' : ''],

@@ -28,8 +28,10 @@ export type ParticipantRecord = Pick<
   | 'updated_at'
 > & { site_code: string | null };
 
-const COLUMNS = `p.id, p.study_id, p.participant_code, p.external_id, p.site_id, s.site_code, p.preferred_language, p.status, p.enrollment_date,
-  p.email, p.phone, p.timezone, p.date_of_birth, p.arm, p.withdrawn_at, p.withdrawal_reason, p.reinstated_at, p.created_at, p.updated_at`;
+const COLUMNS = `p.id, p.study_id, p.participant_code, p.external_id, p.site_id, s.site_code, p.preferred_language,
+  p.status, p.enrollment_date,
+  p.email, p.phone, p.timezone, p.date_of_birth, p.arm, p.withdrawn_at, p.withdrawal_reason, p.reinstated_at,
+    p.created_at, p.updated_at`;
 const SORTS = {
   created_at: 'p.created_at',
   participant_code: 'p.participant_code',
@@ -76,7 +78,8 @@ export function participantsPage(filter: ParticipantFilter): PageStatement {
   const order = orderBy(filter.sort, SORTS, 'p.id');
   return {
     sql: `select ${COLUMNS}, t.total from (select count(*) as total ${found}) t
-      left join (select p.* ${found} order by ${order} offset ${value(filter.skip)} limit ${value(filter.limit)}) p on true
+      left join (select p.* ${found} order by ${order} offset ${value(filter.skip)} limit ${value(filter.limit)}) p
+        on true
       left join sites s on s.id = p.site_id order by ${order}`,
     values,
   };
@@ -99,10 +102,13 @@ export interface NextRow {
 }
 /** The next visits of these participants, a `NextRow` each. */
 export const nextStatement = (ids: readonly string[]): Statement => ({
-  sql: `select p.id, v.name as visit, v.target_date, (select max(a.started_at) from assessment_sessions a where a.participant_id = p.id) as last_session
+  sql: `select p.id, v.name as visit, v.target_date, (select max(a.started_at) from assessment_sessions a
+    where a.participant_id = p.id) as last_session
      from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
-     left join lateral (select name, target_date from scheduled_visits v where v.participant_id = p.id and v.status in ('scheduled', 'open') and p.status = 'enrolled'
-       and v.window_close >= (clock_timestamp() at time zone coalesce(t.timezone, s.timezone))::date order by v.target_date, v.id limit 1) v on true
+     left join lateral (select name, target_date from scheduled_visits v
+       where v.participant_id = p.id and v.status in ('scheduled', 'open') and p.status = 'enrolled'
+       and v.window_close >= (clock_timestamp() at time zone coalesce(t.timezone, s.timezone))::date
+         order by v.target_date, v.id limit 1) v on true
      where p.id = any($1::uuid[])`,
   values: [[...ids]],
 });
@@ -165,7 +171,8 @@ export async function participantHasData(tx: Tx, id: string): Promise<boolean> {
   const rows = await query<{ has: boolean }>(
     tx,
     `select ${tables.map((table) => `exists (select from ${table} where participant_id = $1)`).join(' or ')}
-       or exists (select from scheduled_visits where participant_id = $1 and (status = 'completed' or schedule_version_id is null)) as has`,
+       or exists (select from scheduled_visits
+         where participant_id = $1 and (status = 'completed' or schedule_version_id is null)) as has`,
     [id],
   );
   return rows[0]!.has;

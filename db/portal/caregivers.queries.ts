@@ -32,8 +32,11 @@ export interface CaregiverOf extends Omit<CaregiverRecord, 'participants'> {
 
 const OWN = 'c.id, c.study_id, c.name, c.email, c.phone, c.preferred_language, c.status';
 // Joined through the participants, so that isolation by site holds.
-const COLUMNS = `${OWN}, (select coalesce(jsonb_agg(jsonb_build_object('participant_id', k.participant_id, 'relationship', k.relationship) order by k.created_at, k.participant_id), '[]')
-  from caregiver_participants k join participants p on p.id = k.participant_id where k.caregiver_id = c.id) as participants, c.created_at, c.updated_at`;
+const COLUMNS = `${OWN},
+  (select coalesce(jsonb_agg(jsonb_build_object('participant_id', k.participant_id, 'relationship', k.relationship)
+    order by k.created_at, k.participant_id), '[]')
+  from caregiver_participants k join participants p on p.id = k.participant_id
+    where k.caregiver_id = c.id) as participants, c.created_at, c.updated_at`;
 const SORTS = { created_at: 'c.created_at', name: 'c.name', status: 'c.status', updated_at: 'c.updated_at' };
 export const caregiverSorts = ['created_at', 'name', 'status', 'updated_at'] as const;
 
@@ -41,7 +44,8 @@ export const caregiverSorts = ['created_at', 'name', 'status', 'updated_at'] as 
 export async function lockCared(tx: Tx, caregiverId: string, participantId?: string): Promise<void> {
   await execute(
     tx,
-    `select 1 from participants p where p.id in (select k.participant_id from caregiver_participants k where k.caregiver_id = $1) or p.id = $2
+    `select 1 from participants p where p.id in (select k.participant_id from caregiver_participants k
+      where k.caregiver_id = $1) or p.id = $2
      order by p.id for update`,
     [caregiverId, participantId ?? null],
   );

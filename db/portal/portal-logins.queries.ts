@@ -72,7 +72,8 @@ export async function portalTokenForUpdate(tx: Tx, hash: Buffer): Promise<Portal
       tx.raw('t.rotated_at is not null as rotated'),
       tx.raw('t.revoked_at is null and t.expires_at > clock_timestamp() as usable'),
       tx.raw(`case when t.participant_id is not null then p.status = 'enrolled'
-        else c.status = 'active' and exists (select from caregiver_participants k join participants x on x.id = k.participant_id
+        else c.status = 'active' and exists (select from caregiver_participants k
+          join participants x on x.id = k.participant_id
           where k.caregiver_id = c.id and x.status = 'enrolled') end as let_in`),
     );
 }

@@ -28,16 +28,20 @@ export async function portalResults(
   participantId: string,
   range: Pick<Page, 'skip' | 'limit'>,
 ): Promise<Listed<PortalResult>> {
-  const found = `from assessment_sessions x where x.participant_id = $1 and x.status = 'completed' and exists (select from session_tasks t where t.session_id = x.id)`;
+  const found = `from assessment_sessions x where x.participant_id = $1 and x.status = 'completed'
+    and exists (select from session_tasks t where t.session_id = x.id)`;
   const all = await query<PortalResult & { total: number }>(
     tx,
     `select t.total, x.* from (select count(*) as total ${found}) t left join lateral (
        select x.id as session_id, x.visit_id, v.name as visit_name, w.code as visit_code, x.completed_at,
-         (select jsonb_agg(jsonb_build_object('task', k.task, 'metrics', ${taskSummary('k')}, 'summary_source', ${summarySource('k')}) order by k.task) from session_tasks k where k.session_id = x.id) as tasks,
-         (select jsonb_agg(jsonb_build_object('task', m.task, 'name', m.name, 'title', m.settings -> 'title', 'properties', m.settings #> '{result_schema,properties}') order by m.position)
+         (select jsonb_agg(jsonb_build_object('task', k.task, 'metrics', ${taskSummary('k')}, 'summary_source',
+           ${summarySource('k')}) order by k.task) from session_tasks k where k.session_id = x.id) as tasks,
+         (select jsonb_agg(jsonb_build_object('task', m.task, 'name', m.name, 'title', m.settings -> 'title',
+           'properties', m.settings #> '{result_schema,properties}') order by m.position)
           from battery_modules m where m.battery_id = x.battery_id and m.version = x.battery_version) as modules
        from (select x.* ${found} order by x.completed_at desc, x.id desc offset $2 limit $3) x
-       left join scheduled_visits v on v.id = x.visit_id left join visit_windows w on w.id = v.visit_window_id) x on true
+       left join scheduled_visits v on v.id = x.visit_id left join visit_windows w on w.id = v.visit_window_id) x
+         on true
      order by x.completed_at desc, x.session_id desc`,
     [participantId, range.skip, range.limit],
   );

@@ -133,8 +133,10 @@ export async function keepLink(
   const rowCount = await execute(
     tx,
     `insert into portal_links (notification_id, study_id, participant_id, caregiver_id, token_hash, expires_at)
-     select n.id, n.study_id, n.participant_id, n.caregiver_id, $1, clock_timestamp() + $2 * interval '1 minute' from notifications n where n.id = $3
-     on conflict (notification_id) do update set token_hash = excluded.token_hash, made_at = excluded.made_at, expires_at = excluded.expires_at
+     select n.id, n.study_id, n.participant_id, n.caregiver_id, $1, clock_timestamp() + $2 * interval '1 minute'
+       from notifications n where n.id = $3
+     on conflict (notification_id) do update set token_hash = excluded.token_hash, made_at = excluded.made_at,
+       expires_at = excluded.expires_at
        where portal_links.used_at is null`,
     [link.hash, link.minutes, link.notificationId],
   );
@@ -216,7 +218,8 @@ export async function closedLink(tx: Tx, hash: Buffer): Promise<ClosedLink | und
     .select('l.study_id', 'l.participant_id', 'l.caregiver_id')
     .select(
       raw(`case when l.used_at is not null then 'used' when p.status = 'withdrawn' then 'withdrawn'
-        when l.caregiver_id is not null and l.expires_at > clock_timestamp() then 'inactive' else 'expired' end as reason`),
+        when l.caregiver_id is not null and l.expires_at > clock_timestamp()
+          then 'inactive' else 'expired' end as reason`),
     )
     .first()
     .castTo<ClosedLink | undefined>();

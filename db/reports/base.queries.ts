@@ -30,7 +30,8 @@ export const narrowed = ({ site_code, arm }: ReportScope): string =>
 const inStudy = (asked: ReportScope, date: string): string =>
   `${asked.study ? 't.study_id = :study' : 'true'} ${between(date, asked)}`;
 const ofPeople = (asked: ReportScope): string =>
-  `t.participant_id in (select p.id from participants p left join sites s on s.id = p.site_id where true ${asked.study ? 'and p.study_id = :study' : ''} ${narrowed(asked)})`;
+  `t.participant_id in (select p.id from participants p left join sites s on s.id = p.site_id
+    where true ${asked.study ? 'and p.study_id = :study' : ''} ${narrowed(asked)})`;
 /** No filter on participants. */
 export const isOfEverybody = ({ site_code, arm }: ReportScope): boolean => site_code === undefined && arm === undefined;
 
@@ -61,17 +62,20 @@ export const listed = (asked: ReportScope): string =>
 
 /** A page of them: nothing is computed for others. */
 const page = (asked: ReportScope): string =>
-  `page as materialized (select t.id, t.participant_id from ${listed(asked)} order by t.target_date, t.id offset :skip limit :limit)`;
+  `page as materialized (select t.id, t.participant_id from ${listed(asked)} order by t.target_date, t.id offset :skip
+    limit :limit)`;
 
 /**
  * The participants of a report, with their local date; every other row is joined through them, so that isolation by
  * site holds. Materialized: the local date is computed once for each person, not for each visit.
  */
 const people = (asked: ReportScope): string => `people as materialized (
-  select p.id, p.study_id, p.participant_code, p.site_id, s.site_code, p.status, p.arm, p.enrollment_date, z.zone, (now() at time zone z.zone)::date as today
+  select p.id, p.study_id, p.participant_code, p.site_id, s.site_code, p.status, p.arm, p.enrollment_date, z.zone,
+    (now() at time zone z.zone)::date as today
   from participants p join studies y on y.id = p.study_id left join sites s on s.id = p.site_id
   cross join lateral (select coalesce(s.timezone, y.timezone) as zone) z
-  where true ${asked.study ? 'and p.study_id = :study' : ''} ${asked.participant ? 'and p.id = :participant' : ''} ${asked.paged ? 'and p.id in (select participant_id from page)' : ''} ${narrowed(asked)})`;
+  where true ${asked.study ? 'and p.study_id = :study' : ''} ${asked.participant ? 'and p.id = :participant' : ''}
+    ${asked.paged ? 'and p.id in (select participant_id from page)' : ''} ${narrowed(asked)})`;
 
 /** The date range of a filter. */
 export const between = (value: string, { from, to }: ReportFilter): string =>
@@ -80,8 +84,10 @@ export const between = (value: string, { from, to }: ReportFilter): string =>
 
 /** Participants whose enrollment date matches the filter; without dates, all. Counting them needs no time zone. */
 const enrolled = (asked: ReportScope): string => `enrolled as (
-  select p.id, p.study_id, p.site_id, s.site_code, p.status, p.enrollment_date from participants p left join sites s on s.id = p.site_id
-  where true ${asked.study ? 'and p.study_id = :study' : ''} ${narrowed(asked)} ${between('p.enrollment_date', asked)})`;
+  select p.id, p.study_id, p.site_id, s.site_code, p.status, p.enrollment_date from participants p
+    left join sites s on s.id = p.site_id
+  where true ${asked.study ? 'and p.study_id = :study' : ''} ${narrowed(asked)}
+    ${between('p.enrollment_date', asked)})`;
 
 /**
  * Visits as a report classifies them, status included, so that all counts agree (see effective-status.ts). `due`:
@@ -89,17 +95,21 @@ const enrolled = (asked: ReportScope): string => `enrolled as (
  * reporting target was moved is compared with that target.
  */
 const judged = (asked: ReportScope): string => `judged as (
-  select v.id, v.participant_id, v.visit_window_id, v.event_definition_id, v.name, v.target_date, v.window_open, v.window_close, o.status, v.completed_at, p.participant_code, p.site_code, p.arm,
+  select v.id, v.participant_id, v.visit_window_id, v.event_definition_id, v.name, v.target_date, v.window_open,
+    v.window_close, o.status, v.completed_at, p.participant_code, p.site_code, p.arm,
     visit_adherence(o.status, v.completed_at, v.window_open + o.shift, v.window_close + o.shift, p.zone) as adherence,
     (v.completed_at at time zone p.zone)::date - v.target_date - o.shift as days_off_target
   from scheduled_visits v join people p on p.id = v.participant_id
   cross join lateral (select ${visitStatus('v', 'p.today', 'p.status')} as status, ${reportingShift('v')} as shift) o
-  where true ${asked.study ? 'and v.study_id = :study' : ''} ${asked.participant ? 'and v.participant_id = :participant' : ''} ${asked.paged ? 'and v.id in (select id from page)' : ''} ${between('v.target_date', asked)})`;
+  where true ${asked.study ? 'and v.study_id = :study' : ''}
+    ${asked.participant ? 'and v.participant_id = :participant' : ''}
+    ${asked.paged ? 'and v.id in (select id from page)' : ''} ${between('v.target_date', asked)})`;
 
 const sessions = (asked: ReportScope): string => `sessions as (
   select x.id, x.participant_id, p.site_code, x.started_at, ${sessionStatus('x')} as status
   from assessment_sessions x join people p on p.id = x.participant_id
-  where true ${asked.study ? 'and x.study_id = :study' : ''} ${asked.participant ? 'and x.participant_id = :participant' : ''} ${between('x.started_at', asked)})`;
+  where true ${asked.study ? 'and x.study_id = :study' : ''}
+    ${asked.participant ? 'and x.participant_id = :participant' : ''} ${between('x.started_at', asked)})`;
 
 const parts = { people, enrolled, judged, sessions, page };
 

@@ -21,8 +21,10 @@ export async function adherenceMap(tx: Tx, asked: ReportScope): Promise<Adherenc
     [],
     `with ${await tallied(tx, asked, { by: ['window', 'site'] })}
     select j.site_code, coalesce(w.code, e.event_oid) as code, coalesce(w.name, e.name) as name,
-      coalesce(sum(n) filter (where ${DUE}), 0)::integer as due, coalesce(sum(n) filter (where adherence = 'in_window'), 0)::integer as in_window
-    from tallied j left join visit_windows w on w.id = j.visit_window_id left join event_definitions e on e.id = j.event_definition_id
+      coalesce(sum(n) filter (where ${DUE}), 0)::integer as due, coalesce(sum(n) filter (where adherence = 'in_window'),
+        0)::integer as in_window
+    from tallied j left join visit_windows w on w.id = j.visit_window_id
+      left join event_definitions e on e.id = j.event_definition_id
     where coalesce(w.id, e.id) is not null and j.status <> 'superseded'
     group by 1, 2, 3, coalesce(w.sort_order, e.sort_order), coalesce(w.target_day, e.target_day)
     order by coalesce(w.sort_order, e.sort_order), coalesce(w.target_day, e.target_day), 2, 1 nulls last`,
@@ -82,7 +84,8 @@ export const sessionTasks = (tx: Tx, sessionId: string): Promise<SessionTask[]> 
 export async function participantOfSession(tx: Tx, studyId: string, sessionId: string): Promise<string | undefined> {
   const rows = await query<{ participant_id: string }>(
     tx,
-    'select s.participant_id from assessment_sessions s join participants p on p.id = s.participant_id where s.id = $1 and s.study_id = $2',
+    `select s.participant_id from assessment_sessions s join participants p on p.id = s.participant_id
+      where s.id = $1 and s.study_id = $2`,
     [sessionId, studyId],
   );
   return rows[0]?.participant_id;

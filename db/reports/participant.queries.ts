@@ -25,7 +25,8 @@ export interface ReportedPerson {
 }
 
 const personOf = (id: string): Statement => ({
-  sql: `select p.id, p.study_id, p.participant_code, p.external_id, s.site_code, p.arm, p.status, p.preferred_language, p.enrollment_date, p.withdrawn_at, p.created_at
+  sql: `select p.id, p.study_id, p.participant_code, p.external_id, s.site_code, p.arm, p.status, p.preferred_language,
+    p.enrollment_date, p.withdrawn_at, p.created_at
     from participants p left join sites s on s.id = p.site_id where p.id = $1`,
   values: [id],
 });
@@ -51,10 +52,14 @@ function sessionsOf(asked: ReportScope, sessionId?: string): Statement {
     asked,
     ['people', 'sessions'],
     `
-    select ${shownSession('a')} as id, a.visit_id, a.battery_id, a.battery_version, a.language, s.status, a.source, s.started_at, a.completed_at,
-      coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.summary_sources, '{}') as summary_sources, coalesce(k.trial_count, 0)::integer as trial_count
+    select ${shownSession('a')} as id, a.visit_id, a.battery_id, a.battery_version, a.language, s.status, a.source,
+      s.started_at, a.completed_at,
+      coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.summary_sources, '{}') as summary_sources,
+        coalesce(k.trial_count, 0)::integer as trial_count
     from sessions s join assessment_sessions a on a.id = s.id
-    left join lateral (select jsonb_object_agg(t.task, ${taskSummary('t')}) as task_summaries, jsonb_object_agg(t.task, ${summarySource('t')}) as summary_sources, sum(t.trial_count) as trial_count from session_tasks t where t.session_id = s.id) k on true
+    left join lateral (select jsonb_object_agg(t.task, ${taskSummary('t')}) as task_summaries,
+      jsonb_object_agg(t.task, ${summarySource('t')}) as summary_sources, sum(t.trial_count) as trial_count
+      from session_tasks t where t.session_id = s.id) k on true
     ${sessionId ? 'where s.id = :session' : ''} order by s.started_at, s.id`,
     sessionId ? { session: sessionId } : {},
   );
@@ -85,7 +90,8 @@ export function coursesOf(sessions: readonly ReportedSession[]): MetricCourse[] 
 
 /** The current schedule version, if there is one. */
 const scheduleOf = (participantId: string): Statement => ({
-  sql: `select id, version_number, is_current, anchor_date_used, anchor_version, scheduling_mode, status, visits_generated, generation_warnings, generated_at
+  sql: `select id, version_number, is_current, anchor_date_used, anchor_version, scheduling_mode, status,
+    visits_generated, generation_warnings, generated_at
     from schedule_versions where participant_id = $1 and is_current`,
   values: [participantId],
 });

@@ -24,15 +24,17 @@ const SINCE = `timestamptz '2000-01-01 00:00:00+00'`;
 const OFFSETS = `offsets as materialized (
     select min(o) - interval '1 minute' as west, max(o) + interval '1 minute' as east from (
       select (at at time zone zone) - (at at time zone 'UTC') as o
-      from (select timezone as zone from studies where id = :study union select timezone from sites where study_id = :study and timezone is not null) z,
+      from (select timezone as zone from studies where id = :study union select timezone from sites
+        where study_id = :study and timezone is not null) z,
         generate_series(${SINCE}, now() + interval '1 week', interval '1 week') at) x)`;
-/** When a visit was completed, on the westernmost and on the easternmost calendar: an offset is added without a look at zones. */
+/** When a visit was completed, on the westernmost and on the easternmost calendar: an offset needs no look at zones. */
 const WEST = '(v.completed_at at time zone (select west from offsets))',
   EAST = '(v.completed_at at time zone (select east from offsets))';
 const OPENED = `v.window_open + ${SHIFT}`,
   CLOSED = `v.window_close + (${SHIFT} + 1)`;
 
-const IN_DOUBT = `row(v.participant_id, v.status, v.window_open, v.window_close, v.completed_at, ${SHIFT})::visit_in_doubt::text`;
+const IN_DOUBT = `row(v.participant_id, v.status, v.window_open, v.window_close, v.completed_at,
+  ${SHIFT})::visit_in_doubt::text`;
 
 /**
  * A visit's class: adherence if completed, else its status. Where the participant's time zone matters, the deciding
@@ -40,8 +42,10 @@ const IN_DOUBT = `row(v.participant_id, v.status, v.window_open, v.window_close,
  * have a time of completion, which is compared sooner than a word.
  */
 const fate = (completed: string): string => `case when v.completed_at is not null then ${completed} else case v.status
-    when 'scheduled' then case when v.window_open > ${utc(1)} then 'scheduled' when v.window_close < ${utc(-1)} then 'missed' else ${IN_DOUBT} end
-    when 'open' then case when v.window_close > ${utc(0)} then 'open' when v.window_close < ${utc(-1)} then 'missed' else ${IN_DOUBT} end
+    when 'scheduled' then case when v.window_open > ${utc(1)} then 'scheduled' when v.window_close < ${utc(-1)}
+      then 'missed' else ${IN_DOUBT} end
+    when 'open' then case when v.window_close > ${utc(0)} then 'open' when v.window_close < ${utc(-1)}
+      then 'missed' else ${IN_DOUBT} end
     else v.status end end`;
 /** The class of a completed visit. */
 const ADHERENCE = `case
@@ -100,12 +104,16 @@ export async function tallied(
   return `${OFFSETS}, fates as (${all}
   ), tallied as (
     select ${keys}case when ${IS_COMPLETED} then 'completed' else f.fate end as status,
-      case when ${IS_COMPLETED} then f.fate when f.fate <> 'completed' then visit_adherence(f.fate, null, null, null, null) end as adherence, f.n
+      case when ${IS_COMPLETED} then f.fate when f.fate <> 'completed'
+        then visit_adherence(f.fate, null, null, null, null) end as adherence, f.n
     from fates f ${withSite} where not ${IS_IN_DOUBT}
     union all
-    select ${keys}o.status, visit_adherence(o.status, f.completed_at, f.window_open + f.shift, f.window_close + f.shift, z.zone), f.n
-    from (select f.*, (f.visit).* from (select f.*, f.fate::visit_in_doubt as visit from fates f where ${IS_IN_DOUBT} offset 0) f) f
-    join participants p on p.id = f.participant_id join studies y on y.id = p.study_id left join sites w on w.id = p.site_id ${withSite}
+    select ${keys}o.status, visit_adherence(o.status, f.completed_at, f.window_open + f.shift, f.window_close + f.shift,
+      z.zone), f.n
+    from (select f.*, (f.visit).* from (select f.*, f.fate::visit_in_doubt as visit from fates f
+      where ${IS_IN_DOUBT} offset 0) f) f
+    join participants p on p.id = f.participant_id join studies y on y.id = p.study_id
+      left join sites w on w.id = p.site_id ${withSite}
     cross join lateral (select coalesce(w.timezone, y.timezone) as zone) z
     cross join lateral (select ${visitStatus('f', '(now() at time zone z.zone)::date', 'p.status')} as status) o
   )`;

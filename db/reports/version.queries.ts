@@ -42,6 +42,7 @@ export interface ReportVersion {
 export const reportVersionOf = (studyId: string): Statement => ({
   sql: `select coalesce((select seq from audit_log where chain = $1::uuid::text and action not in (${READ}) order by seq desc limit 1), 0) as version,
       case when app_all_sites() then '*' else app_site_studies()::text || app_sites()::text end as reach,
-      (select min(expires_at) from assessment_sessions where study_id = $1::uuid and status = 'active' and source = 'online' and expires_at > clock_timestamp()) as next_expiry`,
+      (select min(expires_at) from assessment_sessions where study_id = $1::uuid and status = 'active'
+        and source = 'online' and expires_at > clock_timestamp()) as next_expiry`,
   values: [studyId],
 });

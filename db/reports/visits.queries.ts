@@ -22,7 +22,8 @@ export interface ReportedVisit {
   days_off_target: number | null;
 }
 
-const COLUMNS = `j.id, j.participant_id, j.participant_code, j.site_code, j.arm, coalesce(w.code, e.event_oid) as window_code, j.name, j.target_date, j.window_open, j.window_close,
+const COLUMNS = `j.id, j.participant_id, j.participant_code, j.site_code, j.arm,
+  coalesce(w.code, e.event_oid) as window_code, j.name, j.target_date, j.window_open, j.window_close,
   j.status, j.completed_at, j.adherence, j.days_off_target`;
 const NAMED =
   'left join visit_windows w on w.id = j.visit_window_id left join event_definitions e on e.id = j.event_definition_id';
@@ -51,7 +52,8 @@ export async function reportedVisits(
           asked,
           ['people', 'judged'],
           `
-    select ${COLUMNS} from (select * from judged j where ${which} order by target_date, id offset :skip limit :limit) j ${NAMED} order by j.target_date, j.id`,
+    select ${COLUMNS} from (select * from judged j where ${which} order by target_date, id offset :skip
+      limit :limit) j ${NAMED} order by j.target_date, j.id`,
           more,
         );
   return { items, total: row!.total };

@@ -9,11 +9,12 @@
  */
 export const visitStatus = (visit: string, today: string, participantStatus: string): string =>
   `case when ${visit}.status in ('scheduled', 'open') and ${visit}.window_close < ${today} then 'missed'
-     when ${visit}.status = 'scheduled' and ${visit}.window_open <= ${today} and ${participantStatus} = 'enrolled' then 'open' else ${visit}.status end`;
+     when ${visit}.status = 'scheduled' and ${visit}.window_open <= ${today} and ${participantStatus} = 'enrolled'
+       then 'open' else ${visit}.status end`;
 
 /** The joins of `PRESENT_STATUS` for a visit `v`: its participant `p` and the local date. */
-export const WHERE_VISIT_IS =
-  'join participants p on p.id = v.participant_id join studies y on y.id = v.study_id left join sites w on w.id = p.site_id';
+export const WHERE_VISIT_IS = `join participants p on p.id = v.participant_id join studies y on y.id = v.study_id
+  left join sites w on w.id = p.site_id`;
 /** The present status of a visit `v`, with the joins of `WHERE_VISIT_IS`. */
 export const PRESENT_STATUS = visitStatus(
   'v',

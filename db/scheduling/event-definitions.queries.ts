@@ -27,8 +27,10 @@ export type EventDefinitionFields = Partial<
   Omit<EventDefinitionRecord, 'id' | 'study_id' | 'created_at' | 'updated_at'>
 >;
 
-export const EVENT_COLUMNS = `id, study_id, event_oid, name, target_day, window_before, window_after, battery_id, is_baseline,
-  case when repeat_count is null then null else json_build_object('count', repeat_count, 'every_days', repeat_every_days) end as repeating,
+export const EVENT_COLUMNS = `id, study_id, event_oid, name, target_day, window_before, window_after, battery_id,
+  is_baseline,
+  case when repeat_count is null
+    then null else json_build_object('count', repeat_count, 'every_days', repeat_every_days) end as repeating,
   datacapture_event, sort_order, created_at, updated_at`;
 
 export function listEventDefinitions(tx: Tx, studyId: string, paging: Page): Promise<Listed<EventDefinitionRecord>> {
@@ -97,8 +99,10 @@ export interface EventInstanceRecord {
   anchor_reconciled: boolean;
   anchor_reconciled_at: string | null;
 }
-const INSTANCE = `v.id, v.visit_key, v.participant_id, v.event_definition_id, coalesce(e.event_oid, v.event_oid) as event_oid, v.event_occurrence as occurrence, v.name,
-  v.target_date, v.window_open, v.window_close, z.status, v.completed_at, v.schedule_version_id, v.anchor_reconciled, v.anchor_reconciled_at`;
+const INSTANCE = `v.id, v.visit_key, v.participant_id, v.event_definition_id,
+  coalesce(e.event_oid, v.event_oid) as event_oid, v.event_occurrence as occurrence, v.name,
+  v.target_date, v.window_open, v.window_close, z.status, v.completed_at, v.schedule_version_id, v.anchor_reconciled,
+    v.anchor_reconciled_at`;
 
 /** A participant's instances over all schedule versions; one whose definition was deleted keeps its name. */
 export function listEventInstances(

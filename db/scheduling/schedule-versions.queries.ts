@@ -52,8 +52,10 @@ export async function readVersion(
 }
 
 /** The status of a visit by the present date in its participant's time zone. */
-const PRESENT_STATUS = `(select ${visitStatus('scheduled_visits', '(now() at time zone coalesce(t.timezone, s.timezone))::date', 'p.status')}
-  from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id where p.id = scheduled_visits.participant_id) as status`;
+const TODAY = '(now() at time zone coalesce(t.timezone, s.timezone))::date';
+const PRESENT_STATUS = `(select ${visitStatus('scheduled_visits', TODAY, 'p.status')}
+  from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
+    where p.id = scheduled_visits.participant_id) as status`;
 
 type WithVisits = Pick<VersionInFull, 'id' | 'scheduling_settings'>;
 const carriedBy = ({ scheduling_settings }: WithVisits): string[] => scheduling_settings.carried_visit_ids ?? [];

@@ -1,5 +1,5 @@
 import type { VisitContent, VisitDays } from '../models/records.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import type { Statement } from '../client/one-trip.js';
 import { insertSql } from '../client/sets/bulk-insert.js';
 import type { Tx } from '../client/database.js';
@@ -53,15 +53,18 @@ export function supersedeVersionsStatements(
 ): Statement[] {
   const supersede = {
     sql: `with ended as (
-       update schedule_versions set is_current = false, status = 'superseded', superseded_at = moment(), supersede_reason = $1::text
+       update schedule_versions set is_current = false, status = 'superseded', superseded_at = moment(),
+         supersede_reason = $1::text
        where participant_id = any($2) and is_current
      )
-     update scheduled_visits set status = $3, status_reason = $1::text, updated_at = clock_timestamp() where id = any($4) and status in ('scheduled', 'open', 'missed')`,
+     update scheduled_visits set status = $3, status_reason = $1::text, updated_at = clock_timestamp()
+       where id = any($4) and status in ('scheduled', 'open', 'missed')`,
     values: [options.reason, participantIds, options.visitStatus, options.visitIds],
   };
   const mark = {
     sql: `update scheduled_visits v set anchor_reconciled = true, anchor_reconciled_at = clock_timestamp()
-     from (select distinct on (participant_id) id from schedule_versions where participant_id = any($1) order by participant_id, version_number desc) ended
+     from (select distinct on (participant_id) id from schedule_versions where participant_id = any($1)
+       order by participant_id, version_number desc) ended
      where v.schedule_version_id = ended.id`,
     values: [options.reconciled],
   };
@@ -110,15 +113,20 @@ const INSERT_VERSIONS = `with v as (${insertSql({ table: 'schedule_versions', co
   n as (
     select n.*, (now() at time zone coalesce(t.timezone, s.timezone))::date as today
     from jsonb_to_recordset($1::jsonb) as n(participant_id uuid, study_id uuid, id uuid)
-    join participants p on p.id = n.participant_id join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
+    join participants p on p.id = n.participant_id join studies s on s.id = p.study_id
+      left join sites t on t.id = p.site_id
     where p.id = any($3::uuid[])),
   w as (
     insert into scheduled_visits (study_id, participant_id, created_at, updated_at, status, ${FIELDS.join(', ')})
-    select n.study_id, n.participant_id, now(), now(), case when n.today between x.window_open and x.window_close then 'open' else 'scheduled' end, ${FIELDS.map((field) => `x.${field}`).join(', ')}
-    from jsonb_to_recordset($2::jsonb) as x(${FIELDS.map((field) => `${field} ${VISIT_FIELDS[field]}`).join(', ')}) join n on n.id = x.schedule_version_id),
+    select n.study_id, n.participant_id, now(), now(), case when n.today between x.window_open and x.window_close
+      then 'open' else 'scheduled' end, ${FIELDS.map((field) => `x.${field}`).join(', ')}
+    from jsonb_to_recordset($2::jsonb) as x(${FIELDS.map((field) => `${field} ${VISIT_FIELDS[field]}`).join(', ')})
+      join n on n.id = x.schedule_version_id),
   -- the versions before it name the one that followed them
-  chained as (update schedule_versions v set superseded_by_id = n.id from n where v.participant_id = any($3::uuid[]) and v.participant_id = n.participant_id and v.superseded_by_id is null and v.id <> n.id)
-  update anchor_dates a set current_schedule_version_id = n.id from n where a.participant_id = any($3::uuid[]) and a.participant_id = n.participant_id`;
+  chained as (update schedule_versions v set superseded_by_id = n.id from n where v.participant_id = any($3::uuid[])
+    and v.participant_id = n.participant_id and v.superseded_by_id is null and v.id <> n.id)
+  update anchor_dates a set current_schedule_version_id = n.id from n where a.participant_id = any($3::uuid[])
+    and a.participant_id = n.participant_id`;
 
 /**
  * Inserts the next versions with their visits and makes them current, in one round trip. A visit whose window is open
@@ -151,8 +159,10 @@ export interface CompletedWrite {
 
 /** Marks completed visits reconciled: each stays one row, with its target unchanged. */
 export const reconcileCompletedStatement = (visits: readonly CompletedWrite[]): Statement => ({
-  sql: `update scheduled_visits v set anchor_reconciled = true, anchor_reconciled_at = clock_timestamp(), needs_review = n.needs_review, reporting_target_date = n.reporting_target_date
-     from jsonb_to_recordset($1::jsonb) as n(id uuid, needs_review boolean, reporting_target_date date) where v.id = any($2::uuid[]) and v.id = n.id`,
+  sql: `update scheduled_visits v set anchor_reconciled = true, anchor_reconciled_at = clock_timestamp(),
+    needs_review = n.needs_review, reporting_target_date = n.reporting_target_date
+     from jsonb_to_recordset($1::jsonb) as n(id uuid, needs_review boolean, reporting_target_date date)
+       where v.id = any($2::uuid[]) and v.id = n.id`,
   values: [JSON.stringify(visits), visits.map((v) => v.id)],
 });
 
@@ -162,10 +172,13 @@ export async function followBaseline(tx: Tx, participantIds: readonly string[]):
     tx,
     `with wanted as materialized (
        select v.id, coalesce(w.is_baseline, e.is_baseline) as is_baseline
-       from scheduled_visits v left join visit_windows w on w.id = v.visit_window_id left join event_definitions e on e.id = v.event_definition_id
-       where v.participant_id = any($1) and v.status not in ('superseded', 'cancelled') and v.is_baseline <> coalesce(w.is_baseline, e.is_baseline)
+       from scheduled_visits v left join visit_windows w on w.id = v.visit_window_id
+         left join event_definitions e on e.id = v.event_definition_id
+       where v.participant_id = any($1) and v.status not in ('superseded', 'cancelled')
+         and v.is_baseline <> coalesce(w.is_baseline, e.is_baseline)
      )
-     update scheduled_visits v set is_baseline = n.is_baseline from wanted n where v.participant_id = any($1) and v.id = n.id`,
+     update scheduled_visits v set is_baseline = n.is_baseline from wanted n where v.participant_id = any($1)
+       and v.id = n.id`,
     [[...participantIds]],
   );
 }

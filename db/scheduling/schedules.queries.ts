@@ -1,6 +1,6 @@
 import type { VisitContent, VisitDays } from '../models/records.js';
 import type { Statement } from '../client/one-trip.js';
-import { prepared } from '../client/prepared.js';
+import { prepared } from '../client/query.js';
 import { sourcesByArm } from './schedule-arms.queries.js';
 import type { Tx } from '../client/database.js';
 
@@ -49,24 +49,33 @@ export interface ScheduleSources {
 }
 
 const EDC = `jsonb_build_object(
-  'events', coalesce((select jsonb_agg(jsonb_build_object('id', e.id, 'event_oid', e.event_oid, 'name', e.name, 'target_day', e.target_day,
-       'window_before', e.window_before, 'window_after', e.window_after, 'battery_id', e.battery_id, 'is_baseline', e.is_baseline,
-       'repeating', case when e.repeat_count is null then null else jsonb_build_object('count', e.repeat_count, 'every_days', e.repeat_every_days) end,
+  'events', coalesce((select jsonb_agg(jsonb_build_object('id', e.id, 'event_oid', e.event_oid, 'name', e.name,
+    'target_day', e.target_day,
+       'window_before', e.window_before, 'window_after', e.window_after, 'battery_id', e.battery_id, 'is_baseline',
+         e.is_baseline,
+       'repeating', case when e.repeat_count is null
+         then null else jsonb_build_object('count', e.repeat_count, 'every_days', e.repeat_every_days) end,
        'datacapture_event', e.datacapture_event, 'sort_order', e.sort_order)
        order by e.sort_order, e.target_day, e.event_oid) from event_definitions e where e.study_id = s.id), '[]'),
-  'calendars', coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'site_id', c.site_id, 'is_default', c.is_default, 'weekend_days', c.weekend_days,
+  'calendars', coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'site_id', c.site_id, 'is_default',
+    c.is_default, 'weekend_days', c.weekend_days,
        'holidays', c.holidays) order by c.id) from holiday_calendars c where c.study_id = s.id), '[]'))`;
 
 /** The event mapping; an entry under a former name of its event also has the present one. */
-const MAPPING = `select jsonb_object_agg(m.key, m.value || coalesce((select jsonb_build_object('identity', k.value->'identity')
-         from jsonb_each(d.known_events) k where k.value->>'name' = m.key and k.value->>'identity' <> m.key limit 1), '{}'))
+const MAPPING = `select jsonb_object_agg(m.key,
+  m.value || coalesce((select jsonb_build_object('identity', k.value->'identity')
+         from jsonb_each(d.known_events) k where k.value->>'name' = m.key and k.value->>'identity' <> m.key limit 1),
+           '{}'))
        from datacapture_configs d, jsonb_each(d.event_battery_mapping) m where d.study_id = s.id`;
 
-const SOURCES = `coalesce((select jsonb_agg(jsonb_build_object('id', w.id, 'code', w.code, 'name', w.name, 'battery_id', w.battery_id, 'target_day', w.target_day,
-         'window_before', w.window_before, 'window_after', w.window_after, 'is_baseline', w.is_baseline, 'datacapture_event', w.datacapture_event, 'sort_order', w.sort_order)
+const SOURCES = `coalesce((select jsonb_agg(jsonb_build_object('id', w.id, 'code', w.code, 'name', w.name, 'battery_id',
+  w.battery_id, 'target_day', w.target_day,
+         'window_before', w.window_before, 'window_after', w.window_after, 'is_baseline', w.is_baseline,
+           'datacapture_event', w.datacapture_event, 'sort_order', w.sort_order)
          order by w.sort_order, w.target_day, w.code) from visit_windows w where w.study_id = s.id), '[]') as windows,
        coalesce((${MAPPING}), '{}') as mapping,
-       coalesce((select jsonb_object_agg(k.value->>'name', k.value->'arm') from datacapture_configs d, jsonb_each(d.known_events) k where d.study_id = s.id), '{}') as event_arms,
+       coalesce((select jsonb_object_agg(k.value->>'name', k.value->'arm') from datacapture_configs d,
+         jsonb_each(d.known_events) k where d.study_id = s.id), '{}') as event_arms,
        case when s.config->>'scheduling_mode' = 'edc' then ${EDC} end as edc`;
 
 export async function readScheduleSources(tx: Tx, studyId: string): Promise<ScheduleSources> {
@@ -108,13 +117,19 @@ interface ScheduleRow {
 }
 /** The live visits and the current version of each participant. */
 const standing = (whose: string) => `coalesce((select json_agg(row_to_json(v)) from (
-         select participant_id, id, visit_key, status, name, target_date, window_open, window_close, battery_id, datacapture_event, schedule_version_id, needs_review, reporting_target_date, reviewed_target_date, moved_from, changed_from
-         from scheduled_visits where participant_id ${whose} and (status not in ('superseded', 'cancelled') or cancelled_by_hand)) v), '[]') as visits,
+         select participant_id, id, visit_key, status, name, target_date, window_open, window_close, battery_id,
+           datacapture_event, schedule_version_id, needs_review, reporting_target_date, reviewed_target_date,
+           moved_from, changed_from
+         from scheduled_visits
+           where participant_id ${whose} and (status not in ('superseded', 'cancelled') or cancelled_by_hand)) v),
+           '[]') as visits,
        coalesce((select json_agg(row_to_json(c)) from (
-         select participant_id, max(version_number) as latest_number, max(id::text) filter (where is_current) as id, max(anchor_date_used) filter (where is_current) as anchor_date_used,
+         select participant_id, max(version_number) as latest_number, max(id::text) filter (where is_current) as id,
+           max(anchor_date_used) filter (where is_current) as anchor_date_used,
            (array_agg(anchor_date_used order by version_number desc))[1] as latest_date
          from schedule_versions where participant_id ${whose} group by participant_id) c), '[]') as versions,
-       coalesce((select json_object_agg(id, datacapture_arm) from participants where id ${whose} and datacapture_arm is not null), '{}') as arms`;
+       coalesce((select json_object_agg(id, datacapture_arm) from participants
+         where id ${whose} and datacapture_arm is not null), '{}') as arms`;
 /**
  * One participant is queried by a single value: an array is planned every time (as in facts.ts), 4 ms of a preview's 6.
  */
@@ -234,7 +249,8 @@ export async function newerChanges(
          ('events', (select max(updated_at) from event_definitions where study_id = $1)),
          ('calendar', (select max(updated_at) from holiday_calendars where study_id = $1)),
          ('windows', (select max(updated_at) from visit_windows where study_id = $1)),
-         ('policy', (select max(created_at) from enrollment_policies where study_id = $1))) c (kind, at) where at is not null)
+         ('policy', (select max(created_at) from enrollment_policies where study_id = $1))) c (kind, at)
+           where at is not null)
      select v.participant_id, (select c.kind from changes c order by c.at desc limit 1) as kind
      from schedule_versions v
      where v.participant_id = any($3) and v.is_current

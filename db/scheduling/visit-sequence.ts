@@ -4,7 +4,10 @@
  * is recorded for a day in the past. `participant` and `key` are SQL.
  */
 export const visitSequence = (participant: string, key: string): string => `(
-  select floor(extract(epoch from greatest(max(q.updated_at), max(owner.withdrawn_at), max(owner.reinstated_at)) - min(q.created_at)))::integer
-       + (select count(*) from visit_states x join scheduled_visits k on k.id = x.visit_id where x.participant_id = ${participant} and k.visit_key = ${key})::integer
+  select floor(extract(epoch from
+           greatest(max(q.updated_at), max(owner.withdrawn_at), max(owner.reinstated_at)) - min(q.created_at)))::integer
+       + (select count(*) from visit_states x join scheduled_visits k on k.id = x.visit_id
+         where x.participant_id = ${participant} and k.visit_key = ${key})::integer
        + max((owner.status = 'withdrawn')::integer + (owner.reinstated_at is not null)::integer)
-  from scheduled_visits q join participants owner on owner.id = q.participant_id where q.participant_id = ${participant} and q.visit_key = ${key})`;
+  from scheduled_visits q join participants owner on owner.id = q.participant_id where q.participant_id = ${participant}
+    and q.visit_key = ${key})`;

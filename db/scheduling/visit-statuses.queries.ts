@@ -15,7 +15,8 @@ export interface MovedVisit {
  */
 const THERE = `cross join lateral (
        select p.status as participant_status, (now() at time zone coalesce(t.timezone, s.timezone))::date as today
-       from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id where p.id = v.participant_id offset 0) z`;
+       from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
+         where p.id = v.participant_id offset 0) z`;
 const IS_DUE =
   `z.participant_status = 'enrolled' and ((v.status = 'scheduled' and v.window_open <= z.today) or (v.status = ` +
   `'open' and v.window_close < z.today))`;
@@ -30,7 +31,8 @@ export async function dueVisits(tx: Tx, limit: number): Promise<string[]> {
   const rows = await query<{ id: string }>(
     tx,
     `select v.id from scheduled_visits v ${THERE}
-     where ${IS_DUE} and ((v.status = 'scheduled' and v.window_open <= (now() at time zone 'UTC')::date + 1) or (v.status = 'open' and v.window_close < (now() at time zone 'UTC')::date + 1))
+     where ${IS_DUE} and ((v.status = 'scheduled' and v.window_open <= (now() at time zone 'UTC')::date + 1)
+       or (v.status = 'open' and v.window_close < (now() at time zone 'UTC')::date + 1))
      limit $1`,
     [limit],
   );
@@ -44,9 +46,11 @@ export async function dueVisits(tx: Tx, limit: number): Promise<string[]> {
 export async function moveVisits(tx: Tx, ids: readonly string[]): Promise<MovedVisit[]> {
   const rows = await query<MovedVisit>(
     tx,
-    `with picked as materialized (select id, participant_id, status, window_open, window_close from scheduled_visits where id = any($1::uuid[]) for update skip locked),
+    `with picked as materialized (select id, participant_id, status, window_open, window_close from scheduled_visits
+      where id = any($1::uuid[]) for update skip locked),
      due as materialized (
-       select v.id, v.status as before, case when v.window_close < z.today then 'missed' else 'open' end as status from picked v ${THERE} where ${IS_DUE})
+       select v.id, v.status as before, case when v.window_close < z.today then 'missed' else 'open' end as status
+         from picked v ${THERE} where ${IS_DUE})
      update scheduled_visits v set status = due.status, updated_at = clock_timestamp() from due where v.id = due.id
      returning v.id, v.study_id, v.participant_id, due.before, v.status`,
     [[...ids]],
@@ -61,9 +65,11 @@ export async function statusToday(
 ): Promise<'scheduled' | 'open' | 'missed'> {
   const rows = await query<{ status: 'scheduled' | 'open' | 'missed' }>(
     tx,
-    `select case when z.today < $1::date then 'scheduled' when z.today > $2::date then 'missed' else 'open' end as status
+    `select case when z.today < $1::date then 'scheduled' when z.today > $2::date
+      then 'missed' else 'open' end as status
      from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
-     cross join lateral (select (now() at time zone coalesce(t.timezone, s.timezone))::date as today) z where p.id = $3`,
+     cross join lateral (select (now() at time zone coalesce(t.timezone, s.timezone))::date as today) z
+       where p.id = $3`,
     [visit.window_open, visit.window_close, visit.participant_id],
   );
   return rows[0]!.status;
@@ -76,9 +82,13 @@ export async function statusToday(
 export async function mayReopen(tx: Tx, id: string): Promise<boolean> {
   const rows = await query<{ may: boolean }>(
     tx,
-    `select (v.schedule_version_id is null or v.status = 'completed' or exists (select from schedule_versions s where s.participant_id = v.participant_id and s.is_current
-           and (s.id = v.schedule_version_id or (v.status in ('cancelled', 'missed') and jsonb_exists(s.scheduling_settings->'carried_visit_ids', v.id::text)))))
-       and not exists (select from scheduled_visits o where o.visit_key = v.visit_key and o.id <> v.id and o.status not in ('superseded', 'cancelled')) as may
+    `select (v.schedule_version_id is null or v.status = 'completed' or exists (select from schedule_versions s
+      where s.participant_id = v.participant_id and s.is_current
+           and (s.id = v.schedule_version_id
+             or (v.status in ('cancelled', 'missed') and jsonb_exists(s.scheduling_settings->'carried_visit_ids',
+             v.id::text)))))
+       and not exists (select from scheduled_visits o where o.visit_key = v.visit_key and o.id <> v.id
+         and o.status not in ('superseded', 'cancelled')) as may
      from scheduled_visits v where v.id = $1`,
     [id],
   );

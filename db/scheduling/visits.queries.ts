@@ -8,9 +8,12 @@ import { statusToday } from './visit-statuses.queries.js';
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-const COLUMNS = `v.id, v.visit_key, v.study_id, v.participant_id, p.participant_code, w.site_code, v.visit_window_id, v.schedule_version_id, v.name, v.battery_id, v.target_date,
-  v.window_open, v.window_close, v.datacapture_event, v.is_baseline, z.status, v.status_reason, v.completed_at, v.session_id, v.data_sync_status, v.synced_at,
-  v.anchor_reconciled, v.anchor_reconciled_at, v.needs_review, v.reporting_target_date, v.reviewed_at, v.reviewed_by_id, v.review_resolution, v.imported, v.imported_by, v.original_users, v.moved_from, v.changed_from,
+const COLUMNS = `v.id, v.visit_key, v.study_id, v.participant_id, p.participant_code, w.site_code, v.visit_window_id,
+  v.schedule_version_id, v.name, v.battery_id, v.target_date,
+  v.window_open, v.window_close, v.datacapture_event, v.is_baseline, z.status, v.status_reason, v.completed_at,
+    v.session_id, v.data_sync_status, v.synced_at,
+  v.anchor_reconciled, v.anchor_reconciled_at, v.needs_review, v.reporting_target_date, v.reviewed_at, v.reviewed_by_id,
+    v.review_resolution, v.imported, v.imported_by, v.original_users, v.moved_from, v.changed_from,
   visit_adherence(z.status, v.completed_at, v.window_open + z.shift, v.window_close + z.shift, z.zone) as adherence,
   (v.completed_at at time zone z.zone)::date - v.target_date - z.shift as days_off_target, v.created_at, v.updated_at`;
 // Visits are joined with their participant: isolation by site holds through it.
@@ -18,7 +21,8 @@ const FROM = 'scheduled_visits as v';
 // The time zone for status and adherence, and by how many days a re-anchoring moved the reporting target.
 const CALENDAR = `join studies y on y.id = v.study_id left join sites w on w.id = p.site_id
   cross join lateral (select coalesce(w.timezone, y.timezone) as zone, ${reportingShift('v')} as shift) c
-  cross join lateral (select c.zone, c.shift, ${visitStatus('v', '(now() at time zone c.zone)::date', 'p.status')} as status) z`;
+  cross join lateral (select c.zone, c.shift,
+    ${visitStatus('v', '(now() at time zone c.zone)::date', 'p.status')} as status) z`;
 
 export type VisitRecord = ScheduledVisit & {
   participant_code: string;
@@ -67,7 +71,8 @@ export const visitSorts = [
 const UTC = `(select (now() at time zone 'UTC')::date)`;
 /** Stored rows whose window may open or close today, depending on where the participant is: at most a day off UTC. */
 const OPENING = `v.status = 'scheduled' and v.window_open <= ${UTC} + 1 and v.window_close >= ${UTC} - 1`,
-  CLOSING = `v.window_close between ${UTC} - 1 and ${UTC} and (v.status = 'open' or v.status = 'scheduled' and v.window_open <= ${UTC})`;
+  CLOSING = `v.window_close between ${UTC} - 1 and ${UTC} and (v.status = 'open' or v.status = 'scheduled'
+    and v.window_open <= ${UTC})`;
 interface CalendarStatus {
   everywhere: string;
   somewhere: string;
@@ -207,8 +212,10 @@ export async function calendarFacts(
 ): Promise<{ withdrawn: boolean; sequences: Map<string, number> }> {
   const rows = await query<{ withdrawn: boolean; visit_key: string; sequence: number }>(
     tx,
-    `select p.status = 'withdrawn' as withdrawn, v.visit_key, ${visitSequence('v.participant_id', 'v.visit_key')} as sequence
-     from participants p join (select distinct participant_id, visit_key from scheduled_visits where participant_id = $1) v on v.participant_id = p.id`,
+    `select p.status = 'withdrawn' as withdrawn, v.visit_key,
+      ${visitSequence('v.participant_id', 'v.visit_key')} as sequence
+     from participants p join (select distinct participant_id, visit_key from scheduled_visits
+       where participant_id = $1) v on v.participant_id = p.id`,
     [participantId],
   );
   const found = rows;

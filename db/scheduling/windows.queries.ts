@@ -3,7 +3,8 @@ import { orderClause, page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import type { Tx } from '../client/database.js';
 
-const COLUMNS = `id, study_id, code, name, battery_id, target_day, window_before, window_after, is_baseline, datacapture_event, sort_order,
+const COLUMNS = `id, study_id, code, name, battery_id, target_day, window_before, window_after, is_baseline,
+  datacapture_event, sort_order,
   created_at, updated_at`;
 
 export function listWindows(tx: Tx, filter: Page & { studyId?: string | undefined }): Promise<Listed<VisitWindow>> {

@@ -4,7 +4,7 @@ import type { Tx } from '../client/database.js';
 import { PolicyTrialRow } from '../models/jobs.js';
 
 /** A dry run of a policy, as stored. A running one whose process has ended is `failed`. */
-export interface StoredTrial {
+export interface StoredPolicyTrial {
   id: string;
   policy_text: string;
   status: 'running' | 'completed' | 'failed';
@@ -50,11 +50,11 @@ export async function beginTrial(
 }
 
 /** A user's own dry run; undefined: there is none, or no longer. */
-export async function trialById(tx: Tx, whose: Whose, id: string): Promise<StoredTrial | undefined> {
+export async function trialById(tx: Tx, whose: Whose, id: string): Promise<StoredPolicyTrial | undefined> {
   const [found] = await own(tx, whose)
     .where({ id })
     .select('id', 'policy_text', 'seen', 'total', 'result', raw(STATUS).as('status'))
-    .castTo<StoredTrial[]>();
+    .castTo<StoredPolicyTrial[]>();
   return found;
 }
 

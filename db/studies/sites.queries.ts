@@ -44,7 +44,8 @@ export async function updateSite(tx: Tx, id: string, change: Partial<Site>): Pro
  * For a transaction restricted to sites in the rows' study: only rows of visible participants. Rows without a
  * participant are then left out.
  */
-export const OF_SITES = `(study_id <> all ((select app_site_studies())::uuid[]) or participant_id in (select id from participants))`;
+export const OF_SITES = `(study_id <> all ((select app_site_studies())::uuid[]) or participant_id in (select id
+  from participants))`;
 
 /**
  * Whether the transaction's site restriction allows writing a participant of this site (as the table's policy does).

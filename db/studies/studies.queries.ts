@@ -8,7 +8,8 @@ import type { Statement } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
 /** The displayed columns of a study. */
-export const STUDY_COLUMNS = `id, study_code, study_name, description, status, start_date, end_date, timezone, integration_mode,
+export const STUDY_COLUMNS = `id, study_code, study_name, description, status, start_date, end_date, timezone,
+  integration_mode,
   datacapture_enabled, consent_mode, config, created_at, updated_at`;
 export type StudyRecord = Pick<
   Study,

@@ -87,23 +87,40 @@ export async function studyDesign(tx: Tx, studyId: string): Promise<StudyDesign>
   const rows = await query<StudyDesign>(
     tx,
     `select
-      coalesce((select jsonb_agg(jsonb_build_object('code', b.code, 'name', b.name, 'description', b.description, 'modules', coalesce((select jsonb_agg(jsonb_build_object('task', m.task, 'name', m.name,
+      coalesce((select jsonb_agg(jsonb_build_object('code', b.code, 'name', b.name, 'description', b.description,
+        'modules', coalesce((select jsonb_agg(jsonb_build_object('task', m.task, 'name', m.name,
         'settings', m.settings, 'required', m.required, 'estimated_minutes', m.estimated_minutes) order by m.position)
-        from battery_modules m where m.battery_id = b.id and m.version = coalesce(b.published_version, b.version)), '[]')) order by b.id)
+        from battery_modules m where m.battery_id = b.id and m.version = coalesce(b.published_version, b.version)),
+          '[]')) order by b.id)
         from batteries b where b.study_id = $1 and b.status <> 'retired'), '[]') as batteries,
-      coalesce((select jsonb_agg(jsonb_build_object('code', x.code, 'name', x.name, ${plan}, 'is_baseline', x.is_baseline, 'datacapture_event', x.datacapture_event, 'sort_order', x.sort_order)
-        order by x.sort_order, x.target_day, x.code) from visit_windows x left join batteries b on b.id = x.battery_id and b.status <> 'retired' where x.study_id = $1), '[]') as visit_windows,
-      coalesce((select jsonb_agg(jsonb_build_object('event_oid', x.event_oid, 'name', x.name, ${plan}, 'is_baseline', x.is_baseline, 'datacapture_event', x.datacapture_event, 'sort_order', x.sort_order,
-        'repeating', case when x.repeat_count is not null then jsonb_build_object('count', x.repeat_count, 'every_days', x.repeat_every_days) end)
-        order by x.sort_order, x.target_day, x.event_oid) from event_definitions x left join batteries b on b.id = x.battery_id and b.status <> 'retired' where x.study_id = $1), '[]') as event_definitions,
-      (select jsonb_build_object('enrollment_instrument', c.enrollment_instrument, 'enrollment_event', c.enrollment_event, 'participant_field_mapping', c.participant_field_mapping,
-        'data_field_mapping', c.data_field_mapping, 'event_battery_mapping', coalesce((select jsonb_object_agg(e.key, jsonb_build_object('battery', b.code, 'target_day', e.value->'target_day',
-          'window_before', coalesce(e.value->'window_before', '0'), 'window_after', coalesce(e.value->'window_after', '7')))
-          from jsonb_each(c.event_battery_mapping) e left join batteries b on b.id = (e.value->>'battery_id')::integer and b.status <> 'retired'), '{}'))
+      coalesce((select jsonb_agg(jsonb_build_object('code', x.code, 'name', x.name, ${plan}, 'is_baseline',
+        x.is_baseline, 'datacapture_event', x.datacapture_event, 'sort_order', x.sort_order)
+        order by x.sort_order, x.target_day, x.code) from visit_windows x left join batteries b on b.id = x.battery_id
+          and b.status <> 'retired' where x.study_id = $1), '[]') as visit_windows,
+      coalesce((select jsonb_agg(jsonb_build_object('event_oid', x.event_oid, 'name', x.name, ${plan}, 'is_baseline',
+        x.is_baseline, 'datacapture_event', x.datacapture_event, 'sort_order', x.sort_order,
+        'repeating', case when x.repeat_count is not null
+          then jsonb_build_object('count', x.repeat_count, 'every_days', x.repeat_every_days) end)
+        order by x.sort_order, x.target_day, x.event_oid) from event_definitions x
+          left join batteries b on b.id = x.battery_id and b.status <> 'retired' where x.study_id = $1),
+          '[]') as event_definitions,
+      (select jsonb_build_object('enrollment_instrument', c.enrollment_instrument, 'enrollment_event',
+        c.enrollment_event, 'participant_field_mapping', c.participant_field_mapping,
+        'data_field_mapping', c.data_field_mapping, 'event_battery_mapping',
+          coalesce((select jsonb_object_agg(e.key, jsonb_build_object('battery', b.code, 'target_day',
+          e.value->'target_day',
+          'window_before', coalesce(e.value->'window_before', '0'), 'window_after',
+            coalesce(e.value->'window_after', '7')))
+          from jsonb_each(c.event_battery_mapping) e left join batteries b on b.id = (e.value->>'battery_id')::integer
+            and b.status <> 'retired'), '{}'))
         from (select * from (
-          select enrollment_instrument, enrollment_event, participant_field_mapping, event_battery_mapping, data_field_mapping, 0 as place from datacapture_configs where study_id = $1
-          union all select d->>'enrollment_instrument', d->>'enrollment_event', coalesce(d->'participant_field_mapping', '{}'), coalesce(d->'event_battery_mapping', '{}'), coalesce(d->'data_field_mapping', '{}'), 1
-          from (select config->'capture_defaults' as d from studies where id = $1) s where jsonb_typeof(d) = 'object') either order by place limit 1) c) as capture`,
+          select enrollment_instrument, enrollment_event, participant_field_mapping, event_battery_mapping,
+            data_field_mapping, 0 as place from datacapture_configs where study_id = $1
+          union all select d->>'enrollment_instrument', d->>'enrollment_event',
+            coalesce(d->'participant_field_mapping', '{}'), coalesce(d->'event_battery_mapping', '{}'),
+            coalesce(d->'data_field_mapping', '{}'), 1
+          from (select config->'capture_defaults' as d from studies where id = $1) s
+            where jsonb_typeof(d) = 'object') either order by place limit 1) c) as capture`,
     [studyId],
   );
   return rows[0]!;

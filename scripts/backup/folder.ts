@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readIfThere } from '../runtime/files.js';
-import { passable } from '../runtime/postgres-place.js';
+import { passable } from '../runtime/postgres/postgres-place.js';
 import { StartError } from '../runtime/start-error.js';
 import type { CopiedFile } from './base-copy.js';
 

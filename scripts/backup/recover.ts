@@ -5,8 +5,8 @@ import { closeSync, openSync, readFileSync, realpathSync, rmSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import type { PostgresPlace } from '../runtime/postgres-place.js';
-import { postgresUrl } from '../runtime/postgres.js';
+import type { PostgresPlace } from '../runtime/postgres/postgres-place.js';
+import { postgresUrl } from '../runtime/postgres/postgres.js';
 
 const HOST = '127.0.0.1';
 

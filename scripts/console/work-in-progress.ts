@@ -43,9 +43,11 @@ async function refusedPush({ stage, participant_ids, visit }: Place): Promise<vo
   ]);
   await stage.sql(
     `insert into result_pushes (session_id, study_id, participant_id, status, error_type, message, attempts, failures)
-     select id, study_id, participant_id, 'failed', 'rejected', 'The capture system refused (400): nback_rt is not a number', 3, 3
+     select id, study_id, participant_id, 'failed', 'rejected',
+       'The capture system refused (400): nback_rt is not a number', 3, 3
        from assessment_sessions where id = ?
-     on conflict (session_id) do update set status = 'failed', error_type = 'rejected', next_attempt_at = null, attempts = 3,
+     on conflict (session_id) do update set status = 'failed', error_type = 'rejected', next_attempt_at = null,
+       attempts = 3,
        message = 'The capture system refused (400): nback_rt is not a number'`,
     [body.sessionId],
   );
@@ -75,11 +77,13 @@ async function conflict({ stage: { admin }, study_id, participant_ids }: Place):
 async function exchange({ stage, study_id, user_id, participant_ids }: Place): Promise<string> {
   await stage.sql(
     `insert into webhook_events (study_id, project_id, record, instrument, raw_body_hash, status, error, processed_at)
-     values (?, '1742', 'MEM-0021', 'enrollment', '\\x00', 'failed', 'RECORD_NOT_FOUND: The capture system has no such record: it was deleted or renamed.', now())`,
+     values (?, '1742', 'MEM-0021', 'enrollment', '\\x00', 'failed',
+       'RECORD_NOT_FOUND: The capture system has no such record: it was deleted or renamed.', now())`,
     [study_id],
   );
   const [done] = await stage.sql<{ id: string }>(
-    `insert into datacapture_syncs (study_id, kind, status, requested_by_id, listed, records_total, started_at, finished_at, counts)
+    `insert into datacapture_syncs (study_id, kind, status, requested_by_id, listed, records_total, started_at,
+      finished_at, counts)
      values (?, 'sync', 'completed', ?, true, 48, now() - interval '2 hours', now() - interval '1 hour',
        '{"created": 3, "updated": 4, "unchanged": 39, "override_required": 1, "failed": 1}') returning id`,
     [study_id, user_id],
@@ -87,7 +91,8 @@ async function exchange({ stage, study_id, user_id, participant_ids }: Place): P
   await stage.sql(
     `insert into datacapture_sync_records (sync_id, study_id, record, position, outcome, participant_id, issues) values
       (:sync, :study, 'MEM-0003', 0, 'override_required', :person, '[]'),
-      (:sync, :study, 'MEM-0044', 1, 'failed', null, '[{"code": "PARTICIPANT_CODE_TAKEN", "message": "Another participant of the study has this participant code."}]')`,
+      (:sync, :study, 'MEM-0044', 1, 'failed', null,
+        '[{"code": "PARTICIPANT_CODE_TAKEN", "message": "Another participant of the study has this participant code."}]')`,
     { sync: done!.id, study: study_id, person: participant_ids[2]! },
   );
   await stage.sql(
@@ -101,19 +106,25 @@ async function exchange({ stage, study_id, user_id, participant_ids }: Place): P
 /** An import that is running, one that is done, and a document that is printed. */
 async function jobs({ stage, study_id, user_id }: Place): Promise<{ import_id: string; document_id: string }> {
   const [running] = await stage.sql<{ id: string }>(
-    `insert into participant_imports (study_id, id, requested_by_id, format, sha256, dry_run, mode, status, phase, progress)
-     values (?, gen_random_uuid(), ?, 'csv', repeat('a', 64), false, 'insert', 'running', 'writing', 0.62) returning id`,
+    `insert into participant_imports (study_id, id, requested_by_id, format, sha256, dry_run, mode, status, phase,
+      progress)
+     values (?, gen_random_uuid(), ?, 'csv', repeat('a', 64), false, 'insert', 'running', 'writing', 0.62)
+       returning id`,
     [study_id, user_id],
   );
   await stage.sql(
-    `insert into participant_imports (study_id, id, requested_by_id, format, sha256, dry_run, mode, status, phase, progress,
+    `insert into participant_imports (study_id, id, requested_by_id, format, sha256, dry_run, mode, status, phase,
+      progress,
        total_rows, imported_count, updated_count, skipped_count, error_count, completed_at)
-     values (?, gen_random_uuid(), ?, 'csv', repeat('b', 64), false, 'insert', 'completed', 'done', 1, 120, 117, 0, 1, 2, now())`,
+     values (?, gen_random_uuid(), ?, 'csv', repeat('b', 64), false, 'insert', 'completed', 'done', 1, 120, 117, 0, 1,
+       2, now())`,
     [study_id, user_id],
   );
   const [printed] = await stage.sql<{ id: string }>(
-    `insert into report_documents (study_id, requested_by_id, request_id, question, status, progress, attempt, taken_until)
-     values (?, ?, 'picture', '{"language": "en", "page_size": "a4"}', 'running', 0.45, 1, now() + interval '1 hour') returning id`,
+    `insert into report_documents (study_id, requested_by_id, request_id, question, status, progress, attempt,
+      taken_until)
+     values (?, ?, 'picture', '{"language": "en", "page_size": "a4"}', 'running', 0.45, 1, now() + interval '1 hour')
+       returning id`,
     [study_id, user_id],
   );
   return { import_id: running!.id, document_id: printed!.id };
@@ -127,7 +138,8 @@ export async function workInProgress(place: Place): Promise<Record<string, strin
   const { stage, study_id, visit } = place;
   const { admin } = stage;
   await stage.sql(
-    `update scheduled_visits set needs_review = true, anchor_reconciled = true, anchor_reconciled_at = now() where id = ?`,
+    `update scheduled_visits set needs_review = true, anchor_reconciled = true, anchor_reconciled_at = now()
+      where id = ?`,
     [visit.id],
   );
   await refusedPush(place);

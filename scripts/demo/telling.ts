@@ -49,7 +49,7 @@ export function table(heading: readonly string[], rows: readonly (readonly strin
   const widths = heading.map((cell, column) =>
     Math.max(...[heading, ...rows].map((row) => [...(row[column] ?? '')].length), cell.length),
   );
-  const line = (cells: readonly string[]) =>
-    `  ${cells.map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - [...cell].length)).join(' | ')}`.trimEnd();
+  const padded = (cell: string, column: number) => cell + ' '.repeat((widths[column] ?? 0) - [...cell].length);
+  const line = (cells: readonly string[]) => `  ${cells.map(padded).join(' | ')}`.trimEnd();
   return [line(heading), `  ${widths.map((width) => '-'.repeat(width)).join('-+-')}`, ...rows.map(line)].join('\n');
 }

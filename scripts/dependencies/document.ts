@@ -15,7 +15,8 @@ export function dependenciesText(root: string): string {
     '',
     'Written by `npm run packages` (and by `npm run openapi`); a test compares. Every package has a reason ' +
       'here and is used, or the test fails; versions are exact,',
-    'and `npm ci` installs what the lock file names by hash. Install scripts run for the packages of `allowScripts` in package.json alone.',
+    'and `npm ci` installs what the lock file names by hash. Install scripts run for the packages of ' +
+      '`allowScripts` in package.json alone.',
     '',
     '## At run time',
     '',

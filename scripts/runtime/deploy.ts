@@ -5,9 +5,9 @@
 import { SchemaError } from '../../db/migrate.js';
 import { SettingsError, type Settings } from '../../settings.js';
 import { lookAtOwnServers } from './own-servers.js';
-import { prepareDatabase } from './prepare-database.js';
+import { prepareDatabase } from './postgres/prepare-database.js';
 import { StartError } from './start-error.js';
-import { ensureNamespace } from './temporal-setup.js';
+import { ensureNamespace } from './temporal/temporal-setup.js';
 import { usableSettings } from './usable-settings.js';
 
 async function deploy(settings: Settings): Promise<void> {

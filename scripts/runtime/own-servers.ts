@@ -3,7 +3,7 @@ import { createTransport } from 'nodemailer';
 import pg from 'pg';
 import { SchemaError, refuseUnknown } from '../../db/migrate.js';
 import type { Settings } from '../../settings.js';
-import { askTemporal, ensureNamespace } from './temporal-setup.js';
+import { askTemporal, ensureNamespace } from './temporal/temporal-setup.js';
 import { StartError } from './start-error.js';
 
 const PATIENCE = 5000;

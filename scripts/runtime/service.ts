@@ -8,12 +8,12 @@ import { adminPasswords, keep, keepAdminPassword, type Secrets } from './keys.js
 import { nodePart } from './node-part.js';
 import type { Part, PartPlan } from './part.js';
 import type { Reservation } from './ports.js';
-import { placePostgres } from './postgres-place.js';
-import { applicationUrl, postgresPart, postgresUrl, prepareCluster } from './postgres.js';
-import { prepareDatabase, workingPassword } from './prepare-database.js';
+import { placePostgres } from './postgres/postgres-place.js';
+import { applicationUrl, postgresPart, postgresUrl, prepareCluster } from './postgres/postgres.js';
+import { prepareDatabase, workingPassword } from './postgres/prepare-database.js';
 import type { RunJson } from './run-json.js';
-import { findTemporal } from './temporal-binary.js';
-import { temporalPart } from './temporal-server.js';
+import { findTemporal } from './temporal/temporal-binary.js';
+import { temporalPart } from './temporal/temporal-server.js';
 
 export type PortName = 'PORT' | 'POSTGRES_PORT' | 'TEMPORAL_PORT' | 'TEMPORAL_UI_PORT' | 'MAIL_PORT' | 'MAIL_UI_PORT';
 
@@ -166,7 +166,7 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
     const own = { NODE_ENV: settings.NODE_ENV, DATA_DIR: dir.path, MAIL_HOST: settings.MAIL_HOST };
     const plan = nodePart(
       'mail',
-      program('scripts/runtime/mail-catcher.js'),
+      program('scripts/runtime/mail/mail-catcher.js'),
       { ...plainEnvironment(), ...own, MAIL_PORT, MAIL_UI_PORT },
       log('mail'),
     );

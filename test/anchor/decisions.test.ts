@@ -222,7 +222,7 @@ describe('decisions: what was known, by whose rule, and made again', function ()
       expect(views.at(-1)!.trace.validation).to.deep.include({ rule: 'r', passed: true });
     });
 
-    it('a snapshot of before, with more in it, is made again as it was', async () => {
+    it('an earlier snapshot, which has more in it, is made again as it was', async () => {
       const { person } = await decided({});
       for (const entry of await person.history()) {
         await tamper(entry, 'facts', '{participant}', {

@@ -55,7 +55,7 @@ describe('One’s own account', () => {
     expect((await reset(token)).status).to.equal(204);
     const again = await reset(token, 'yet another clip 78');
     expect([again.status, again.body.code]).to.deep.equal([401, 'INVALID_LINK']);
-    expect((await one.get('/api/auth/me')).status, 'an access token of before').to.equal(401);
+    expect((await one.get('/api/auth/me')).status, 'an earlier access token').to.equal(401);
     expect((await nobody.post('/api/auth/refresh', { refresh_token: tokens.refresh_token })).status).to.equal(401);
     expect((await nobody.post('/api/auth/login', { email: one.email, password: goodPassword })).status).to.equal(401);
     await login(root.base, one.email, next);

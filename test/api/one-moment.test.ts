@@ -39,7 +39,7 @@ describe('An answer is of one moment', function () {
     return asked;
   }
 
-  it('what a policy would change: plan and schedules are those of before, or those of after', async () => {
+  it('what a policy would change: plan and schedules are both the earlier or both the later ones', async () => {
     const path = `/api/studies/${study.id}/config/enrollment-policy`;
     const policy = await stage.admin.expect<Record<string, unknown>>(200, 'GET', path);
     const trial = () =>

@@ -48,7 +48,7 @@ describe('What has arrived of a session', () => {
     expect(await codes('reaction_time', { timestamp: instant(-400 * DAY_MS) })).to.deep.equal(['CLOCK_BEHIND']);
   });
 
-  it('has the checksum that whoever has the same content can work out: SHA-256 of its canonical JSON', async () => {
+  it('has the checksum that anybody with the same content can work out: SHA-256 of its canonical JSON', async () => {
     const odd: Partial<TrialGiven & { practice: boolean }>[] = [
       { rt: 0.1 + 0.2, practice: true },
       { rt: 1e-7, timestamp: '2026-01-05T10:00:00Z' },

@@ -52,7 +52,7 @@ const WORKS: Work[] = [
   },
   {
     name: 'OVERRIDE',
-    what: 'an anchor overridden, its schedule made anew',
+    what: 'an anchor overridden, its schedule planned again',
     grows: 'not at all',
     times: TIMES.small,
     run: (stage, { id, people }, i) =>
@@ -64,7 +64,7 @@ const WORKS: Work[] = [
   },
   {
     name: 'SUMMARY',
-    what: 'the summary report, computed anew',
+    what: 'the summary report, computed again',
     grows: 'with the data',
     times: TIMES.large,
     run: async (stage, { id }) => {

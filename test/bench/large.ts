@@ -52,7 +52,7 @@ const ONE: One[] = [
   ],
   [
     'OVERRIDE',
-    'an anchor overridden, its schedule made anew',
+    'an anchor overridden, its schedule planned again',
     (stage, { id, people }, i) =>
       stage.call('POST', `/api/studies/${id}/participants/${people[i]!}/anchor-date/override`, {
         new_enrollment_date: '2024-04-02',

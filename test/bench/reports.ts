@@ -68,7 +68,7 @@ export async function reportFigures(stage: Stage, rounds: number): Promise<Figur
     );
     figures.push({
       name: `REPORTS_${name.toUpperCase()}`,
-      what: `the report ${name} over ${PARTICIPANTS.toLocaleString('en')} participants and ${(PARTICIPANTS * WINDOWS).toLocaleString('en')} visits, computed anew, against one plain statement`,
+      what: `the report ${name} over ${PARTICIPANTS.toLocaleString('en')} participants and ${(PARTICIPANTS * WINDOWS).toLocaleString('en')} visits, computed again, against one plain statement`,
       ...compared(pairs, (m) => m.p50),
       goal: { is: '<=', value: MOST },
       unit: 'ms',

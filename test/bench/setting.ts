@@ -42,7 +42,7 @@ export async function enrollInBulk(stage: Stage, studyId: string, count: number)
 
 const PASSWORD = 'a password of the bench 42';
 
-/** The headers of a coordinator of one study: whoever is no admin has more to be looked up. */
+/** The headers of a coordinator of one study: a user who is no admin needs more lookups. */
 export async function coordinatorOf(stage: Stage, studyId: string): Promise<Record<string, string>> {
   const email = `${randomUUID()}@example.org`;
   await stage.call('POST', '/api/auth/register', {

@@ -50,7 +50,7 @@ export async function coldStart(): Promise<Figure[]> {
 /** Starts as a person does, waits until it is ready, stops it again. */
 async function seconds(folder: string, dataDir: string, patience: number): Promise<number> {
   const env = testEnvironment({ DATA_DIR: dataDir });
-  // npm tells the programs that it runs about itself: the started one is to find out anew.
+  // npm tells the programs that it runs about itself: the started one must find out again.
   for (const name of Object.keys(env)) if (name.startsWith('npm_')) delete env[name];
   const began = performance.now();
   const child = spawn('npm', ['start'], { cwd: folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -81,7 +81,7 @@ export async function studyChangeFigures(stage: Stage): Promise<Figure[]> {
         large.of.seconds,
         LIMIT_SECONDS,
         's',
-        `${what}: ${LARGE.toLocaleString('en')} schedules of ${VISITS} visits made anew`,
+        `${what}: ${LARGE.toLocaleString('en')} schedules of ${VISITS} visits planned again`,
       ),
       {
         name: `${name}_EACH`,

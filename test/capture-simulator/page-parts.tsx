@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { paletteCss } from '../../activities/html/palette.js';
-import { Page } from '../../activities/html/page.js';
+import { HtmlDocument } from '../../activities/html/html-document.js';
 import { renderPage } from '../../activities/html/render.js';
 import { Style, pageStyle } from '../../activities/html/style.js';
 
@@ -48,7 +48,7 @@ export const Table = ({ head, rows }: { head: readonly string[]; rows: readonly 
 /** A whole page without scripts or anything from elsewhere. */
 export const page = (title: string, content: ComponentChildren): string =>
   renderPage(
-    <Page language="en" title={title} head={<Style of={STYLE} />}>
+    <HtmlDocument language="en" title={title} head={<Style of={STYLE} />}>
       <header>
         <a href="/">Capture simulator</a>
         <a href="/calls">Calls</a>
@@ -58,5 +58,5 @@ export const page = (title: string, content: ComponentChildren): string =>
         <h1>{title}</h1>
         {content}
       </main>
-    </Page>,
+    </HtmlDocument>,
   );

@@ -7,7 +7,7 @@ import { InputError } from './schemas.js';
 import { RecordStore } from './store.js';
 import type { Field, ProjectDesign } from './types.js';
 
-/** What a project is made of, kept so that it can be made anew. */
+/** What a project is made of, kept so that it can be made again. */
 export interface ProjectSource {
   project: unknown;
   dictionary: string;

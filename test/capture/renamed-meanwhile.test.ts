@@ -95,7 +95,7 @@ describe('an event that is renamed, or a record that is read, while something el
       )
     ).rows[0].n;
 
-  it('a schedule that is compared with its plan meanwhile has the names of before or of after, never some of each', async () => {
+  it('a schedule that is compared with its plan meanwhile has the earlier names or the later ones, never some of each', async () => {
     const { study, participant } = await enrolled();
     const before = await visits(participant);
     expect(before.map((visit) => visit.datacapture_event)).to.deep.equal(['baseline_arm_1', 'later_arm_1']);

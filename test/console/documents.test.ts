@@ -167,7 +167,7 @@ describe('documents of the console', function () {
     }
   });
 
-  it('that a process left behind are taken up by another', async () => {
+  it('that a process left behind are printed by another', async () => {
     const { study, userId: id, visitor } = await reader();
     const { rows } = await sql.query<{ id: string }>(
       `insert into report_documents (study_id, requested_by_id, request_id, question, status, progress, attempt, taken_until)

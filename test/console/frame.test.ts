@@ -12,7 +12,7 @@ import { listen } from '../../api/server.js';
 import type { Dependencies } from '../../api/dependencies.js';
 import { RequestMetrics } from '../../api/operations/metrics/requests.js';
 import { Type } from '../../api/http/common.schemas.js';
-import { consoleForm, consolePage } from '../../api/console/html/page.js';
+import { consoleForm, consolePage } from '../../api/console/routing/page.js';
 import { Form, RefusalNotice } from '../../api/console/html/form.js';
 import { readSettings } from '../../settings.js';
 import { apiEnvironment } from '../support/api-process.js';

@@ -4,8 +4,8 @@ import { expect } from 'chai';
 import { problem, registeredErrors } from '../../api/http/errors.js';
 import { entryText, refusalOf } from '../../api/console/html/refusal.js';
 import { builtInTemplates } from '../../api/templates/templates.service.js';
-import { isSaid, phrase } from '../../api/console/words/phrases.js';
-import { auditCodes } from '../../api/console/words/audit-codes.js';
+import { isSaid, phrase } from '../../api/console/words/service/phrases.js';
+import { auditCodes } from '../../api/console/words/service/audit-codes.js';
 import { languages } from '../../api/console/words/words.js';
 import type { Language } from '../../api/console/words/words.js';
 

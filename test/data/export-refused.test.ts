@@ -48,7 +48,7 @@ describe('An export that cannot be', function suite() {
     expect(kept).to.deep.equal({ exports: 0, records: 0 });
   });
 
-  it('in the background has failed, and says why, at the first refusal of the database that repeating cannot mend', async () => {
+  it('in the background has failed, and says why, at the first refusal of the database that a repetition cannot fix', async () => {
     // As a release that took such a day has left it.
     const id = randomUUID();
     await database.query(

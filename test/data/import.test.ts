@@ -275,7 +275,7 @@ describe('Importing participants from CSV', () => {
     expect(rows).to.deep.equal([{ audit_metadata: { fields: ['preferred_language', 'site_id'] } }]);
   });
 
-  it('the failed rows come as a file with the reasons, which can be mended and sent again', async () => {
+  it('the failed rows come as a file with the reasons, which can be corrected and sent again', async () => {
     const answer = await sendFile(
       http,
       study.id,

@@ -155,7 +155,7 @@ describe('A spreadsheet program and R', function () {
     book.addWorksheet('Andere').addRow(['participant_code']);
     const file = join(folder, 'all.xlsx');
     await writeFile(file, new Uint8Array(await book.xlsx.writeBuffer()));
-    // By way of its own format: it makes everything anew.
+    // By way of its own format: it writes everything again.
     await converted(file, 'ods', 'own');
     expect(
       await readRows(http, study.id, await converted(join(folder, 'own', 'all.ods'), 'xlsx', 'again')),

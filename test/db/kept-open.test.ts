@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { withKeepAlive } from '../../db/client/keep-alive.js';
+import { withKeepAlive } from '../../db/client/connection/keep-alive.js';
 import { openDatabase } from '../../db/client/knex.js';
 import { withStudyScope } from '../../db/client/transaction.js';
 import { service } from '../support/service.js';

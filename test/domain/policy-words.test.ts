@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { policyInWords } from '../../api/console/studies/policy-words.js';
-import { de, en } from '../../api/console/words/policy.js';
+import { de, en } from '../../api/console/words/studies/policy.js';
 import { completePolicy } from '../../workflows/domain/anchor/policy.js';
 import { Policy } from '../../workflows/domain/anchor/policy-schema.js';
 

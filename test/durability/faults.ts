@@ -85,7 +85,7 @@ export class Chaos {
     this.stopping = true;
   }
 
-  /** @throws when what went wrong could not be mended: a part did not come up again */
+  /** @throws if the fault could not be removed: a part did not start again */
   async stop(): Promise<void> {
     this.stopping = true;
     await Promise.all(this.running);

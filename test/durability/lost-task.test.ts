@@ -101,7 +101,7 @@ describe('A worker that', function () {
         messages = createAnchorClient(stage.temporal, { taskQueue: queue, timeoutSeconds: 30 });
       const slow = await workers.start(stage, queue, 0);
       await polled(stage, queue);
-      // It has the task and stands still for most of the task's time; then its write waits, over the end of that time.
+      // It has the task and pauses for most of the task's time; then its write waits, over the end of that time.
       slow.kill('SIGSTOP');
       const lock = await stage.database.transaction();
       let answer: ReturnType<typeof messages.update> | undefined;

@@ -8,9 +8,9 @@ const refused: [file: string, code: string][] = [
   ['api/simulation/plots.ts', 'export const bar = (x: number) => `<rect x="${x}"/>`;'],
   ['activities/notifications/mail.tsx', "export const end = 'one<br>two';"],
   ['workflows/domain/notifications/words.ts', "export const strong = ['<b>', '</b>'];"],
-  ['scripts/runtime/mail-page.tsx', "export const own = (text: string) => text.replaceAll('<', '&lt;');"],
+  ['scripts/runtime/mail/mail-page.tsx', "export const own = (text: string) => text.replaceAll('<', '&lt;');"],
   [
-    'activities/html/page.tsx',
+    'activities/html/html-document.tsx',
     'export const Raw = ({ html }: { html: string }) => <p dangerouslySetInnerHTML={{ __html: html }} />;',
   ],
   [

@@ -96,7 +96,10 @@ describe('Back-up and restore to a moment', function suite() {
         'select participant_id, status from anchor_dates where study_id = ?',
         [study.id],
       );
-      expect(new Map(rows.map((row) => [row.participant_id, row.status])), 'those of before the moment').to.deep.equal(
+      expect(
+        new Map(rows.map((row) => [row.participant_id, row.status])),
+        'those from before the moment',
+      ).to.deep.equal(
         new Map([
           [before.id, 'finalized'],
           [between.id, 'finalized'],

@@ -178,7 +178,7 @@ for (const [server, options] of Object.entries(SERVERS)) {
       expect((await stage.admin.expect<Loose>(200, 'GET', anchor)).status).to.equal('finalized');
       await until(async () => (await gauge()).participantAnchor === 0, {
         ...SEEN,
-        what: 'the mended workflow to be forgotten',
+        what: 'the repaired workflow to be forgotten',
       });
       expect((await health()).dependencies.worker).not.to.have.property('detail');
       // Said a moment after it is counted.

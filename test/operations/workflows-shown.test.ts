@@ -39,7 +39,7 @@ describe('docs/OPERATIONS.md', () => {
   for (const type of types) {
     it(`says of ${type} what it means, what can go wrong and how to fix it`, () => {
       const page = pageOf(type);
-      for (const part of ['**Means**', '**Can go wrong**', '**Mend**'])
+      for (const part of ['**Means**', '**Can go wrong**', '**Fix**'])
         expect(page, `${type}: ${part}`).to.contain(part);
       expect(page.length).to.be.greaterThan(250);
     });

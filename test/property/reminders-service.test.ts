@@ -158,7 +158,7 @@ describe('properties of reminders on the running service, over random lives, wit
     );
     await until(() => killed, { what: 'the worker to be killed between a message and the note of it' });
     behaviour.fill('takes');
-    // Its leases are over: what it held is taken up by the worker that came in its place.
+    // Its leases are over: the worker that replaces it continues what it held.
     await until(() => service.current().pids.worker !== victim, { what: 'a worker in its place' });
     await desk.stage.sql(
       `update notifications set claimed_until = now(), attempt_at = now() where study_id = ? and status = 'pending' and claimed_until > now()`,

@@ -111,7 +111,7 @@ describe('npm run dev', function () {
     save(ANSWER, withVersion('saved twice'));
     await until(async () => (await version()) === 'saved twice', {
       timeout: 120_000,
-      what: 'the mended answer',
+      what: 'the corrected answer',
     });
   });
 
@@ -122,7 +122,7 @@ describe('npm run dev', function () {
     save(ANSWER, withVersion('saved again'));
     await until(async () => (await version()) === 'saved again', {
       timeout: 120_000,
-      what: 'the mended answer',
+      what: 'the corrected answer',
     });
   });
 

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { createTransport } from 'nodemailer';
-import type { StoredMail } from '../../scripts/runtime/mail-store.js';
+import type { StoredMail } from '../../scripts/runtime/mail/mail-store.js';
 import { reservePorts } from '../../scripts/runtime/ports.js';
 import { root, testEnvironment } from '../support/environment.js';
 import { compiled } from '../support/program.js';
@@ -18,7 +18,7 @@ describe('the mail catcher', () => {
 
   const start = async () => {
     const env = testEnvironment({ DATA_DIR: dataDir, ...ports });
-    catcher = spawn(process.execPath, [compiled('scripts/runtime/mail-catcher')], {
+    catcher = spawn(process.execPath, [compiled('scripts/runtime/mail/mail-catcher')], {
       cwd: root,
       env,
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -86,7 +86,7 @@ describe('The API process in production', function suite() {
     expect(output).not.to.contain('hidden-word');
   });
 
-  it('names servers that do not answer beside faults of the settings: one start tells all that is to mend', async () => {
+  it('names servers that do not answer beside faults of the settings: one start lists everything to fix', async () => {
     const port = await freePort();
     const { code, output } = await failedApi({
       ...good,

@@ -173,7 +173,7 @@ describe('Messages that claim a person', function () {
     await stage.sql('update message_keys set superseded_at = null');
   });
 
-  it('who has lost the right, is not active, or asked, decides nothing, with an authorization of before', async () => {
+  it('who has lost the right, is not active, or asked, decides nothing with an earlier authorization', async () => {
     const { request } = await asked();
     const path = `/api/studies/${study.id}/approvals/${request}/authorization`;
     expect((await asker.post(path, approve)).body).to.include({ code: 'SELF_APPROVAL' });

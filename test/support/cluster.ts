@@ -10,14 +10,14 @@ import { Part } from '../../scripts/runtime/part.js';
 import type { PartName, PartPlan } from '../../scripts/runtime/part.js';
 import { reservePorts } from '../../scripts/runtime/ports.js';
 import type { Reservation } from '../../scripts/runtime/ports.js';
-import { placePostgres } from '../../scripts/runtime/postgres-place.js';
-import { postgresPart, postgresUrl, prepareCluster } from '../../scripts/runtime/postgres.js';
-import type { prepareDatabase as PrepareDatabase } from '../../scripts/runtime/prepare-database.js';
+import { placePostgres } from '../../scripts/runtime/postgres/postgres-place.js';
+import { postgresPart, postgresUrl, prepareCluster } from '../../scripts/runtime/postgres/postgres.js';
+import type { prepareDatabase as PrepareDatabase } from '../../scripts/runtime/postgres/prepare-database.js';
 import { identify, signal } from '../../scripts/runtime/processes.js';
 import type { RunJson } from '../../scripts/runtime/run-json.js';
-import { findTemporal } from '../../scripts/runtime/temporal-binary.js';
-import { temporalPart } from '../../scripts/runtime/temporal-server.js';
-import { ensureNamespace } from '../../scripts/runtime/temporal-setup.js';
+import { findTemporal } from '../../scripts/runtime/temporal/temporal-binary.js';
+import { temporalPart } from '../../scripts/runtime/temporal/temporal-server.js';
+import { ensureNamespace } from '../../scripts/runtime/temporal/temporal-setup.js';
 import { planTemporal } from '../../scripts/temporal-postgres/plan.js';
 import { buildServer } from '../../scripts/temporal-postgres/programs.js';
 import { readSettings } from '../../settings.js';
@@ -236,14 +236,14 @@ export class Cluster {
     this.addNode(
       'mail',
       'mail',
-      'scripts/runtime/mail-catcher.js',
+      'scripts/runtime/mail/mail-catcher.js',
       { ...common, MAIL_PORT: String(at('mail')), MAIL_UI_PORT: String(at('mailUi')) },
       release('mail', 'mailUi'),
     );
     const database = async () => {
       await this.member('postgres').start();
       const { prepareDatabase } = (await import(
-        pathToFileURL(this.program('scripts/runtime/prepare-database.js')).href
+        pathToFileURL(this.program('scripts/runtime/postgres/prepare-database.js')).href
       )) as { prepareDatabase: typeof PrepareDatabase };
       await prepareDatabase(databaseUrl, {
         appPassword: secrets.DATABASE_APP_PASSWORD,

@@ -59,7 +59,7 @@ export async function failedStart(
 
 /**
  * Starts a whole service of the test's own, on free ports. Each costs seconds: most tests share `service()`.
- * @param overrides settings; a DATA_DIR of before goes on where that one stopped
+ * @param overrides settings; with an earlier DATA_DIR it continues where that service stopped
  * @param options fresh: it makes its database and secrets itself, as on a new machine
  */
 export async function startService(

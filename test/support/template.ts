@@ -5,9 +5,9 @@ import { openDataDir } from '../../scripts/runtime/data-dir.js';
 import { keep, keepAdminPassword, secretsFor } from '../../scripts/runtime/keys.js';
 import { Part } from '../../scripts/runtime/part.js';
 import { reservePorts } from '../../scripts/runtime/ports.js';
-import { placePostgres } from '../../scripts/runtime/postgres-place.js';
-import { postgresPart, postgresUrl, prepareCluster } from '../../scripts/runtime/postgres.js';
-import { prepareDatabase } from '../../scripts/runtime/prepare-database.js';
+import { placePostgres } from '../../scripts/runtime/postgres/postgres-place.js';
+import { postgresPart, postgresUrl, prepareCluster } from '../../scripts/runtime/postgres/postgres.js';
+import { prepareDatabase } from '../../scripts/runtime/postgres/prepare-database.js';
 import { readSettings } from '../../settings.js';
 import { testEnvironment } from './environment.js';
 

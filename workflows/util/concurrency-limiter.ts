@@ -7,7 +7,7 @@ interface Queue {
 }
 
 /** Runs at most a number of tasks for each key at a time, others in order of arrival. */
-export class ConcurrencyLimiter {
+export class KeyedConcurrencyLimiter {
   private readonly queues = new Map<string, Queue>();
 
   constructor(private readonly maxConcurrency: number) {}

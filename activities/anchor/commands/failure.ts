@@ -1,7 +1,7 @@
 import { log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { StaleAnchor } from '../../../db/anchor/anchors.queries.js';
-import { faultCode } from '../../../db/client/driver-faults.js';
+import { faultCode } from '../../../db/client/connection/driver-faults.js';
 
 /**
  * A lost race with another writer, or an unavailable database, is retried; the text of a fault never contains row

@@ -1,5 +1,5 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
-import { CONNECTION_ERROR } from '../../../db/client/connection-errors.js';
+import { CONNECTION_ERROR } from '../../../db/client/connection/driver-faults.js';
 import { AnchorUpdateTimeoutError } from '../../../workflows/client.js';
 
 /** The kind of a failed call to a capture system (decisions, section 6: `error_type` of an attempt). */

@@ -122,8 +122,8 @@ interface Checked {
 }
 
 /**
- * The values in the dictionary's formats, without those that it does not take. @throws CaptureFailure `rejected`, naming
- * each field and its rule, if none is left
+ * The values in the dictionary's formats, without those that it does not take.
+ * @throws CaptureFailure `rejected`, naming each field and its rule, if none is left
  */
 async function checked(
   client: CaptureClient,
@@ -188,7 +188,8 @@ async function existing(
   }
   throw new CaptureFailure(
     'rejected',
-    'RECORD_NOT_FOUND: The capture system has no such record, and a push makes none: it was deleted or renamed. Restore it, or correct the external_id of the participant, and push again.',
+    'RECORD_NOT_FOUND: The capture system has no such record, and a push makes none: it was deleted or renamed. ' +
+      'Restore it, or correct the external_id of the participant, and push again.',
   );
 }
 
@@ -202,7 +203,8 @@ function requireOwnArm(known: KnownEvents, event: string | null, events: readonl
   if (arm === undefined || arms.length === 0 || arms.includes(arm)) return;
   throw new CaptureFailure(
     'rejected',
-    `OTHER_ARM: The record is in arm ${[...new Set(arms)].join(', ')}, and the event of the visit in arm ${arm}: nothing is written there. Correct datacapture_event of the visit, and push again.`,
+    `OTHER_ARM: The record is in arm ${[...new Set(arms)].join(', ')}, and the event of the visit in arm ${arm}: ` +
+      `nothing is written there. Correct datacapture_event of the visit, and push again.`,
   );
 }
 

@@ -19,7 +19,8 @@ export function unsubscribeUrl({ publicUrl, secret }: MessageSettings, participa
     throw Object.assign(new Error('SESSION_SECRET is not set: links in messages cannot be signed.'), {
       code: 'SESSION_SECRET_MISSING',
     });
-  return `${publicUrl.replace(/\/+$/, '')}/api/notifications/unsubscribe?token=${signedToken(secret, 'unsubscribe', `${participantId}.${channel}`)}`;
+  const token = signedToken(secret, 'unsubscribe', `${participantId}.${channel}`);
+  return `${publicUrl.replace(/\/+$/, '')}/api/notifications/unsubscribe?token=${token}`;
 }
 
 /**
@@ -60,7 +61,8 @@ const reportToken = ({ secret }: Pick<MessageSettings, 'secret'>, notificationId
   signedToken(secret ?? '', 'delivery-report', notificationId);
 
 export const reportUrl = ({ publicUrl, secret }: MessageSettings, notificationId: string): string =>
-  `${publicUrl.replace(/\/+$/, '')}/api/notifications/${notificationId}/delivery-report?token=${reportToken({ secret }, notificationId)}`;
+  `${publicUrl.replace(/\/+$/, '')}/api/notifications/${notificationId}/delivery-report` +
+  `?token=${reportToken({ secret }, notificationId)}`;
 
 /** The visit for the participant's calendar. A later message has later changes. */
 const calendarOf = ({ visit_key, visit }: ReminderRow, now: string): string =>

@@ -24,7 +24,7 @@ import type { RequestContext } from '../../http/request-context.js';
 
 /** Responses written at a time: each statement costs a millisecond or two, and the last one is waited for. */
 const PORTION = 125;
-/** Responses, and trials of them, turned into rows before yielding: meanwhile the database waits for its next statement. */
+/** Responses, and their trials, turned into rows before yielding; meanwhile the database waits for a statement. */
 const AT_A_TIME = { responses: 10, trials: 5_000 };
 
 export interface Writing {

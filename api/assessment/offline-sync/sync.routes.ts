@@ -130,7 +130,8 @@ export const syncRoutes = [
     tag: 'Offline sync',
     summary: 'List sync conflicts of a study',
     description:
-      'What devices sent that does not agree with what the service has; both are kept until somebody decides. Long contents are without trials here (`left_out`): the conflict itself has them.',
+      'What devices sent that does not agree with what the service has; both are kept until somebody decides. ' +
+      'Long contents are without trials here (`left_out`): the conflict itself has them.',
     access: inStudy(),
     transaction: 'read',
     query: Type.Object({

@@ -14,7 +14,7 @@ import type { Writing } from './sync-write.js';
 import type { Claim } from './decided-items.js';
 import type { Tx } from '../../../db/client/database.js';
 import type { RequestContext } from '../../http/request-context.js';
-import { faultCode } from '../../../db/client/driver-faults.js';
+import { faultCode } from '../../../db/client/connection/driver-faults.js';
 
 export const MAX_SYNC_ITEMS = 1_000;
 export interface Syncing {

@@ -10,7 +10,7 @@ import type { KnownModules, TaskResult } from '../../../workflows/domain/assessm
 import type { Remark } from '../../../workflows/domain/assessment/types.js';
 import { isLong } from '../../../workflows/domain/util/length.js';
 import type { FaultEntry } from '../../http/errors.js';
-import type { Work } from '../../util/in-turns.js';
+import type { YieldingWork } from '../../util/in-turns.js';
 import { millisecondsOf } from './instants.js';
 
 const MAX_FAULTS = 100;
@@ -57,7 +57,7 @@ export interface Content {
  * The sent content, by task. The hashes are of the content as sent: the same values have the same hash. Each trial is
  * serialized once for both hashes and for storing, and parsed once for its time: there are thousands of them.
  */
-export function* readContent(summaries: SubmittedSummaries, trials: readonly RawTrial[]): Work<Content> {
+export function* readContent(summaries: SubmittedSummaries, trials: readonly RawTrial[]): YieldingWork<Content> {
   const tasks = new Map(
     Object.entries(summaries).map(([task, summary]) => [task, new TaskReader(task, measured(summary))]),
   );
@@ -84,7 +84,11 @@ export function* readContent(summaries: SubmittedSummaries, trials: readonly Raw
 }
 
 /** The same for a single task, whose trials need not name it. */
-export function* readTask(task: string, sent: SentSummary, trials: readonly SubmittedTrial[]): Work<TaskContent> {
+export function* readTask(
+  task: string,
+  sent: SentSummary,
+  trials: readonly SubmittedTrial[],
+): YieldingWork<TaskContent> {
   const reader = new TaskReader(task, measured(sent));
   let letters = 0;
   for (const trial of trials) {
@@ -126,7 +130,7 @@ class TaskReader {
     return text;
   }
 
-  *end(): Work<TaskContent> {
+  *end(): YieldingWork<TaskContent> {
     const { task, summary, trials, at, data } = this;
     return { task, summary, trials, at, data, hash: yield* this.hash.end(']}') };
   }
@@ -151,14 +155,14 @@ class ListHash {
     this.letters += item.length;
   }
 
-  *end(after: string): Work<string> {
+  *end(after: string): YieldingWork<string> {
     if (!this.hash) return digest('sha256', `${this.before}${this.items.join(',')}${after}`, 'hex');
     yield* this.update();
     return this.hash.update(after).digest('hex');
   }
 
   /** Hashes the items added since the last time. */
-  *update(): Work<void> {
+  *update(): YieldingWork<void> {
     if (this.items.length === 0) return;
     const text = `${this.hash ? ',' : this.before}${this.items.join(',')}`;
     this.hash ??= createHash('sha256');
@@ -186,7 +190,12 @@ function canonicalTrial(trial: SubmittedTrial, task: string, written: string | n
   const data = written === null ? '' : `"data":${written},`;
   const at = PLAIN.test(trial.timestamp) ? `"${trial.timestamp}"` : JSON.stringify(trial.timestamp);
   const practice = trial.practice === undefined ? '' : `"practice":${trial.practice},`;
-  return `{"correct":${trial.correct},${data}${practice}"rt":${trial.rt === 0 ? 0 : trial.rt},"task":${task},"timestamp":${at},"trial_index":${trial.trial_index === 0 ? 0 : trial.trial_index}}`;
+  const rt = trial.rt === 0 ? 0 : trial.rt;
+  const index = trial.trial_index === 0 ? 0 : trial.trial_index;
+  return (
+    `{"correct":${trial.correct},${data}${practice}"rt":${rt},"task":${task},"timestamp":${at},` +
+    `"trial_index":${index}}`
+  );
 }
 
 /** The content under the name of its module's results. */

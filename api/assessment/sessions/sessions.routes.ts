@@ -36,10 +36,13 @@ import { submit } from './sessions-submit.service.js';
 import { streamTrials } from './sessions-trials.service.js';
 
 const credential =
-  'No bearer token: the session id in the header `X-Session-ID` is the credential (unknown or missing 401, expired 401 SESSION_EXPIRED, other than in the body 400). It is looked at before the body; an Idempotency-Key is the session’s own.';
+  'No bearer token: the session id in the header `X-Session-ID` is the credential (unknown or missing 401, ' +
+  'expired 401 SESSION_EXPIRED, other than in the body 400). It is looked at before the body; an Idempotency-Key ' +
+  'is the session’s own.';
 
 const named =
-  'While a session is active its id is a credential: who may not start sessions sees `id` null, and knows the session by its `public_id`, which is taken in its place here.';
+  'While a session is active its id is a credential: who may not start sessions sees `id` null, and knows the ' +
+  'session by its `public_id`, which is taken in its place here.';
 
 const sessionHeader = Type.Object({ 'x-session-id': Type.Optional(Type.String({ description: 'the session id' })) });
 
@@ -55,7 +58,11 @@ export const sessionRoutes = [
     body: Start,
     responses: { 201: Started },
     description:
-      '`participant_id` and `site_id` may be id or code; a code needs the study. Without `visit_id` the participant’s one open visit is taken, if there is exactly one. A completed visit 409 VISIT_COMPLETED; another site than the caller is assigned to 403 SITE_NOT_ASSIGNED; outside its window staff get the warning OUTSIDE_WINDOW, a participant 409 VISIT_NOT_OPEN. Repeat a start whose answer was lost under its Idempotency-Key: a start without one is a new session.',
+      '`participant_id` and `site_id` may be id or code; a code needs the study. Without `visit_id` the ' +
+      'participant’s one open visit is taken, if there is exactly one. A completed visit 409 VISIT_COMPLETED; ' +
+      'another site than the caller is assigned to 403 SITE_NOT_ASSIGNED; outside its window staff get the ' +
+      'warning OUTSIDE_WINDOW, a participant 409 VISIT_NOT_OPEN. Repeat a start whose answer was lost under its ' +
+      'Idempotency-Key: a start without one is a new session.',
     handle: async ({ tx, audit, actor, context, services, studyId, body }) =>
       created(
         await startSession(
@@ -91,7 +98,8 @@ export const sessionRoutes = [
     access: anyone,
     transaction: 'session',
     description:
-      'The session id in the header `X-Session-ID` is the credential (unknown or missing 401). An expired or ended session answers, too: its `status` says so.',
+      'The session id in the header `X-Session-ID` is the credential (unknown or missing 401). An expired or ' +
+      'ended session answers, too: its `status` says so.',
     headers: sessionHeader,
     responses: { 200: SessionState, 401: undefined, 503: undefined },
     handle: async ({ tx, session }) => ({
@@ -112,7 +120,13 @@ export const sessionRoutes = [
     summary: 'Submit task summaries and raw trials',
     access: anyone,
     transaction: 'session',
-    description: `${credential} A submission is taken whole or not at all, at most 50,000 trials. Tasks may come in several submissions; the same again is \`duplicate\`, other data for a task 409 TASK_CONFLICT, anything new after the end 409 SESSION_ENDED, unless it began before the end: its request did, or all of its trials were recorded before. The same rule holds for \`/api/sync/responses\` and \`/api/sync/bulk\`. A task that the battery has in several modules is told apart by \`module_id\`; without it there is a warning TASK_IN_SEVERAL_MODULES. Implausible values and trials out of order are kept and reported.`,
+    description:
+      `${credential} A submission is taken whole or not at all, at most 50,000 trials. Tasks may come in several ` +
+      `submissions; the same again is \`duplicate\`, other data for a task 409 TASK_CONFLICT, anything new after ` +
+      `the end 409 SESSION_ENDED, unless it began before the end: its request did, or all of its trials were ` +
+      `recorded before. The same rule holds for \`/api/sync/responses\` and \`/api/sync/bulk\`. A task that the ` +
+      `battery has in several modules is told apart by \`module_id\`; without it there is a warning ` +
+      `TASK_IN_SEVERAL_MODULES. Implausible values and trials out of order are kept and reported.`,
     headers: sessionHeader,
     body: largeJson(Submission),
     responses: { 200: Submitted, 400: undefined, 401: undefined, 409: undefined, 503: undefined },
@@ -187,7 +201,8 @@ export const sessionRoutes = [
     access: inStudy(),
     transaction: 'read',
     description:
-      'Tasks by name, the trials of each in the order that they were sent; all of them where no `limit` is given. `format=ndjson`: a trial a line.',
+      'Tasks by name, the trials of each in the order that they were sent; all of them where no `limit` is ' +
+      'given. `format=ndjson`: a trial a line.',
     query: Type.Object({
       skip: paging.skip,
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'how many at most; default: all' })),

@@ -157,7 +157,9 @@ export const Submission = input('Submission', {
   module_id: Type.Optional({
     ...Uuid,
     description:
-      'the module of the session’s battery whose results these are, all of its one task. Where the battery has several modules of a task it tells them apart: their results are kept under the module’s name or, where names are the same, as `task#1`, `task#2`',
+      'the module of the session’s battery whose results these are, all of its one task. Where the battery has ' +
+      'several modules of a task it tells them apart: their results are kept under the module’s name or, where ' +
+      'names are the same, as `task#1`, `task#2`',
   }),
   task_summaries: TaskSummaries,
   raw_trials: Type.Optional(Type.Array(RawTrial)),

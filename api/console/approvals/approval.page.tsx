@@ -1,8 +1,8 @@
-import { CalendarDate, Instant } from '../html/date.js';
+import { CalendarDate, InstantText } from '../html/date.js';
 import { daysBetween } from '../../../workflows/domain/util/dates.js';
 import { dateText } from '../html/dates.js';
 import { Field, Form, Notice } from '../html/form.js';
-import { Facts } from '../html/table.js';
+import { DefinitionList } from '../html/table.js';
 import { Typed } from '../html/problem.js';
 import { refusalText } from '../html/refusal.js';
 import { useUi } from '../html/ui.js';
@@ -58,11 +58,11 @@ export function ApprovalPage({ view, decision = {} }: { view: ApprovalView; deci
         <div class="ask">
           <Dates view={view} />
           {state !== 'pending' && <ApprovalResult view={view} />}
-          <Facts of={asked(view, words)} />
+          <DefinitionList of={asked(view, words)} />
         </div>
         {state === 'pending' && !view.cannot && <Decide view={view} decision={decision} />}
         <div class="more">
-          <Facts of={place(view, words)} />
+          <DefinitionList of={place(view, words)} />
         </div>
       </div>
       {view.warnings.length > 0 && (
@@ -165,7 +165,7 @@ function Dates({ view: { approval, state } }: { view: ApprovalView }) {
 function Asked({ view: { approval } }: { view: ApprovalView }) {
   return (
     <>
-      <bdi>{approval.asker ?? '–'}</bdi>, <Instant value={approval.requested_at} />
+      <bdi>{approval.asker ?? '–'}</bdi>, <InstantText value={approval.requested_at} />
     </>
   );
 }
@@ -174,7 +174,7 @@ function Deadline({ at }: { at: string }) {
   const { words } = useUi();
   return (
     <>
-      <Instant value={at} /> <span class="quiet">{words.approval.deadlineWhat}</span>
+      <InstantText value={at} /> <span class="quiet">{words.approval.deadlineWhat}</span>
     </>
   );
 }
@@ -184,10 +184,10 @@ function ApprovalResult({ view: { approval, state } }: { view: ApprovalView }) {
   if (state === 'expired') return <Notice title={words.approval.expired}>{words.approval.expiredWhat}</Notice>;
   return (
     <section class="outcome">
-      <Facts
+      <DefinitionList
         of={[
           [words.approval.decidedBy, <bdi>{approval.decided_by ?? words.approval.nobody}</bdi>],
-          [words.approval.decidedAt, <Instant value={approval.decided_at} />],
+          [words.approval.decidedAt, <InstantText value={approval.decided_at} />],
           [
             words.approval.decidedReason,
             <p class="typed-text" dir="auto">

@@ -6,8 +6,8 @@ import { auditRecords, checkpointNow, checkpoints } from '../../audit/audit.serv
 import { outsideStudy, roles, studyAsFilter } from '../../http/access.js';
 import { Moment, Type, Uuid, text } from '../../http/common.schemas.js';
 import { check } from '../../http/validation/validation.js';
-import { consoleForm, consolePage } from '../html/page.js';
-import { redirect } from '../html/render.js';
+import { consoleForm, consolePage } from '../routing/page.js';
+import { redirect } from '../routing/render.js';
 import { CHECKPOINTS, CheckpointsPage } from './checkpoints.page.js';
 import { RECORDS, RecordsPage } from './records.page.js';
 import { AUDIT } from './tabs.js';

@@ -1,5 +1,5 @@
 import type { Problem } from '../../http/errors.js';
-import { Instant } from '../html/date.js';
+import { InstantText } from '../html/date.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Form, Notice, RefusalNotice } from '../html/form.js';
 import { Pager, withQuery } from '../html/pager.js';
@@ -57,7 +57,7 @@ export function CheckpointsPage({
           columns={[
             { title: audit.chain, head: true, cell: ({ chain }) => <ChainName id={chain} studies={studies} /> },
             { title: audit.rows, numeric: true, cell: ({ rows }) => rows },
-            { title: audit.signedAt, cell: ({ created_at }) => <Instant value={created_at} bare /> },
+            { title: audit.signedAt, cell: ({ created_at }) => <InstantText value={created_at} bare /> },
             { title: audit.head, cell: ({ head }) => <code title={head}>{`${head.slice(0, 12)}…`}</code> },
             { title: audit.key, cell: ({ key_id }) => <code>{key_id}</code> },
           ]}

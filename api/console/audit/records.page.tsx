@@ -1,12 +1,12 @@
 import type { AuditNames } from '../../../db/audit/audit-names.queries.js';
 import type { AuditFilter, ListedAuditRecord } from '../../../db/audit/audit.queries.js';
-import { Instant } from '../html/date.js';
+import { InstantText } from '../html/date.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Field, SelectField } from '../html/form.js';
 import { Pager, withQuery } from '../html/pager.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
-import { auditCodes } from '../words/audit-codes.js';
+import { auditCodes } from '../words/service/audit-codes.js';
 import { AUDIT, AuditHead, ChainName } from './tabs.js';
 
 export const RECORDS = 25;
@@ -54,7 +54,7 @@ export function RecordsPage({
                 </a>
               ),
             },
-            { title: words.audit.when, cell: ({ created_at }) => <Instant value={created_at} bare /> },
+            { title: words.audit.when, cell: ({ created_at }) => <InstantText value={created_at} bare /> },
             {
               title: words.audit.person,
               cell: ({ user_id }) =>

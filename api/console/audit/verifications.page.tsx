@@ -1,8 +1,8 @@
 import type { ShownVerification } from '../../audit/audit-verifications.service.js';
-import { Instant } from '../html/date.js';
+import { InstantText } from '../html/date.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Form, Notice, SelectField } from '../html/form.js';
-import { Facts, Table } from '../html/table.js';
+import { DefinitionList, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { AUDIT, AuditHead, ChainName } from './tabs.js';
 
@@ -46,7 +46,7 @@ export function VerificationsPage({ items, studies }: { items: ShownVerification
               head: true,
               cell: (one) => (
                 <a href={addressOf(one)}>
-                  <Instant value={one.created_at} />
+                  <InstantText value={one.created_at} />
                 </a>
               ),
             },
@@ -96,7 +96,7 @@ export function VerificationPage({ verification, studies }: { verification: Show
         <a href={`${AUDIT}/verifications`}>{audit.back}</a>
       </p>
       <h1>{audit.verify}</h1>
-      <Facts
+      <DefinitionList
         of={[
           [
             audit.scope,
@@ -106,7 +106,7 @@ export function VerificationPage({ verification, studies }: { verification: Show
               <ChainName id={verification.study_id} studies={studies} />
             ),
           ],
-          [audit.requestedAt, <Instant value={verification.created_at} />],
+          [audit.requestedAt, <InstantText value={verification.created_at} />],
         ]}
       />
       <VerificationProgress verification={verification} />
@@ -136,10 +136,10 @@ export function VerificationProgress({ verification }: { verification: ShownVeri
             {audit.brokenWhat(String(result.first_bad_id))} <span lang="en">{String(result.fault ?? '')}</span>
           </Notice>
         )}
-        <Facts
+        <DefinitionList
           of={[
-            [audit.startedAt, <Instant value={verification.started_at} />],
-            [audit.completedAt, <Instant value={verification.completed_at} />],
+            [audit.startedAt, <InstantText value={verification.started_at} />],
+            [audit.completedAt, <InstantText value={verification.completed_at} />],
           ]}
         />
       </div>

@@ -1,9 +1,9 @@
 import type { FailureRecord } from '../../../db/capture/pushes.queries.js';
 import { EmptyState } from '../html/empty-state.js';
-import { Instant } from '../html/date.js';
+import { InstantText } from '../html/date.js';
 import { Form, Notice } from '../html/form.js';
 import { TranslatedText } from '../html/said.js';
-import { Facts, Table } from '../html/table.js';
+import { DefinitionList, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { StudyTabs } from '../studies/edit/study-tabs.js';
 import { PAGE_SIZE, configurerRoles } from './capture.service.js';
@@ -64,7 +64,7 @@ function Status({ view: { study, config, breaker }, configures }: { view: Captur
   const lastError = config.sync_error_message ?? breaker.last_error;
   return (
     <section>
-      <Facts
+      <DefinitionList
         of={[
           [
             capture.state,
@@ -74,10 +74,10 @@ function Status({ view: { study, config, breaker }, configures }: { view: Captur
           ],
           [capture.address, <bdi>{config.api_url}</bdi>],
           [capture.project, config.project_id ? <bdi>{config.project_id}</bdi> : capture.noProject],
-          [capture.lastSync, config.last_sync_at ? <Instant value={config.last_sync_at} /> : capture.never],
+          [capture.lastSync, config.last_sync_at ? <InstantText value={config.last_sync_at} /> : capture.never],
           [
             capture.lastTrigger,
-            config.last_webhook_received ? <Instant value={config.last_webhook_received} /> : capture.never,
+            config.last_webhook_received ? <InstantText value={config.last_webhook_received} /> : capture.never,
           ],
           [capture.lastError, lastError === null ? capture.noError : <TranslatedText text={lastError} />],
           [capture.breaker, <Breaker of={breaker} />],
@@ -106,7 +106,7 @@ function Breaker({ of: { state, consecutive_failures, next_attempt_at } }: { of:
       {state !== 'closed' && next_attempt_at && (
         <>
           {', '}
-          {capture.breakerNext} <Instant value={next_attempt_at} />
+          {capture.breakerNext} <InstantText value={next_attempt_at} />
         </>
       )}
     </>
@@ -199,10 +199,10 @@ function Failures({ view: { study, failures } }: { view: Pick<CaptureView, 'stud
             </div>
           ),
         },
-        { title: capture.failedAt, cell: ({ failed_at }) => <Instant value={failed_at} /> },
+        { title: capture.failedAt, cell: ({ failed_at }) => <InstantText value={failed_at} /> },
         {
           title: capture.again,
-          cell: ({ final, next_attempt_at }) => (final ? capture.final : <Instant value={next_attempt_at} />),
+          cell: ({ final, next_attempt_at }) => (final ? capture.final : <InstantText value={next_attempt_at} />),
         },
         {
           title: capture.action,

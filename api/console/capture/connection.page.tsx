@@ -1,11 +1,11 @@
 import type { ConnectionReport } from '../../../workflows/domain/capture/query.js';
 import { Field, Form, Notice } from '../html/form.js';
-import { Facts } from '../html/table.js';
+import { DefinitionList } from '../html/table.js';
 import { TranslatedText } from '../html/said.js';
 import { useUi } from '../html/ui.js';
 import type { Edit } from '../studies/edit/edit.js';
 import { EditBox, EditChoice, EditField, EditForm, EditRefusal, wrongWith } from '../studies/edit/edit-form.js';
-import { versionOf } from '../html/form-version.js';
+import { versionOf } from '../routing/form-version.js';
 import { StudyHead } from '../studies/edit/study-tabs.js';
 import { mayConfigure } from '../studies/studies.service.js';
 import type { ConnectionView, SecretName, Secrets } from './connection.service.js';
@@ -159,7 +159,7 @@ function Exchange({ view: { study, config } }: { view: ConnectionView }) {
   const isOn = study.datacapture_enabled;
   return (
     <section>
-      <Facts
+      <DefinitionList
         of={[
           [
             words.studies.exchange,

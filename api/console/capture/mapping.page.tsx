@@ -3,7 +3,7 @@ import type { ConfigWarning } from '../../capture/config-change.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Notice } from '../html/form.js';
 import { TranslatedText } from '../html/said.js';
-import { Facts, Table } from '../html/table.js';
+import { DefinitionList, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { StudyTabs } from '../studies/edit/study-tabs.js';
 import type { MappingView } from './capture.service.js';
@@ -48,7 +48,7 @@ export function MappingPage({
           {Object.keys(config.participant_field_mapping).length === 0 ? (
             <p>{capture.noMapping}</p>
           ) : (
-            <Facts
+            <DefinitionList
               of={Object.entries(config.participant_field_mapping).map(
                 ([field, meaning]) => [field, <bdi>{meaning}</bdi>] as const,
               )}

@@ -1,8 +1,8 @@
 import type { syncReport } from '../../capture/datacapture-syncs.service.js';
-import { Instant } from '../html/date.js';
+import { InstantText } from '../html/date.js';
 import { TranslatedText } from '../html/said.js';
 import { Progress } from '../html/progress.js';
-import { Facts, Table } from '../html/table.js';
+import { DefinitionList, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import type { SyncView } from './capture.service.js';
 
@@ -52,7 +52,7 @@ function SyncWords({ sync: { status, progress, error, finished_at } }: { sync: S
       {capture.syncCounts(progress.total)}
       {found.length > 0 && <>: {found.map(([n, words]) => `${n} ${words}`).join(', ')}</>}.{' '}
       <span class="quiet">
-        <Instant value={finished_at} />
+        <InstantText value={finished_at} />
       </span>
     </p>
   );
@@ -70,10 +70,10 @@ export function SyncProgressPage({ report, skip }: { report: Report; skip: numbe
       </p>
       <h1>{capture.syncTitle}</h1>
       <SyncWords sync={report} />
-      <Facts
+      <DefinitionList
         of={[
-          [capture.syncStarted, <Instant value={report.started_at} />],
-          [capture.syncEnded, <Instant value={report.finished_at} />],
+          [capture.syncStarted, <InstantText value={report.started_at} />],
+          [capture.syncEnded, <InstantText value={report.finished_at} />],
         ]}
       />
       {issues.total === 0 ? (

@@ -12,7 +12,7 @@ export function CalendarDate({ value }: { value: string | null | undefined }) {
  * @param bare a heading names the zone already
  * @param seconds two instants of a minute are told apart
  */
-export function Instant({
+export function InstantText({
   value,
   bare = false,
   seconds = false,

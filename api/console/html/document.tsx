@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { Page } from '../../../activities/html/page.js';
+import { HtmlDocument } from '../../../activities/html/html-document.js';
 import { assets } from '../assets/assets.js';
 import { entryOf, navigationFor } from '../navigation.js';
 import { Form } from './form.js';
@@ -9,7 +9,7 @@ import { themes, useUi } from './ui.js';
 export function Document({ title, children }: { title: string; children?: ComponentChildren }) {
   const { words, language, theme, user, idleSeconds } = useUi();
   return (
-    <Page
+    <HtmlDocument
       language={language}
       theme={theme}
       title={`${title} · ${words.product}`}
@@ -41,7 +41,7 @@ export function Document({ title, children }: { title: string; children?: Compon
       <main id="content" tabIndex={-1}>
         {children}
       </main>
-    </Page>
+    </HtmlDocument>
   );
 }
 

@@ -1,4 +1,4 @@
-import { isSaid, phrase } from '../words/phrases.js';
+import { isSaid, phrase } from '../words/service/phrases.js';
 import { useUi } from './ui.js';
 
 /** A sentence of the service in the reader's language; an untranslated one is marked as English for screen readers. */

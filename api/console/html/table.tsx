@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-export { Facts } from '../../../activities/html/facts.js';
+export { DefinitionList } from '../../../activities/html/definition-list.js';
 
 export interface Column<Row> {
   title: string;

@@ -1,7 +1,7 @@
 import type { ConflictRecord } from '../../../db/assessment/offline-conflicts.queries.js';
-import { Instant } from '../html/date.js';
+import { InstantText } from '../html/date.js';
 import { Field, Form, Notice } from '../html/form.js';
-import { Facts, Table } from '../html/table.js';
+import { DefinitionList, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 
 /** The typed fields of a refused resolution. */
@@ -32,7 +32,7 @@ export function ConflictPage({ view, answer = {} }: { view: ConflictView; answer
       <h1>{resolve.title}</h1>
       {answer.refused && <Notice kind="alert">{answer.refused}</Notice>}
       <p>{words.inbox.conflicts[conflict.conflict_type] ?? conflict.message}</p>
-      <Facts
+      <DefinitionList
         of={[
           [
             words.inbox.participant,
@@ -41,7 +41,7 @@ export function ConflictPage({ view, answer = {} }: { view: ConflictView; answer
             </a>,
           ],
           [words.inbox.item, <bdi>{words.inbox.conflict(conflict.task)}</bdi>],
-          [resolve.detected, <Instant value={conflict.detected_at} />],
+          [resolve.detected, <InstantText value={conflict.detected_at} />],
         ]}
       />
       <Sides conflict={conflict} />
@@ -85,7 +85,7 @@ function Sides({ conflict: { local_content, server_content } }: { conflict: Conf
     .slice(0, MAX_ROWS);
   const side = (value: string | undefined) => {
     if (value === undefined) return <em>{resolve.nothing}</em>;
-    return INSTANT.test(value) ? <Instant value={value} seconds /> : <bdi>{resolve.values[value] ?? value}</bdi>;
+    return INSTANT.test(value) ? <InstantText value={value} seconds /> : <bdi>{resolve.values[value] ?? value}</bdi>;
   };
   return (
     <Table
@@ -155,7 +155,7 @@ function Resolved({ conflict: { keep, reason, resolved_at } }: { conflict: Confl
   return (
     <section>
       <h2>{resolve.resolved}</h2>
-      <Facts
+      <DefinitionList
         of={[
           [resolve.keep, keep ? resolve.keeps[keep] : '–'],
           [
@@ -164,7 +164,7 @@ function Resolved({ conflict: { keep, reason, resolved_at } }: { conflict: Confl
               {reason}
             </p>,
           ],
-          [resolve.resolved, <Instant value={resolved_at} />],
+          [resolve.resolved, <InstantText value={resolved_at} />],
         ]}
       />
     </section>

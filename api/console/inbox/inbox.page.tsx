@@ -2,9 +2,9 @@ import type { ComponentChildren } from 'preact';
 import type { InboxRow } from '../../../db/console/inbox.queries.js';
 import type { Settings } from '../../../settings.js';
 import { isDate } from '../../../workflows/domain/util/dates.js';
-import { pathWith } from '../html/done.js';
+import { pathWith } from '../routing/done.js';
 import { EmptyState } from '../html/empty-state.js';
-import { Instant } from '../html/date.js';
+import { InstantText } from '../html/date.js';
 import { dateText, instantText } from '../html/dates.js';
 import { Chips, Choice } from '../html/filter.js';
 import { Form, Notice } from '../html/form.js';
@@ -12,7 +12,7 @@ import { ParticipantLink } from '../html/participant-link.js';
 import { Table } from '../html/table.js';
 import { mayConfigure } from '../studies/studies.service.js';
 import { NoStudy } from '../studies/no-study.js';
-import { phrase } from '../words/phrases.js';
+import { phrase } from '../words/service/phrases.js';
 import { useUi } from '../html/ui.js';
 import type { Ui } from '../html/ui.js';
 import { PAGE_SIZE, sizeOf, temporalPage } from './inbox.service.js';
@@ -124,7 +124,7 @@ function Entries({ rows, total, settings }: { rows: InboxRow[]; total: number; s
         { title: inbox.item, head: true, cell: (row) => <Entry row={row} /> },
         { title: inbox.participant, cell: (row) => <Whose row={row} /> },
         { title: inbox.study, cell: ({ study_code }) => <bdi>{study_code ?? '–'}</bdi> },
-        { title: inbox.since, cell: ({ since }) => <Instant value={since} /> },
+        { title: inbox.since, cell: ({ since }) => <InstantText value={since} /> },
         { title: inbox.action, cell: (row) => <Action row={row} settings={settings} /> },
       ]}
     />

@@ -90,4 +90,5 @@ export const temporalPage = (
   runId: string,
 ): string | undefined =>
   TEMPORAL_UI_URL &&
-  `${TEMPORAL_UI_URL.replace(/\/+$/, '')}/namespaces/${encodeURIComponent(TEMPORAL_NAMESPACE)}/workflows/${encodeURIComponent(workflowId)}/${runId}`;
+  `${TEMPORAL_UI_URL.replace(/\/+$/, '')}/namespaces/${encodeURIComponent(TEMPORAL_NAMESPACE)}` +
+    `/workflows/${encodeURIComponent(workflowId)}/${runId}`;

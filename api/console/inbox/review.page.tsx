@@ -1,10 +1,10 @@
 import type { VisitRecord } from '../../../db/scheduling/visits.queries.js';
-import { CalendarDate, Instant } from '../html/date.js';
+import { CalendarDate, InstantText } from '../html/date.js';
 import { dateText } from '../html/dates.js';
 import { Field, Form, Notice } from '../html/form.js';
-import { versionOf } from '../html/form-version.js';
+import { versionOf } from '../routing/form-version.js';
 import { Typed } from '../html/problem.js';
-import { Facts } from '../html/table.js';
+import { DefinitionList } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 
 export interface ReviewView {
@@ -39,7 +39,7 @@ export function ReviewPage({ view: { visit, planned }, answer = {} }: { view: Re
       {answer.refused && <Notice kind="alert">{answer.refused}</Notice>}
       {(!visit.needs_review || answer.said === 'already') && <Notice>{inbox.done.already}</Notice>}
       <p>{reviewing.why}</p>
-      <Facts
+      <DefinitionList
         of={[
           [
             inbox.participant,
@@ -49,7 +49,7 @@ export function ReviewPage({ view: { visit, planned }, answer = {} }: { view: Re
           ],
           [inbox.site, visit.site_code ? <bdi>{visit.site_code}</bdi> : '–'],
           [inbox.item, <bdi>{visit.name}</bdi>],
-          [reviewing.done, <Instant value={visit.completed_at} />],
+          [reviewing.done, <InstantText value={visit.completed_at} />],
           [reviewing.target, <CalendarDate value={visit.target_date} />],
           [reviewing.reported, <CalendarDate value={visit.reporting_target_date ?? visit.target_date} />],
           [reviewing.now, planned ? <CalendarDate value={planned} /> : reviewing.notPlanned],

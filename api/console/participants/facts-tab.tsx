@@ -1,6 +1,6 @@
 import { mayConfirm } from '../../participants/eligibility.service.js';
 import { Field, Form, Notice } from '../html/form.js';
-import { Facts, Table } from '../html/table.js';
+import { DefinitionList, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { personPath, displayZoneOf } from './participant.page.js';
 import type { FactsView } from './participant-tabs.service.js';
@@ -113,7 +113,7 @@ function Eligibility({ view: { eligibility }, zone }: { view: FactsView; zone: s
   if (!eligibility) return <p class="quiet">{facts.noEligibility}</p>;
   const { status, confirmed_at, has_waiver, waiver_reason } = eligibility;
   return (
-    <Facts
+    <DefinitionList
       of={[
         [facts.state, <span class={`tag ${status}`}>{facts.eligibilities[status] ?? status}</span>],
         [facts.confirmed, <ZonedInstant value={confirmed_at} zone={zone} />],

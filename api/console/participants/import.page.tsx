@@ -1,8 +1,8 @@
 import type { ImportRecord } from '../../../db/imports/imports.queries.js';
 import type { FailedRow, ImportOverview } from '../../imports/files/result.js';
-import { Instant } from '../html/date.js';
+import { InstantText } from '../html/date.js';
 import { Form, Notice } from '../html/form.js';
-import { Facts, Table } from '../html/table.js';
+import { DefinitionList, Table } from '../html/table.js';
 import { ruleText } from '../html/refusal.js';
 import { TranslatedText } from '../html/said.js';
 import { useUi } from '../html/ui.js';
@@ -93,7 +93,7 @@ export function ImportPage({ view: { study, recent }, form }: { view: ImportView
 function Counts({ of }: { of: Partial<Record<string, unknown>> }) {
   const { words } = useUi();
   return (
-    <Facts
+    <DefinitionList
       of={Object.entries(words.participants.counts).map(([name, title]) => [title, String(of[name] ?? '–')] as const)}
     />
   );
@@ -170,7 +170,7 @@ function Recent({ recent, studyId }: { recent: ImportRecord[]; studyId: string }
             head: true,
             cell: ({ id, created_at }) => (
               <a href={`/console/studies/${studyId}/imports/${id}`}>
-                <Instant value={created_at} />
+                <InstantText value={created_at} />
               </a>
             ),
           },

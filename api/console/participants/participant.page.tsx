@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { Notice } from '../html/form.js';
-import { Facts } from '../html/table.js';
+import { DefinitionList } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import type { ParticipantView } from './participant.service.js';
 import { DateWithStatus, ZonedInstant, useAwaited } from './parts.js';
@@ -102,7 +102,7 @@ function Contact({ person, temporal }: { person: ParticipantView; temporal: stri
   return (
     <details class="contact">
       <summary>{words.participant.contact}</summary>
-      <Facts of={given.filter(([, value]) => value)} />
+      <DefinitionList of={given.filter(([, value]) => value)} />
     </details>
   );
 }

@@ -3,8 +3,8 @@ import { queryAll } from '../../../db/client/query.js';
 import { inStudy } from '../../http/access.js';
 import { Type, oneOf, text } from '../../http/common.schemas.js';
 import { problem } from '../../http/errors.js';
-import { consoleForm, consolePage } from '../html/page.js';
-import { redirect } from '../html/render.js';
+import { consoleForm, consolePage } from '../routing/page.js';
+import { redirect } from '../routing/render.js';
 import { ParticipantsPage } from './participants.page.js';
 import { listStatements, loadParticipants } from './participants.service.js';
 

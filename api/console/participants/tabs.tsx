@@ -5,7 +5,7 @@ import { TranslatedText } from '../html/said.js';
 import { Table } from '../html/table.js';
 import { reasonInWords } from '../../../workflows/domain/notifications/explain.js';
 import { useUi } from '../html/ui.js';
-import { entryTitle } from '../words/timeline.js';
+import { entryTitle } from '../words/participants/timeline.js';
 import { TAB_PAGE } from './participant-tabs.service.js';
 import type { AuditLine, MessagesView, SessionsView } from './participant-tabs.service.js';
 import { Pages, ZonedInstant } from './parts.js';

@@ -2,9 +2,9 @@ import type { ComponentChildren } from 'preact';
 import { CalendarDate } from '../html/date.js';
 import { dateText } from '../html/dates.js';
 import { TranslatedText } from '../html/said.js';
-import { Facts, Table } from '../html/table.js';
+import { DefinitionList, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
-import type { Facts as KnownFacts } from '../../../workflows/domain/util/types.js';
+import type { Facts } from '../../../workflows/domain/util/types.js';
 import type { Why } from './participant.service.js';
 import { ZonedInstant } from './parts.js';
 
@@ -72,7 +72,7 @@ function Rules({ why: { trace } }: { why: Why }) {
 }
 
 /** The facts of the decision: only those that the policy reads. */
-function Known({ facts, zone }: { facts: KnownFacts; zone: string }) {
+function Known({ facts, zone }: { facts: Facts; zone: string }) {
   const { words } = useUi();
   const { anchor } = words.participant;
   const names = anchor.factNames;
@@ -102,5 +102,5 @@ function Known({ facts, zone }: { facts: KnownFacts; zone: string }) {
         `${form.form_oid} / ${item}`,
         <span dir="auto">{typeof value === 'string' ? value : JSON.stringify(value)}</span>,
       ]);
-  return <Facts of={given} />;
+  return <DefinitionList of={given} />;
 }

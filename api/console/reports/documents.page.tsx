@@ -1,9 +1,9 @@
 import type { DocumentRecord } from '../../../db/reports/documents.queries.js';
-import { CalendarDate, Instant } from '../html/date.js';
+import { CalendarDate, InstantText } from '../html/date.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Notice } from '../html/form.js';
 import { Progress } from '../html/progress.js';
-import { Facts, Table } from '../html/table.js';
+import { DefinitionList, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import type { Words } from '../words/words.js';
 import { DOCUMENTS, REPORTS } from './paths.js';
@@ -57,7 +57,7 @@ export function DocumentList({ items }: { items: DocumentRecord[] }) {
               head: true,
               cell: (one) => (
                 <a href={addressOf(one)}>
-                  <Instant value={one.created_at} />
+                  <InstantText value={one.created_at} />
                 </a>
               ),
             },
@@ -90,7 +90,7 @@ export function DocumentPage({ item }: { item: DocumentRecord }) {
         <a href={DOCUMENTS}>{reports.documents}</a>
       </p>
       <h1>{reports.document}</h1>
-      <Facts
+      <DefinitionList
         of={[
           [
             reports.study,
@@ -100,7 +100,7 @@ export function DocumentPage({ item }: { item: DocumentRecord }) {
           ],
           [reports.filter, <Narrowed of={item} />],
           [reports.size, reports.sizes[question.page_size]],
-          [reports.requestedAt, <Instant value={item.created_at} />],
+          [reports.requestedAt, <InstantText value={item.created_at} />],
         ]}
       />
       <DocumentProgress item={item} />
@@ -162,7 +162,7 @@ function DocumentResult({ of: item }: { of: DocumentRecord }) {
   return (
     <>
       <Notice kind="good" title={reports.ready}>
-        {reports.keptUntil} <Instant value={item.expires_at} />.
+        {reports.keptUntil} <InstantText value={item.expires_at} />.
       </Notice>
       <p>
         <FileLink of={item} button />

@@ -5,8 +5,8 @@ import { reportFilters } from '../../reports/reports.schemas.js';
 import { inStudy } from '../../http/access.js';
 import { Type, oneOf } from '../../http/common.schemas.js';
 import { check } from '../../http/validation/validation.js';
-import { consoleForm, consolePage } from '../html/page.js';
-import { redirect } from '../html/render.js';
+import { consoleForm, consolePage } from '../routing/page.js';
+import { redirect } from '../routing/render.js';
 import { DocumentList, DocumentPage, DocumentProgress, DocumentsPage } from './documents.page.js';
 import { DOCUMENTS, REPORTS } from './paths.js';
 

@@ -6,9 +6,9 @@ import type { Problem } from '../../http/errors.js';
 import { forgotPassword, resetPassword } from '../../identity/account.service.js';
 import { Password } from '../../identity/users.schemas.js';
 import { errorOf } from '../html/form.js';
-import { consoleForm, consolePage } from '../html/page.js';
+import { consoleForm, consolePage } from '../routing/page.js';
 import { refusalOf } from '../html/refusal.js';
-import { redirect } from '../html/render.js';
+import { redirect } from '../routing/render.js';
 import type { Ui } from '../html/ui.js';
 import { ForgotPage, ResetPage } from './password.page.js';
 

@@ -5,9 +5,9 @@ import { noContent } from '../../http/route.js';
 import { clearedLogin, consoleCookie } from '../../http/security/console-login.js';
 import { revokeAllLogins, revokeLogin } from '../../identity/account.service.js';
 import { Navigation } from '../html/document.js';
-import { consolePath, ownPath } from '../html/own-path.js';
-import { consoleForm, consolePage } from '../html/page.js';
-import { redirect } from '../html/render.js';
+import { consolePath, ownPath } from '../routing/own-path.js';
+import { consoleForm, consolePage } from '../routing/page.js';
+import { redirect } from '../routing/render.js';
 import { LANGUAGE_COOKIE, THEME_COOKIE, themes } from '../html/ui.js';
 import { languages } from '../words/words.js';
 

@@ -1,6 +1,6 @@
 import { sourcesInOrder } from '../../../workflows/domain/anchor/policy.js';
 import type { Policy, PolicySource } from '../../../workflows/domain/anchor/policy-schema.js';
-import type { PolicyWords } from '../words/policy.js';
+import type { PolicyWords } from '../words/studies/policy.js';
 
 export interface PolicySection {
   title: string;

@@ -2,7 +2,7 @@ import type { StudyRecord } from '../../../db/studies/studies.queries.js';
 import type { Problem } from '../../http/errors.js';
 import { Field, Form, Notice, SelectField, useGiven } from '../html/form.js';
 import { refusalText } from '../html/refusal.js';
-import { versionOf } from '../html/form-version.js';
+import { versionOf } from '../routing/form-version.js';
 import { useUi } from '../html/ui.js';
 
 /** The refusal above a form; nothing if each fault is shown at its field. */

@@ -8,9 +8,9 @@ import { saveTemplate, summaryOf, template, templates } from '../../templates/te
 import { inStudy, outsideStudy, staff } from '../../http/access.js';
 import { Type, oneOf, text } from '../../http/common.schemas.js';
 import { check } from '../../http/validation/validation.js';
-import { assertFormVersion } from '../html/form-version.js';
-import { consoleForm, consolePage } from '../html/page.js';
-import { redirect } from '../html/render.js';
+import { assertFormVersion } from '../routing/form-version.js';
+import { consoleForm, consolePage } from '../routing/page.js';
+import { redirect } from '../routing/render.js';
 import { SaveTemplatePage, SettingsPage, settingFields } from './settings.page.js';
 import { StudiesPage } from './studies.page.js';
 import { loadStudies, loadStudyView } from './studies.service.js';

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { EventMappingSection } from '../capture/mapping.page.js';
 import { CalendarDate } from '../html/date.js';
 import { Notice } from '../html/form.js';
-import { Facts } from '../html/table.js';
+import { DefinitionList } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { StudyTabs } from './edit/study-tabs.js';
 import { PolicyInWords } from './policy-in-words.js';
@@ -131,7 +131,7 @@ function Settings({ view: { study, figures }, configures }: { view: StudyView; c
   return (
     <section>
       <h2>{studies.settings}</h2>
-      <Facts of={facts} />
+      <DefinitionList of={facts} />
       {configures && (
         <p class="buttons">
           <a class="button" href={`/console/studies/${study.id}/settings`}>

@@ -3,7 +3,7 @@ import type { ScheduleDryRun } from '../../studies/policy-dry-run.service.js';
 import type { Problem } from '../../http/errors.js';
 import { LOCALES } from '../html/dates.js';
 import { Field, Form, Notice, SelectField, useGiven } from '../html/form.js';
-import { versionOf } from '../html/form-version.js';
+import { versionOf } from '../routing/form-version.js';
 import { useUi } from '../html/ui.js';
 import { Examples } from './policy.page.js';
 import { FormRefusal } from './settings.page.js';

@@ -11,9 +11,9 @@ import { NewVisitWindow, VisitWindowChange } from '../../scheduling/schedules.sc
 import { changeWindow, createWindow, getWindowOrThrow, removeWindow } from '../../scheduling/windows.service.js';
 import { dryRunSchedules } from '../../studies/policy-dry-run.service.js';
 import type { ScheduleDryRun } from '../../studies/policy-dry-run.service.js';
-import { assertFormVersion } from '../html/form-version.js';
-import { consoleForm, consolePage } from '../html/page.js';
-import { redirect } from '../html/render.js';
+import { assertFormVersion } from '../routing/form-version.js';
+import { consoleForm, consolePage } from '../routing/page.js';
+import { redirect } from '../routing/render.js';
 import { typedFields } from './studies.routes.js';
 import { loadStudyView } from './studies.service.js';
 import { DeleteWindowPage, WindowPage, windowFields } from './windows.page.js';

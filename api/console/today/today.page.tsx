@@ -1,6 +1,6 @@
 import { DAY_GROUPS } from '../../../db/console/today.queries.js';
 import type { DayVisit } from '../../../db/console/today.queries.js';
-import { pathWith } from '../html/done.js';
+import { pathWith } from '../routing/done.js';
 import { CalendarDate } from '../html/date.js';
 import { daysBetween } from '../../../workflows/domain/util/dates.js';
 import { EmptyState } from '../html/empty-state.js';

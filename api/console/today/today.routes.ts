@@ -5,7 +5,7 @@ import { inStudy, staff } from '../../http/access.js';
 import { Type, text } from '../../http/common.schemas.js';
 import { reply } from '../../http/reply.js';
 import { idOf } from '../inbox/inbox.routes.js';
-import { consolePage } from '../html/page.js';
+import { consolePage } from '../routing/page.js';
 import { TodayPage } from './today.page.js';
 import { FILE_ROWS, loadToday, visitsFile } from './today.service.js';
 import type { TodayFilter } from './today.service.js';

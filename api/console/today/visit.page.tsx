@@ -4,12 +4,12 @@ import type { VisitRecord } from '../../../db/scheduling/visits.queries.js';
 import type { ByHand } from '../../../workflows/domain/notifications/by-hand.js';
 import { reasonInWords } from '../../../workflows/domain/notifications/explain.js';
 import { ZonedInstant } from '../participants/parts.js';
-import { CalendarDate, Instant } from '../html/date.js';
+import { CalendarDate, InstantText } from '../html/date.js';
 import { Field, Form, Notice } from '../html/form.js';
-import { versionOf } from '../html/form-version.js';
+import { versionOf } from '../routing/form-version.js';
 import { Typed } from '../html/problem.js';
 import { TranslatedText } from '../html/said.js';
-import { Facts } from '../html/table.js';
+import { DefinitionList } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 
 export interface VisitView {
@@ -90,7 +90,7 @@ function VisitFacts({ view: { visit, study_code, zone } }: { view: VisitView }) 
   const { words } = useUi();
   const { today } = words;
   return (
-    <Facts
+    <DefinitionList
       of={[
         [
           words.inbox.participant,
@@ -108,7 +108,7 @@ function VisitFacts({ view: { visit, study_code, zone } }: { view: VisitView }) 
           </>,
         ],
         [today.one.zone, zone],
-        ...(visit.completed_at ? ([[today.one.completedAt, <Instant value={visit.completed_at} />]] as const) : []),
+        ...(visit.completed_at ? ([[today.one.completedAt, <InstantText value={visit.completed_at} />]] as const) : []),
       ]}
     />
   );

@@ -4,9 +4,9 @@ import type { StudyWithSites } from '../../../db/studies/sites.queries.js';
 import type { Role } from '../../http/access.js';
 import { etagOf } from '../../http/conventions/etag.js';
 import type { Problem } from '../../http/errors.js';
-import { Instant } from '../html/date.js';
+import { InstantText } from '../html/date.js';
 import { Form, Notice, RefusalNotice } from '../html/form.js';
-import { Facts, Table } from '../html/table.js';
+import { DefinitionList, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { AccessFields } from './access-fields.js';
 import type { Chosen } from './access-fields.js';
@@ -48,12 +48,12 @@ export function UserPage({
       </h1>
       {said && <Notice kind="good">{users[said]}</Notice>}
       {fault?.code === 'STALE' ? <Notice kind="alert">{users.stale}</Notice> : fault && <RefusalNotice fault={fault} />}
-      <Facts
+      <DefinitionList
         of={[
           [users.email, user.email],
           [users.role, words.roles[user.role as Role]],
           [users.factor, user.mfa_enabled ? users.hasFactor : users.noFactor],
-          [users.since, <Instant value={user.created_at} />],
+          [users.since, <InstantText value={user.created_at} />],
         ]}
       />
       <p>
@@ -131,8 +131,8 @@ function Logins({ at, logins }: { at: string; logins: LoginSessionRow[] }) {
             rows={logins}
             rowKey={({ id }) => id}
             columns={[
-              { title: users.began, head: true, cell: ({ created_at }) => <Instant value={created_at} bare /> },
-              { title: users.used, cell: ({ last_used_at }) => <Instant value={last_used_at} bare /> },
+              { title: users.began, head: true, cell: ({ created_at }) => <InstantText value={created_at} bare /> },
+              { title: users.used, cell: ({ last_used_at }) => <InstantText value={last_used_at} bare /> },
               { title: users.from, cell: ({ ip_address }) => <span class="address">{ip_address ?? '–'}</span> },
               { title: users.program, cell: ({ user_agent }) => <bdi>{user_agent?.slice(0, 120) ?? '–'}</bdi> },
             ]}

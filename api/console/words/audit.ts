@@ -31,7 +31,8 @@ export const en = {
   cut: 'The rest is in the export of the log.',
   verify: 'Verify the records',
   verifyWhat:
-    'Each record’s hash is computed again and held against the one before it and against the signed checkpoints. It goes on in the background: you can leave the page.',
+    'Each record’s hash is computed again and held against the one before it and against the signed checkpoints. ' +
+    'It goes on in the background: you can leave the page.',
   verifyScope: 'What to verify',
   verifyAll: 'All chains',
   start: 'Start',
@@ -61,7 +62,8 @@ export const en = {
   refresh: 'Look again',
   back: 'All verifications',
   checkpointsWhat:
-    'A checkpoint is a signed statement of the length and head of an audit chain. Who has one can prove later that nothing before it was changed.',
+    'A checkpoint is a signed statement of the length and head of an audit chain. Who has one can prove later ' +
+    'that nothing before it was changed.',
   sign: 'Sign checkpoints now',
   signed: (n: number) =>
     n === 0
@@ -111,7 +113,8 @@ export const de: typeof en = {
   cut: 'Der Rest steht im Export des Logs.',
   verify: 'Einträge prüfen',
   verifyWhat:
-    'Die Prüfsumme jedes Eintrags wird neu berechnet und mit der des vorigen und mit den signierten Prüfpunkten verglichen. Das läuft im Hintergrund weiter: Sie können die Seite verlassen.',
+    'Die Prüfsumme jedes Eintrags wird neu berechnet und mit der des vorigen und mit den signierten Prüfpunkten ' +
+    'verglichen. Das läuft im Hintergrund weiter: Sie können die Seite verlassen.',
   verifyScope: 'Was geprüft wird',
   verifyAll: 'Alle Ketten',
   start: 'Beginnen',
@@ -141,7 +144,8 @@ export const de: typeof en = {
   refresh: 'Erneut nachsehen',
   back: 'Alle Prüfungen',
   checkpointsWhat:
-    'Ein Prüfpunkt ist eine signierte Aussage über Länge und Ende einer Kette des Audit-Logs. Wer einen hat, kann später beweisen, dass davor nichts geändert wurde.',
+    'Ein Prüfpunkt ist eine signierte Aussage über Länge und Ende einer Kette des Audit-Logs. Wer einen hat, ' +
+    'kann später beweisen, dass davor nichts geändert wurde.',
   sign: 'Jetzt Prüfpunkte signieren',
   signed: (n) =>
     n === 0

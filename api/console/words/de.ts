@@ -1,25 +1,25 @@
-import { de as participant } from './participant.js';
-import { de as participants } from './participants.js';
-import { de as capture } from './capture.js';
+import { de as participant } from './participants/participant.js';
+import { de as participants } from './participants/participants.js';
+import { de as capture } from './capture/capture.js';
 import { de as audit } from './audit.js';
-import { de as auditCodes } from './audit-codes.js';
+import { de as auditCodes } from './service/audit-codes.js';
 import { de as pager } from './pager.js';
 import { de as users } from './users.js';
 import { de as reports } from './reports.js';
-import { refusals } from './refusals.js';
-import { fields, kinds, rules } from './rules.js';
-import { de as policy } from './policy.js';
-import { de as studies } from './studies.js';
-import { de as batteries } from './batteries.js';
-import { de as connection } from './connection.js';
-import { de as edit } from './edit.js';
-import { de as events } from './events.js';
-import { de as mapping } from './mapping.js';
-import { de as members } from './members.js';
-import { de as messages } from './messages.js';
-import { de as newStudy } from './new-study.js';
-import { de as sites } from './sites.js';
-import { de as templates } from './templates.js';
+import { refusals } from './service/refusals.js';
+import { fields, kinds, rules } from './service/rules.js';
+import { de as policy } from './studies/policy.js';
+import { de as studies } from './studies/studies.js';
+import { de as batteries } from './studies/batteries.js';
+import { de as connection } from './capture/connection.js';
+import { de as edit } from './studies/edit.js';
+import { de as events } from './studies/events.js';
+import { de as mapping } from './capture/mapping.js';
+import { de as members } from './studies/members.js';
+import { de as messages } from './studies/messages.js';
+import { de as newStudy } from './studies/new-study.js';
+import { de as sites } from './studies/sites.js';
+import { de as templates } from './studies/templates.js';
 import type { Words } from './en.js';
 import { de as inbox } from './inbox.js';
 import { de as today } from './today.js';
@@ -66,7 +66,9 @@ export const de: Words = {
   },
   idle: {
     warn: 'Sie werden bald abgemeldet, weil länger nichts geschehen ist.',
-    over: 'Sie wurden abgemeldet. Ihre Eingaben sind noch da: Melden Sie sich im neuen Tab an und senden Sie diese Seite erneut.',
+    over:
+      'Sie wurden abgemeldet. Ihre Eingaben sind noch da: Melden Sie sich im neuen Tab an und senden Sie diese ' +
+      'Seite erneut.',
     stay: 'Angemeldet bleiben',
     login: 'Anmelden (öffnet einen neuen Tab)',
   },
@@ -94,7 +96,8 @@ export const de: Words = {
     startOver: 'Von vorn beginnen',
     setupTitle: 'Zweiten Faktor einrichten',
     setupWhat:
-      'Ihre Rolle braucht einen zweiten Faktor. Tragen Sie diesen Schlüssel in eine Authenticator-App ein und geben Sie dann deren Code ein.',
+      'Ihre Rolle braucht einen zweiten Faktor. Tragen Sie diesen Schlüssel in eine Authenticator-App ein und ' +
+      'geben Sie dann deren Code ein.',
     setupKey: 'Schlüssel',
     setupOpen: 'In einer Authenticator-App öffnen',
     setupRecovery: 'Wiederherstellungscodes',
@@ -153,7 +156,9 @@ export const de: Words = {
     byCode: {
       CSRF_REFUSED: {
         title: 'Es wurde nichts gespeichert',
-        what: 'Das Formular ist veraltet oder kam von einer anderen Website. Öffnen Sie die Seite erneut und senden Sie es von dort.',
+        what:
+          'Das Formular ist veraltet oder kam von einer anderen Website. Öffnen Sie die Seite erneut und senden ' +
+          'Sie es von dort.',
       },
     },
   },
@@ -214,7 +219,8 @@ export const de: Words = {
     notApprover: 'Ihre Rolle darf dies nach den Regeln der Studie nicht entscheiden.',
     stale: 'Der Plan hat sich geändert, seit diese Seite geöffnet wurde',
     staleWhat:
-      'Es wurde nichts entschieden. Prüfen Sie die neue Vorschau: Unterschiede sind markiert. Entscheiden Sie dann erneut.',
+      'Es wurde nichts entschieden. Prüfen Sie die neue Vorschau: Unterschiede sind markiert. Entscheiden Sie ' +
+      'dann erneut.',
     sinceRequest: 'Die Vorschau hat sich seit dem Antrag geändert. Unterschiede sind markiert.',
     removed: (names) => `Nicht mehr betroffen: ${names}.`,
     impossible: 'So, wie es steht, kann die Änderung nicht freigegeben werden:',

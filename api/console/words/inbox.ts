@@ -242,7 +242,8 @@ export const de: typeof en = {
     NonDeterministicError:
       'Ein Release passt nicht zur Historie: Spielen Sie das vorige Release ein oder eines, das den Fehler behebt.',
     WorkflowWorkerUnhandledFailure:
-      'Der Code des Workflows wirft einen Fehler: Spielen Sie ein Release ein, das ihn behebt. Der Fehler steht im Log des Workers.',
+      'Der Code des Workflows wirft einen Fehler: Spielen Sie ein Release ein, das ihn behebt. Der Fehler steht ' +
+      'im Log des Workers.',
     TimedOut: 'Kein Worker beendet die Aufgabe rechtzeitig: Prüfen Sie, ob Worker laufen und Speicher haben.',
   },
   problemElse: 'Lesen Sie das Log des Workers. Der Lauf geht von selbst weiter, sobald seine Aufgabe gelingt.',
@@ -318,7 +319,9 @@ export const de: typeof en = {
   },
   reviewing: {
     title: 'Visite zu prüfen',
-    why: 'Der Plan hat sich verschoben, nachdem diese Visite abgeschlossen war. Sie behält ihr Zieldatum, wenn Sie nicht das neue wählen.',
+    why:
+      'Der Plan hat sich verschoben, nachdem diese Visite abgeschlossen war. Sie behält ihr Zieldatum, wenn Sie ' +
+      'nicht das neue wählen.',
     done: 'Abgeschlossen',
     target: 'Zieldatum',
     window: 'Zeitfenster',

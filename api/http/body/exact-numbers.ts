@@ -20,8 +20,8 @@ function decimal(text: string): { digits: string; exponent: number } {
 }
 
 /**
- * Whether a number survives a round trip, or is a double written with more digits than needed. A number with a fraction is
- * a measurement: its nearest double is what every program has of it.
+ * Whether a number survives a round trip, or is a double written with more digits than needed. A number with a fraction
+ * is a measurement: its nearest double is what every program has of it.
  */
 export function isExact(text: string): boolean {
   // Most are short, or as ECMAScript writes them.

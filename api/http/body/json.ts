@@ -99,7 +99,9 @@ function requireWithin({ deep, many, wide }: Outline, limits: JsonLimits): void 
   if (many) throw problem('TOO_LARGE', { detail: `The body has more than ${limits.values} values.` });
   if (wide)
     throw problem('TOO_LARGE', {
-      detail: `The body has an object of more than ${limits.fields} fields, or more than ${limits.parts} objects, lists and texts.`,
+      detail:
+        `The body has an object of more than ${limits.fields} fields, or more than ${limits.parts} objects, lists ` +
+        `and texts.`,
     });
 }
 

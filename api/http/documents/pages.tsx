@@ -1,9 +1,9 @@
 import { h } from 'preact';
-import { Page } from '../../../activities/html/page.js';
+import { HtmlDocument } from '../../../activities/html/html-document.js';
 
 /** The contract's pages, around the packages' own content. */
 export const TryPage = () => (
-  <Page
+  <HtmlDocument
     language="en"
     title="Research Assessment Platform: API"
     head={
@@ -28,15 +28,15 @@ export const TryPage = () => (
     <div id="swagger-ui"></div>
     <script src="/docs/swagger-ui-bundle.js"></script>
     <script src="/docs/start.js"></script>
-  </Page>
+  </HtmlDocument>
 );
 
 /** The element that the reference's script renders into. */
 export const ReferencePage = () => (
-  <Page language="en" title="Research Assessment Platform: API reference">
+  <HtmlDocument language="en" title="Research Assessment Platform: API reference">
     <Redoc spec-url="/openapi.json" disable-search="true" />
     <script src="/redoc/redoc.standalone.js"></script>
-  </Page>
+  </HtmlDocument>
 );
 
 /** A custom element, unknown to Preact's types. */

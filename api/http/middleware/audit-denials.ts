@@ -1,5 +1,5 @@
 import type { Dependencies } from '../../dependencies.js';
-import { auditAccessDenied, auditRefusal } from '../access-denied-audit.js';
+import { auditAccessDenied, auditRefusal } from './access-denied-audit.js';
 import { Problem } from '../errors.js';
 import type { Route } from '../route.js';
 import type { RouteMiddleware } from '../state.js';

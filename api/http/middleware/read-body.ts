@@ -1,7 +1,6 @@
 import type { Context } from 'koa';
 import type { Dependencies } from '../../dependencies.js';
 import { hasBody, mediaType, readBytes, withUploadTimeout } from '../body/bytes.js';
-import { largestBody } from '../body/limit.js';
 import { readUpload } from '../body/upload.js';
 import { problem } from '../errors.js';
 import { bodySchema, requestBody } from '../route.js';
@@ -11,20 +10,21 @@ import type { RouteStep } from '../state.js';
 /** Reads a body's bytes; `validate` parses them (408, 413, 415, 400). */
 export function readBody(route: Route, { settings }: Pick<Dependencies, 'settings'>): RouteStep {
   const { kind, options } = requestBody(route)!;
-  const limit = largestBody(route, settings);
   const required = ((bodySchema(route) as { required?: string[] } | undefined)?.required ?? []).length > 0;
   const read =
     kind === 'bytes'
-      ? (ctx: Context) => bytesOf(ctx, limit, options.mediaTypes)
-      : (ctx: Context) => jsonOf(ctx, limit, required);
+      ? (ctx: Context, limit: number) => bytesOf(ctx, limit, options.mediaTypes)
+      : (ctx: Context, limit: number) => jsonOf(ctx, limit, required);
   return async (ctx) => {
     const { state } = ctx;
+    // Set by `begin`.
+    const limit = state.bodyLimit!;
     if (kind === 'upload') {
       state.upload = await withUploadTimeout(ctx.req, settings.REQUEST_ARRIVAL_SECONDS, () =>
         readUpload(ctx, limit, options.mediaTypes),
       );
       state.raw = state.upload.bytes;
-    } else state.raw = await withUploadTimeout(ctx.req, settings.REQUEST_ARRIVAL_SECONDS, () => read(ctx));
+    } else state.raw = await withUploadTimeout(ctx.req, settings.REQUEST_ARRIVAL_SECONDS, () => read(ctx, limit));
   };
 }
 

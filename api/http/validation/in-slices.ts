@@ -16,8 +16,8 @@ interface ListSchema {
 }
 
 /**
- * Validates a body as `check` does. A long list in it is validated some thousand items at a time, with other requests in
- * between.
+ * Validates a body as `check` does. A long list in it is validated some thousand items at a time, with other requests
+ * in between.
  * @throws Problem 422 VALIDATION_FAILED
  */
 export async function checkInSlices(schema: TSchema, value: unknown): Promise<void> {

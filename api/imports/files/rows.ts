@@ -169,7 +169,9 @@ const lostDigits = (row: number, fields: RowFields): RowFault[] =>
     .map((field) => ({
       field,
       code: 'NUMBER_NOT_EXACT',
-      message: `${field} in row ${row} is a number of more than 15 digits, which a spreadsheet program does not keep: store it as text`,
+      message:
+        `${field} in row ${row} is a number of more than 15 digits, which a spreadsheet program does not keep: ` +
+        `store it as text`,
     }));
 
 /** A lone surrogate, and the NUL that no column can store. */

@@ -150,7 +150,7 @@ async function switchDevice() {
       await ask('POST', '/api/notifications/register', { platform: 'web', token: JSON.stringify(made) }, id);
     return 'device';
   } catch (fault) {
-    // Of the browser's push service, which this page cannot mend.
+    // Of the browser's push service: this page cannot fix it.
     if (fault instanceof DOMException) return 'deviceless';
     throw fault;
   }
@@ -349,7 +349,7 @@ at('channels').addEventListener('change', ({ target }) =>
     try {
       await ask('PATCH', '/api/portal/preferences', { [target.name]: target.checked });
     } catch (fault) {
-      // The tick says what holds, not what was wished; of another person by now, it was read anew.
+      // The tick shows what is stored, not what was wished. If the person changed meanwhile, it was read again.
       if (mine === turn) target.checked = !target.checked;
       throw fault;
     } finally {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { Facts } from '../../../activities/html/facts.js';
-import { Page } from '../../../activities/html/page.js';
+import { DefinitionList } from '../../../activities/html/definition-list.js';
+import { HtmlDocument } from '../../../activities/html/html-document.js';
 import { renderPage, renderPart } from '../../../activities/html/render.js';
 import { Style, pageStyle } from '../../../activities/html/style.js';
 import type { Imprint } from './data.js';
@@ -112,7 +112,7 @@ export async function document(
   const fonts = await fontCss([title, ...Object.values(properties), PAGE_STYLE, body].join('\n'));
   const head = <Style of={pageStyle(`${fonts}\n@page { size: ${imprint.page_size}; }${PAGE_STYLE}`)} />;
   return renderPage(
-    <Page
+    <HtmlDocument
       language={speech.language}
       title={title}
       head={head}
@@ -129,7 +129,7 @@ function CoverPage({ of: cover, imprint, speech }: { of: Cover; imprint: Imprint
       <p class="kind">{cover.kind}</p>
       <h1>{cover.title}</h1>
       <p class="sub">{cover.subtitle}</p>
-      <Facts
+      <DefinitionList
         of={[
           ...cover.facts,
           [words.generated, speech.instant(imprint.generated_at)],

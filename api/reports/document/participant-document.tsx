@@ -1,4 +1,4 @@
-import { Facts } from '../../../activities/html/facts.js';
+import { DefinitionList } from '../../../activities/html/definition-list.js';
 import type { Imprint, ParticipantData } from './data.js';
 import { chartOf } from './charts.js';
 import { Nothing, PrintedTable, document } from './page.js';
@@ -39,7 +39,7 @@ function person({ identity, anchor, schedule }: ParticipantData, speech: Locale)
     {
       title: w.identity,
       content: (
-        <Facts
+        <DefinitionList
           of={[
             [w.code, identity.participant_code],
             [w.status, identity.status === 'withdrawn' ? w.withdrawn : w.enrolled],
@@ -53,7 +53,7 @@ function person({ identity, anchor, schedule }: ParticipantData, speech: Locale)
     {
       title: w.anchor,
       content: (
-        <Facts
+        <DefinitionList
           of={[
             [w.date, speech.date(anchor.enrollment_date)],
             [w.status, w[anchor.status as 'unset' | 'provisional' | 'finalized']],

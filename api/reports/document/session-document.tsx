@@ -1,6 +1,6 @@
 import { Fragment } from 'preact';
 import type { SessionTask } from '../../../db/reports/document.queries.js';
-import { Facts } from '../../../activities/html/facts.js';
+import { DefinitionList } from '../../../activities/html/definition-list.js';
 import type { Imprint, SessionData } from './data.js';
 import { Nothing, PrintedTable, document } from './page.js';
 import { day, reference } from './reference.js';
@@ -23,7 +23,7 @@ export function sessionDocument(data: SessionData, imprint: Imprint): Promise<st
       {
         title: w.session,
         content: (
-          <Facts
+          <DefinitionList
             of={[
               [w.code, identity.participant_code],
               [w.status, speech.word(session.status)],

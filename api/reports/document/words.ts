@@ -264,7 +264,8 @@ const de: Words = {
   plotEnrollmentText: 'Teilnehmende nach Einschlussmonat und ihre kumulierte Zahl: {0} in {1} Monaten.',
   plotCompletion: 'Durchführung nach Zeitfenster',
   plotCompletionText:
-    'Wie viele fällige Visiten in {0} Zeitfenstern im Fenster, verfrüht oder verspätet abgeschlossen oder versäumt wurden.',
+    'Wie viele fällige Visiten in {0} Zeitfenstern im Fenster, verfrüht oder verspätet abgeschlossen oder ' +
+    'versäumt wurden.',
   plotAdherence: 'Adhärenz nach Standort und Zeitfenster',
   plotAdherenceText:
     'Anteil der fälligen Visiten, die im Fenster abgeschlossen wurden, für {0} Standorte und {1} Zeitfenster.',
@@ -275,7 +276,13 @@ const de: Words = {
   excluded:
     'n (+ k): k Werte, die kein Test ergibt (über 10¹²), werden aufbewahrt und sind in keiner Statistik enthalten.',
   methodText:
-    'Eine Visite ist fällig, wenn sie abgeschlossen ist oder ihr Zeitfenster nach dem Kalender des Standorts oder der Studie geschlossen hat. Ersetzte und abgesagte Visiten sind nie fällig; Visiten ausgeschiedener Personen zählen mit. Adhärenz ist der Anteil der fälligen Visiten, die im Zeitfenster abgeschlossen wurden; Durchführung der Anteil der überhaupt abgeschlossenen. Die Tage vom Ziel sind vor dem Ziel negativ. Die Standardabweichung ist die der Stichprobe. Die Prüfsumme ist der SHA-256 des kanonischen JSON (RFC 8785) der Daten des Berichts; die Prüfsumme des Audit-Logs nennt den letzten Eintrag der Studie zu dem Zeitpunkt, als die Daten gelesen wurden.',
+    'Eine Visite ist fällig, wenn sie abgeschlossen ist oder ihr Zeitfenster nach dem Kalender des Standorts ' +
+    'oder der Studie geschlossen hat. Ersetzte und abgesagte Visiten sind nie fällig; Visiten ausgeschiedener ' +
+    'Personen zählen mit. Adhärenz ist der Anteil der fälligen Visiten, die im Zeitfenster abgeschlossen wurden; ' +
+    'Durchführung der Anteil der überhaupt abgeschlossenen. Die Tage vom Ziel sind vor dem Ziel negativ. Die ' +
+    'Standardabweichung ist die der Stichprobe. Die Prüfsumme ist der SHA-256 des kanonischen JSON (RFC 8785) ' +
+    'der Daten des Berichts; die Prüfsumme des Audit-Logs nennt den letzten Eintrag der Studie zu dem Zeitpunkt, ' +
+    'als die Daten gelesen wurden.',
 };
 
 export const languages = { en, de };
@@ -329,8 +336,8 @@ export class Locale {
         );
   }
   instant(instant: string | null): string {
-    return instant === null
-      ? '–'
-      : `${new Intl.DateTimeFormat(this.language, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }).format(Date.parse(instant))} UTC`;
+    if (instant === null) return '–';
+    const format = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const;
+    return `${new Intl.DateTimeFormat(this.language, format).format(Date.parse(instant))} UTC`;
   }
 }

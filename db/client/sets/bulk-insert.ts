@@ -1,4 +1,4 @@
-import { prepared } from '../prepared.js';
+import { prepared } from '../query.js';
 import type { Statement } from '../query.js';
 import type { Tx } from '../database.js';
 
@@ -24,7 +24,8 @@ export const insertInto = <Row extends object>(
  */
 export function insertSql({ table, columns }: Pick<Insert, 'table' | 'columns'>, parameter: string): string {
   const list = columns.map((column) => `"${column}"`).join(', ');
-  return `insert into ${table} (${list}) select ${list} from jsonb_populate_recordset(null::${table}, ${parameter}::jsonb)`;
+  return `insert into ${table} (${list}) select ${list}
+    from jsonb_populate_recordset(null::${table}, ${parameter}::jsonb)`;
 }
 
 /** The insert of one table's rows as a statement. */

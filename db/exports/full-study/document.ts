@@ -71,10 +71,12 @@ async function allSql(tx: Tx, studyId: string): Promise<string> {
       .split(', ')
       .map((column) => `t.${column}`)
       .join(', ');
-    return `(select '${name}' as part, row_to_json(x)::text as row from (select ${list.map(({ sql }) => sql).join(', ')} from ${table} t where t.${key} = ${pg.escapeLiteral(studyId)}::uuid order by ${by}) x)`;
+    return `(select '${name}' as part, row_to_json(x)::text as row from (select ${list.map(({ sql }) => sql).join(', ')}
+      from ${table} t where t.${key} = ${pg.escapeLiteral(studyId)}::uuid order by ${by}) x)`;
   };
   return [
-    `(select '${ACTIVE}' as part, row_to_json(x)::text as row from (select s.id, ${shownSession('s')} as shown from assessment_sessions s where s.study_id = ${pg.escapeLiteral(studyId)}::uuid and s.status = 'active') x)`,
+    `(select '${ACTIVE}' as part, row_to_json(x)::text as row from (select s.id, ${shownSession('s')} as shown
+      from assessment_sessions s where s.study_id = ${pg.escapeLiteral(studyId)}::uuid and s.status = 'active') x)`,
     part('study', 'studies', 'id', 'id', EXPORTED_STUDY_COLUMNS),
     ...studyTables.map(({ name, order }) => part(name, name, 'study_id', order)),
     part(AUDIT, AUDIT, 'study_id', 'seq'),

@@ -64,8 +64,10 @@ export async function loadStudyDocument(
 /** The database has no year 0, and its error would not name the row. */
 async function requireYears(ask: Ask, { tables }: StudyDocument): Promise<void> {
   const rows = await ask<{ table: string; columns: string[] }>(
-    `select c.relname as table, array_agg(a.attname::text) as columns from pg_attribute a join pg_class c on c.oid = a.attrelid
-     where a.attrelid = any ($1::text[]::regclass[]) and a.attnum > 0 and a.atttypid = any ('{date,date[],timestamptz,timestamptz[]}'::regtype[]) group by 1`,
+    `select c.relname as table, array_agg(a.attname::text) as columns from pg_attribute a
+      join pg_class c on c.oid = a.attrelid
+     where a.attrelid = any ($1::text[]::regclass[]) and a.attnum > 0
+       and a.atttypid = any ('{date,date[],timestamptz,timestamptz[]}'::regtype[]) group by 1`,
     [studyTables.map(({ name }) => name)],
   );
   for (const { table, columns } of rows) {
@@ -142,7 +144,8 @@ async function loadBatteries(ask: Ask, rows: readonly Row[], ids: NewIds, { tabl
 /** Columns that rows of this table may set: existing ones that the database does not number itself. */
 async function columnsOf(ask: Ask, table: string, rows: readonly Row[]): Promise<string[]> {
   const found = await ask<{ attname: string }>(
-    `select attname from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped and attidentity <> 'a' and attgenerated = ''`,
+    `select attname from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped
+      and attidentity <> 'a' and attgenerated = ''`,
     [table],
   );
   const given = new Set(rows.flatMap((row) => Object.keys(row)));

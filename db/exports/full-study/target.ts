@@ -28,7 +28,8 @@ export async function startLoaded(tx: Tx, studyId: string): Promise<void> {
   await execute(
     tx,
     `insert into outbox (topic, study_id, subject, payload, patient)
-     select 'participant-start', study_id, id::text, jsonb_build_object('site_id', site_id) || $1::jsonb, true from participants where study_id = $2 and status = 'enrolled'`,
+     select 'participant-start', study_id, id::text, jsonb_build_object('site_id', site_id) || $1::jsonb, true
+       from participants where study_id = $2 and status = 'enrolled'`,
     [JSON.stringify(carriedTrace()), studyId],
   );
   const marked = tx as MarkedTransaction;

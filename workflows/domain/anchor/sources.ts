@@ -188,7 +188,9 @@ export function sourceFingerprint(policy: Policy, facts: Facts, context = new De
       const reading = read(source, facts, policy, context);
       return 'reason' in reading
         ? `${source.type}:-`
-        : `${source.type}:${reading.date}:${reading.datetime ?? ''}:${JSON.stringify(sourceIdentity(reading.source_ref))}`;
+        : [source.type, reading.date, reading.datetime ?? '', JSON.stringify(sourceIdentity(reading.source_ref))].join(
+            ':',
+          );
     })
     .join('|');
 }

@@ -28,7 +28,8 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
     warn(
       'PROJECT_ID_DIFFERS',
       'project_id',
-      `The connected project has the id ${dictionary.project_id}: triggers of project ${mapping.project_id} are another project's, and those of ${dictionary.project_id} are not taken.`,
+      `The connected project has the id ${dictionary.project_id}: triggers of project ${mapping.project_id} are ` +
+        `another project's, and those of ${dictionary.project_id} are not taken.`,
     );
   if (mapping.enrollment_instrument) instrument(mapping.enrollment_instrument, 'enrollment_instrument');
   if (mapping.enrollment_event && !dictionary.longitudinal)
@@ -38,7 +39,8 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
     warn(
       'INSTRUMENT_NOT_DESIGNATED',
       'enrollment_event',
-      `The instrument "${mapping.enrollment_instrument}" is not designated for the event "${name}": nobody is enrolled there.`,
+      `The instrument "${mapping.enrollment_instrument}" is not designated for the event "${name}": nobody is ` +
+        `enrolled there.`,
     );
   for (const [name, target] of Object.entries(mapping.participant_field_mapping ?? {})) {
     const path = `participant_field_mapping.${name}`;
@@ -64,7 +66,8 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
     warn(
       'SAME_FIELDS',
       'event_battery_mapping',
-      'The project has no events: the results of several visits are written to the same fields of the record, and the last ones stay.',
+      'The project has no events: the results of several visits are written to the same fields of the record, ' +
+        'and the last ones stay.',
     );
   }
   for (const [task, target] of Object.entries(mapping.data_field_mapping ?? {})) {

@@ -87,7 +87,8 @@ function checkForm(
     warn(
       'REPEATING_INSTRUMENT',
       path,
-      `The instrument "${form}" repeats${repeats[0]?.event ? ` in the event "${repeats[0].event}"` : ''}: results are written to no instance of it.`,
+      `The instrument "${form}" repeats${repeats[0]?.event ? ` in the event "${repeats[0].event}"` : ''}: ` +
+        `results are written to no instance of it.`,
     );
   if (!longitudinal || designated === undefined) return;
   const has = (event: string) => designated.some((place) => place.event === event && place.form === form);
@@ -96,7 +97,8 @@ function checkForm(
     warn(
       'INSTRUMENT_NOT_DESIGNATED',
       path,
-      `The instrument "${form}" is not designated for the event "${without.join('", "')}": its results are refused there.`,
+      `The instrument "${form}" is not designated for the event "${without.join('", "')}": its results are ` +
+        `refused there.`,
     );
   else if (events === undefined && !designated.some((place) => place.form === form))
     warn('INSTRUMENT_NOT_DESIGNATED', path, `The instrument "${form}" is designated for no event.`);

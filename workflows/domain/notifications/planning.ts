@@ -26,8 +26,8 @@ export function dueAt(date: string, rule: Rule, zone: string): string {
 }
 
 /**
- * A local time as an instant, as everywhere in the service and in calendars (RFC 5545): a time skipped by a clock change
- * counts as if the clock had not changed yet; of a repeated time the first one counts.
+ * A local time as an instant, as everywhere in the service and in calendars (RFC 5545): a time skipped by a clock
+ * change counts as if the clock had not changed yet; of a repeated time the first one counts.
  */
 const local = (day: Temporal.PlainDate, time: string, zone: string): string =>
   day

@@ -3,10 +3,10 @@ import type { StudyRecord } from '../../../../db/studies/studies.queries.js';
 import { compileBattery } from '../../../../workflows/domain/assessment/compile.js';
 import { TASKS, taskNames } from '../../../../workflows/domain/assessment/tasks.js';
 import type { Problem } from '../../../http/errors.js';
-import { Instant } from '../../html/date.js';
+import { InstantText } from '../../html/date.js';
 import { EmptyState } from '../../html/empty-state.js';
 import { Form, Notice } from '../../html/form.js';
-import { versionOf } from '../../html/form-version.js';
+import { versionOf } from '../../routing/form-version.js';
 import { Table } from '../../html/table.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
@@ -324,7 +324,7 @@ function Versions({ versions }: { versions: VersionRow[] }) {
         columns={[
           { title: texts.version, head: true, cell: ({ version }) => version },
           { title: studies.status, cell: ({ status }) => <Status of={status} /> },
-          { title: texts.publishedAt, cell: ({ published_at }) => <Instant value={published_at} bare /> },
+          { title: texts.publishedAt, cell: ({ published_at }) => <InstantText value={published_at} bare /> },
           {
             title: studies.tasks,
             cell: ({ modules }) => <bdi>{modules.map(({ name }) => name).join(', ') || '–'}</bdi>,

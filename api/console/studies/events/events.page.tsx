@@ -3,7 +3,7 @@ import type { Problem } from '../../../http/errors.js';
 import type { ScheduleDryRun } from '../../../studies/policy-dry-run.service.js';
 import { EmptyState } from '../../html/empty-state.js';
 import { Form, Notice } from '../../html/form.js';
-import { versionOf } from '../../html/form-version.js';
+import { versionOf } from '../../routing/form-version.js';
 import { AddButton, useChangeColumn } from '../../html/record-links.js';
 import { Table } from '../../html/table.js';
 import { useUi } from '../../html/ui.js';

@@ -12,9 +12,9 @@ import {
   removeEventDefinition,
 } from '../../../scheduling/event-definitions.service.js';
 import { changeStudy } from '../../../studies/studies.service.js';
-import { assertFormVersion } from '../../html/form-version.js';
-import { consoleForm, consolePage } from '../../html/page.js';
-import { redirect } from '../../html/render.js';
+import { assertFormVersion } from '../../routing/form-version.js';
+import { consoleForm, consolePage } from '../../routing/page.js';
+import { redirect } from '../../routing/render.js';
 import { typedValue } from '../edit/edit.js';
 import type { Edit } from '../edit/edit.js';
 import { DeleteEventPage, EventPage, EventsPage } from './events.page.js';

@@ -7,7 +7,7 @@ import { EmptyState } from '../../html/empty-state.js';
 import { Form, Notice } from '../../html/form.js';
 import { Pager, withQuery } from '../../html/pager.js';
 import { useChangeColumn } from '../../html/record-links.js';
-import { Facts, Table } from '../../html/table.js';
+import { DefinitionList, Table } from '../../html/table.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
 import { EditBoxes, EditChoice, EditField, EditForm, EditRefusal } from '../edit/edit-form.js';
@@ -130,7 +130,7 @@ export function MemberPage({ view, user, edit }: { view: MembersView; user: User
         <a href={at}>{texts.back}</a>
       </p>
       <EditRefusal edit={edit} labels={{ role: words.studies.role, site_ids: words.studies.sites }} />
-      <Facts
+      <DefinitionList
         of={[
           [words.users.email, <bdi>{user.email}</bdi>],
           [words.studies.account, words.studies.accounts[user.status] ?? user.status],

@@ -2,9 +2,9 @@ import { h } from 'preact';
 import { staff } from '../../../http/access.js';
 import { Type, oneOf } from '../../../http/common.schemas.js';
 import { changeStudy, getStudyOrThrow } from '../../../studies/studies.service.js';
-import { assertFormVersion } from '../../html/form-version.js';
-import { consoleForm, consolePage } from '../../html/page.js';
-import { redirect } from '../../html/render.js';
+import { assertFormVersion } from '../../routing/form-version.js';
+import { consoleForm, consolePage } from '../../routing/page.js';
+import { redirect } from '../../routing/render.js';
 import { messageEdit, messagesIn } from './messages.form.js';
 import { MessagesPage } from './messages.page.js';
 

@@ -1,7 +1,7 @@
 import type { StudyRecord } from '../../../../db/studies/studies.queries.js';
 import type { Problem } from '../../../http/errors.js';
 import { Form } from '../../html/form.js';
-import { versionOf } from '../../html/form-version.js';
+import { versionOf } from '../../routing/form-version.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
 import { EditBox, EditChoice, EditField, EditForm, EditRefusal } from '../edit/edit-form.js';

@@ -33,7 +33,9 @@ export async function writeOdm(tx: Tx, studyId: string, createdAt: string, sink:
   }).replace(/\/>$/, '>');
   sink.write(`<?xml version="1.0" encoding="UTF-8"?>\n${root}\n${study}\n${admin === '' ? '' : `${admin}\n`}`);
   const clinical = element('ClinicalData', { StudyOID: studyOid, MetaDataVersionOID: versionOid }).replace(/\/>$/, '>');
-  const sql = `copy (select subject::text from (${subjectsSql(`p.study_id = ${pg.escapeLiteral(studyId)}::uuid`)}) x) to stdout with (format csv, delimiter e'\\x02', quote e'\\x01')`;
+  const sql =
+    `copy (select subject::text from (${subjectsSql(`p.study_id = ${pg.escapeLiteral(studyId)}::uuid`)}) x) to ` +
+    `stdout with (format csv, delimiter e'\\x02', quote e'\\x01')`;
   return copyOut(tx, sql, (source) =>
     pipeline(
       source,

@@ -100,7 +100,9 @@ export function metadataOf(study: StandardStudy, shape: StudyShape): Metadata {
         textElement('StudyDescription', study.description ?? study.study_name),
         textElement('ProtocolName', study.study_code),
       ]),
-      `\n${element('MetaDataVersion', { OID: versionOid, Name: `Plan of ${study.study_code}` }, `\n${definitions}\n`)}\n`,
+      '\n' +
+        element('MetaDataVersion', { OID: versionOid, Name: `Plan of ${study.study_code}` }, `\n${definitions}\n`) +
+        '\n',
     ]),
     admin:
       shape.sites.length === 0

@@ -1,0 +1,104 @@
+import { FORMER_PATH } from '../../http/conventions/deprecation.js';
+import { listWebhookEvents } from '../../../db/capture/webhook-events.queries.js';
+import { listUnmatched } from '../../../db/capture/unmatched-triggers.queries.js';
+import { anyone, inStudy, roles, outsideStudy } from '../../http/access.js';
+import { accepted, route, rawForm } from '../../http/route.js';
+import {
+  TriggerAccepted,
+  TriggerForm,
+  TriggerQuery,
+  UnmatchedQuery,
+  UnmatchedTriggers,
+  WebhookEvent,
+  WebhookEventQuery,
+  WebhookEvents,
+} from './webhooks.schemas.js';
+import { receiveTrigger, retryTrigger, webhookEventView } from './webhooks.service.js';
+
+const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det') =>
+  route({
+    method: 'POST',
+    path,
+    operationId: path === '/api/webhooks/datacapture/det' ? 'receiveTrigger' : 'receiveRedcapTrigger',
+    ...(path === '/api/webhooks/redcap/det' && { deprecated: FORMER_PATH }),
+    tag: 'Capture system',
+    summary:
+      path === '/api/webhooks/datacapture/det'
+        ? 'Receive a data-entry trigger'
+        : 'Take a data-entry trigger (former path)',
+    description:
+      'Form fields: `project_id`, `record`, `instrument` (required), `<instrument>_complete`, and with the ' +
+      'prefix `datacapture_` or `redcap_`: ' +
+      '`event_name`, `data_access_group`, `repeat_instance`, `repeat_instrument`. Signed in ' +
+      '`X-Datacapture-Signature: sha256=<hex HMAC-SHA256 of the raw body>`; ' +
+      'with `X-Datacapture-Timestamp` (unix seconds, within 5 minutes) over `<timestamp>.<raw body>`; or, where ' +
+      '`webhook_auth` is `url`, in `?signature=`. ' +
+      'The event is stored before the answer; it is processed afterwards. An unknown project, or a webhook ' +
+      'that is off: accepted, nothing done.',
+    access: anyone,
+    rateLimit: 'none',
+    body: rawForm(TriggerForm, 'application/x-www-form-urlencoded', 'multipart/form-data'),
+    query: TriggerQuery,
+    responses: { 200: TriggerAccepted, 400: undefined, 401: undefined, 403: undefined, 429: undefined, 503: undefined },
+    handle: async ({ raw, headers, query, context, services }) => ({
+      status: 'accepted',
+      record: await receiveTrigger(services, { raw, headers, urlSignature: query.signature, ip: context.ip }),
+    }),
+  });
+
+export const webhookRoutes = [
+  det('/api/webhooks/datacapture/det'),
+  det('/api/webhooks/redcap/det'),
+  route({
+    method: 'GET',
+    path: '/api/datacapture/unmatched-triggers',
+    operationId: 'listUnmatchedTriggers',
+    tag: 'Capture system',
+    summary: 'List unmatched triggers by project',
+    description:
+      'A project id that no configuration has, or whose webhook or integration is off: how many triggers came, ' +
+      'the first and the last; nothing of what they said. Once a configuration is saved with the project id, ' +
+      'its count is forgotten.',
+    access: outsideStudy(roles('admin')),
+    transaction: 'read',
+    query: UnmatchedQuery,
+    responses: { 200: UnmatchedTriggers },
+    handle: ({ tx, query }) =>
+      listUnmatched(tx, { skip: query.skip ?? 0, limit: query.limit ?? 50, sort: query.sort ?? '-last_at' }),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/studies/{study_id}/webhook-events',
+    operationId: 'listWebhookEvents',
+    tag: 'Capture system',
+    summary: 'List received triggers, newest first',
+    description: 'Triggers of the capture system, with what became of each. A failed one can be retried.',
+    access: inStudy(),
+    transaction: 'read',
+    query: WebhookEventQuery,
+    responses: { 200: WebhookEvents },
+    handle: async ({ params, query, tx }) => {
+      const { items, total } = await listWebhookEvents(tx, params.study_id, {
+        skip: query.skip ?? 0,
+        limit: query.limit ?? 50,
+        ...(query.status && { status: query.status }),
+        ...(query.record !== undefined && { record: query.record }),
+      });
+      return { items: items.map(webhookEventView), total };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/webhook-events/{id}/retry',
+    operationId: 'retryTrigger',
+    tag: 'Capture system',
+    summary: 'Retry a failed trigger',
+    description:
+      'The trigger is processed once more, as if it had come now. One that has not failed is 409 NOT_FAILED.',
+    access: inStudy('researcher', 'data_manager'),
+    transaction: 'change',
+    responses: { 202: WebhookEvent },
+    handle: async ({ params, actor, context, tx, audit }) =>
+      accepted(webhookEventView(await retryTrigger({ tx, audit, actor, context }, params.id))),
+  }),
+];

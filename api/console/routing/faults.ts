@@ -1,0 +1,80 @@
+import { h } from 'preact';
+import type { Problem } from '../../http/errors.js';
+import { noContent } from '../../http/route.js';
+import type { Reply } from '../../http/reply.js';
+import type { PageFault } from '../../http/route.js';
+import type { Actor } from '../../http/access.js';
+import { clearedLogin } from '../../http/security/console-login.js';
+import { LoginPage } from '../session/login.page.js';
+import { formToShow } from './form-fields.js';
+import { ownPath } from './own-path.js';
+import { ProblemPage } from '../html/problem.js';
+import { redirect, renderView } from './render.js';
+import type { View } from './render.js';
+import { uiOf } from '../html/ui.js';
+import type { Ui } from '../html/ui.js';
+
+/** The most fields of a typed form. */
+const MAX_KEPT = 1_000;
+/** Fields that are never shown again: secrets, and what a page writes for itself. */
+const NEVER_KEPT =
+  /^_|password|token|secret|^again$|^shown|^(?:seen|version|policy_version|preview_hash|import_id|sort_order)$/;
+
+/** The page of a form, by its hidden field. */
+export const formAt = (form: URLSearchParams, otherwise: string): string => {
+  const back = form.get('_back');
+  return back === null ? otherwise : ownPath(back);
+};
+
+/** The typed fields of a form, by name. The code of a login is a secret, that of a record is none. */
+export function typedEntries(form: URLSearchParams): [string, string][] {
+  const isLogin = (form.get('_back') ?? '').startsWith('/console/login');
+  const isKept = (name: string) => !NEVER_KEPT.test(name) && !(isLogin && name === 'code');
+  return [...form].filter(([name, value]) => value !== '' && isKept(name)).slice(0, MAX_KEPT);
+}
+
+/** The error page. */
+export const faultView = (ui: Ui, fault: Problem, requestId: string, form?: URLSearchParams): View => ({
+  title: ui.words.problems.title,
+  status: fault.status,
+  content: h(ProblemPage, {
+    fault,
+    requestId,
+    ...(form && { typed: typedEntries(form), back: formAt(form, '/console/inbox') }),
+  }),
+});
+
+/** Answers an error as a page: the login if one is needed, else the error in words. */
+export async function onPageFault(
+  { fault, state, method, url, headers, services, body }: PageFault,
+  background: boolean,
+): Promise<Reply> {
+  if (background && fault.status !== 405) return noContent();
+  const { settings } = services;
+  const isChange = method === 'POST';
+  const form = isChange ? formToShow(await body()) : undefined;
+  if (fault.status === 401 && !state.handled) {
+    const ended = fault.code === 'INVALID_TOKEN';
+    const cookies = ended ? [clearedLogin(settings)] : [];
+    if (!form) return redirect(loginAt(url, ended), cookies);
+    const ui = uiOf({ settings, headers, path: url });
+    const next = formAt(form, '/console/inbox');
+    return renderView(settings, ui, {
+      title: ui.words.login.title,
+      status: 401,
+      content: h(LoginPage, { next, ended: true, kept: typedEntries(form) }),
+      headers: { 'Set-Cookie': cookies },
+    });
+  }
+  const actor = state.actor as Actor | undefined;
+  const credential = state.principal?.kind === 'user' ? state.principal.credential : undefined;
+  const ui = uiOf({ settings, headers, path: '/console/inbox', actor, credential });
+  return renderView(settings, ui, faultView(ui, fault, state.context.requestId, form));
+}
+
+/** The login page that leads back to this page. */
+const loginAt = (url: string, ended: boolean): string => {
+  const next = ownPath(url);
+  const asked = new URLSearchParams({ ...(next !== '/console/inbox' && { next }), ...(ended && { ended: '1' }) });
+  return asked.size > 0 ? `/console/login?${asked.toString()}` : '/console/login';
+};

@@ -1,1 +1,0 @@
-export { prepared } from './query.js';

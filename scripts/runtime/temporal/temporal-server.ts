@@ -1,0 +1,100 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { promisify } from 'node:util';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { plainEnvironment } from '../environments.js';
+import type { PartPlan } from '../part.js';
+import { connectableHost } from '../../../settings.js';
+import { searchAttributes } from '../../../workflows/search-attributes.js';
+
+const run = promisify(execFile);
+
+export interface TemporalServer {
+  cli: string;
+  host: string;
+  port: number;
+  uiPort: number;
+  file: string;
+  namespace: string;
+  retentionDays: number;
+  log: string;
+  release: () => Promise<void>;
+  /** The codec endpoint of its Web UI. */
+  codec?: string;
+  /** Dynamic configuration, besides what is always set: `name=value`. */
+  configured?: readonly string[];
+}
+
+/** The embedded Temporal server with its Web UI. */
+export function temporalPart(server: TemporalServer): PartPlan {
+  const args = [
+    'server',
+    'start-dev',
+    '--ip',
+    server.host,
+    '--port',
+    String(server.port),
+    '--ui-ip',
+    server.host,
+    '--ui-port',
+    String(server.uiPort),
+    ...(server.codec === undefined ? [] : ['--ui-codec-endpoint', server.codec]),
+    '--db-filename',
+    server.file,
+    '--namespace',
+    server.namespace,
+    '--log-level',
+    'warn',
+    // WAL: without it a burst stalls for seconds. NORMAL keeps every acknowledged step through a crash of any process;
+    // only a power cut may lose the last ones, and their facts are in PostgreSQL, from which participants' workflows
+    // are restarted. FULL would make each step wait for the disk twice.
+    '--sqlite-pragma',
+    'journal_mode=WAL',
+    '--sqlite-pragma',
+    'synchronous=NORMAL',
+    ...['system.enableActivityEagerExecution=true', ...(server.configured ?? [])].flatMap((value) => [
+      '--dynamic-config-value',
+      value,
+    ]),
+    ...Object.entries(searchAttributes).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
+  ];
+  return {
+    name: 'temporal',
+    log: server.log,
+    before: server.release,
+    spawn: (output) =>
+      spawn(server.cli, args, { detached: true, env: plainEnvironment(), stdio: ['ignore', output, output] }),
+    ready: (_child: ChildProcess, cancelled) => servesWithRetention(server, cancelled),
+    readyWithinSeconds: 60,
+    stopSignal: 'SIGTERM',
+    graceSeconds: 10,
+  };
+}
+
+/**
+ * By default the development server deletes closed workflows after a day; a successful change proves that it serves.
+ */
+async function servesWithRetention(server: TemporalServer, cancelled: AbortSignal): Promise<void> {
+  const args = [
+    'operator',
+    'namespace',
+    'update',
+    '--address',
+    `${connectableHost(server.host)}:${server.port}`,
+    '--namespace',
+    server.namespace,
+    '--retention',
+    `${server.retentionDays * 24}h`,
+  ];
+  let fault: unknown;
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    cancelled.throwIfAborted();
+    try {
+      await run(server.cli, args, { timeout: 5000, signal: cancelled });
+      return;
+    } catch (failure) {
+      fault = failure;
+      await sleep(100);
+    }
+  }
+  throw fault;
+}
