@@ -5,7 +5,7 @@ import { Field, Form, useGiven } from '../html/form.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { PolicyInWords } from './policy-in-words.js';
-import { templateText } from '../words/templates.js';
+import { templateText } from '../words/studies/templates.js';
 import { FormRefusal } from './settings.page.js';
 
 type Summary = ReturnType<typeof summaryOf>;
