@@ -98,7 +98,9 @@ export class Stage {
 
   /** What the mail catcher has for an address. */
   async mailsTo(address: string): Promise<{ subject: string; text: string }[]> {
-    const mails = (await (await fetch(`${this.run.mail_ui}/email`)).json()) as {
+    const mails = (await (
+      await fetch(`${this.run.mail_ui}/email?to.address=${encodeURIComponent(address)}`)
+    ).json()) as {
       subject: string;
       text: string;
       to: { address: string }[];
