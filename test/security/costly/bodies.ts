@@ -4,7 +4,10 @@ import { bodySchema, requestBody } from '../../../api/http/route.js';
 /** A request's body as it is sent. */
 export type Body = { type: string; content: Uint8Array };
 type Bodies = Record<string, (bytes: number) => Body>;
-const body = (type: string, content: string | Uint8Array): Body => ({ type, content: Buffer.from(content) });
+const body = (type: string, content: string | Uint8Array): Body => ({
+  type,
+  content: typeof content === 'string' ? Buffer.from(content) : content,
+});
 const json = (content: string | Uint8Array): Body => body('application/json', content);
 
 /**
