@@ -55,7 +55,9 @@ describe('deadlines of an override request, and lost workflows', function () {
       )
     ).items[0]!;
   const mailsTo = async (address: string): Promise<Mail[]> => {
-    const mails = (await (await fetch(`${stage.run.mail_ui}/email`)).json()) as Mail[];
+    const mails = (await (
+      await fetch(`${stage.run.mail_ui}/email?to.address=${encodeURIComponent(address)}`)
+    ).json()) as Mail[];
     return mails
       .filter((mail) => mail.to.some((to) => to.address === address))
       .sort((a, b) => (a.time < b.time ? -1 : 1));

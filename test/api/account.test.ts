@@ -22,9 +22,11 @@ describe('One’s own account', () => {
     nobody = new Http(root.base);
   });
   const mailsTo = async (email: string) =>
-    ((await (await fetch(`${(await service()).mail_ui}/email`)).json()) as Mail[]).filter((mail) =>
-      mail.to.some(({ address }) => address === email),
-    );
+    (
+      (await (
+        await fetch(`${(await service()).mail_ui}/email?to.address=${encodeURIComponent(email)}`)
+      ).json()) as Mail[]
+    ).filter((mail) => mail.to.some(({ address }) => address === email));
   /** The token in the mail of that number to the address. */
   const tokenTo = async (email: string, count = 1): Promise<string> => {
     const mails = await until(

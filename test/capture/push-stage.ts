@@ -311,7 +311,7 @@ export class PushStudy {
     const mail = await until(
       async () =>
         (
-          (await (await fetch(`${this.stage.run.mail_ui}/email`)).json()) as {
+          (await (await fetch(`${this.stage.run.mail_ui}/email?to.address=${encodeURIComponent(email)}`)).json()) as {
             text: string;
             to: { address: string }[];
           }[]

@@ -101,7 +101,9 @@ export class Stage {
 
   /** What the mail catcher has for an address. */
   async mailsTo(address: string): Promise<{ subject: string; text: string; html?: string }[]> {
-    const mails = (await (await fetch(`${this.run.mail_ui}/email`)).json()) as {
+    const mails = (await (
+      await fetch(`${this.run.mail_ui}/email?to.address=${encodeURIComponent(address)}`)
+    ).json()) as {
       subject: string;
       text: string;
       html?: string;
@@ -239,9 +241,12 @@ export class CaptureStudy {
     const { pathname } = new URL(request.url);
     holdAgainstContract('POST', pathname, response.status, 'application/json', answer);
     if (typeof body === 'string')
-      collect('POST', pathname, response.status, beginning('application/x-www-form-urlencoded', body), {
-        body: answer,
-      });
+      collect('POST', pathname, response.status, () => ({
+        given: beginning('application/x-www-form-urlencoded', body),
+        answered: {
+          body: answer,
+        },
+      }));
     return { status: response.status, body: answer, headers: response.headers };
   }
 
@@ -306,7 +311,7 @@ async function call<T>(run: RunJson, method: string, path: string, body?: unknow
   const type = response.headers.get('content-type') ?? '';
   const parsed: unknown = text === '' ? undefined : JSON.parse(text);
   holdAgainstContract(method, new URL(path, run.api).pathname, response.status, type, parsed);
-  collect(method, path, response.status, { body }, { body: parsed });
+  collect(method, path, response.status, () => ({ given: { body }, answered: { body: parsed } }));
   return { status: response.status, body: (parsed ?? {}) as T, headers: response.headers };
 }
 

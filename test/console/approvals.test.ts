@@ -28,9 +28,9 @@ describe('the console’s page of an approval', function () {
   const linkIn = async (email: string): Promise<string> => {
     const mail = await until(
       async () =>
-        ((await (await fetch(`${stage.run.mail_ui}/email`)).json()) as Caught[]).find(({ to }) =>
-          to.some(({ address }) => address === email),
-        ),
+        (
+          (await (await fetch(`${stage.run.mail_ui}/email?to.address=${encodeURIComponent(email)}`)).json()) as Caught[]
+        ).find(({ to }) => to.some(({ address }) => address === email)),
       { what: 'the mail to the approver' },
     );
     return /https?:\/\/[^\s]*\/console\/approvals\/[0-9a-f-]+/.exec(mail.text)![0];
@@ -98,7 +98,9 @@ describe('the console’s page of an approval', function () {
   it('is asked for by a mail whose button comes before the list of visits', async () => {
     const of = await waiting(stage);
     await linkIn(of.approver.email);
-    const mails = (await (await fetch(`${stage.run.mail_ui}/email`)).json()) as Caught[];
+    const mails = (await (
+      await fetch(`${stage.run.mail_ui}/email?to.address=${encodeURIComponent(of.approver.email)}`)
+    ).json()) as Caught[];
     const { html, text } = mails.find(({ to }) => to.some(({ address }) => address === of.approver.email))!;
     const [button, list] = ['>Review the request</a>', 'Visits that move:'].map((part) => html.indexOf(part));
     expect(button, html).to.be.greaterThan(0);

@@ -196,7 +196,7 @@ describe('logins of the console', function () {
     const tokenFrom = (page: 'accept' | 'reset') =>
       until(
         async () => {
-          const mails = (await (await fetch(`${mail_ui}/email`)).json()) as {
+          const mails = (await (await fetch(`${mail_ui}/email?to.address=${encodeURIComponent(email)}`)).json()) as {
             text: string;
             to: { address: string }[];
           }[];

@@ -156,9 +156,11 @@ describe('the console’s visits of today', function () {
     const { mail_ui } = await service();
     await until(
       async () =>
-        ((await (await fetch(`${mail_ui}/email`)).json()) as { to: { address: string }[] }[]).some(({ to }) =>
-          to.some(({ address }) => address === email),
-        ),
+        (
+          (await (await fetch(`${mail_ui}/email?to.address=${encodeURIComponent(email)}`)).json()) as {
+            to: { address: string }[];
+          }[]
+        ).some(({ to }) => to.some(({ address }) => address === email)),
       { what: 'the mail with the link' },
     );
     await submit(page, 'button[value=sms]');
@@ -205,9 +207,11 @@ describe('the console’s visits of today', function () {
     );
     expect(sent).to.include({ kind: 'visit_reminder', channel: 'email' });
     const { mail_ui } = await service();
-    const mails = ((await (await fetch(`${mail_ui}/email`)).json()) as { to: { address: string }[] }[]).filter(
-      ({ to }) => to.some(({ address }) => address === email),
-    );
+    const mails = (
+      (await (await fetch(`${mail_ui}/email?to.address=${encodeURIComponent(email)}`)).json()) as {
+        to: { address: string }[];
+      }[]
+    ).filter(({ to }) => to.some(({ address }) => address === email));
     expect(mails).to.have.length(1);
     const explained = await site.http.expect(200, 'GET', `/api/visits/${visits.wide.id}/notifications/explain`);
     const byHand = (explained.items as Loose[]).filter(({ status }) => status === 'sent');

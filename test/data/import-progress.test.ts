@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import pg from 'pg';
 import { admin, newStudy, user } from '../support/http.js';
@@ -70,6 +71,8 @@ describe('An import of participants, watched', function () {
       const look = await seen(id);
       if (look.status === 200) looks.push(look.body);
       else expect(look.status).to.equal(404);
+      // Asked without a pause, the answers would keep a processor from importing.
+      await sleep(10);
     }
     expect(await running).to.include({ success: true, imported_count: rows });
     expect(

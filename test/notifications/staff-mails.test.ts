@@ -36,9 +36,11 @@ describe('Mails to staff', function () {
     expect(status).to.equal(202);
     const mail = await until(
       async () =>
-        ((await (await fetch(`${stage.run.mail_ui}/email`)).json()) as Caught[]).find(({ to }) =>
-          to.some(({ address }) => address === approver.email),
-        ),
+        (
+          (await (
+            await fetch(`${stage.run.mail_ui}/email?to.address=${encodeURIComponent(approver.email)}`)
+          ).json()) as Caught[]
+        ).find(({ to }) => to.some(({ address }) => address === approver.email)),
       { what: 'the mail to the approver' },
     );
     const { participant_code } = await stage.admin.expect<{ participant_code: string }>(

@@ -139,7 +139,9 @@ export class Desk {
     return (await fetch(`${this.stage.run.mail_ui}${path}`)).json() as Promise<T>;
   }
   async mailsTo(address: string): Promise<Mail[]> {
-    return (await this.caught<Mail[]>('/email')).filter((mail) => mail.to.some((to) => to.address === address));
+    return (await this.caught<Mail[]>(`/email?to.address=${encodeURIComponent(address)}`)).filter((mail) =>
+      mail.to.some((to) => to.address === address),
+    );
   }
   async addressOf(who: { id: string }): Promise<string> {
     return (await this.stage.admin.expect<{ email: string }>(200, 'GET', `/api/participants/${who.id}`)).email;

@@ -67,7 +67,7 @@ describe('Extreme numbers in results', function suite() {
     expect(rows.map(({ value }) => value)).to.have.members([Number.MAX_VALUE, 400, 500]);
   });
 
-  for (const seed of [1, 2, 3]) {
+  for (const seed of [1, 2]) {
     it(`whatever was accepted: every report, plot, document and export answers (seed ${seed})`, async () => {
       const random = new Random(seed);
       const site = await Site.open({ config: { portal_results: 'summary' } });
@@ -83,7 +83,7 @@ describe('Extreme numbers in results', function suite() {
         return summary;
       };
       let session = '';
-      for (let i = 0; i < 6; i++) {
+      for (let i = 0; i < 9; i++) {
         session = await site.session();
         const submitted = await site.submit(session, {
           task_summaries: { stroop: note(metrics()), flanker: note(metrics()) },

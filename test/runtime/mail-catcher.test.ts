@@ -71,6 +71,8 @@ describe('the mail catcher', () => {
     expect(mail?.attachments.map(({ fileName }) => fileName)).to.deep.equal(['visit.ics']);
     expect(mail?.envelope.to).to.include('hidden@example.org');
     expect(await json(`/email/${mail?.id}`)).to.deep.equal(mail);
+    expect(await json('/email?to.address=b%40example.org')).to.deep.equal([mail]);
+    expect(await json('/email?to.address=nobody%40example.org')).to.deep.equal([]);
     expect(await (await fetch(`${base}/email/${mail?.id}/source`)).text()).to.contain('X-Kind: reminder');
   });
 

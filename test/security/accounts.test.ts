@@ -35,9 +35,11 @@ describe('Accounts under attack', () => {
   after(() => database.end());
 
   const mailsTo = async (email: string) =>
-    ((await (await fetch(`${(await service()).mail_ui}/email`)).json()) as Mail[]).filter((mail) =>
-      mail.to.some(({ address }) => address === email),
-    );
+    (
+      (await (
+        await fetch(`${(await service()).mail_ui}/email?to.address=${encodeURIComponent(email)}`)
+      ).json()) as Mail[]
+    ).filter((mail) => mail.to.some(({ address }) => address === email));
   /** The mail to the address whose subject is this. */
   const told = (email: string, subject: string) =>
     until(async () => (await mailsTo(email)).find((mail) => mail.subject === subject), {

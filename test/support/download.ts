@@ -18,6 +18,9 @@ export async function download(
   const type = headers.get('content-type') ?? '';
   const content = /^text|ndjson/.test(type) ? bytes.toString('utf8') : bytes;
   if (!type.startsWith('application/json'))
-    collect(method, path, status, { body }, beginning(type, content, headers.get('content-disposition')));
+    collect(method, path, status, () => ({
+      given: { body },
+      answered: beginning(type, content, headers.get('content-disposition')),
+    }));
   return { status, headers, bytes };
 }

@@ -68,13 +68,19 @@ export function beginning(type: string, content: string | Uint8Array, dispositio
 /** JSON as it is shown; what was said in another way is ready. */
 const saidIn = (said: Said): Said => ({ ...said, ...(said.body !== undefined && { body: shown(said.body) }) });
 
-/** Keeps a call that succeeded, if it is the best of its operation. */
-export function collect(method: string, url: string, status: number, given: Said, answered: Said): void {
+/** Keeps a call that succeeded, if it is the best of its operation. `said` is asked only where calls are collected. */
+export function collect(
+  method: string,
+  url: string,
+  status: number,
+  said: () => { given: Said; answered: Said },
+): void {
   if (folder === undefined || status < 200 || status >= 300) return;
   const { pathname, search } = new URL(url, 'http://service');
   const template = templateOf(pathname);
   const operation = template && document.paths[template]![method.toLowerCase()];
   if (!operation) return;
+  const { given, answered } = said();
   const example: Example = {
     operationId: operation.operationId,
     request: {

@@ -59,15 +59,13 @@ export class Http {
     const contentType = response.headers.get('content-type') ?? '';
     const parsed: unknown = contentType.startsWith('application/json') && text !== '' ? JSON.parse(text) : undefined;
     holdAgainstContract(method, new URL(path, this.base).pathname, response.status, contentType, parsed);
-    collect(
-      method,
-      path,
-      response.status,
-      type !== undefined && content !== undefined && body === undefined ? beginning(type, content) : { body },
-      parsed === undefined && text !== ''
-        ? beginning(contentType, text, response.headers.get('content-disposition'))
-        : { body: parsed },
-    );
+    collect(method, path, response.status, () => ({
+      given: type !== undefined && content !== undefined && body === undefined ? beginning(type, content) : { body },
+      answered:
+        parsed === undefined && text !== ''
+          ? beginning(contentType, text, response.headers.get('content-disposition'))
+          : { body: parsed },
+    }));
     return { status: response.status, headers: response.headers, body: parsed as T, text };
   }
 

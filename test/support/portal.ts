@@ -20,7 +20,9 @@ export const ownDate = {
 /** What the mail catcher has for an address. */
 export async function mailsTo(address: string, of?: RunJson): Promise<Mail[]> {
   const run = of ?? (await service());
-  const caught = (await (await fetch(`${run.mail_ui}/email`)).json()) as Mail[];
+  const caught = (await (
+    await fetch(`${run.mail_ui}/email?to.address=${encodeURIComponent(address)}`)
+  ).json()) as Mail[];
   return caught.filter(({ to }) => to.some((one) => one.address === address));
 }
 

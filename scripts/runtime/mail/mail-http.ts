@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { mailPage } from './mail-page.js';
-import { CHANNELS, type Channel, type MailStore } from './mail-store.js';
+import { CHANNELS, type Channel, type MailStore, type StoredMail } from './mail-store.js';
 
 interface Answer {
   status: number;
@@ -17,7 +17,7 @@ const LARGEST_MESSAGE = 1024 * 1024;
 
 /**
  * The catcher over HTTP: `/` is a page; `/email`, `/email/{id}`, `/email/{id}/html|source` and `DELETE /email/{id}|all`
- * as in maildev; `POST /sms` and `POST /push` accept a gateway's requests, `GET` lists them, `DELETE` clears them.
+ * as in maildev, with its filter `/email?to.address=`; `POST /sms` and `POST /push` accept a gateway's requests, `GET` lists them, `DELETE` clears them.
  */
 export function mailHttp(store: MailStore): Server {
   return createServer((request, response) => {
@@ -29,7 +29,7 @@ export function mailHttp(store: MailStore): Server {
 }
 
 async function answer(store: MailStore, request: IncomingMessage): Promise<Answer> {
-  const { pathname } = new URL(request.url ?? '/', 'http://catcher');
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://catcher');
   const [top = '', id, view] = pathname.split('/').slice(1);
   const channel = CHANNELS.find((name) => name === top);
   if (channel && id === undefined) return messages(store, channel, request);
@@ -43,13 +43,17 @@ async function answer(store: MailStore, request: IncomingMessage): Promise<Answe
   if (top === '') return { status: 200, type: 'text/html; charset=utf-8', body: mailPage(store) };
   if (top === 'healthz') return json(true);
   if (top !== 'email') return notFound;
-  if (id === undefined || id === '') return json(store.mails());
+  if (id === undefined || id === '') return json(mailsTo(store, searchParams.get('to.address')));
   const mail = store.mail(id);
   if (!mail) return notFound;
   if (view === 'html') return { status: 200, type: 'text/html; charset=utf-8', body: mail.html };
   if (view === 'source') return { status: 200, type: 'text/plain; charset=utf-8', body: store.source(mail) };
   return view === undefined ? json(mail) : notFound;
 }
+
+/** The mails to an address; all of them without one. */
+const mailsTo = (store: MailStore, wanted: string | null): readonly StoredMail[] =>
+  wanted === null ? store.mails() : store.mails().filter(({ to }) => to.some(({ address }) => address === wanted));
 
 async function messages(store: MailStore, channel: Channel, request: IncomingMessage): Promise<Answer> {
   if (request.method === 'POST') {

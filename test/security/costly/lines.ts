@@ -47,6 +47,10 @@ const HEADERS: Readonly<Record<string, readonly string[]>> = {
 /** Texts for values of a query or a path. */
 const TEXTS = ['a', '1', '0-', '-', ',', '%20', '%C3%A4', 'a@a.', 'eyJ.', '2026-01-01T', '+', '9e9', '%F0%9F%98%80'];
 
+/** One function reads them for all lists: each list is sent one in so many of the texts, all lists together all. */
+const PAGING = ['skip', 'limit'];
+const ONE_IN = 4;
+
 /** Requests without a body, each as long as it may be, each of which costs another part of the service much. */
 export function linesOf(route: Route): Record<string, Line> {
   const names = Object.keys((route.query as { properties?: object } | undefined)?.properties ?? {});
@@ -60,7 +64,9 @@ export function linesOf(route: Route): Record<string, Line> {
   };
   for (const name of names) {
     lines[`${name}, often`] = { query: times(`&${name}=1`) };
-    for (const text of TEXTS) lines[`${name} of ${text}`] = { query: `&${name}=${times(text)}` };
+    for (const [turn, text] of TEXTS.entries())
+      if (!PAGING.includes(name) || (turn + route.path.length) % ONE_IN === 0)
+        lines[`${name} of ${text}`] = { query: `&${name}=${times(text)}` };
   }
   if (names.length > 0) lines['all names, often'] = { query: times(names.map((name) => `&${name}=1,2`).join('')) };
   if (route.path.includes('{')) for (const text of TEXTS) lines[`a path of ${text}`] = { parameter: times(text) };
