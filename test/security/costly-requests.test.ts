@@ -282,6 +282,8 @@ describe('Nothing that one caller sends keeps the API from the others', function
     const sent = (content: string) =>
       admin.send('POST', '/api/notifications/bounces', undefined, { raw: { type: 'message/rfc822', content } });
     expect((await sent(`Subject: a\r\n\r\n${'line\r\n'.repeat(400_000)}`)).status).to.equal(413);
-    expect((await sent(`X-Delivery-Report: ${'a'.repeat(60_000)}`)).body.code).to.equal('NO_DELIVERY_REPORT');
+    // Mails are taken apart one after another, and so many may wait: none of these gets as far.
+    const many = await Promise.all(Array.from({ length: 60 }, () => sent(`X-Delivery-Report: ${'a'.repeat(60_000)}`)));
+    expect([...new Set(many.map(({ body }) => body.code))]).to.deep.equal(['NO_DELIVERY_REPORT']);
   });
 });

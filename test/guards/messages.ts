@@ -1,0 +1,182 @@
+import type { Guard } from './guard.js';
+
+const TEST = 'test/security/authorizations.test.ts';
+const ITS_CONTENT = 'an authorization is for its participant, request, decision, reason, preview and person';
+const FORGED = 'an authorization for another study, kind of message, sort of person or service';
+const LOST = 'who may not decide any more in role, study or site decides nothing';
+const VERIFY = 'activities/anchor/authorization.ts';
+const READ = 'db/anchor/message-authorization.ts';
+const RIGHTS = 'activities/anchor/authority.ts';
+const GIVEN_OUT = 'api/anchor/approval-authorizations.service.ts';
+
+/** Messages to a participant's workflow in the name of a person. */
+export const messageGuards: readonly Guard[] = [
+  {
+    refuses: 'a message of any kind without an authorization',
+    file: VERIFY,
+    text: `return unsigned === 'accept'`,
+    without: 'return true',
+    test: TEST,
+    title: 'no message of any kind is carried out in a person’s name without one',
+  },
+  {
+    refuses: 'an approval without an authorization',
+    file: VERIFY,
+    text: `return unsigned === 'accept'`,
+    without: 'return true',
+    test: TEST,
+    title: 'the admin’s name alone approves nothing',
+  },
+  {
+    refuses: 'an authorization for another participant',
+    file: VERIFY,
+    text: `if (stated.participant_id !== command.participant_id) return 'participant';`,
+    without: '',
+    test: TEST,
+    title: ITS_CONTENT,
+  },
+  {
+    refuses: 'an authorization for another study',
+    file: VERIFY,
+    text: `if (stated.study_id !== command.study_id) return 'study';`,
+    without: '',
+    test: TEST,
+    title: FORGED,
+  },
+  {
+    refuses: 'an authorization for another kind of message',
+    file: VERIFY,
+    text: `if (stated.kind !== command.kind) return 'kind of message';`,
+    without: '',
+    test: TEST,
+    title: FORGED,
+  },
+  {
+    refuses: 'an authorization for another person',
+    file: VERIFY,
+    text: `if (!isSame(stated.person as Person, person)) return 'person';`,
+    without: '',
+    test: TEST,
+    title: ITS_CONTENT,
+  },
+  {
+    refuses: 'an authorization for other content',
+    file: VERIFY,
+    text: `return stated.digest === digestOf(content) ? null : 'content';`,
+    without: 'return digestOf(content) === null ? null : null;',
+    test: TEST,
+    title: ITS_CONTENT,
+  },
+  {
+    refuses: 'an authorization without a valid signature',
+    file: READ,
+    text: 'const { payload } = await jwtVerify<Authorization>(token, await importedKey(publicKey), {',
+    without: 'const payload = decodeJwt<Authorization>(token);\n    void ({',
+    test: TEST,
+    title: ITS_CONTENT,
+  },
+  {
+    refuses: 'an expired authorization',
+    file: READ,
+    text: 'currentDate: new Date(now),',
+    without: 'currentDate: new Date(0),',
+    test: TEST,
+    title: FORGED,
+  },
+  {
+    refuses: 'an authorization that never expires',
+    file: READ,
+    text: `requiredClaims: ['jti', 'exp',`,
+    without: `requiredClaims: ['jti',`,
+    test: TEST,
+    title: FORGED,
+  },
+  {
+    refuses: 'a token that was signed for another purpose',
+    file: READ,
+    text: 'audience: AUDIENCE,',
+    without: '',
+    test: TEST,
+    title: FORGED,
+  },
+  {
+    refuses: 'an authorization that was used',
+    file: VERIFY,
+    text: 'if (known.is_used)',
+    without: 'if (known.is_used && false)',
+    test: TEST,
+    title: 'an approver’s signal with its authorization is carried out, once',
+  },
+  {
+    refuses: 'an authorization of a key that was replaced a day ago',
+    file: 'db/anchor/anchors.queries.ts',
+    text: 'and (k.superseded_at is null or k.superseded_at > clock_timestamp() - ${KEY_OVERLAP})',
+    without: '',
+    test: TEST,
+    title: 'an authorization that has run out, and one of a key that is gone, are refused',
+  },
+  {
+    refuses: 'a decision of a deactivated user',
+    file: RIGHTS,
+    text: 'user !== null && user.active &&',
+    without: 'user !== null &&',
+    test: TEST,
+    title: 'who has lost the right, is not active, or asked, decides nothing',
+  },
+  {
+    refuses: 'a decision of a user who lost the role',
+    file: RIGHTS,
+    text: 'member(user) && approverRoles(policy).includes(user.role);',
+    without: 'member(user) && approverRoles(policy).length > 0;',
+    test: TEST,
+    title: LOST,
+  },
+  {
+    refuses: 'a decision of a user who left the study',
+    file: RIGHTS,
+    text: 'user.inStudy && ',
+    without: '',
+    test: TEST,
+    title: LOST,
+  },
+  {
+    refuses: 'a decision of a user who left the site',
+    file: RIGHTS,
+    text: ' && user.inSite',
+    without: '',
+    test: TEST,
+    title: LOST,
+  },
+  {
+    refuses: 'an authorization for the requester’s own override',
+    file: GIVEN_OUT,
+    text: 'if (request.requested_by_id === actor.id)',
+    without: 'if (request.requested_by_id === null)',
+    test: TEST,
+    title: 'who has lost the right, is not active, or asked, decides nothing',
+  },
+  {
+    refuses: 'an authorization for a role that may not decide',
+    file: GIVEN_OUT,
+    text: 'if (!approverRoles(await currentPolicy(tx, studyId)).includes(actor.role))',
+    without: 'if (approverRoles(await currentPolicy(tx, studyId)).length < 0)',
+    test: TEST,
+    title: 'who has lost the right, is not active, or asked, decides nothing',
+  },
+  {
+    refuses: 'an authorization for a denial without a reason',
+    file: GIVEN_OUT,
+    text: `if (decision === 'deny' && !reason?.trim())`,
+    without: `if (decision === 'deny' && reason === 'never')`,
+    test: TEST,
+    title: 'who has lost the right, is not active, or asked, decides nothing',
+  },
+  {
+    refuses: 'messages in the open where payloads must be sealed',
+    file: 'activities/anchor/apply.ts',
+    text: `if (payloads === 'sealed' && command.open === true)`,
+    without: `if (payloads === 'sealed' && command.open === undefined)`,
+    test: 'test/security/sealed-messages.test.ts',
+    title: 'a signal, an update and a start in the open change nothing, and are told',
+  },
+];
