@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -19,6 +20,8 @@ import { checkoutFiles } from '../../test/support/sources.js';
 
 /** Programs that the checkout has fetched. */
 const FETCHED = /^(temporal|chromium)/;
+/** Without a guard in one of these files a first start leaves another data folder. */
+const MAKES_TEMPLATE = /^(db\/migrations|scripts|settings)/;
 /** The end of a run's output, shown where the test did not fail. */
 const OUTPUT_LINES = 25;
 
@@ -31,9 +34,13 @@ export interface Seen {
 /** A copy of the checkout in a temporary folder, with the checkout's packages. */
 export class Copy {
   private readonly folder = mkdtempSync(join(tmpdir(), 'guards-'));
+  /** A data folder that the service of each test starts from. */
+  private readonly template = join(this.folder, 'template');
 
   /** @param stopped ends the test that is running */
   constructor(private readonly stopped: AbortSignal) {
+    // If started as root, PostgreSQL runs as another user and must be able to pass through.
+    chmodSync(this.folder, 0o711);
     for (const path of [...checkoutFiles(), 'dist'])
       cpSync(join(root, path), join(this.folder, path), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(this.folder, 'node_modules'));
@@ -64,13 +71,17 @@ export class Copy {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  private async run({ test, title }: Guard): Promise<Seen> {
+  private async run({ file, test, title }: Guard): Promise<Seen> {
     const results = join(this.folder, 'results.jsonl');
     rmSync(results, { force: true });
     const pattern = title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
     const child = spawn(process.execPath, ['scripts/test.mjs', test, '-g', pattern, '--results', results], {
       cwd: this.folder,
-      env: { ...process.env, npm_lifecycle_event: '' },
+      env: {
+        ...process.env,
+        npm_lifecycle_event: '',
+        ...(!MAKES_TEMPLATE.test(file) && { TEST_SHARED_TEMPLATE: this.template }),
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const stop = (): void => void child.kill('SIGTERM');
