@@ -194,7 +194,7 @@ export const accountGuards: readonly Guard[] = [
     text: 'if (!proved && (await signaturesAskAgain(tx, studyId, settings.production))) throw reauthenticationRequired();',
     without: '',
     test: SIGNATURES,
-    title: 'an override is neither approved nor denied',
+    title: 'what was signed is good for that decision alone, and for a day',
   },
   {
     refuses: 'a code that was used as a proof before',
@@ -211,6 +211,14 @@ export const accountGuards: readonly Guard[] = [
     without: `signature?.proved_by === 'session' &&`,
     test: SIGNATURES,
     title: 'nor past the API: a signal without what the approver has signed is refused',
+  },
+  {
+    refuses: 'a decision that is signed by a login alone',
+    file: 'activities/anchor/authority.ts',
+    text: `(!signature || signature.proved_by === 'session') &&`,
+    without: '!signature &&',
+    test: SIGNATURES,
+    title: 'what was signed is good for that decision alone, and for a day',
   },
   {
     refuses: 'the signature of a decision that was refused',

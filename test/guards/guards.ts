@@ -1,4 +1,5 @@
 import { accountGuards } from './accounts.js';
+import { credentialGuards } from './credentials.js';
 import { dataGuards } from './data.js';
 import type { Guard } from './guard.js';
 import { limitGuards } from './limits.js';
@@ -11,6 +12,7 @@ import { settingGuards } from './settings.js';
 export const guards: readonly Guard[] = [
   ...messageGuards,
   ...accountGuards,
+  ...credentialGuards,
   ...dataGuards,
   ...outwardGuards,
   ...limitGuards,

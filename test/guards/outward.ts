@@ -4,6 +4,7 @@ const TEST = 'test/security/misuse.test.ts';
 const SENDING = 'api/notifications/notifications.service.ts';
 const RECIPIENTS = 'if (!own && !(actor.isAdmin && (await isKnownRecipient(tx, message.channel, message.to))))';
 const ADDRESSES = 'workflows/domain/capture/addresses.ts';
+const REBOUND = 'test/security/rebound-names.test.ts';
 const PROCESSES = 'test/security/processes.test.ts';
 const ALONE = 'HOST opens the API alone: the others stay on loopback';
 
@@ -142,6 +143,38 @@ export const outwardGuards: readonly Guard[] = [
     file: 'activities/util/public-addresses.ts',
     text: 'addresses.some(({ address }) => !isPublicAddress(address))',
     without: 'addresses.some(({ address }) => !isPublicAddress(address) && address === "")',
+    test: REBOUND,
+    title: 'is refused for the capture system: nothing is sent',
+  },
+  {
+    refuses: 'a capture system’s name that leads to a private address',
+    file: 'activities/capture/client/http.ts',
+    text: '...(!options.allowPrivate && { lookup: publicLookup }),',
+    without: '',
+    test: REBOUND,
+    title: 'is refused for the capture system: nothing is sent',
+  },
+  {
+    refuses: 'a subscriber’s name that leads to a private address',
+    file: 'activities/events/post.ts',
+    text: '...(!limits.allowPrivate && { lookup: publicLookup }),',
+    without: '',
+    test: REBOUND,
+    title: 'is refused for a subscriber: nothing is sent',
+  },
+  {
+    refuses: 'a push service’s name that leads to a private address',
+    file: 'activities/notifications/post-bytes.ts',
+    text: '...(!allowPrivate && { lookup: publicLookup }),',
+    without: '',
+    test: REBOUND,
+    title: 'is refused for a push service: nothing is sent',
+  },
+  {
+    refuses: 'a stored address that is private, when it is called',
+    file: 'activities/capture/client/http.ts',
+    text: `if (fault) return Promise.reject(new CaptureFailure('configuration', \`\${fault}.\`));`,
+    without: '',
     test: 'test/capture/outages.test.ts',
     title: 'refuses a private address when it is saved, and a name that leads to one when it is called',
   },

@@ -19,14 +19,6 @@ export const recordGuards: readonly Guard[] = [
     title: 'a word of a record edited: record 4 is named',
   },
   {
-    refuses: 'a missing record',
-    file: 'db/audit/audit-lines.ts',
-    text: 'if (record.seq !== place.seq) return `record ${place.seq} is missing`;',
-    without: '',
-    test: TAMPERING,
-    title: 'a record deleted: record 7 is named',
-  },
-  {
     refuses: 'a chain that ends before its checkpoint',
     file: VERIFY,
     text: 'if (last && last.rows > rows)',

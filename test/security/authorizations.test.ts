@@ -328,6 +328,24 @@ describe('Messages without authorization in development', function () {
   });
   after(() => stage.close());
 
+  it('name the row that holds their reason, and it is their own participant’s', async () => {
+    const study = await stage.study(POLICY);
+    const [person, other] = [await study.person(), await study.person()];
+    await other.post('', { enrollment_date: DAY, reason: 'told on the phone' });
+    const [kept] = await stage.sql<{ id: string }>('select id from message_details where participant_id = ?', [
+      other.id,
+    ]);
+    const handle = stage.handle(person.id);
+    await until(() => handle.describe(), { what: 'the workflow to start' });
+    for (const details_id of [randomUUID(), kept!.id]) {
+      const { refused } = await handle.executeUpdate(setEnrollmentDate, {
+        args: [{ enrollment_date: DAY, actor_user_id: stage.admin.userId!, details_id }],
+      });
+      expect([refused?.status, refused?.code]).to.deep.equal([422, 'INVALID_MESSAGE']);
+    }
+    expect((await person.anchor()).status).to.equal('unset');
+  });
+
   it('are taken, and the audit says that the sender is claimed; a bad authorization is worse than none', async () => {
     const study = await stage.study(POLICY);
     const person = await study.person();

@@ -243,6 +243,11 @@ describe('Signatures by somebody who holds no more than a bearer token', () => {
         { decision: 'deny', reason: 'misread' },
         again(goodPassword),
       );
+    const unproved = await approver.post<Loose>(`/api/studies/${study.id}/approvals/${request}/authorization`, {
+      decision: 'deny',
+      reason: 'misread',
+    });
+    expect(code(unproved), 'by a bearer alone').to.deep.equal([401, 'REAUTHENTICATION_REQUIRED']);
     await sign();
     expect(await decided('approve'), 'another decision').to.equal('REAUTHENTICATION_REQUIRED');
     const signedHoursAgo = (hours: number) =>
@@ -252,6 +257,14 @@ describe('Signatures by somebody who holds no more than a bearer token', () => {
          where id = ?`,
         [approver.userId!, hours, request],
       );
+    await sign();
+    // As signed while the study did not ask yet.
+    await stage.sql(
+      `update override_requests set offered_signatures = jsonb_set(offered_signatures, array[?, 'proved_by'], '"session"')
+       where id = ?`,
+      [approver.userId!, request],
+    );
+    expect(await decided('deny'), 'by a login alone').to.equal('REAUTHENTICATION_REQUIRED');
     await sign();
     await signedHoursAgo(25);
     expect(await decided('deny'), 'the day before').to.equal('REAUTHENTICATION_REQUIRED');
