@@ -93,14 +93,6 @@ export const accountGuards: readonly Guard[] = [
     title: 'of many strangers together an unknown device is locked',
   },
   {
-    refuses: 'a lock of the owner by another browser at the same address',
-    file: FAILURES,
-    text: 'return { key: known ? device : address, known, usedBefore, locked };',
-    without: 'return { key: known && device === null ? device : address, known: false, usedBefore, locked };',
-    test: TEST,
-    title: 'of many strangers together an unknown device is locked',
-  },
-  {
     refuses: 'a rate limit that strangers use up for a known device',
     file: LOGIN,
     text: 'take(from.known ? `${account}:${from.key}` : account)',

@@ -120,14 +120,6 @@ export const dataGuards: readonly Guard[] = [
     title: 'so do policies, published batteries, schedules',
   },
   {
-    refuses: 'a verified signature of a document whose bytes were changed',
-    file: CLAIMS,
-    text: 'sha256 === manifest.sha256 &&',
-    without: '',
-    test: IMPORTED,
-    title: SIGNATURE,
-  },
-  {
     refuses: 'a verified signature of a document that nobody signed',
     file: CLAIMS,
     text: 'if (!manifest || !signer || end < 0 || manifest.key_id !== signer.keyId) return false;',

@@ -175,8 +175,8 @@ export const outwardGuards: readonly Guard[] = [
     file: 'activities/capture/client/http.ts',
     text: `if (fault) return Promise.reject(new CaptureFailure('configuration', \`\${fault}.\`));`,
     without: '',
-    test: 'test/capture/outages.test.ts',
-    title: 'refuses a private address when it is saved, and a name that leads to one when it is called',
+    test: 'test/capture/mapping-client.test.ts',
+    title: 'a private address, spelled or looked up, is refused where it is not allowed',
   },
   {
     refuses: 'a token that travels to an address that it is not for, whoever asks',
