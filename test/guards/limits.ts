@@ -113,14 +113,6 @@ export const limitGuards: readonly Guard[] = [
     title: 'a file of nothing but lines is read elsewhere, and refused by their number',
   },
   {
-    refuses: 'to name more than a hundred unknown keys',
-    file: 'api/http/validation/validation.ts',
-    text: 'const MAX_FAULTS = 100;',
-    without: 'const MAX_FAULTS = 100_000;',
-    test: COSTLY,
-    title: 'unknown keys are refused at the first hundred',
-  },
-  {
     refuses: 'a sixth event stream of a user',
     file: 'api/events/event-reader.service.ts',
     text: 'export const MAX_STREAMS = 5;',
