@@ -202,14 +202,6 @@ export const dataGuards: readonly Guard[] = [
     title: 'an erasure clears what was kept beside the messages',
   },
   {
-    refuses: 'histories of a participant who was erased',
-    file: 'activities/outbox/delete-runs.ts',
-    text: 'if (!running) await deleteRun(client, workflowId, runId);',
-    without: 'if (running) await deleteRun(client, workflowId, runId);',
-    test: 'test/security/erased-histories.test.ts',
-    title: 'are deleted in Temporal, with the reasons and addresses in them',
-  },
-  {
     refuses: 'results of which nobody knows who opened the session',
     file: 'api/assessment/sessions/sessions-opened.ts',
     text: 'opened_by_id: session.started_by_id,',
