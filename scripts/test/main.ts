@@ -1,4 +1,4 @@
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../../test/support/environment.js';
 import { prepareTemplate } from '../../test/support/template.js';
@@ -33,9 +33,11 @@ export async function runTests(args: readonly string[], stopped: AbortSignal): P
   await removeAbandonedRoots();
   const dataRoot = createDataRoot();
   process.env.TEST_DATA_ROOT = dataRoot;
-  process.env.TEST_TEMPLATE = join(dataRoot, 'template');
+  // `npm run test:guards` runs many files, one after another, on the same schema.
+  const shared = process.env.TEST_SHARED_TEMPLATE;
+  process.env.TEST_TEMPLATE = shared ?? join(dataRoot, 'template');
   try {
-    await prepareTemplate(process.env.TEST_TEMPLATE);
+    if (shared === undefined || !existsSync(shared)) await prepareTemplate(process.env.TEST_TEMPLATE);
     const work = new Run(options, queue, dataRoot, stopped);
     return await Promise.race([work.finish(), aborted(stopped).then(() => work.counts())]);
   } finally {

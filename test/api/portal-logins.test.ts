@@ -88,6 +88,22 @@ describe('Logins of the portal', () => {
     expect([await sees(again.portal_token), await refused(again.refresh_token)]).to.deep.equal([401, REFUSED]);
   });
 
+  it('do not begin by a link that went to an address before it was corrected', async () => {
+    const { admin } = setting.stage;
+    const who = await setting.person();
+    const link = await sendLink(admin, who.id);
+    await admin.expect(200, 'PATCH', `/api/participants/${who.id}`, { email: `${unique('new')}@example.org` });
+    const at = `/api/studies/${setting.study.id}/caregivers`;
+    const { id } = await admin.expect(201, 'POST', at, { name: 'Ada' });
+    await admin.expect(200, 'PUT', `${at}/${id}/participants/${who.id}`, { relationship: 'parent' });
+    const ofCaregiver = await sendCaregiverLink(admin, setting.study.id, id);
+    await admin.expect(200, 'PATCH', `${at}/${id}`, { email: `${unique('new')}@example.org` });
+    for (const token of [link, ofCaregiver]) {
+      const { status, body } = await setting.anybody.post('/api/portal/session', { token });
+      expect([status, body.code]).to.deep.equal([401, 'INVALID_LINK']);
+    }
+  });
+
   it('are listed and ended by staff of the study', async () => {
     const who = await setting.person();
     const address = await setting.stage.admin.expect<{ email: string }>(200, 'GET', `/api/participants/${who.id}`);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { settingDefinitions, envExample, readSettings, SettingsError } from '../../settings.js';
+import { settingDefinitions, envExample, readSettings, SettingsError, unsignedMessages } from '../../settings.js';
 import { root } from '../support/environment.js';
 
 const good = {
@@ -12,6 +12,12 @@ const good = {
   AUDIT_SIGNING_KEY: 'e3Rt6yUi9oPl2kJh5gFd8sAz1xCv4bNm',
   TEMPORAL_PAYLOAD_KEY: '4d81f0c6a97b3e52d8146fb09c7a25e31b60d94f8e2c7a5306bd19f48ce7a253',
   ADMIN_PASSWORD: 'Tr4verse-Quill-88',
+};
+/** A secret of the same form as another. */
+const TWINS: Record<string, keyof typeof good> = {
+  JWT_SECRET: 'SESSION_SECRET',
+  DATACAPTURE_ENCRYPTION_KEY: 'TEMPORAL_PAYLOAD_KEY',
+  TEMPORAL_PAYLOAD_KEY: 'DATACAPTURE_ENCRYPTION_KEY',
 };
 const faultsOf = (env: Record<string, string>): string[] => {
   try {
@@ -89,6 +95,69 @@ describe('the settings', () => {
     expect(faultsOf({ ...good, PUBLIC_URL: 'http://study.example.org' })).to.deep.equal([
       'PUBLIC_URL must be https in production',
     ]);
+  });
+
+  const { NODE_ENV: _production, ...required } = good;
+  for (const name of Object.keys(required)) {
+    it(`refuse production without ${name}`, () => {
+      expect(faultsOf({ ...good, [name]: '' })).to.deep.equal([`${name} is required in production`]);
+    });
+    // A payload key is 32 bytes in any environment.
+    const is = (fault: string) =>
+      name === 'TEMPORAL_PAYLOAD_KEY' ? /^TEMPORAL_PAYLOAD_KEY must/m : new RegExp(`^${name} is ${fault}`, 'm');
+    it(`refuse a short ${name} in production`, () => {
+      const least = name === 'ADMIN_PASSWORD' ? 12 : 32;
+      expect(faultsOf({ ...good, [name]: 'Zk4-vQ9tRw' }).join('\n')).to.match(is(`shorter than ${least} characters`));
+    });
+    it(`refuse a known default as ${name} in production`, () => {
+      expect(faultsOf({ ...good, [name]: 'changeme-changeme-changeme-changeme' }).join('\n')).to.match(
+        is('a known default or too simple'),
+      );
+    });
+    it(`refuse ${name} that is equal to another in production`, () => {
+      const twin = TWINS[name] ?? 'JWT_SECRET';
+      const [fault, ...others] = faultsOf({ ...good, [name]: good[twin] });
+      expect(fault).to.be.oneOf([`${name} is equal to ${twin}`, `${twin} is equal to ${name}`]);
+      expect(others).to.deep.equal([]);
+    });
+  }
+
+  for (const [name, least] of [
+    ['DATABASE_APP_PASSWORD', 12],
+    ['METRICS_TOKEN', 32],
+    ['MESSAGE_SIGNING_KEY', 32],
+  ] as const) {
+    it(`refuse a short ${name} in production`, () => {
+      expect(faultsOf({ ...good, [name]: 'Zk4-vQ9tRw' })).to.deep.equal([
+        `${name} is shorter than ${least} characters`,
+      ]);
+    });
+    it(`refuse a known default as ${name} in production`, () => {
+      expect(faultsOf({ ...good, [name]: 'changeme-changeme-changeme-changeme' })).to.deep.equal([
+        `${name} is a known default or too simple`,
+      ]);
+    });
+    it(`refuse ${name} that is equal to another in production`, () => {
+      expect(faultsOf({ ...good, [name]: good.SESSION_SECRET })).to.deep.equal([`${name} is equal to SESSION_SECRET`]);
+    });
+  }
+
+  it('refuse an environment that is none', () => {
+    expect(faultsOf({ NODE_ENV: 'prod' })).to.deep.equal([
+      'NODE_ENV must be development, test or production, not "prod"',
+    ]);
+  });
+
+  it('refuse a program that must seal and has no key', () => {
+    const sealed = { TEMPORAL_PAYLOADS: 'sealed', DATABASE_URL: '', TEMPORAL_PAYLOAD_KEY: '' };
+    expect(() => readSettings(sealed, 'worker')).to.throw('TEMPORAL_PAYLOADS is "sealed"');
+    expect(faultsOf(sealed), 'npm start makes the key').to.deep.equal([]);
+  });
+
+  it('refuse unsigned messages in production where they are not told otherwise', () => {
+    expect(unsignedMessages(readSettings(good))).to.equal('refuse');
+    expect(unsignedMessages(readSettings({}))).to.equal('accept');
+    expect(unsignedMessages(readSettings({ UNSIGNED_MESSAGES: 'refuse' }))).to.equal('refuse');
   });
 
   for (const value of [

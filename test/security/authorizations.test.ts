@@ -1,5 +1,8 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { expect } from 'chai';
+import { SignJWT } from 'jose';
+import { digestOf } from '../../db/anchor/message-authorization.js';
 import {
   cancelProposal,
   decideOverride,
@@ -10,7 +13,7 @@ import {
   setEnrollmentDate,
   withdrawn,
 } from '../../workflows/contract.js';
-import { login, user } from '../support/http.js';
+import { login, unique, user } from '../support/http.js';
 import type { Http } from '../support/http.js';
 import { startService, until } from '../support/service.js';
 import type { Service } from '../support/service.js';
@@ -191,6 +194,89 @@ describe('Messages that claim a person', function () {
     await pending(second);
   });
 
+  it('who may not decide any more in role, study or site decides nothing, with an authorization of before', async () => {
+    const ofInvestigators = await stage.study({
+      ...POLICY,
+      permissions: { ...POLICY.permissions, override_approver_roles: ['investigator'] },
+    });
+    const site = await stage.admin.expect<{ id: string }>(201, 'POST', `/api/studies/${ofInvestigators.id}/sites`, {
+      site_code: unique('S'),
+      name: 'nobody is of it',
+    });
+    const changes = [
+      { role: 'researcher', of: study, change: { role: 'data_manager' } },
+      { role: 'researcher', of: study, change: { study_ids: [ofInvestigators.id] } },
+      { role: 'investigator', of: ofInvestigators, change: { site_ids: [site.id] } },
+    ] as const;
+    for (const { role, of, change } of changes) {
+      const person = await of.person();
+      expect((await person.set(DAY)).status).to.equal(200);
+      const { body } = await person.override(LATER, await of.as('coordinator'));
+      const request = body.override_request_id as string;
+      const leaves = await user(stage.admin, role, { study_ids: [of.id] });
+      const { authorization } = await leaves.expect<Given>(
+        200,
+        'POST',
+        `/api/studies/${of.id}/approvals/${request}/authorization`,
+        approve,
+      );
+      await stage.admin.expect(200, 'PATCH', `/api/users/${leaves.userId}`, change);
+      const outcome = await stage.handle(person.id).executeUpdate(decideOverride, {
+        args: [{ request_id: request, ...approve, approver_user_id: leaves.userId!, authorization }],
+      });
+      expect(outcome.refused?.code, JSON.stringify(change)).to.equal('FORBIDDEN');
+      await pending(request);
+    }
+  });
+
+  it('an authorization for another study, kind of message, sort of person or service, or without an end, is refused', async () => {
+    const { person, request } = await asked();
+    const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+    const kid = unique('key');
+    await stage.sql('insert into message_keys (key_id, public_key) values (?, ?)', [
+      kid,
+      publicKey.export({ type: 'spki', format: 'pem' }),
+    ]);
+    const content = { request_id: request, ...approve };
+    const stated = {
+      participant_id: person.id,
+      study_id: study.id,
+      kind: 'decide_override',
+      digest: digestOf(content),
+      person: { user_id: approver.userId! },
+      via: null,
+    };
+    const now = Math.floor(Date.now() / 1000);
+    const signed = (
+      changed: object,
+      { audience = 'participant-anchor', ends = (now + 3600) as number | null } = {},
+    ) => {
+      const token = new SignJWT({ ...stated, ...changed })
+        .setProtectedHeader({ alg: 'EdDSA', kid, typ: 'authorization+jwt' })
+        .setAudience(audience)
+        .setJti(randomUUID());
+      return (ends === null ? token : token.setExpirationTime(ends)).sign(privateKey);
+    };
+    const decide = async (authorization: string) => {
+      const message = { ...content, approver_user_id: approver.userId!, authorization };
+      return (await stage.handle(person.id).executeUpdate(decideOverride, { args: [message] })).refused?.code;
+    };
+    const other = await stage.study(POLICY);
+    const refused: [string, Promise<string>][] = [
+      ['MISMATCH', signed({ study_id: other.id })],
+      ['MISMATCH', signed({ kind: 'evaluate' })],
+      ['MISMATCH', signed({ person: { participant: true, caregiver_id: null } })],
+      ['MISMATCH', signed({ digest: digestOf({ ...content, decision: 'deny' }) })],
+      ['EXPIRED', signed({}, { ends: now - 86_400 })],
+      ['INVALID', signed({}, { ends: null })],
+      ['INVALID', signed({}, { audience: 'api' })],
+    ];
+    for (const [i, [code, token]] of refused.entries())
+      expect(await decide(await token), `attempt ${i}`).to.equal(`AUTHORIZATION_${code}`);
+    await pending(request);
+    expect(await decide(await signed({})), 'the same key, and what is right').to.equal(undefined);
+  });
+
   it('no message of any kind is carried out in a person’s name without one', async () => {
     const person = await study.person();
     const me = { actor_user_id: stage.admin.userId! };
@@ -241,6 +327,24 @@ describe('Messages without authorization in development', function () {
     stage = await Stage.open();
   });
   after(() => stage.close());
+
+  it('name the row that holds their reason, and it is their own participant’s', async () => {
+    const study = await stage.study(POLICY);
+    const [person, other] = [await study.person(), await study.person()];
+    await other.post('', { enrollment_date: DAY, reason: 'told on the phone' });
+    const [kept] = await stage.sql<{ id: string }>('select id from message_details where participant_id = ?', [
+      other.id,
+    ]);
+    const handle = stage.handle(person.id);
+    await until(() => handle.describe(), { what: 'the workflow to start' });
+    for (const details_id of [randomUUID(), kept!.id]) {
+      const { refused } = await handle.executeUpdate(setEnrollmentDate, {
+        args: [{ enrollment_date: DAY, actor_user_id: stage.admin.userId!, details_id }],
+      });
+      expect([refused?.status, refused?.code]).to.deep.equal([422, 'INVALID_MESSAGE']);
+    }
+    expect((await person.anchor()).status).to.equal('unset');
+  });
 
   it('are taken, and the audit says that the sender is claimed; a bad authorization is worse than none', async () => {
     const study = await stage.study(POLICY);

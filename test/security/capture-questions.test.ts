@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { Client, Connection } from '@temporalio/client';
+import { trialPlace } from '../../db/capture/datacapture-configs.queries.js';
+import { SecretBox } from '../../db/client/crypto.js';
+import { encryptionKeyBytes } from '../../settings.js';
 import { datacaptureQueryId, datacaptureQueryType } from '../../workflows/domain/capture/query.js';
 import { Stage } from '../capture/support.js';
 import type { CaptureStudy } from '../capture/support.js';
@@ -92,7 +97,17 @@ describe('A question to the capture system', function () {
       sealed_token: config!.api_token_encrypted,
     });
     expect(moved).to.deep.include({ ok: false, error_type: 'configuration' });
-    const own = await asked({ kind: 'try-connection', api_url: stage.simulator.apiUrl });
-    expect(own).to.deep.include({ ok: true });
+    // One that the API has sealed for a trial of its own server, as somebody at Temporal may copy it.
+    const key = readFileSync(join(stage.run.data_dir, 'keys', 'DATACAPTURE_ENCRYPTION_KEY'), 'utf8').trim();
+    const sealed_token = new SecretBox(encryptionKeyBytes(key)).seal(
+      study.token,
+      trialPlace(study.id, stage.simulator.apiUrl),
+    );
+    const copied = await asked({ kind: 'try-connection', api_url: elsewhere, sealed_token });
+    expect(copied).to.deep.include({ ok: false, error_type: 'configuration' });
+    for (const question of [{}, { sealed_token }]) {
+      const own = await asked({ kind: 'try-connection', api_url: stage.simulator.apiUrl, ...question });
+      expect(own).to.deep.include({ ok: true });
+    }
   });
 });

@@ -269,6 +269,7 @@ describe('Nothing that one caller sends keeps the API from the others', function
 
   it('unknown keys are refused at the first hundred', async () => {
     const keys = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`k${i}`, 0]));
+    expect((await admin.post('/api/auth/login', keys(200))).body.errors.length).to.equal(100);
     const { status, body } = await admin.post('/api/auth/login', keys(5_500));
     expect([status, body.errors.length]).to.deep.equal([422, 100]);
     expect(body.errors.filter(({ code }) => code === 'UNKNOWN_FIELD').length).to.be.at.least(98);
@@ -282,6 +283,8 @@ describe('Nothing that one caller sends keeps the API from the others', function
     const sent = (content: string) =>
       admin.send('POST', '/api/notifications/bounces', undefined, { raw: { type: 'message/rfc822', content } });
     expect((await sent(`Subject: a\r\n\r\n${'line\r\n'.repeat(400_000)}`)).status).to.equal(413);
-    expect((await sent(`X-Delivery-Report: ${'a'.repeat(60_000)}`)).body.code).to.equal('NO_DELIVERY_REPORT');
+    // Mails are taken apart one after another, and so many may wait: none of these gets as far.
+    const many = await Promise.all(Array.from({ length: 60 }, () => sent(`X-Delivery-Report: ${'a'.repeat(60_000)}`)));
+    expect([...new Set(many.map(({ body }) => body.code))]).to.deep.equal(['NO_DELIVERY_REPORT']);
   });
 });

@@ -1,7 +1,29 @@
 import { expect } from 'chai';
+import { CLAIM_COLUMNS, SETTLED_COLUMNS } from '../../db/exports/full-study/claims.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import { unique, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
+
+/** Where a row names a person. */
+const NAMED = [
+  'form_instances.signed_by_id',
+  'eligibility_assessments.confirmed_by_id',
+  'eligibility_assessments.waiver_requested_by_id',
+  'eligibility_assessments.waiver_approved_by_id',
+  'anchor_date_history.actor_user_id',
+  'override_requests.requested_by_id',
+  'override_requests.decided_by_id',
+  'schedule_versions.generated_by_id',
+  'scheduled_visits.reviewed_by_id',
+  'enrollment_policies.author_id',
+  'battery_versions.published_by_id',
+  'anchor_dates.finalized_by_id',
+  'anchor_dates.override_actor_id',
+  'anchor_dates.override_approved_by_id',
+  'anchor_decisions.approver_user_id',
+  'participants.erased_by_id',
+  'caregiver_participants.created_by',
+];
 
 interface Tables {
   [table: string]: Record<string, unknown>[];
@@ -28,6 +50,16 @@ describe('A full import: what it claims of persons is shown as a claim', () => {
       randomized_at: '2024-03-10T09:00:00Z',
     });
     await signer.expect(201, 'POST', `${person.path}/forms`, { form_oid: 'F', status: 'signed', items: { A: 1 } });
+    const battery = await stage.admin.expect(201, 'POST', '/api/batteries', {
+      study_id: study.id,
+      code: 'B',
+      name: 'B',
+    });
+    await stage.admin.expect(201, 'POST', `/api/batteries/${battery.id}/modules`, { task: 'stroop' });
+    await stage.admin.expect(200, 'PATCH', `/api/batteries/${battery.id}`, { status: 'published' });
+    const at = `/api/studies/${study.id}/caregivers`;
+    const caregiver = await stage.admin.expect(201, 'POST', at, { name: 'Ada' });
+    await stage.admin.expect(200, 'PUT', `${at}/${caregiver.id}/participants/${person.id}`, { relationship: 'parent' });
     text = (await importer.get(`/api/exports/studies/${study.id}/full`)).text;
   });
   after(() => stage.close());
@@ -244,6 +276,34 @@ describe('A full import: what it claims of persons is shown as a claim', () => {
     expect((await put(importer)).waiver_approved_by_id).to.equal(null);
     const another = await user(stage.admin, 'researcher', { study_ids: [String(waived.loaded.study_id)] });
     expect((await put(another)).waiver_approved_by_id).to.equal(another.userId);
+  });
+
+  it('a document names nobody in any table, whatever its rows say', async () => {
+    const { tables } = JSON.parse(text) as { tables: Tables };
+    // As a document of a service with more users, edited by hand: each row names somebody who is a user here.
+    const by = await user(stage.admin, 'investigator');
+    const named = Object.entries(SETTLED_COLUMNS).flatMap(([table, columns]) =>
+      (tables[table] ?? []).flatMap((row) => {
+        const persons = columns.filter((column) => !CLAIM_COLUMNS.includes(column));
+        for (const column of persons) row[column] = by.userId;
+        return persons.map((column) => `${table}.${column}`);
+      }),
+    );
+    expect([...new Set(named)]).to.include.members(NAMED);
+    const { loaded } = await imported(JSON.stringify({ ...JSON.parse(text), tables }));
+    const columns = await stage.sql<{ table_name: string }>(
+      `select distinct table_name from information_schema.columns
+       where table_schema = 'public' and column_name = 'study_id' order by table_name`,
+    );
+    const found: string[] = [];
+    for (const { table_name } of columns) {
+      const rows = await stage.sql<{ row: object }>(
+        `select to_jsonb(x) - 'original_users' as row from ${table_name} x where study_id = ? and to_jsonb(x)::text like ?`,
+        [loaded.study_id, `%${by.userId}%`],
+      );
+      if (rows.some(({ row }) => JSON.stringify(row).includes(by.userId!))) found.push(table_name);
+    }
+    expect(found).to.deep.equal([]);
   });
 
   it('what is done here is no claim', async () => {

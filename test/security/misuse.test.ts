@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { Visitor } from '../console/stage.js';
 import { startApi } from '../support/api-process.js';
 import type { ApiProcess } from '../support/api-process.js';
 import { Http, admin, login, newParticipant, newStudy, unique, user } from '../support/http.js';
@@ -200,6 +201,25 @@ describe('Somebody who is admitted, and goes too far', () => {
         origin_after: 'https://moved.example.org',
       });
       expect(JSON.stringify(items)).not.to.include('BBBB');
+    });
+
+    it('nor in a trial before it is saved', async () => {
+      const other = await newStudy(root);
+      await root.expect(201, 'PATCH', `/api/datacapture/config/${other.id}`, {
+        api_url: 'https://capture.example.org/api/',
+        api_token: 'A'.repeat(32),
+      });
+      const { email } = await user(root, 'researcher', { study_ids: [other.id] });
+      const visitor = await Visitor.of(root.base, email);
+      const path = `/console/capture/${other.id}/connection`;
+      const refused = await visitor.post(path, path, { do: 'try', api_url: 'https://attacker.example.com/api/' });
+      expect(refused.status).to.equal(422);
+      const { items } = await root.expect<{ items: unknown[] }>(
+        200,
+        'GET',
+        `/api/audit?study_id=${other.id}&action=datacapture_connection_tried`,
+      );
+      expect(items, 'nobody was asked').to.deep.equal([]);
     });
 
     it('in production neither goes out over http', async () => {

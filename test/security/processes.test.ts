@@ -25,13 +25,19 @@ const listens = (host: string, port: number): Promise<boolean> =>
     socket.once('error', () => resolve(false));
   });
 
+/** Secrets that the operator gives, as in production: they are in the environment of `npm start` itself. */
+const GIVEN = {
+  JWT_SECRET: 'k7Qd0sPz2vLx8mNb4rTy6wHc1jGf3aEu',
+  SESSION_SECRET: 'p1Wn9bVe5cXq2zMr7tYk4uHs8dJf6gLo',
+};
+
 describe('The processes of the service', function () {
   this.timeout(240_000);
   let service: Service;
   before(async function () {
     // An environment is read, and a second loopback address used, as Linux has them.
     if (process.platform !== 'linux') this.skip();
-    service = await startService({ HOST: '0.0.0.0' });
+    service = await startService({ HOST: '0.0.0.0', ...GIVEN });
   });
   after(() => service?.stop());
 
@@ -39,6 +45,7 @@ describe('The processes of the service', function () {
     const { run } = service;
     const keys = join(run.data_dir, 'keys');
     const secrets = new Map(readdirSync(keys).map((name) => [name, readFileSync(join(keys, name), 'utf8').trim()]));
+    for (const [name, value] of Object.entries(GIVEN)) secrets.set(name, value);
     expect([...secrets.keys()]).to.include.members(['JWT_SECRET', 'ADMIN_PASSWORD', 'POSTGRES_PASSWORD']);
     const known = (part: keyof typeof run.pids) => {
       const values = Object.values(environmentOf(run.pids[part]!)).join('\n');

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { generateSync } from 'otplib';
-import { overrideDecision, participantAnchorId } from '../../workflows/contract.js';
+import { decideOverride, overrideDecision, participantAnchorId } from '../../workflows/contract.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy, Person } from '../anchor/stage.js';
 import { goodPassword } from '../support/http.js';
@@ -224,6 +224,53 @@ describe('Signatures by somebody who holds no more than a bearer token', () => {
       { what: 'the record of the refusal' },
     );
     expect((await requestOf(of)).status).to.equal('pending');
+  });
+
+  it('what was signed is good for that decision alone, and for a day', async () => {
+    const { of, request } = await asked();
+    const decided = async (decision: 'approve' | 'deny') =>
+      (
+        await stage.temporal.workflow.getHandle(participantAnchorId(of.id)).executeUpdate(decideOverride, {
+          args: [{ request_id: request, decision, approver_user_id: approver.userId!, reason: 'from the outside' }],
+        })
+      ).refused?.code;
+    // Signed for a client, which sends it later.
+    const sign = () =>
+      approver.expect(
+        200,
+        'POST',
+        `/api/studies/${study.id}/approvals/${request}/authorization`,
+        { decision: 'deny', reason: 'misread' },
+        again(goodPassword),
+      );
+    const unproved = await approver.post<Loose>(`/api/studies/${study.id}/approvals/${request}/authorization`, {
+      decision: 'deny',
+      reason: 'misread',
+    });
+    expect(code(unproved), 'by a bearer alone').to.deep.equal([401, 'REAUTHENTICATION_REQUIRED']);
+    await sign();
+    expect(await decided('approve'), 'another decision').to.equal('REAUTHENTICATION_REQUIRED');
+    const signedHoursAgo = (hours: number) =>
+      stage.sql(
+        `update override_requests set offered_signatures = jsonb_set(offered_signatures, array[?, 'signed_at'],
+           to_jsonb(to_char((clock_timestamp() - ? * interval '1 hour') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')))
+         where id = ?`,
+        [approver.userId!, hours, request],
+      );
+    await sign();
+    // As signed while the study did not ask yet.
+    await stage.sql(
+      `update override_requests set offered_signatures = jsonb_set(offered_signatures, array[?, 'proved_by'], '"session"')
+       where id = ?`,
+      [approver.userId!, request],
+    );
+    expect(await decided('deny'), 'by a login alone').to.equal('REAUTHENTICATION_REQUIRED');
+    await sign();
+    await signedHoursAgo(25);
+    expect(await decided('deny'), 'the day before').to.equal('REAUTHENTICATION_REQUIRED');
+    await signedHoursAgo(23);
+    expect(await decided('deny')).to.equal(undefined);
+    expect((await requestOf(of)).status).to.equal('denied');
   });
 
   it('a study that does not ask records the login as proof; nonsense in its settings is refused', async () => {

@@ -1,0 +1,21 @@
+import { accountGuards } from './accounts.js';
+import { credentialGuards } from './credentials.js';
+import { dataGuards } from './data.js';
+import type { Guard } from './guard.js';
+import { limitGuards } from './limits.js';
+import { messageGuards } from './messages.js';
+import { outwardGuards } from './outward.js';
+import { recordGuards } from './records.js';
+import { settingGuards } from './settings.js';
+
+/** Every guard that `npm run test:guards` takes out. */
+export const guards: readonly Guard[] = [
+  ...messageGuards,
+  ...accountGuards,
+  ...credentialGuards,
+  ...dataGuards,
+  ...outwardGuards,
+  ...limitGuards,
+  ...recordGuards,
+  ...settingGuards,
+];
