@@ -11,9 +11,13 @@ export const auditActor = (
   request_id: context.requestId,
 });
 
+/** What was not touched is the same object, however long it is. */
+const isSame = (one: unknown, other: unknown): boolean =>
+  one === other || JSON.stringify(one) === JSON.stringify(other);
+
 /** The names of changed fields, for an audit record: names only, values may be personal. */
 export function changedFields(before: Record<string, unknown>, change: Record<string, unknown>): string[] {
   return Object.keys(change)
-    .filter((name) => change[name] !== undefined && JSON.stringify(before[name]) !== JSON.stringify(change[name]))
+    .filter((name) => change[name] !== undefined && !isSame(before[name], change[name]))
     .sort();
 }

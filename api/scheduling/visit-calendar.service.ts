@@ -44,7 +44,7 @@ export async function visitCalendar(
     ETag: contentTag({ file }),
     'Content-Type': 'text/calendar; charset=utf-8',
     'Content-Disposition': 'inline; filename="visits.ics"',
-    'Cache-Control': 'private, no-cache',
+    'Cache-Control': 'private, no-store',
   });
 }
 

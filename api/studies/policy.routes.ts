@@ -11,13 +11,13 @@ import {
   earlierOverrides,
   listOf,
   nullable,
-  pageOf,
   record,
   WorkStatus,
 } from '../http/common.schemas.js';
 import type { Static } from '../http/common.schemas.js';
 import { withEarlierOverrides } from './earlier-overrides.service.js';
-import { listPolicyVersions } from '../../db/studies/policies.queries.js';
+import { longList } from '../http/long-list.js';
+import { listPolicyVersions, policyVersion, writtenPolicy } from '../../db/studies/policies.queries.js';
 import { acceptPolicy, currentPolicy, savePolicy } from './policy.service.js';
 import { dryRunPolicy, dryRunOutcomes } from './policy-dry-run.service.js';
 import { reanchoring } from './reanchorings.js';
@@ -70,6 +70,7 @@ const PolicyVersion = record('PolicyVersion', {
   policy: Policy,
 });
 const path = '/api/studies/{study_id}/config/enrollment-policy';
+const VERSION = /^[1-9]\d{0,8}$/;
 
 export const policyRoutes = [
   route({
@@ -139,7 +140,10 @@ export const policyRoutes = [
     transaction: 'read',
     query: Paged,
     responses: { 200: listOf(PolicyVersion) },
-    handle: async ({ tx, params, query }) => pageOf(await listPolicyVersions(tx, params.study_id), query),
+    handle: async ({ tx, params: { study_id }, query: { skip = 0, limit = 50 } }) =>
+      longList(await listPolicyVersions(tx, study_id, { skip, limit }), 'policy', ({ policy_version: version }) =>
+        writtenPolicy(tx, study_id, version),
+      ),
   }),
   route({
     method: 'GET',
@@ -152,9 +156,9 @@ export const policyRoutes = [
     transaction: 'read',
     responses: { 200: PolicyVersion },
     handle: async ({ tx, params }) => {
-      const found = (await listPolicyVersions(tx, params.study_id)).find(
-        (v) => String(v.policy_version) === params.policy_version,
-      );
+      const found = VERSION.test(params.policy_version)
+        ? await policyVersion(tx, params.study_id, Number(params.policy_version))
+        : undefined;
       if (!found) throw problem('NOT_FOUND', { detail: 'There is no such policy version.' });
       return found;
     },

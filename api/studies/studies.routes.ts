@@ -1,6 +1,7 @@
-import { listStudies, studyById } from '../../db/studies/studies.queries.js';
+import { listStudies, studyById, writtenConfig } from '../../db/studies/studies.queries.js';
 import { inStudy, roles, outsideStudy } from '../http/access.js';
 import { created, noContent, route } from '../http/route.js';
+import { longList } from '../http/long-list.js';
 import { Type, listOf, paging, sorting, text } from '../http/common.schemas.js';
 import { ChangedStudy, NewStudy, Study, StudyChange, StudyStatus } from './studies.schemas.js';
 import { changeStudy, createStudy, removeStudy } from './studies.service.js';
@@ -22,14 +23,18 @@ export const studyRoutes = [
       search: Type.Optional(text(200)),
     }),
     responses: { 200: listOf(Study) },
-    handle: ({ tx, query, studyId }) =>
-      listStudies(tx, {
-        ...query,
-        studyId,
-        skip: query.skip ?? 0,
-        limit: query.limit ?? 50,
-        sort: query.sort ?? 'created_at',
-      }),
+    handle: async ({ tx, query, studyId }) =>
+      longList(
+        await listStudies(tx, {
+          ...query,
+          studyId,
+          skip: query.skip ?? 0,
+          limit: query.limit ?? 50,
+          sort: query.sort ?? 'created_at',
+        }),
+        'config',
+        ({ id }) => writtenConfig(tx, id),
+      ),
   }),
   route({
     method: 'POST',

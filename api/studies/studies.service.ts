@@ -1,5 +1,7 @@
 import type { RequestScope } from '../http/state.js';
 import { randomUUID } from 'node:crypto';
+import { setImmediate as others } from 'node:timers/promises';
+import { jsonTexts } from '../util/json-texts.js';
 import { requestMissedPushes } from '../../db/capture/push-requests.queries.js';
 import type { Study } from '../../db/models/records.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
@@ -12,7 +14,8 @@ import {
   updateStudy,
 } from '../../db/studies/studies.queries.js';
 import type { StudyLock, StudyRecord } from '../../db/studies/studies.queries.js';
-import { problem } from '../http/errors.js';
+import { isLong } from '../../workflows/domain/util/length.js';
+import { invalid, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { mergePatch } from '../http/conventions/merge-patch.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
@@ -84,6 +87,7 @@ export async function changeStudy(
   requireOrder({ start_date: before.start_date, end_date: before.end_date, ...given });
   const { config: patch, ...fields } = given;
   const merged = patch && (mergePatch(before.config, patch) as Record<string, unknown>);
+  if (merged && isLong(merged, MAX_CONFIG)) throw tooLong();
   acceptSchedulingMode(merged);
   if (merged && merged.portal_results !== before.config.portal_results) acceptPortalResults(merged);
   if (merged && changesFace(before.config, merged)) acceptStudyFace(merged);
@@ -94,10 +98,13 @@ export async function changeStudy(
   const after: Fields = merged
     ? { ...fields, config: { ...merged, enrollment_date_policy: before.config.enrollment_date_policy } }
     : fields;
-  const changed = changedFields({ ...before }, after);
+  const keys = after.config ? changedFields(before.config, after.config) : [];
+  const isConfigured = keys.length > 0 || (after.config && !sameNames(before.config, after.config));
+  const changed = [...changedFields({ ...before }, fields), ...(isConfigured ? ['config'] : [])].sort();
   if (changed.length > 0) {
-    await mapConstraintErrors(unique, () => updateStudy(tx, id, after));
-    const keys = merged ? changedFields(before.config, after.config ?? {}) : [];
+    const [config] = isConfigured ? await jsonTexts([after.config]) : [];
+    if (config) requireShort(config);
+    await mapConstraintErrors(unique, () => updateStudy(tx, id, fields, config));
     audit.record({
       ...auditActor(actor, context),
       study_id: id,
@@ -133,6 +140,22 @@ export async function changeStudy(
   return replans || newPolicy ? withEarlierOverrides(tx, id, study) : study;
 }
 
+/** A configuration is read with its study: it has as much as a body may have, however many changes it is made of. */
+const MAX_CONFIG = { values: 100_000, letters: 5 * 1024 * 1024 };
+const tooLong = () =>
+  invalid(
+    'config',
+    'MAX_TOTAL',
+    `would have more than ${MAX_CONFIG.letters} characters or ${MAX_CONFIG.values} values in total`,
+  );
+
+function requireShort(config: string): void {
+  if (config.length > MAX_CONFIG.letters) throw tooLong();
+}
+
+const sameNames = (one: object, other: object): boolean =>
+  JSON.stringify(Object.keys(one).sort()) === JSON.stringify(Object.keys(other).sort());
+
 /** Deletes a study without participants. @throws 404, 409 STUDY_NOT_EMPTY, STALE */
 export async function removeStudy(
   { tx, audit, actor, context }: RequestScope,
@@ -155,6 +178,8 @@ export async function removeStudy(
 export async function getStudyOrThrow(tx: Tx, id: string, lock?: StudyLock): Promise<StudyRecord> {
   const study = await studyById(tx, id, lock);
   if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
+  // It took long to parse: others come before it is worked on.
+  if (isLong(study.config)) await others();
   return study;
 }
 

@@ -12,7 +12,7 @@ import {
   TemplateSummary,
 } from './templates.schemas.js';
 import { applyTemplate, previewTemplate } from './templates-apply.service.js';
-import { categoriesOf, removeTemplate, saveTemplate, summaryOf, template, templates } from './templates.service.js';
+import { categoriesOf, removeTemplate, saveTemplate, template, templates } from './templates.service.js';
 
 const tag = 'Study templates';
 const read = { method: 'GET', tag, access: outsideStudy(signedIn), transaction: 'read' } as const;
@@ -35,7 +35,7 @@ export const templateRoutes = [
       const found = (await templates(tx)).filter(
         (t) => (query.category ?? t.category) === t.category && (query.source ?? t.source) === t.source,
       );
-      return pageOf(found.map(summaryOf), query);
+      return pageOf(found, query);
     },
   }),
   route({

@@ -4,10 +4,10 @@ import {
   deleteTemplate,
   insertTemplate,
   savedTemplate,
-  savedTemplates,
+  savedTemplateSummaries,
   studyDesign,
 } from '../../db/templates/templates.queries.js';
-import type { SavedTemplate } from '../../db/templates/templates.queries.js';
+import type { SavedTemplate, SavedTemplateSummary } from '../../db/templates/templates.queries.js';
 import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor } from '../http/audit-actor.js';
@@ -53,10 +53,12 @@ const ofSaved = ({ id, study_id, name, category, description, content }: SavedTe
   study_id,
 });
 
+export type TemplateSummary = Omit<SavedTemplateSummary, 'study_id'> & Pick<StudyTemplate, 'source' | 'study_id'>;
+
 /** All templates visible to the caller: built-in ones and those saved from their studies. */
-export const templates = async (tx: Tx): Promise<StudyTemplate[]> => [
-  ...builtInTemplates(),
-  ...(await savedTemplates(tx)).map(ofSaved),
+export const templates = async (tx: Tx): Promise<TemplateSummary[]> => [
+  ...builtInTemplates().map(summaryOf),
+  ...(await savedTemplateSummaries(tx)).map((saved) => ({ ...saved, source: 'study' as const })),
 ];
 
 /** @throws 404 */
@@ -67,7 +69,7 @@ export async function template(tx: Tx, id: string): Promise<StudyTemplate> {
   return known ?? ofSaved(saved!);
 }
 
-export function summaryOf({
+function summaryOf({
   id,
   name,
   category,
@@ -78,7 +80,7 @@ export function summaryOf({
   batteries,
   visit_windows,
   event_definitions,
-}: StudyTemplate) {
+}: StudyTemplate): TemplateSummary {
   const days = [...visit_windows, ...event_definitions].map(({ target_day }) => target_day);
   return {
     id,
@@ -95,7 +97,7 @@ export function summaryOf({
 }
 
 /** Categories with how many templates each has, by name. */
-export function categoriesOf(list: readonly StudyTemplate[]) {
+export function categoriesOf(list: readonly { category: string }[]) {
   const counts = new Map<string, number>();
   for (const { category } of list) counts.set(category, (counts.get(category) ?? 0) + 1);
   return [...counts]

@@ -4,6 +4,7 @@ import type { Statement } from '../client/one-trip.js';
 import { execute, prepared, query } from '../client/query.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
+import { writtenJson } from '../client/long-json.js';
 import type { Tx } from '../client/database.js';
 
 export interface ModuleRow {
@@ -32,20 +33,41 @@ export type BatteryFields = Partial<
   Pick<BatteryRecord, 'code' | 'name' | 'description' | 'version' | 'status' | 'published_version'>
 >;
 
-const modulesOf = (
-  version: string,
-) => `coalesce((select jsonb_agg(jsonb_build_object('id', m.id, 'position', m.position, 'task', m.task, 'name', m.name,
-  'settings', m.settings,
-  'required', m.required, 'estimated_minutes', m.estimated_minutes) order by m.position) from battery_modules m
-    where m.battery_id = b.id and m.version = ${version}), '[]') as modules`;
-const COLUMNS =
-  'b.id, b.study_id, b.code, b.name, b.description, b.version, b.status, b.published_version, ' +
-  `${modulesOf('b.version')}, b.created_at, b.updated_at`;
+const OUTLINE =
+  `'id', m.id, 'position', m.position, 'task', m.task, 'name', m.name, 'required', m.required, ` +
+  `'estimated_minutes', m.estimated_minutes`;
+const moduleList = (fields: string, version: string): string =>
+  `coalesce((select jsonb_agg(jsonb_build_object(${fields}) order by m.position) from battery_modules m
+    where m.battery_id = b.id and m.version = ${version}), '[]')`;
+const allOf = (version: string): string => moduleList(`${OUTLINE}, 'settings', m.settings`, version);
+const modulesOf = (version: string): string => `${allOf(version)} as modules`;
+/** Characters of all settings of a version that a list has at most. */
+const LONG_SETTINGS = 64 * 1024;
+const modulesIfShort = (version: string): string =>
+  `case when (select sum(octet_length(m.settings::text)) from battery_modules m
+    where m.battery_id = b.id and m.version = ${version}) > ${LONG_SETTINGS} then null else ${allOf(version)}
+    end as modules`;
+const outlinesOf = (version: string): string => `${moduleList(OUTLINE, version)} as modules`;
+const columns = (modules: string): string =>
+  `b.id, b.study_id, b.code, b.name, b.description, b.version, b.status, b.published_version, ${modules}, b.created_at,
+    b.updated_at`;
+const COLUMNS = columns(modulesOf('b.version'));
 
-export function listBatteries(
-  tx: Tx,
-  filter: Page & { studyId?: string | undefined; status?: string | undefined },
-): Promise<Listed<BatteryRecord>> {
+/** A module without its settings. */
+export type ModuleOutline = Omit<ModuleRow, 'settings'>;
+export type BatteryOutline = Omit<BatteryRecord, 'modules'> & { modules: ModuleOutline[] };
+/** A battery of a list: long modules are null, and read by themselves (`writtenModules`). */
+export type ListedBattery = Omit<BatteryRecord, 'modules'> & { modules: ModuleRow[] | null };
+type BatteryFilter = Page & { studyId?: string | undefined; status?: string | undefined };
+
+export const listBatteries = (tx: Tx, filter: BatteryFilter): Promise<Listed<ListedBattery>> =>
+  pageOfBatteries(tx, filter, columns(modulesIfShort('b.version')));
+
+/** The same without the settings of modules. */
+export const listBatteryOutlines = (tx: Tx, filter: BatteryFilter): Promise<Listed<BatteryOutline>> =>
+  pageOfBatteries(tx, filter, columns(outlinesOf('b.version')));
+
+function pageOfBatteries<Row>(tx: Tx, filter: BatteryFilter, select: string): Promise<Listed<Row>> {
   const found = tx('batteries as b').modify((q) => {
     if (filter.studyId) q.where('b.study_id', filter.studyId);
     if (filter.status) q.where('b.status', filter.status);
@@ -53,12 +75,16 @@ export function listBatteries(
   return page(
     tx,
     found,
-    COLUMNS,
+    select,
     filter,
     { code: 'b.code', name: 'b.name', created_at: 'b.created_at', id: 'b.id' },
     'b.id',
   );
 }
+
+/** The modules of a version as JSON. */
+export const writtenModules = (tx: Tx, batteryId: number, version: number): Promise<Buffer[]> =>
+  writtenJson(tx, `select ${allOf('$2')} from (values ($1::integer)) as b(id)`, [batteryId, version]);
 
 /**
  * @param lock holds the row until the commit. Related rows are read after the lock, so that they include the previous
@@ -198,12 +224,23 @@ export async function insertVersion(tx: Tx, battery: BatteryRecord, publishedByI
   });
 }
 
+/** A version of a list: long modules are null, and read by themselves (`writtenModules`). */
+export type ListedVersion = Omit<VersionRow, 'modules'> & { modules: ModuleRow[] | null };
+export type VersionOutline = Omit<VersionRow, 'modules'> & { modules: ModuleOutline[] };
+
 /** Every version, newest first; the draft among them where there is one. */
-export async function listBatteryVersions(tx: Tx, batteryId: number): Promise<VersionRow[]> {
-  const rows = await query<VersionRow>(
+export const listBatteryVersions = (tx: Tx, batteryId: number): Promise<ListedVersion[]> =>
+  versionsOf(tx, batteryId, modulesIfShort('b.version'));
+
+/** The same without the settings of modules. */
+export const listVersionOutlines = (tx: Tx, batteryId: number): Promise<VersionOutline[]> =>
+  versionsOf(tx, batteryId, outlinesOf('b.version'));
+
+const versionsOf = <Row>(tx: Tx, batteryId: number, modules: string): Promise<Row[]> =>
+  query<Row>(
     tx,
     `select b.battery_id, b.version, b.status, b.name, b.description, b.published_at, b.published_by_id, b.imported,
-      b.imported_by, b.original_users, ${modulesOf('b.version')} from (
+      b.imported_by, b.original_users, ${modules} from (
        select v.battery_id as id, v.battery_id, v.version, 'published' as status, v.name, v.description, v.published_at,
          v.published_by_id, v.imported, v.imported_by, v.original_users from battery_versions v where v.battery_id = $1
        union all
@@ -213,8 +250,6 @@ export async function listBatteryVersions(tx: Tx, batteryId: number): Promise<Ve
      order by b.version desc`,
     [batteryId],
   );
-  return rows;
-}
 
 export interface CompileSource {
   id: number;

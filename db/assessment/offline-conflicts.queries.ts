@@ -3,6 +3,7 @@ import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import { AssessmentSession, SyncConflict } from '../models/assessment.js';
 import { ScheduledVisit } from '../models/records.js';
+import { writtenJson } from '../client/long-json.js';
 import type { Tx } from '../client/database.js';
 
 export interface ConflictRecord {
@@ -28,16 +29,23 @@ export interface ConflictRecord {
   imported_by: string | null;
   original_users: Record<string, string> | null;
 }
+/** A conflict without its contents, which may be megabytes long. */
+export type ConflictHead = Omit<ConflictRecord, 'local_content' | 'server_content'>;
+
+const HEAD =
+  'c.id, c.study_id, c.participant_id, c.kind, c.conflict_type, c.resolution, c.local_id, c.session_id, c.task, ' +
+  'c.message, c.status, ' +
+  'c.keep, c.reason, c.resolved_by_id, c.resolved_at, c.detected_at, c.imported, c.imported_by, c.original_users';
 const columns = (content: (side: 'local_content' | 'server_content') => string) =>
-  `c.id, c.study_id, c.participant_id, c.kind, c.conflict_type, c.resolution, c.local_id, c.session_id, c.task,
-    c.message, ${content('local_content')} as local_content, ${content('server_content')} as server_content, c.status,
-  c.keep, c.reason, c.resolved_by_id, c.resolved_at, c.detected_at, c.imported, c.imported_by, c.original_users`;
-const COLUMNS = columns((side) => `c.${side}`);
-/** As stored, compressed: a device may have sent megabytes, and a list has hundreds of conflicts. */
+  `${HEAD}, ${content('local_content')} as local_content, ${content('server_content')} as server_content`;
+/**
+ * A device may have sent megabytes, and a list has hundreds of conflicts. As stored, compressed; what is short then is
+ * measured as it is written: the same letters again and again are stored in a hundredth of their length.
+ */
 const LONG_BYTES = 8_192;
 const SHORT_COLUMNS = columns(
   (side) =>
-    `case when pg_column_size(c.${side}) > ${LONG_BYTES}
+    `case when pg_column_size(c.${side}) > ${LONG_BYTES} or octet_length(c.${side}::text) > ${2 * LONG_BYTES}
       then (c.${side} - array['trials', 'responses', 'tasks']) || '{"left_out": ["trials", "responses", "tasks"]}'
       else c.${side} end`,
 );
@@ -62,40 +70,44 @@ export function listConflicts(
   return page(tx, found, SHORT_COLUMNS, filter, { detected_at: 'c.seq', status: 'c.status' }, 'c.seq');
 }
 
-/** A conflict whose contents are JSON, not parsed: they may be megabytes long. */
-export type WrittenConflict = Omit<ConflictRecord, 'local_content' | 'server_content'> & {
-  local_content: string;
-  server_content: string | null;
-};
+/** A side of a conflict as JSON in pieces of UTF-8; none: there is no such content. */
+export const writtenContent = (tx: Tx, id: string, side: 'local_content' | 'server_content'): Promise<Buffer[]> =>
+  writtenJson(tx, `select ${side} from sync_conflicts where id = $1`, [id]);
 
-export async function writtenConflict(tx: Tx, studyId: string, id: string): Promise<WrittenConflict | undefined> {
-  return tx('sync_conflicts as c')
-    .join('participants as p', 'p.id', 'c.participant_id')
-    .where({ 'c.study_id': studyId, 'c.id': id })
-    .first(tx.raw(columns((side) => `c.${side}::text`))) as Promise<WrittenConflict | undefined>;
-}
-
-export async function conflictById(
+export async function conflictHead(
   tx: Tx,
   studyId: string,
   id: string,
   lock = false,
-): Promise<ConflictRecord | undefined> {
+): Promise<ConflictHead | undefined> {
   const found = tx('sync_conflicts as c')
     .join('participants as p', 'p.id', 'c.participant_id')
     .where({ 'c.study_id': studyId, 'c.id': id });
   if (lock) void found.forUpdate('c');
-  return found.first(tx.raw(COLUMNS)) as Promise<ConflictRecord | undefined>;
+  return found.first(tx.raw(HEAD)) as Promise<ConflictHead | undefined>;
 }
+
+/** What a resolution leaves as the server's side: other content, or more beside it; null: the same as before. */
+export type ServerSide = { replaced: Record<string, unknown> } | { added: Record<string, unknown> } | null;
 
 export async function resolveConflict(
   tx: Tx,
   id: string,
-  options: { keep: string; reason: string; resolved_by_id: string; server_content: unknown },
+  { server, ...options }: { keep: string; reason: string; resolved_by_id: string; server: ServerSide },
 ): Promise<void> {
   await SyncConflict.query(tx)
     .findById(id)
-    .patch({ ...options, status: 'resolved', resolved_at: raw('clock_timestamp()') });
+    .patch({
+      ...options,
+      ...(server && {
+        server_content:
+          'replaced' in server
+            ? server.replaced
+            : raw("coalesce(server_content, '{}') || ?::jsonb", [JSON.stringify(server.added)]),
+      }),
+      status: 'resolved',
+      resolved_at: raw('clock_timestamp()'),
+    });
 }
 
 /** Overwrites an offline session's own fields with the device's; its identifying fields stay. */

@@ -1,6 +1,7 @@
 import { sessionStatus } from '../scheduling/effective-status.js';
 import { execute, prepared } from '../client/query.js';
 import { insertRows } from '../client/sets/bulk-insert.js';
+import { linesAt, toTextArray } from '../client/sets/text-arrays.js';
 import type { Tx } from '../client/database.js';
 
 export interface ParticipantRef {
@@ -333,7 +334,8 @@ export interface NewConflict {
   session_id: string;
   task: string | null;
   message: string;
-  local_content: Record<string, unknown>;
+  /** JSON: it may be megabytes long, and is serialized before. */
+  local_content: string;
   server_content: unknown;
   content_hash: string;
 }
@@ -345,17 +347,23 @@ export async function insertConflicts(tx: Tx, rows: readonly NewConflict[]): Pro
   if (rows.length === 0) return;
   const columns =
     'study_id, participant_id, kind, conflict_type, resolution, local_id, session_id, task, message, ' +
-    'local_content, server_content, content_hash';
+    'server_content, content_hash';
   await execute(
     tx,
-    `insert into sync_conflicts as k (${columns}) select ${columns}
-      from jsonb_populate_recordset(null::sync_conflicts, $1::jsonb)
+    `insert into sync_conflicts as k (${columns}, local_content) select ${columns}, t.content::jsonb
+     from rows from (jsonb_to_recordset($1::jsonb) as (study_id uuid, participant_id uuid, kind text,
+       conflict_type text, resolution text, local_id text,
+       session_id uuid, task text, message text, server_content jsonb, content_hash text), unnest(${linesAt(2)}))
+       as t(${columns}, content)
      on conflict (study_id, kind, conflict_type, local_id, content_hash) do update
        set local_content = k.local_content || jsonb_build_object('responses',
        coalesce(k.local_content->'responses', '[]') || (select jsonb_agg(r)
          from jsonb_array_elements(excluded.local_content->'responses') r where ${NOT_KEPT}))
      where exists (select from jsonb_array_elements(excluded.local_content->'responses') r where ${NOT_KEPT})`,
-    [JSON.stringify(rows)],
+    [
+      JSON.stringify(rows.map(({ local_content: _, ...row }) => row)),
+      toTextArray(rows.map((row) => row.local_content)),
+    ],
   );
 }
 const NOT_KEPT =

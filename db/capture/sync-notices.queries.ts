@@ -11,7 +11,8 @@ export async function notifySyncFailed(tx: Tx, studyId: string, syncId: string):
     tx,
     `insert into notifications (study_id, user_id, subject_id, kind, channel, dedupe_key)
      select $1::uuid, u.id, $2::uuid, 'sync_failed', 'email', 'sync-failed/' || coalesce(
-              (select c.id from datacapture_syncs c where c.study_id = $1 and c.status = 'completed' order by c.finished_at desc limit 1),
+              (select c.id from datacapture_syncs c where c.study_id = $1 and c.status = 'completed'
+                order by c.finished_at desc limit 1),
               $1::uuid) || '/' || u.id
        from user_studies a
        join users u on u.id = a.user_id and u.role in ('coordinator', 'data_manager') and u.status = 'active'

@@ -64,13 +64,20 @@ export async function notificationToSend(tx: Tx, id: string): Promise<Notificati
            o.new_enrollment_date, 'expires', to_char(o.expires_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
            'override_request_id', o.id,
            'asked_by', (select a.name from users a where a.id = o.requested_by_id), 'reason', o.reason,
-           'moving', coalesce((select jsonb_agg(jsonb_build_object('name', v->'name', 'from', v->'from', 'to', v->'to') order by v->>'from', v->>'name') from jsonb_array_elements(o.impact->'visits') v where v->>'action' = 'move'), '[]')) end as override,
-         case when y.id is not null then jsonb_build_object('code', y.error_code, 'at', to_char(y.finished_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
-           'last_completed', to_char(l.finished_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), 'over', coalesce(l.finished_at > y.finished_at, false)) end as sync
+           'moving', coalesce((select jsonb_agg(jsonb_build_object('name', v->'name', 'from', v->'from', 'to', v->'to')
+             order by v->>'from', v->>'name') from jsonb_array_elements(o.impact->'visits') v
+             where v->>'action' = 'move'), '[]')) end as override,
+         case when y.id is not null
+           then jsonb_build_object('code', y.error_code, 'at',
+           to_char(y.finished_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
+           'last_completed', to_char(l.finished_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), 'over',
+             coalesce(l.finished_at > y.finished_at, false)) end as sync
        from notifications n left join studies s on s.id = n.study_id left join participants p on p.id = n.participant_id
-       left join users u on u.id = n.user_id left join caregivers c on c.id = n.caregiver_id left join override_requests o on o.id = n.subject_id
+       left join users u on u.id = n.user_id left join caregivers c on c.id = n.caregiver_id
+         left join override_requests o on o.id = n.subject_id
        left join datacapture_syncs y on y.id = n.subject_id and n.kind = 'sync_failed'
-       left join lateral (select max(c.finished_at) as finished_at from datacapture_syncs c where c.study_id = y.study_id and c.status = 'completed') l on true
+       left join lateral (select max(c.finished_at) as finished_at from datacapture_syncs c
+         where c.study_id = y.study_id and c.status = 'completed') l on true
        left join lateral (
          select string_agg(x.participant_code, ', ' order by x.participant_code) as codes,
            string_agg(distinct t.site_code, ', ') as site_codes, string_agg(distinct t.name, ', ') as site_names

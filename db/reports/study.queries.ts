@@ -62,7 +62,8 @@ const VISITS = ['scheduled', 'open', 'completed', 'missed', 'superseded', 'cance
 /** A study's visits, counted before, by window, status and adherence: JSON of `tallied`. */
 export type KeptTally = string;
 const KEPT = `tallied as (
-    select * from jsonb_to_recordset(:tally::jsonb) as t(visit_window_id uuid, event_definition_id uuid, status text, adherence text, n bigint))`;
+    select * from jsonb_to_recordset(:tally::jsonb) as t(visit_window_id uuid, event_definition_id uuid, status text,
+      adherence text, n bigint))`;
 
 /**
  * Statuses and adherence both use the current date (see base.queries.ts). Without dates, anchors are counted like
@@ -87,9 +88,12 @@ export async function studySummary(tx: Tx, asked: ReportScope, tally?: KeptTally
       (select jsonb_build_object('total', ${sumOf()},
         ${VISITS.map((word) => `'${word}', ${sumOf(`status = '${word}'`)}`).join(', ')}) as visits,
         jsonb_build_object('due', ${sumOf(DUE)}, 'completed_in_window', ${sumOf(`adherence = 'in_window'`)},
-          'rate', (${sumOf(`adherence = 'in_window'`)})::float8 / nullif(${sumOf(DUE)}, 0)) as adherence from tallied) v,
-      (select jsonb_build_object('unset', count(*) filter (where t.status = 'unset'), 'provisional', count(*) filter (where t.status = 'provisional'),
-        'finalized', count(*) filter (where t.status = 'finalized'), 'overridden', count(*) filter (where t.is_override)) as anchors from ${anchors}) a`,
+          'rate', (${sumOf(`adherence = 'in_window'`)})::float8 / nullif(${sumOf(DUE)}, 0)) as adherence
+            from tallied) v,
+      (select jsonb_build_object('unset', count(*) filter (where t.status = 'unset'), 'provisional',
+        count(*) filter (where t.status = 'provisional'),
+        'finalized', count(*) filter (where t.status = 'finalized'), 'overridden',
+          count(*) filter (where t.is_override)) as anchors from ${anchors}) a`,
     tally === undefined ? {} : { tally },
   );
   return row!;
@@ -157,8 +161,10 @@ export async function completion(tx: Tx, asked: ReportScope, tally?: KeptTally):
     asked,
     [],
     `with ${tally === undefined ? await tallied(tx, asked, { by: ['window'] }) : KEPT}, counted as (
-      select visit_window_id, event_definition_id, ${sumOf(DUE)}::integer as due, ${sumOf(`status = 'completed'`)}::integer as completed,
-        ${sumOf(`adherence = 'in_window'`)}::integer as in_window, ${sumOf(`adherence = 'late'`)}::integer as late, ${sumOf(`adherence = 'missed'`)}::integer as missed
+      select visit_window_id, event_definition_id, ${sumOf(DUE)}::integer as due,
+        ${sumOf(`status = 'completed'`)}::integer as completed,
+        ${sumOf(`adherence = 'in_window'`)}::integer as in_window, ${sumOf(`adherence = 'late'`)}::integer as late,
+          ${sumOf(`adherence = 'missed'`)}::integer as missed
       from tallied where status <> 'superseded' group by 1, 2
     ), named as (
       select 0 as kind, w.id, w.code, w.name, w.sort_order, w.target_day from visit_windows w where w.study_id = :study

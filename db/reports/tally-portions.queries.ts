@@ -45,7 +45,8 @@ export async function tallyPortions(
     [],
     `with ${counted}
     select portion, string_agg(line || '|' || n, E'\\n') as lines from (
-      select portion, concat_ws('|', coalesce(visit_window_id::text, ''), coalesce(event_definition_id::text, ''), status, coalesce(adherence, '')) as line, sum(n) as n
+      select portion, concat_ws('|', coalesce(visit_window_id::text, ''), coalesce(event_definition_id::text, ''),
+        status, coalesce(adherence, '')) as line, sum(n) as n
       from tallied group by portion, visit_window_id, event_definition_id, status, adherence) x
     group by portion`,
   );
@@ -60,7 +61,8 @@ export async function changedPortions(
     tx,
     { study },
     [],
-    `select distinct case when c.participant_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then ${portionOf(portions)('c.participant_id::uuid')} end as portion
+    `select distinct case when c.participant_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+      then ${portionOf(portions)('c.participant_id::uuid')} end as portion
     from (${CHANGED_SINCE}) c`,
     { since },
   );

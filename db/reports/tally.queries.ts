@@ -81,17 +81,24 @@ export async function tallied(
     site = by.includes('site') ? 'site_id, ' : '',
     part = portion ? 'portion, ' : '';
   const fates = (from: string) => `
-    select ${window}${site}${portion ? `${portion('v.participant_id')} as portion, ` : ''}${fate(ended ? `'completed'` : ADHERENCE)} as fate, count(*) as n from ${from}
-    where v.study_id = :study ${between('v.target_date', asked)} ${ended ? `and (v.status in ('completed', 'missed') or v.window_close <= ${utc(0)})` : ''}
+    select ${window}${site}${portion ? `${portion('v.participant_id')} as portion, ` : ''}${fate(ended ? `'completed'` : ADHERENCE)}
+      as
+      fate,
+      count(*) as n from ${from}
+    where v.study_id = :study ${between('v.target_date', asked)}
+      ${ended ? `and (v.status in ('completed', 'missed') or v.window_close <= ${utc(0)})` : ''}
     group by ${[...(window ? ['1', '2'] : []), ...(site ? ['site_id'] : []), ...(portion ? ['portion'] : []), 'fate'].join(', ')}`;
   const ofPeople = () =>
     fates(
-      `scheduled_visits v join (select p.id, p.site_id from participants p left join sites s on s.id = p.site_id where p.study_id = :study ${narrowed(asked)}) p on p.id = v.participant_id`,
+      `scheduled_visits v join (select p.id, p.site_id from participants p left join sites s on s.id = p.site_id
+        where p.study_id = :study ${narrowed(asked)}) p on p.id = v.participant_id`,
     );
   // By the index of participants, however many the planner takes them for: few portions are asked for at a time.
   const ofPortions = (portions: readonly number[]) =>
     fates(
-      `participants p cross join lateral (select * from scheduled_visits o where o.participant_id = p.id and p.study_id = :study and ${portion!('p.id')} in (${portions.join(', ')}) offset 0) v`,
+      `participants p cross join lateral (select * from scheduled_visits o
+        where o.participant_id = p.id and p.study_id = :study
+        and ${portion!('p.id')} in (${portions.join(', ')}) offset 0) v`,
     );
   const all =
     portion && of

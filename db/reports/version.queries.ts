@@ -26,8 +26,10 @@ const READ = listed(READINGS);
  */
 export const CHANGED_SINCE = `
   select distinct case when l.resource_type = 'participant' then l.resource_id
-      when l.resource_type in (${listed(OF_PARTICIPANTS)}) then l.audit_metadata->>'participant_id' end as participant_id
-  from audit_log l where l.chain = :study::uuid::text and l.seq > :since and l.action not in (${READ}) and l.resource_type not in (${listed(WITHOUT_VISITS)})`;
+      when l.resource_type in (${listed(OF_PARTICIPANTS)}) then l.audit_metadata->>'participant_id'
+        end as participant_id
+  from audit_log l where l.chain = :study::uuid::text and l.seq > :since and l.action not in (${READ})
+    and l.resource_type not in (${listed(WITHOUT_VISITS)})`;
 
 export interface ReportVersion {
   /** The last audit record of a change to the study. */
@@ -40,7 +42,8 @@ export interface ReportVersion {
 
 /** What a study's reports depend on, besides the question and the date: one row. */
 export const reportVersionOf = (studyId: string): Statement => ({
-  sql: `select coalesce((select seq from audit_log where chain = $1::uuid::text and action not in (${READ}) order by seq desc limit 1), 0) as version,
+  sql: `select coalesce((select seq from audit_log where chain = $1::uuid::text and action not in (${READ})
+    order by seq desc limit 1), 0) as version,
       case when app_all_sites() then '*' else app_site_studies()::text || app_sites()::text end as reach,
       (select min(expires_at) from assessment_sessions where study_id = $1::uuid and status = 'active'
         and source = 'online' and expires_at > clock_timestamp()) as next_expiry`,

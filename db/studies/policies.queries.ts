@@ -1,5 +1,8 @@
 import { raw } from 'objection';
 import { EnrollmentPolicy, Study } from '../models/records.js';
+import { isLongJson, writtenJson } from '../client/long-json.js';
+import { page } from '../client/paging.js';
+import type { Listed } from '../client/paging.js';
 import type { Tx } from '../client/database.js';
 
 export interface PolicyVersion extends Record<string, unknown> {
@@ -9,6 +12,7 @@ export interface PolicyVersion extends Record<string, unknown> {
   imported_by: string | null;
   original_users: Record<string, string> | null;
   created_at: string;
+  policy: unknown;
 }
 /** A study's policy; null: none yet. */
 export interface PolicyInForce {
@@ -39,13 +43,32 @@ export async function insertPolicy(
   await EnrollmentPolicy.query(tx).insert(version);
 }
 
-/** All versions of a study's policy, newest first. */
-export async function listPolicyVersions(tx: Tx, studyId: string): Promise<PolicyVersion[]> {
+/** Versions of a study's policy, newest first; a long policy is null, and read by itself (`writtenPolicy`). */
+export async function listPolicyVersions(
+  tx: Tx,
+  studyId: string,
+  { skip, limit }: { skip: number; limit: number },
+): Promise<Listed<PolicyVersion>> {
+  const found = tx('enrollment_policies').where({ study_id: studyId });
+  const select = `policy_version, author_id, created_at, case when ${isLongJson('policy')}
+    then null else policy end as policy, imported, imported_by, original_users`;
+  const sorts = { policy_version: 'policy_version' };
+  return page(tx, found, select, { skip, limit, sort: '-policy_version' }, sorts, 'policy_version');
+}
+
+export const writtenPolicy = (tx: Tx, studyId: string, version: number): Promise<Buffer[]> =>
+  writtenJson(tx, 'select policy from enrollment_policies where study_id = $1 and policy_version = $2', [
+    studyId,
+    version,
+  ]);
+
+/** A version of a study's policy. */
+export async function policyVersion(tx: Tx, studyId: string, version: number): Promise<PolicyVersion | undefined> {
   return Study.relatedQuery('policies', tx)
     .for(studyId)
-    .orderBy('policy_version', 'desc')
+    .findOne({ policy_version: version })
     .select('policy_version', 'author_id', 'created_at', 'policy', 'imported', 'imported_by', 'original_users')
-    .castTo<PolicyVersion[]>();
+    .castTo<PolicyVersion | undefined>();
 }
 
 /** The version before the one in force, as it was stored; undefined: there is none. */

@@ -3,6 +3,7 @@ import { Study } from '../models/records.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import { configValue } from './study-config.queries.js';
+import { isLongJson, writtenJson } from '../client/long-json.js';
 import { execute } from '../client/query.js';
 import type { Statement } from '../client/query.js';
 import type { Tx } from '../client/database.js';
@@ -29,11 +30,18 @@ export type StudyRecord = Pick<
   | 'updated_at'
 >;
 
+/** A study of a list: a long configuration is null, and read by itself (`writtenConfig`). */
+export type ListedStudy = Omit<StudyRecord, 'config'> & { config: StudyRecord['config'] | null };
+const LISTED_COLUMNS = STUDY_COLUMNS.replace(
+  'config',
+  `case when ${isLongJson('config')} then null else config end as config`,
+);
+
 /** Studies in the transaction's scope; `search` matches anywhere in code or name, literally. */
 export function listStudies(
   tx: Tx,
   filter: Page & { status?: string | undefined; search?: string | undefined; studyId?: string | undefined },
-): Promise<Listed<StudyRecord>> {
+): Promise<Listed<ListedStudy>> {
   const found = tx('studies').modify((q) => {
     if (filter.studyId) q.where('id', filter.studyId);
     if (filter.status) q.where('status', filter.status);
@@ -42,12 +50,15 @@ export function listStudies(
   return page(
     tx,
     found,
-    STUDY_COLUMNS,
+    LISTED_COLUMNS,
     filter,
     { study_code: 'study_code', study_name: 'study_name', created_at: 'created_at', start_date: 'start_date' },
     'id',
   );
 }
+
+export const writtenConfig = (tx: Tx, id: string): Promise<Buffer[]> =>
+  writtenJson(tx, 'select config from studies where id = $1', [id]);
 
 /**
  * How a study's row is locked until the transaction ends. `change`: prevents changes to the row; its contents can be
@@ -81,8 +92,12 @@ export async function insertStudy(
   await Study.query(tx).insert(study);
 }
 
-export async function updateStudy(tx: Tx, id: string, change: Partial<Study>): Promise<void> {
-  if (Object.keys(change).length > 0) await Study.query(tx).findById(id).patch(change);
+/** @param config the new configuration as JSON: it may be megabytes long */
+export async function updateStudy(tx: Tx, id: string, change: Partial<Study>, config?: string): Promise<void> {
+  if (Object.keys(change).length === 0 && config === undefined) return;
+  await Study.query(tx)
+    .findById(id)
+    .patch({ ...change, ...(config !== undefined && { config: raw('?::jsonb', [config]) }) });
 }
 
 export async function assignStudy(tx: Tx, userId: string, studyId: string): Promise<void> {

@@ -14,11 +14,27 @@ export interface SavedTemplate {
 
 const COLUMNS = ['id', 'study_id', 'name', 'category', 'description', 'content', 'created_at'] as const;
 
+/** What a list says of a template: its design may be megabytes long. */
+export type SavedTemplateSummary = Omit<SavedTemplate, 'content' | 'created_at'> & {
+  languages: string[];
+  batteries: number;
+  visit_windows: number;
+  duration_days: number;
+};
+
 /** Templates of the studies in scope, by id. */
-export const savedTemplates = (tx: Tx): Promise<SavedTemplate[]> =>
-  tx('study_templates')
-    .orderBy('id')
-    .select(...COLUMNS);
+export const savedTemplateSummaries = (tx: Tx): Promise<SavedTemplateSummary[]> =>
+  query(
+    tx,
+    `select id, study_id, name, category, description, content->'languages' as languages,
+       json_array_length(content->'batteries') as batteries,
+         json_array_length(content->'visit_windows') as visit_windows,
+       (select coalesce(max(day) - min(day), 0) from (
+         select (w->>'target_day')::integer as day from json_array_elements(content->'visit_windows') w
+         union all select (e->>'target_day')::integer
+           from json_array_elements(content->'event_definitions') e) d) as duration_days
+     from study_templates order by id`,
+  );
 
 export async function savedTemplate(tx: Tx, id: string): Promise<SavedTemplate | undefined> {
   return tx('study_templates')

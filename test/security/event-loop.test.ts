@@ -3,15 +3,13 @@ import { expect } from 'chai';
 import { formOf } from '../data/stage.js';
 import { login, newParticipant, newStudy, unique } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
-import { countingTurns, turnsDuring } from '../support/loop-turns.js';
+import { countingTurns, longestTurn } from '../support/loop-turns.js';
 import { mainThreadMs } from '../support/main-thread.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
 
 /** One piece of work keeps the event loop for so long at most. */
 const MOST_MS = 50;
-/** What the process does beside it comes and goes: so often it may be tried. */
-const TRIES = 6;
 const MEGABYTE = 1024 * 1024;
 
 interface Document {
@@ -37,16 +35,7 @@ describe('However long a file is, others are answered while it is worked on', fu
   });
   after(() => service?.stop());
 
-  /** The longest turn of the event loop while `work` goes on, at the least. */
-  async function longest(work: () => Promise<unknown>): Promise<number> {
-    let most = Infinity;
-    for (let i = 0; i < TRIES && most > MOST_MS; i += 1) {
-      const turns = await turnsDuring(counting.folder, api, work);
-      if (process.env.SHOW_COSTS) console.log(turns.longest.toFixed(1), turns.total.toFixed(1));
-      most = Math.min(most, turns.longest);
-    }
-    return most;
-  }
+  const longest = (work: () => Promise<unknown>) => longestTurn(counting.folder, api, work, MOST_MS);
 
   /** A study's document of nearly so many bytes, most of them in forms. */
   async function documentOf(bytes: number): Promise<string> {

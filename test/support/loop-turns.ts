@@ -38,3 +38,27 @@ export async function turnsDuring(folder: string, pid: number, work: () => Promi
   }
   return JSON.parse(text) as Turns;
 }
+
+/** What a process does beside it comes and goes: so often it may be tried. */
+const TRIES = 6;
+
+/**
+ * The longest turn while `work` goes on, at the least of some tries; they end with the first that is below `enough`.
+ * `again` prepares the next one.
+ */
+export async function longestTurn(
+  folder: string,
+  pid: number,
+  work: () => Promise<unknown>,
+  enough: number,
+  again: () => unknown = () => undefined,
+): Promise<number> {
+  let least = Infinity;
+  for (let i = 0; i < TRIES && least > enough; i += 1) {
+    if (i > 0) await again();
+    const { longest, total } = await turnsDuring(folder, pid, work);
+    if (process.env.SHOW_COSTS) console.log(longest.toFixed(1), total.toFixed(1));
+    least = Math.min(least, longest);
+  }
+  return least;
+}

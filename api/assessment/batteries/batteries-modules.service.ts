@@ -72,15 +72,10 @@ export async function changeModule(
   if (!isTask(module.task)) throw problem('NOT_FOUND', { detail: 'There is no such module.' });
   // An empty change: it does not create a draft of a published battery either.
   if (Object.keys(input).length === 0) return module;
-  const settings =
-    input.settings &&
-    (await acceptSettings(
-      change.tx,
-      before.study_id,
-      module.task,
-      mergePatch(module.settings, input.settings) as Record<string, unknown>,
-      'settings',
-    ));
+  const merged = input.settings && (mergePatch(module.settings, input.settings) as Record<string, unknown>);
+  const [settings] = merged
+    ? await acceptSettings(change.tx, before.study_id, [{ task: module.task, settings: merged, path: 'settings' }])
+    : [];
   const battery = await editableBattery(change, before);
   await updateModule(
     change.tx,

@@ -1,6 +1,7 @@
 import { TASKS, taskNames } from '../../../workflows/domain/assessment/tasks.js';
-import { compileStatement, listBatteries } from '../../../db/assessment/batteries.queries.js';
+import { compileStatement, listBatteries, writtenModules } from '../../../db/assessment/batteries.queries.js';
 import { inStudy, signedIn, staff, staffOrParticipant } from '../../http/access.js';
+import { longList } from '../../http/long-list.js';
 import { created, noContent, route, response } from '../../http/route.js';
 import {
   Battery,
@@ -73,14 +74,18 @@ export const batteryRoutes = [
       status: Type.Optional(BatteryStatus),
     }),
     responses: { 200: listOf(Battery) },
-    handle: ({ tx, query, studyId }) =>
-      listBatteries(tx, {
-        studyId,
-        status: query.status,
-        skip: query.skip ?? 0,
-        limit: query.limit ?? 50,
-        sort: query.sort ?? 'code',
-      }),
+    handle: async ({ tx, query, studyId }) =>
+      longList(
+        await listBatteries(tx, {
+          studyId,
+          status: query.status,
+          skip: query.skip ?? 0,
+          limit: query.limit ?? 50,
+          sort: query.sort ?? 'code',
+        }),
+        'modules',
+        ({ id, version }) => writtenModules(tx, id, version),
+      ),
   }),
   route({
     method: 'POST',
@@ -156,7 +161,12 @@ export const batteryRoutes = [
     transaction: 'read',
     query: Paged,
     responses: { 200: listOf(BatteryVersion) },
-    handle: async ({ tx, params, query }) => pageOf(await batteryVersions(tx, batteryNumber(params.battery_id)), query),
+    handle: async ({ tx, params, query }) =>
+      longList(
+        pageOf(await batteryVersions(tx, batteryNumber(params.battery_id)), query),
+        'modules',
+        ({ battery_id, version }) => writtenModules(tx, battery_id, version),
+      ),
   }),
   route({
     method: 'GET',

@@ -10,7 +10,7 @@ import {
   listBatteryVersions,
   updateBattery,
 } from '../../../db/assessment/batteries.queries.js';
-import type { BatteryRecord, ModuleRow, VersionRow } from '../../../db/assessment/batteries.queries.js';
+import type { BatteryRecord, ListedVersion, ModuleRow } from '../../../db/assessment/batteries.queries.js';
 import { taskDefinition } from '../../../workflows/domain/assessment/tasks.js';
 import type { TaskName } from '../../../workflows/domain/assessment/tasks.js';
 import { invalid, problem } from '../../http/errors.js';
@@ -207,7 +207,7 @@ export async function duplicateBattery(
   return getBatteryOrThrow(tx, copy);
 }
 
-export async function batteryVersions(tx: Tx, id: number): Promise<VersionRow[]> {
+export async function batteryVersions(tx: Tx, id: number): Promise<ListedVersion[]> {
   await getBatteryOrThrow(tx, id);
   return listBatteryVersions(tx, id);
 }
@@ -220,6 +220,15 @@ export async function acceptModules(
   path = 'modules',
 ): Promise<Omit<ModuleRow, 'id'>[]> {
   if (input.length > MAX_MODULES) throw invalid(path, 'TOO_MANY', `has more than ${MAX_MODULES} modules`);
+  const settings = await acceptSettings(
+    tx,
+    studyId,
+    input.map((module, index) => ({
+      task: module.task,
+      settings: module.settings ?? {},
+      path: `${path}.${index}.settings`,
+    })),
+  );
   const accepted: Omit<ModuleRow, 'id' | 'position'>[] = [];
   for (const [index, module] of input.entries()) {
     const definition = taskDefinition(module.task);
@@ -228,7 +237,7 @@ export async function acceptModules(
       name: module.name ?? definition.title,
       required: module.required ?? true,
       estimated_minutes: module.estimated_minutes ?? definition.estimated_minutes,
-      settings: await acceptSettings(tx, studyId, module.task, module.settings ?? {}, `${path}.${index}.settings`),
+      settings: settings[index]!,
     });
   }
   return checkedPositions(input).map((index, place) => ({ ...accepted[index]!, position: place + 1 }));

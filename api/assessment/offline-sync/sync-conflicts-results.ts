@@ -1,15 +1,20 @@
+import { setImmediate as others } from 'node:timers/promises';
 import { hashOf } from '../../../db/audit/hashing.js';
 import { insertConflicts } from '../../../db/assessment/offline.queries.js';
 import { deleteTask, insertTasks, tasksOfSession } from '../../../db/assessment/submissions.queries.js';
-import type { TaskRecord } from '../../../db/assessment/submissions.queries.js';
-import { deleteTrials, insertTrials, nextTrials } from '../../../db/assessment/trials.queries.js';
-import type { StoredTrial } from '../../../db/assessment/trials.queries.js';
+import { deleteTrials, insertTrials } from '../../../db/assessment/trials.queries.js';
+import { keepResults } from '../../../db/assessment/offline-conflicts-results.queries.js';
+import { writtenContent } from '../../../db/assessment/offline-conflicts.queries.js';
+import { parseInSlices } from '../../http/body/json-slices.js';
+import { textOfPieces } from '../../http/body/json.js';
+import { jsonTexts } from '../../util/json-texts.js';
 import { readTask, taskRows } from '../sessions/sessions-content.js';
 import type { SubmittedTrial, TaskContent } from '../sessions/sessions-content.js';
 import { modulesOf } from '../sessions/sessions-submit.service.js';
 import type { SessionFacts } from './references.js';
 import type { Tx } from '../../../db/client/database.js';
 import { inTurns } from '../../util/in-turns.js';
+import { isLong } from '../../../workflows/domain/util/length.js';
 
 /** A response as stored in a conflict. */
 export interface KeptResponse {
@@ -43,16 +48,14 @@ export async function writeKept(
   const written = [...first.keys()].map((task) => contents.find(({ content }) => content.task === task)!);
   // A response's id is that of its session: a second task under it is identified by its values.
   const ids = new Set<string>();
-  const rows = written.map(({ response, content }) => {
+  const rows: ReturnType<typeof taskRows>[] = [];
+  for (const { response, content } of written) {
     const local_id = ids.has(response.id) ? null : response.id;
     ids.add(response.id);
-    return taskRows(
-      content,
-      { session_id: session.id, study_id: session.study_id, local_id },
-      modules,
-      Date.parse(detectedAt),
-    );
-  });
+    const of = { session_id: session.id, study_id: session.study_id, local_id };
+    rows.push(taskRows(content, of, modules, Date.parse(detectedAt)));
+    if (isLong(content.trials)) await others();
+  }
   await insertTasks(
     tx,
     rows.map(({ row }) => row),
@@ -61,10 +64,11 @@ export async function writeKept(
     tx,
     rows.map(({ trials }) => trials),
   );
-  const others = contents.filter(({ content }) => first.get(content.task) !== content.hash);
+  const further = contents.filter(({ content }) => first.get(content.task) !== content.hash);
+  const texts = await jsonTexts(further.map(({ response }) => response));
   await insertConflicts(
     tx,
-    others.map(({ response, content }) => ({
+    further.map(({ response, content }, i) => ({
       study_id: session.study_id,
       participant_id: session.participant_id,
       kind: 'response' as const,
@@ -74,32 +78,28 @@ export async function writeKept(
       session_id: session.id,
       task: response.task,
       message: 'the session has other values for this task',
-      local_content: { ...response },
+      local_content: texts[i]!,
       server_content: null,
       content_hash: hashOf([session.id, response.task, content.hash]),
     })),
   );
 }
 
-/** Removes results from a session, of one task or all, and returns them. */
-export async function putAside(
-  tx: Tx,
-  sessionId: string,
-  task?: string,
-): Promise<(TaskRecord & { trials: StoredTrial[] })[]> {
+/**
+ * Removes results from a session, of one task or all, and keeps them in the conflict.
+ * @returns whether there were any
+ */
+export async function putAside(tx: Tx, conflictId: string, sessionId: string, task?: string): Promise<boolean> {
   const tasks = (await tasksOfSession(tx, sessionId)).filter((one) => task === undefined || one.task === task);
-  const aside: (TaskRecord & { trials: StoredTrial[] })[] = [];
+  if (tasks.length === 0) return false;
+  await keepResults(tx, conflictId, sessionId, tasks, task === undefined ? 'tasks' : 'content');
   for (const each of tasks) {
-    const trials: StoredTrial[] = [];
-    for (
-      let at = await nextTrials(tx, sessionId, null, each.task);
-      at;
-      at = await nextTrials(tx, sessionId, at.cursor, each.task)
-    )
-      trials.push(...at.trials);
     await deleteTask(tx, sessionId, each.task);
     await deleteTrials(tx, sessionId, each.task);
-    aside.push({ ...each, trials });
   }
-  return aside;
+  return true;
 }
+
+/** What the device sent, parsed with other requests in between. */
+export const localContent = async (tx: Tx, conflictId: string): Promise<unknown> =>
+  parseInSlices(await textOfPieces(await writtenContent(tx, conflictId, 'local_content')));

@@ -1,12 +1,12 @@
 import {
-  conflictById,
-  writtenConflict,
+  conflictHead,
+  writtenContent,
   copySession,
   isVisitOf,
   replaceSession,
   resolveConflict,
 } from '../../../db/assessment/offline-conflicts.queries.js';
-import type { ConflictRecord } from '../../../db/assessment/offline-conflicts.queries.js';
+import type { ConflictHead, ServerSide } from '../../../db/assessment/offline-conflicts.queries.js';
 import { lockAnchors } from '../../../db/anchor/anchors.queries.js';
 import { syncBatteries, syncParticipants, syncVisits } from '../../../db/assessment/offline.queries.js';
 import type { ParticipantRecord } from '../../../db/participants/participants.queries.js';
@@ -18,20 +18,20 @@ import { NOT_OF_START, visitOf } from '../../../workflows/domain/assessment/sync
 import { countedEnd, timeFlags } from '../../../workflows/domain/assessment/times.js';
 import { dateAt } from '../../../workflows/domain/util/dates.js';
 import { problem } from '../../http/errors.js';
-import { JsonText, jsonStream } from '../../http/json-stream.js';
+import { JsonPieces, jsonStream } from '../../http/json-stream.js';
 import type { JsonStream } from '../../http/json-stream.js';
 import { auditActor } from '../../http/audit-actor.js';
 import { lockForShare } from '../../participants/participants.service.js';
 import type { RequestScope } from '../../http/state.js';
-import { putAside, writeKept } from './sync-conflicts-results.js';
+import { localContent, putAside, writeKept } from './sync-conflicts-results.js';
 import type { KeptResponse } from './sync-conflicts-results.js';
 import { participantRef, timesOf } from './references.js';
 import { retell, takeBack, tellVisit } from './sync-conflicts-visit.js';
 import type { Tx } from '../../../db/client/database.js';
 
 export type Keep = 'server' | 'local' | 'both';
-/** The data that a resolution replaces; they stay in the conflict. Null: none. */
-type PutAside = Record<string, unknown> | null;
+/** Of the data that a resolution replaces, which stay in the conflict, those that are not stored there yet. */
+type PutAside = ServerSide;
 
 /**
  * Resolves a conflict for the server's side, the device's, or both. Nothing is lost: replaced data are stored with the
@@ -43,7 +43,7 @@ export async function resolve(
   studyId: string,
   id: string,
   input: { keep: Keep; reason: string },
-): Promise<ConflictRecord> {
+): Promise<void> {
   const { tx, audit, actor, context } = change;
   const conflict = await getConflictOrThrow(tx, studyId, id, true);
   if (conflict.status === 'resolved')
@@ -53,12 +53,8 @@ export async function resolve(
   const participant = await lockForShare(tx, conflict.participant_id);
   const session = conflict.session_id === null ? undefined : await lockSession(tx, conflict.session_id);
   if (!session) throw problem('NOT_FOUND', { detail: 'The session of the conflict is gone.' });
-  const aside = await applyResolution(change, { conflict, session, participant }, input.keep);
-  await resolveConflict(tx, id, {
-    ...input,
-    resolved_by_id: actor.id,
-    server_content: aside ?? conflict.server_content,
-  });
+  const server = await applyResolution(change, { conflict, session, participant }, input.keep);
+  await resolveConflict(tx, id, { ...input, resolved_by_id: actor.id, server });
   audit.record({
     ...auditActor(actor, context),
     study_id: studyId,
@@ -73,11 +69,10 @@ export async function resolve(
       reason: input.reason,
     },
   });
-  return getConflictOrThrow(tx, studyId, id);
 }
 
 interface LockedConflict {
-  conflict: ConflictRecord;
+  conflict: ConflictHead;
   session: SessionRow;
   participant: ParticipantRecord;
 }
@@ -115,26 +110,22 @@ function applyResolution(
 const nothing = async (): Promise<PutAside> => null;
 
 /** Replaces the server's values by the device's; the conflict keeps the old ones. */
-async function replaceResponse(tx: Tx, conflict: ConflictRecord, session: SessionRow): Promise<PutAside> {
-  const [before] = await putAside(tx, session.id, conflict.task!);
-  await writeKept(tx, session, [conflict.local_content as unknown as KeptResponse], conflict.detected_at);
+async function replaceResponse(tx: Tx, conflict: ConflictHead, session: SessionRow): Promise<PutAside> {
+  const kept = await putAside(tx, conflict.id, session.id, conflict.task!);
+  await writeKept(tx, session, [(await localContent(tx, conflict.id)) as KeptResponse], conflict.detected_at);
   await requestPushes(tx, [session.id]);
-  return { ...before };
+  return kept ? null : { replaced: {} };
 }
 
 /** Stores the device's values as a second session, beside the server's. */
-async function besideResponse(tx: Tx, conflict: ConflictRecord, session: SessionRow): Promise<PutAside> {
+async function besideResponse(tx: Tx, conflict: ConflictHead, session: SessionRow): Promise<PutAside> {
   const beside = await copySession(tx, session.id, besideIds(conflict));
-  await writeKept(
-    tx,
-    { ...session, id: beside },
-    [conflict.local_content as unknown as KeptResponse],
-    conflict.detected_at,
-  );
-  return { beside_session_id: beside };
+  const response = (await localContent(tx, conflict.id)) as KeptResponse;
+  await writeKept(tx, { ...session, id: beside }, [response], conflict.detected_at);
+  return { replaced: { beside_session_id: beside } };
 }
 
-const besideIds = (conflict: ConflictRecord) => {
+const besideIds = (conflict: ConflictHead) => {
   const hash = hashOf(['beside', conflict.id]);
   return {
     local_id: `${conflict.local_id.slice(0, 150)}#${conflict.id}`,
@@ -161,9 +152,9 @@ interface LocalSession {
 }
 /** The device's session data without responses. */
 const contentOfLocal = ({ responses: _, ...local }: LocalSession): Omit<LocalSession, 'responses'> => local;
-const endOf = (times: Parameters<typeof timesOf>[0], { detected_at }: ConflictRecord): string =>
+const endOf = (times: Parameters<typeof timesOf>[0], { detected_at }: ConflictHead): string =>
   new Date(countedEnd(timesOf(times), Date.parse(detected_at))).toISOString();
-const fieldsOf = (local: LocalSession, { detected_at }: ConflictRecord) => ({
+const fieldsOf = (local: LocalSession, { detected_at }: ConflictHead) => ({
   quality_flags: JSON.stringify(
     timeFlags(timesOf({ started_at: local.startedAt, completed_at: local.completedAt }), Date.parse(detected_at)),
   ),
@@ -185,7 +176,7 @@ async function replaceWhole(
   { conflict, session, participant }: LockedConflict,
 ): Promise<PutAside> {
   const { tx } = change;
-  const local = conflict.local_content as unknown as LocalSession;
+  const local = (await localContent(tx, conflict.id)) as LocalSession;
   // From the time when local ids were unique in the study: no such conflict arises any more.
   if (local.participantId !== session.participant_id)
     throw refused(
@@ -210,13 +201,13 @@ async function replaceWhole(
   });
   // If the device sent results, the server's belong to another session: they all go into the conflict.
   const responses = local.responses ?? [];
-  const tasks = responses.length === 0 ? [] : await putAside(tx, session.id);
+  if (responses.length > 0) await putAside(tx, conflict.id, session.id);
   await writeKept(tx, { ...session, ...(await batteryOf(tx, local, session)) }, responses, conflict.detected_at);
   const done = completes(local, participant);
   if (!done || visitId !== session.visit_id) await takeBack(change, session);
   if (done && visitId !== null) await tellVisit(change, session, visitId, endOf(fieldsOf(local, conflict), conflict));
   if (responses.length > 0) await requestPushes(tx, [session.id]);
-  return tasks.length === 0 ? conflict.server_content : { ...conflict.server_content, tasks };
+  return null;
 }
 
 /** After a withdrawal a session completes no visit, as without a conflict. */
@@ -245,7 +236,7 @@ async function besideSession(
   { conflict, session, participant }: LockedConflict,
 ): Promise<PutAside> {
   const { tx } = change;
-  const local = conflict.local_content as unknown as LocalSession;
+  const local = (await localContent(tx, conflict.id)) as LocalSession;
   const found = await visitBeside(tx, local);
   const visitId = found === session.visit_id ? null : found;
   const fields = {
@@ -264,7 +255,7 @@ async function besideSession(
       visitId,
       endOf(fields, conflict),
     );
-  return { ...conflict.server_content, beside_session_id: beside };
+  return { added: { beside_session_id: beside } };
 }
 
 /** The session's named visit, else the one whose window contains its start. */
@@ -278,35 +269,36 @@ async function visitBeside(tx: Tx, local: LocalSession): Promise<string | null> 
 }
 
 /** Makes the device's session the one that completed the visit. */
-async function countsNow(change: RequestScope, session: SessionRow, conflict: ConflictRecord): Promise<PutAside> {
+async function countsNow(change: RequestScope, session: SessionRow, conflict: ConflictHead): Promise<PutAside> {
   const before =
     session.visit_id === null || session.completed_at === null
       ? undefined
       : await retell(change, session, session.visit_id, endOf(session, conflict));
-  return before ? { visit_id: session.visit_id, ...before } : null;
+  return before ? { replaced: { visit_id: session.visit_id, ...before } } : null;
 }
 
 /** Stores the device's session without counting it. */
 async function setAside(change: RequestScope, session: SessionRow): Promise<PutAside> {
   await replaceSession(change.tx, session.id, { status: 'abandoned', completed_at: null });
   await takeBack(change, session);
-  return { status: session.status, completed_at: session.completed_at };
+  return { replaced: { status: session.status, completed_at: session.completed_at } };
 }
 
 /** A conflict as it is answered: its contents are passed on as they are stored. @throws 404 */
 export async function conflictAnswer(tx: Tx, studyId: string, id: string): Promise<JsonStream> {
-  const conflict = await writtenConflict(tx, studyId, id);
-  if (!conflict) throw problem('NOT_FOUND', { detail: 'There is no such conflict.' });
-  const { local_content: local, server_content: server } = conflict;
+  const conflict = await getConflictOrThrow(tx, studyId, id);
+  const local = await writtenContent(tx, id, 'local_content');
+  const server = await writtenContent(tx, id, 'server_content');
   return jsonStream({
     ...conflict,
-    local_content: new JsonText(local),
-    server_content: server === null ? null : new JsonText(server),
+    local_content: new JsonPieces(local),
+    server_content: server.length === 0 ? null : new JsonPieces(server),
   });
 }
 
-export async function getConflictOrThrow(tx: Tx, studyId: string, id: string, lock = false): Promise<ConflictRecord> {
-  const conflict = await conflictById(tx, studyId, id, lock);
+/** A conflict without its contents. @throws 404 */
+export async function getConflictOrThrow(tx: Tx, studyId: string, id: string, lock = false): Promise<ConflictHead> {
+  const conflict = await conflictHead(tx, studyId, id, lock);
   if (!conflict) throw problem('NOT_FOUND', { detail: 'There is no such conflict.' });
   return conflict;
 }

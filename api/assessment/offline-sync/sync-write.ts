@@ -13,6 +13,7 @@ import { insertChunks, trialInserts } from '../../../db/assessment/trials.querie
 import { modulesWith } from '../../../workflows/domain/assessment/modules.js';
 import { sessionContent } from '../../../workflows/domain/assessment/sync.js';
 import type { SessionWrite } from '../../../workflows/domain/assessment/sync.js';
+import { jsonTexts } from '../../util/json-texts.js';
 import { sequentialWrites } from './sequential-writes.js';
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
 import { taskRows } from '../sessions/sessions-content.js';
@@ -74,7 +75,7 @@ export async function writeDecided(
       }
     }
     add(() => requestPushes(tx, finished(writes, decided)));
-    add(() => insertConflicts(tx, conflictsOf(decided)));
+    add(async () => insertConflicts(tx, await withContentWritten(conflictsOf(decided))));
     // Long records are prepared while the last portion is written.
     records = [...completionRecords(writes, writing), ...syncRecords(decided, writing)].map((entry) =>
       writing.audit.written(entry),
@@ -199,9 +200,18 @@ function responseRows(decided: readonly DecidedItem[], now: number): ReturnType<
   );
 }
 
+type FoundConflict = Omit<NewConflict, 'local_content'> & { local_content: Content };
+type Content = Record<string, unknown> & { responses?: readonly { id: string; sha256: string }[] };
+
+/** What a device sent may be megabytes long: it is serialized with other requests in between. */
+async function withContentWritten(conflicts: readonly FoundConflict[]): Promise<NewConflict[]> {
+  const contents = await jsonTexts(conflicts.map((conflict) => conflict.local_content));
+  return conflicts.map((conflict, i) => ({ ...conflict, local_content: contents[i]! }));
+}
+
 /** Refused items as sent; responses of a refused session are stored with it. */
-function conflictsOf(decided: readonly DecidedItem[]): NewConflict[] {
-  const rows = new Map<string, NewConflict>();
+function conflictsOf(decided: readonly DecidedItem[]): FoundConflict[] {
+  const rows = new Map<string, FoundConflict>();
   for (const each of decided)
     for (const row of conflictRows(each)) {
       const key = JSON.stringify([row.study_id, row.kind, row.conflict_type, row.local_id, row.content_hash]);
@@ -214,14 +224,13 @@ function conflictsOf(decided: readonly DecidedItem[]): NewConflict[] {
   return [...rows.values()];
 }
 
-type Content = Record<string, unknown> & { responses?: readonly { id: string; sha256: string }[] };
 function withResponses(before: Content, { responses = [] }: Content): Content {
   const known = before.responses ?? [];
   const more = responses.filter(({ id, sha256 }) => !known.some((one) => one.id === id && one.sha256 === sha256));
   return more.length === 0 ? before : { ...before, responses: [...known, ...more] };
 }
 
-function conflictRows({ item, decision, session, offline, refused, content }: DecidedItem): NewConflict[] {
+function conflictRows({ item, decision, session, offline, refused, content }: DecidedItem): FoundConflict[] {
   if (decision.status !== 'conflict' || !session) return [];
   if (item.kind === 'response' && refused) {
     const response = { ...contentOfResponse(item.given), sha256: item.given.content.hash };

@@ -179,7 +179,9 @@ export const syncRoutes = [
       'Once: 409 CONFLICT_RESOLVED after.',
     body: Resolve,
     responses: { 200: Conflict },
-    handle: ({ tx, audit, actor, context, params, body }) =>
-      resolve({ tx, audit, actor, context }, params.study_id, params.conflict_id, body),
+    handle: async ({ tx, audit, actor, context, params, body }) => {
+      await resolve({ tx, audit, actor, context }, params.study_id, params.conflict_id, body);
+      return conflictAnswer(tx, params.study_id, params.conflict_id);
+    },
   }),
 ];

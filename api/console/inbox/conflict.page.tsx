@@ -1,4 +1,5 @@
-import type { ConflictRecord } from '../../../db/assessment/offline-conflicts.queries.js';
+import type { ConflictHead } from '../../../db/assessment/offline-conflicts.queries.js';
+import type { ConflictOutline } from '../../../db/assessment/offline-conflicts-results.queries.js';
 import { InstantText } from '../html/date.js';
 import { Field, Form, Notice } from '../html/form.js';
 import { DefinitionList, Table } from '../html/table.js';
@@ -13,17 +14,17 @@ export interface ConflictAnswer {
   refused?: string;
 }
 export interface ConflictView {
-  conflict: ConflictRecord;
+  conflict: ConflictHead;
+  outline: ConflictOutline;
   participant_code: string;
 }
 const KEEPS = ['server', 'local', 'both'] as const;
-const MAX_ROWS = 60;
 
 /** Both sides of a conflict, and the choice between them. */
 export function ConflictPage({ view, answer = {} }: { view: ConflictView; answer?: ConflictAnswer }) {
   const { words } = useUi();
   const { resolve } = words.inbox;
-  const { conflict, participant_code } = view;
+  const { conflict, outline, participant_code } = view;
   return (
     <article>
       <p class="crumbs">
@@ -44,63 +45,37 @@ export function ConflictPage({ view, answer = {} }: { view: ConflictView; answer
           [resolve.detected, <InstantText value={conflict.detected_at} />],
         ]}
       />
-      <Sides conflict={conflict} />
+      <Sides outline={outline} />
       {conflict.status === 'open' ? <Resolve conflict={conflict} answer={answer} /> : <Resolved conflict={conflict} />}
     </article>
   );
 }
 
-interface Line {
-  field: string;
-  local: string | undefined;
-  server: string | undefined;
-}
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/;
-const NOT_SHOWN = new Set(['participantId', 'studyId', 'participant_id', 'study_id']);
+const MAX_LETTERS = 200;
 
-function textOf(value: unknown): string | undefined {
-  if (value === null || value === undefined) return undefined;
-  if (Array.isArray(value)) return `[${value.length}]`;
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
-}
-/** The fields of a side, those of nested objects such as a summary's metrics one by one. */
-function fieldsOf(side: Record<string, unknown> | null): Map<string, string | undefined> {
-  const found = new Map<string, string | undefined>();
-  for (const [name, value] of Object.entries(side ?? {})) {
-    if (NOT_SHOWN.has(name)) continue;
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) found.set(name, textOf(value));
-    else for (const [inner, one] of Object.entries(value)) found.set(`${name}.${inner}`, textOf(one));
-  }
-  return found;
-}
-
-function Sides({ conflict: { local_content, server_content } }: { conflict: ConflictRecord }) {
+function Sides({ outline: { fields, total, trials } }: { outline: ConflictOutline }) {
   const { words } = useUi();
   const { resolve } = words.inbox;
-  const [local, server] = [fieldsOf(local_content), fieldsOf(server_content)];
-  const lines: Line[] = [...new Set([...local.keys(), ...server.keys()])]
-    .map((field) => ({ field, local: local.get(field), server: server.get(field) }))
-    .filter((line) => line.local !== undefined || line.server !== undefined)
-    .slice(0, MAX_ROWS);
-  const side = (value: string | undefined) => {
-    if (value === undefined) return <em>{resolve.nothing}</em>;
-    return INSTANT.test(value) ? <InstantText value={value} seconds /> : <bdi>{resolve.values[value] ?? value}</bdi>;
+  const side = (value: string | null) => {
+    if (value === null) return <em>{resolve.nothing}</em>;
+    if (INSTANT.test(value)) return <InstantText value={value} seconds />;
+    const shown = value.length > MAX_LETTERS ? `${value.slice(0, MAX_LETTERS)}…` : value;
+    return <bdi>{resolve.values[value] ?? shown}</bdi>;
   };
-  return (
+  const table = (
     <Table
       caption={resolve.compare}
-      rows={lines}
+      rows={fields}
       rowKey={({ field }) => field}
-      rowClass={(line) => (line.local === line.server ? undefined : 'changed')}
+      rowClass={({ differs }) => (differs ? 'changed' : undefined)}
       columns={[
         {
           title: resolve.field,
           head: true,
-          cell: ({ field, ...line }) => (
+          cell: ({ field, differs }) => (
             <>
-              <bdi title={field}>{resolve.fields[field] ?? field}</bdi>{' '}
-              {line.local !== line.server && <mark>{resolve.differs}</mark>}
+              <bdi title={field}>{resolve.fields[field] ?? field}</bdi> {differs && <mark>{resolve.differs}</mark>}
             </>
           ),
         },
@@ -109,9 +84,16 @@ function Sides({ conflict: { local_content, server_content } }: { conflict: Conf
       ]}
     />
   );
+  return (
+    <>
+      {table}
+      {total > fields.length && <p>{resolve.more(total - fields.length)}</p>}
+      {trials && <p>{resolve.trials(trials)}</p>}
+    </>
+  );
 }
 
-function Resolve({ conflict, answer }: { conflict: ConflictRecord; answer: ConflictAnswer }) {
+function Resolve({ conflict, answer }: { conflict: ConflictHead; answer: ConflictAnswer }) {
   const { words } = useUi();
   const { resolve } = words.inbox;
   return (
@@ -149,7 +131,7 @@ function Resolve({ conflict, answer }: { conflict: ConflictRecord; answer: Confl
   );
 }
 
-function Resolved({ conflict: { keep, reason, resolved_at } }: { conflict: ConflictRecord }) {
+function Resolved({ conflict: { keep, reason, resolved_at } }: { conflict: ConflictHead }) {
   const { words } = useUi();
   const { resolve } = words.inbox;
   return (

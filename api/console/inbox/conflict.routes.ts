@@ -1,4 +1,5 @@
 import { h } from 'preact';
+import { conflictOutline } from '../../../db/assessment/offline-conflicts-results.queries.js';
 import { studyOfConflict } from '../../../db/console/inbox.queries.js';
 import type { Tx } from '../../../db/client/database.js';
 import { getConflictOrThrow, resolve } from '../../assessment/offline-sync/sync-conflicts.service.js';
@@ -19,6 +20,11 @@ import { inboxAccess } from './inbox.service.js';
 const path = '/console/inbox/conflicts/{conflict_id}';
 const SIDES: readonly string[] = ['server', 'local', 'both'] satisfies Keep[];
 
+/** A page is short, however long what a device sent is. */
+const MAX_FIELDS = 60,
+  MAX_LETTERS = 200;
+const NOT_SHOWN = ['participantId', 'studyId', 'participant_id', 'study_id'];
+
 async function studyOrThrow(tx: Tx, id: string): Promise<string> {
   const study = await studyOfConflict(tx, id);
   if (!study) throw problem('NOT_FOUND', { detail: 'There is no such conflict.' });
@@ -28,7 +34,8 @@ async function studyOrThrow(tx: Tx, id: string): Promise<string> {
 async function load(tx: Tx, id: string): Promise<ConflictView> {
   const conflict = await getConflictOrThrow(tx, await studyOrThrow(tx, id), id);
   const { participant_code } = await getParticipantOrThrow(tx, conflict.participant_id);
-  return { conflict, participant_code };
+  const outline = await conflictOutline(tx, id, { fields: MAX_FIELDS, letters: MAX_LETTERS, hidden: NOT_SHOWN });
+  return { conflict, outline, participant_code };
 }
 
 /** The page's message for a refused resolution. */

@@ -1,4 +1,4 @@
-import type { StudyRecord } from '../../../db/studies/studies.queries.js';
+import type { ListedStudy } from '../../../db/studies/studies.queries.js';
 import { Pager, withQuery } from '../html/pager.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
@@ -9,7 +9,7 @@ import { DOCUMENTS, REPORTS } from './paths.js';
 export const STUDIES = 50;
 
 /** The studies whose reports the user may read. */
-export function ReportStudiesPage({ items, total, skip }: { items: StudyRecord[]; total: number; skip: number }) {
+export function ReportStudiesPage({ items, total, skip }: { items: ListedStudy[]; total: number; skip: number }) {
   const { words, user } = useUi();
   const { reports } = words;
   if (total === 0)
@@ -25,7 +25,7 @@ export function ReportStudiesPage({ items, total, skip }: { items: StudyRecord[]
       <p class="quiet">
         {reports.choose} <a href={DOCUMENTS}>{reports.documents}</a>
       </p>
-      <Table<StudyRecord>
+      <Table<ListedStudy>
         caption={reports.caption(total)}
         rows={items}
         rowKey={({ id }) => id}

@@ -4,7 +4,7 @@ import { getStudyOrThrow, changeStudy } from '../../studies/studies.service.js';
 import { StudyChange } from '../../studies/studies.schemas.js';
 import { applyTemplate, previewTemplate } from '../../templates/templates-apply.service.js';
 import { ApplyQuery, SaveTemplate } from '../../templates/templates.schemas.js';
-import { saveTemplate, summaryOf, template, templates } from '../../templates/templates.service.js';
+import { saveTemplate, template, templates } from '../../templates/templates.service.js';
 import { inStudy, outsideStudy, staff } from '../../http/access.js';
 import { Type, oneOf, text } from '../../http/common.schemas.js';
 import { check } from '../../http/validation/validation.js';
@@ -64,7 +64,7 @@ export const studyPages = [
     transaction: 'read',
     view: async ({ tx, ui }) => ({
       title: ui.words.studies.create,
-      content: h(TemplatesPage, { templates: (await templates(tx)).map(summaryOf) }),
+      content: h(TemplatesPage, { templates: await templates(tx) }),
     }),
   }),
   consolePage({

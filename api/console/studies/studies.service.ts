@@ -12,7 +12,7 @@ export const PAGE_SIZE = 50;
 /** Roles that change studies, as on the routes. */
 export const mayConfigure = (role: Role | undefined): boolean => role === 'admin' || role === 'researcher';
 
-export type ListedStudy = StudyRecord & { participants: number };
+export type ListedStudy = Omit<StudyRecord, 'config'> & { participants: number };
 export interface StudyList {
   items: ListedStudy[];
   total: number;

@@ -1,6 +1,6 @@
 import type { Problem } from '../../http/errors.js';
 import type { previewTemplate } from '../../templates/templates-apply.service.js';
-import type { StudyTemplate, summaryOf } from '../../templates/templates.service.js';
+import type { StudyTemplate, TemplateSummary } from '../../templates/templates.service.js';
 import { Field, Form, useGiven } from '../html/form.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
@@ -8,7 +8,7 @@ import { PolicyInWords } from './policy-in-words.js';
 import { templateText } from '../words/studies/templates.js';
 import { FormRefusal } from './settings.page.js';
 
-type Summary = ReturnType<typeof summaryOf>;
+type Summary = TemplateSummary;
 export type PreviewedTemplate = ReturnType<typeof previewTemplate>;
 
 /** Templates from which a study is created. */

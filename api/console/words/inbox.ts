@@ -128,6 +128,15 @@ export const en = {
     resolved: 'Resolved',
     compare: 'What each side has',
     nothing: 'nothing',
+    more: (n: number) =>
+      n === 1 ? 'One more field is not shown.' : `${n.toLocaleString('en-GB')} more fields are not shown.`,
+    trials: ({ local, server, differ }: { local: number; server: number; differ: number }) =>
+      `The device has ${local.toLocaleString('en-GB')} trials, the server ${server.toLocaleString('en-GB')}; ` +
+      (differ === 0
+        ? 'they are the same.'
+        : differ === 1
+          ? '1 trial differs.'
+          : `${differ.toLocaleString('en-GB')} trials differ.`),
     session: 'Session',
     detected: 'Detected',
     /** Fields and values without words are shown by their names. */
@@ -300,6 +309,17 @@ export const de: typeof en = {
     resolved: 'Aufgelöst',
     compare: 'Was jede Seite hat',
     nothing: 'nichts',
+    more: (n) =>
+      n === 1
+        ? 'Ein weiteres Feld wird nicht angezeigt.'
+        : `${n.toLocaleString('de-DE')} weitere Felder werden nicht angezeigt.`,
+    trials: ({ local, server, differ }) =>
+      `Das Gerät hat ${local.toLocaleString('de-DE')} Durchgänge, der Server ${server.toLocaleString('de-DE')}; ` +
+      (differ === 0
+        ? 'sie sind gleich.'
+        : differ === 1
+          ? '1 Durchgang ist verschieden.'
+          : `${differ.toLocaleString('de-DE')} Durchgänge sind verschieden.`),
     session: 'Sitzung',
     detected: 'Erkannt',
     fields: {

@@ -77,19 +77,26 @@ function textOf(bytes: Buffer): string {
   }
 }
 
-async function longTextOf(bytes: Buffer): Promise<string> {
+function longTextOf(bytes: Buffer): Promise<string> {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += SLICE) pieces.push(bytes.subarray(at, at + SLICE));
+  return textOfPieces(pieces);
+}
+
+/** The text of pieces of UTF-8, decoded with other requests in between. @throws 400 MALFORMED_JSON */
+export async function textOfPieces(pieces: readonly Buffer[]): Promise<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  const pieces: string[] = [];
+  const texts: string[] = [];
   try {
-    for (let at = 0; at < bytes.length; at += SLICE) {
-      pieces.push(decoder.decode(bytes.subarray(at, at + SLICE), { stream: true }));
+    for (const piece of pieces) {
+      texts.push(decoder.decode(piece, { stream: true }));
       await others();
     }
-    pieces.push(decoder.decode());
+    texts.push(decoder.decode());
   } catch (fault) {
     throw notUtf8(fault);
   }
-  return pieces.join('');
+  return texts.join('');
 }
 
 const notUtf8 = (cause: unknown) => problem('MALFORMED_JSON', { detail: 'The body is not UTF-8.', cause });

@@ -114,9 +114,14 @@ export const releaseKey = (database: Database, request: IdempotencyKey): Promise
 function replay(stored: NonNullable<Awaited<ReturnType<typeof claimOf>>>, request: IdempotencyKey): Reply {
   if (!stored.body_hash.equals(request.bodyHash)) throw problem('IDEMPOTENCY_KEY_REUSED');
   if (!stored.finished) throw problem('IDEMPOTENCY_IN_PROGRESS');
-  const body: unknown = JSON.parse(stored.body ?? 'null');
+  const body: unknown = storedBody(stored.body);
   return new Reply(stored.status ?? 200, body === null ? undefined : body, {
     ...stored.headers,
     'Idempotent-Replay': 'true',
   });
 }
+
+/** A long answer is sent as it is stored. */
+const LONG_LETTERS = 128 * 1024;
+const storedBody = (text: string | null): unknown =>
+  text !== null && text.length > LONG_LETTERS ? new JsonStream([Buffer.from(text)]) : JSON.parse(text ?? 'null');

@@ -27,7 +27,10 @@ const TEXT = /^(application\/(json|[\w.+-]+\+json|javascript)|text\/|image\/svg\
 export async function compress(ctx: Context, next: Next): Promise<void> {
   await next();
   const { body } = ctx;
-  if (body instanceof JsonReadable) return compressWritten(ctx, body);
+  if (body instanceof JsonReadable) {
+    if (!ctx.response.get('etag')) compressWritten(ctx, body);
+    return;
+  }
   if (
     !(typeof body === 'string' || Buffer.isBuffer(body)) ||
     !TEXT.test(ctx.response.get('content-type') ?? '') ||

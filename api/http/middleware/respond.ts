@@ -1,7 +1,10 @@
 import { Readable } from 'node:stream';
+import { setImmediate as others } from 'node:timers/promises';
 import type { Dependencies } from '../../dependencies.js';
 import { etagOf, matchesEtag } from '../conventions/etag.js';
-import { JsonStream, JsonReadable } from '../json-stream.js';
+import { JsonStream, JsonReadable, jsonInSlices } from '../json-stream.js';
+import { isLong } from '../../../workflows/domain/util/length.js';
+import { inTurns } from '../../util/in-turns.js';
 import type { Reply } from '../route.js';
 import { recordLastUse } from '../security/last-use.js';
 import type { RouteContext, RouteMiddleware } from '../state.js';
@@ -10,14 +13,32 @@ import type { RouteContext, RouteMiddleware } from '../state.js';
 export function respond(dependencies: Dependencies): RouteMiddleware {
   return async (ctx, next) => {
     await next();
-    send(ctx, ctx.state.reply!);
+    const reply = ctx.state.reply!;
+    send(ctx, reply, isRecord(reply.body) && isLong(reply.body, AT_ONCE) ? await written(reply.body) : undefined);
     const { principal } = ctx.state;
     if (principal?.kind === 'token') await recordLastUse(dependencies, principal.id);
   };
 }
 
-/** Sends an answer: status, headers, tag, body. */
-export function send(ctx: RouteContext, { status, headers, body }: Reply): void {
+/** What is serialized in a millisecond or two. */
+const AT_ONCE = { values: 10_000, letters: 500_000 };
+async function written(body: unknown): Promise<JsonStream> {
+  // What made it took long already.
+  await others();
+  return inTurns(jsonInSlices(body));
+}
+const isRecord = (body: unknown): boolean =>
+  typeof body === 'object' &&
+  body !== null &&
+  !Buffer.isBuffer(body) &&
+  !(body instanceof Readable) &&
+  !(body instanceof JsonStream);
+
+/**
+ * Sends an answer: status, headers, tag, body.
+ * @param written its body, if it was serialized already
+ */
+export function send(ctx: RouteContext, { status, headers, body }: Reply, written?: JsonStream): void {
   ctx.status = status;
   ctx.set(headers);
   if (body === undefined) {
@@ -39,9 +60,10 @@ export function send(ctx: RouteContext, { status, headers, body }: Reply): void 
     return;
   }
   ctx.type = 'application/json; charset=utf-8';
-  if (body instanceof JsonStream) {
-    ctx.body = new JsonReadable(body);
-    ctx.length = body.length;
+  const pieces = body instanceof JsonStream ? body : written;
+  if (pieces) {
+    ctx.body = new JsonReadable(pieces);
+    ctx.length = pieces.length;
   } else ctx.body = JSON.stringify(body);
 }
 

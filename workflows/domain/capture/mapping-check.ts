@@ -107,7 +107,9 @@ function unreadForms(
       return [
         {
           code: 'INSTRUMENT_NOT_DESIGNATED',
-          message: `The field "${field}" is on the instrument "${form}", which is not designated for the event "${without.join('", "')}": no value is read there.`,
+          message:
+            `The field "${field}" is on the instrument "${form}", which is not designated for the event ` +
+            `"${without.join('", "')}": no value is read there.`,
         },
       ];
   }
@@ -117,7 +119,9 @@ function unreadForms(
     ? [
         {
           code: 'REPEATING_INSTRUMENT',
-          message: `The field "${field}" is on the instrument "${form}", which repeats: no value is read from its instances.`,
+          message:
+            `The field "${field}" is on the instrument "${form}", which repeats: no value is read from its ` +
+            `instances.`,
         },
       ]
     : [];

@@ -25,7 +25,8 @@ export function checkResults(mapping: MappingFields, dictionary: Dictionary): Ma
         warn(
           'DUPLICATE',
           at,
-          `The field "${field}" already takes ${other.task === task ? '' : `${other.task}.`}${other.metric}: of two results one is lost.`,
+          `The field "${field}" already takes ${other.task === task ? '' : `${other.task}.`}${other.metric}: of ` +
+            `two results one is lost.`,
         );
       taken.push(result);
       checkField(field, at, dictionary, warn);

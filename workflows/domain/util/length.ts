@@ -1,9 +1,9 @@
 /** Values and characters that are worked on in one go. */
 const SHORT = { values: 500, letters: 10_000 };
 
-/** Whether a JSON value is so long that others should be served while it is worked on. */
-export function isLong(value: unknown): boolean {
-  return look(value, { ...SHORT });
+/** Whether a JSON value is so long that others should be served while it is worked on; `short`: another length. */
+export function isLong(value: unknown, short: { values: number; letters: number } = SHORT): boolean {
+  return look(value, { ...short });
 }
 
 /** Copies no list and no object for this: there may be a million values, or thousands of small ones to ask about. */

@@ -1,4 +1,9 @@
-import type { BatteryRecord, ModuleRow, VersionRow } from '../../../../db/assessment/batteries.queries.js';
+import type {
+  BatteryOutline,
+  BatteryRecord,
+  ModuleRow,
+  VersionOutline,
+} from '../../../../db/assessment/batteries.queries.js';
 import type { StudyRecord } from '../../../../db/studies/studies.queries.js';
 import { compileBattery } from '../../../../workflows/domain/assessment/compile.js';
 import { TASKS, taskNames } from '../../../../workflows/domain/assessment/tasks.js';
@@ -27,7 +32,7 @@ export function BatteriesPage({
   said,
 }: {
   study: StudyRecord;
-  batteries: BatteryRecord[];
+  batteries: BatteryOutline[];
   edit: Edit;
   said?: BatteryNotice | undefined;
 }) {
@@ -41,7 +46,7 @@ export function BatteriesPage({
       {batteries.length === 0 ? (
         <EmptyState title={texts.none}>{texts.noneWhat}</EmptyState>
       ) : (
-        <Table<BatteryRecord>
+        <Table<BatteryOutline>
           caption={studies.batteriesCaption(batteries.length)}
           rows={batteries}
           rowKey={({ id }) => String(id)}
@@ -80,7 +85,7 @@ export function BatteriesPage({
   );
 }
 
-const minutesOf = (modules: readonly ModuleRow[]): number =>
+const minutesOf = (modules: readonly Pick<ModuleRow, 'estimated_minutes'>[]): number =>
   Math.round(modules.reduce((sum, { estimated_minutes }) => sum + estimated_minutes, 0) * 100) / 100;
 
 function Status({ of }: { of: BatteryRecord['status'] }) {
@@ -311,13 +316,13 @@ function Preview({ battery, at, language }: { battery: BatteryRecord; at: string
   );
 }
 
-function Versions({ versions }: { versions: VersionRow[] }) {
+function Versions({ versions }: { versions: VersionOutline[] }) {
   const { words } = useUi();
   const { batteries: texts, studies } = words;
   return (
     <section>
       <h2>{texts.versions}</h2>
-      <Table<VersionRow>
+      <Table<VersionOutline>
         caption={texts.versionsCaption(versions.length)}
         rows={versions}
         rowKey={({ version }) => String(version)}

@@ -1,5 +1,5 @@
 import { h } from 'preact';
-import { listBatteries } from '../../../../db/assessment/batteries.queries.js';
+import { listBatteryOutlines } from '../../../../db/assessment/batteries.queries.js';
 import type { BatteryRecord } from '../../../../db/assessment/batteries.queries.js';
 import type { Tx } from '../../../../db/client/database.js';
 import { BatteryChange, Duplicate, NewBattery } from '../../../assessment/batteries/batteries.schemas.js';
@@ -35,7 +35,7 @@ const batteryEdit = (battery: BatteryRecord, sent?: RefusedForm) =>
 
 async function loadBatteries(tx: Tx, id: string) {
   const study = await getStudyOrThrow(tx, id.toLowerCase());
-  const { items } = await listBatteries(tx, { studyId: study.id, skip: 0, limit: MAX_LISTED, sort: 'code' });
+  const { items } = await listBatteryOutlines(tx, { studyId: study.id, skip: 0, limit: MAX_LISTED, sort: 'code' });
   return { study, batteries: items };
 }
 

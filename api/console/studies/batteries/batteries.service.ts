@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { listBatteryVersions } from '../../../../db/assessment/batteries.queries.js';
-import type { BatteryRecord, ModuleRow, VersionRow } from '../../../../db/assessment/batteries.queries.js';
+import { listVersionOutlines, modulesOfVersion } from '../../../../db/assessment/batteries.queries.js';
+import type { BatteryRecord, ModuleRow, VersionOutline } from '../../../../db/assessment/batteries.queries.js';
 import type { Tx } from '../../../../db/client/database.js';
 import type { StudyRecord } from '../../../../db/studies/studies.queries.js';
 import { LOCALISED, isTask, taskDefinition } from '../../../../workflows/domain/assessment/tasks.js';
@@ -15,7 +15,9 @@ import type { Edit, RefusedForm, Texts } from '../edit/edit.js';
 export interface BatteryView {
   study: StudyRecord;
   battery: BatteryRecord;
-  versions: VersionRow[];
+  versions: VersionOutline[];
+  /** The modules of the published version. */
+  published: ModuleRow[];
 }
 interface Params {
   study_id: string;
@@ -36,9 +38,13 @@ export async function loadBattery(tx: Tx, params: Params): Promise<BatteryView> 
   return {
     battery,
     study: await getStudyOrThrow(tx, battery.study_id),
-    versions: await listBatteryVersions(tx, battery.id),
+    versions: await listVersionOutlines(tx, battery.id),
+    published: await publishedModules(tx, battery),
   };
 }
+
+const publishedModules = async (tx: Tx, { id, published_version }: BatteryRecord): Promise<ModuleRow[]> =>
+  published_version === null ? [] : modulesOfVersion(tx, id, published_version);
 
 /** The changes that the next publication would make. */
 export interface Publication {
@@ -49,8 +55,7 @@ export interface Publication {
   reordered: boolean;
 }
 
-export function publicationOf({ battery, versions }: BatteryView): Publication {
-  const before = versions.find(({ version }) => version === battery.published_version)?.modules ?? [];
+export function publicationOf({ battery, published: before }: BatteryView): Publication {
   const now = battery.modules;
   const old = new Map(before.map((module) => [module.id, module]));
   const kept = (modules: readonly ModuleRow[], others: readonly ModuleRow[]) =>

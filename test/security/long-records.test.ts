@@ -1,0 +1,208 @@
+import { expect } from 'chai';
+import { startApi } from '../support/api-process.js';
+import type { ApiProcess } from '../support/api-process.js';
+import { login, newParticipant, newStudy, unique } from '../support/http.js';
+import type { Http, Loose } from '../support/http.js';
+import { countingTurns, longestTurn } from '../support/loop-turns.js';
+import { mainThreadMs } from '../support/main-thread.js';
+import { service } from '../support/service.js';
+import { Visitor } from '../console/stage.js';
+
+/** One piece of work keeps the event loop for so long at most. */
+const MOST_MS = 50;
+
+describe('Records of megabytes keep nobody from being answered, alone and in lists', function () {
+  this.timeout(300_000);
+  let api: ApiProcess, admin: Http, visitor: Visitor, study: Loose;
+  const counting = countingTurns();
+  before(async function () {
+    if (mainThreadMs(process.pid) === undefined) return this.skip();
+    const run = await service();
+    api = await startApi({
+      ...counting.settings,
+      RATE_LIMIT_PER_MINUTE: '1000000',
+      STATEMENT_TIMEOUT_SECONDS: '60',
+    });
+    admin = (await login(api.url, run.admin_email, run.admin_password ?? '')).http;
+    visitor = await Visitor.of(api.url, run.admin_email, run.admin_password ?? '');
+    study = await newStudy(admin);
+  });
+  after(() => api?.stop());
+
+  const parsed = async (path: string) => (await admin.expect(200, 'GET', path)) as Loose;
+  /** What holds the event loop longer, of these requests. */
+  async function dear(requests: Record<string, () => Promise<unknown>>): Promise<string[]> {
+    const found: string[] = [];
+    for (const [what, send] of Object.entries(requests)) {
+      if (process.env.SHOW_COSTS) console.log(what);
+      const ms = await longestTurn(counting.folder, api.pid, send, MOST_MS);
+      if (ms > MOST_MS) found.push(`${what}: ${ms.toFixed(1)} ms`);
+    }
+    return found;
+  }
+  /** What the answer says is not parsed here: the test has one processor with the service. */
+  const get = (path: string) => async () => {
+    const answer = await fetch(`${admin.base}${path}`, { headers: { Authorization: `Bearer ${admin.token!}` } });
+    await answer.arrayBuffer();
+    expect(answer.status, path).to.equal(200);
+  };
+  const change = (method: string, path: string, body: () => object) => async () => {
+    const { status, text } = await admin.send(method, path, body());
+    expect(status, text.slice(0, 300)).to.be.below(300);
+  };
+  const page = (path: string) => async () => expect((await visitor.get(path)).status, path).to.equal(200);
+
+  /** Nearly as much as a body may have: texts, and many values. */
+  const long = (letters = 4_300_000, values = 30_000) => ({
+    text: 'ä"'.repeat(letters / 4),
+    values: Object.fromEntries(Array.from({ length: values }, (_, i) => [`k${i}`, i])),
+  });
+
+  it('configurations of studies', async () => {
+    const word = unique('long');
+    const configs = Array.from({ length: 12 }, () => ({ long: long(), notifications: { days_before: [1] } }));
+    const made: Loose[] = [];
+    for (const [i, config] of configs.entries())
+      made.push(await newStudy(admin, { study_code: `${word}-${i}`, study_name: word, config }));
+    const [one] = made;
+    const list = `/api/studies?search=${word}`;
+    expect(
+      await dear({
+        list: get(list),
+        'one of it': get(`/api/studies/${one!.id}`),
+        'a small change': change('PATCH', `/api/studies/${one!.id}`, () => ({ description: unique('d') })),
+        'a change of the configuration': change('PATCH', `/api/studies/${one!.id}`, () => ({
+          config: { a: unique('a') },
+        })),
+        'the console’s list': page(`/console/studies?search=${word}`),
+        'the console’s page': page(`/console/studies/${one!.id}`),
+      }),
+    ).to.deep.equal([]);
+    // A list has what each has alone.
+    const { items, total } = await parsed(`${list}&limit=2&sort=study_code`);
+    expect(total).to.equal(12);
+    expect(items.map(({ config }) => (config as unknown as { long: unknown }).long)).to.deep.equal([long(), long()]);
+    expect(items[0]!.config).to.deep.equal((await parsed(`/api/studies/${items[0]!.id}`)).config);
+  });
+
+  it('a configuration grows by many changes to a limit', async () => {
+    const { id } = await newStudy(admin);
+    const statuses: number[] = [];
+    for (const name of ['a', 'b', 'c'])
+      statuses.push((await admin.patch(`/api/studies/${id}`, { config: { [name]: 'x'.repeat(3_000_000) } })).status);
+    expect(statuses).to.deep.equal([200, 422, 422]);
+    const refused = await admin.patch(`/api/studies/${id}`, { config: { b: 'x'.repeat(3_000_000) } });
+    expect(refused.body.errors[0]).to.include({ path: 'config', code: 'MAX_TOTAL' });
+    // What is there already may be made smaller.
+    expect((await admin.patch(`/api/studies/${id}`, { config: { a: 'x' } })).status).to.equal(200);
+  });
+
+  it('policies, of which each version is kept', async () => {
+    const { id } = await newStudy(admin);
+    const path = `/api/studies/${id}/config/enrollment-policy`;
+    const policy = (i: number) => ({
+      validation: {
+        custom_rules: Array.from({ length: 45 }, (_, n) => ({
+          id: `r${n}`,
+          name: `rule ${n} of ${i}`,
+          expression: `size("${'x'.repeat(3_900)}") > ${n}`,
+          error_message: 'ä"'.repeat(490),
+        })),
+      },
+    });
+    for (let i = 0; i < 12; i += 1) await admin.expect(200, 'POST', path, policy(i));
+    expect(
+      await dear({
+        versions: get(`${path}/versions`),
+        'in force': get(path),
+        'a change': change('POST', path, () => policy(Math.random())),
+      }),
+    ).to.deep.equal([]);
+    const { items } = await parsed(`${path}/versions?limit=2`);
+    const [newest] = items;
+    expect(await parsed(`${path}/versions/${String(newest!.policy_version)}`)).to.deep.equal(newest);
+  });
+
+  it('batteries of many long settings, their versions, and templates made of them', async () => {
+    const settings = { note: 'x'.repeat(48_000) };
+    const word = unique('B');
+    const modules = Array.from({ length: 90 }, (_, i) => ({ task: 'custom', name: `m${i}`, settings }));
+    const made: Loose[] = [];
+    for (let i = 0; i < 6; i += 1) {
+      const body = { study_id: study.id, code: `${word}-${i}`, name: word, modules };
+      made.push(await admin.expect<Loose>(201, 'POST', '/api/batteries', body));
+    }
+    const [one] = made;
+    await admin.expect(200, 'PATCH', `/api/batteries/${one!.id}`, { status: 'published' });
+    await admin.expect(200, 'PATCH', `/api/batteries/${one!.id}`, { name: 'another' });
+    const template = unique('long').toLowerCase();
+    await admin.expect(201, 'POST', `/api/studies/${study.id}/template`, { template_id: template, name: 'long' });
+    const console_ = `/console/studies/${study.id}/batteries`;
+    expect(
+      await dear({
+        list: get(`/api/batteries?study_id=${study.id}`),
+        'one of it': get(`/api/batteries/${one!.id}`),
+        versions: get(`/api/batteries/${one!.id}/versions`),
+        compiled: get(`/api/batteries/${one!.id}/compile`),
+        'a small change': change('PATCH', `/api/batteries/${one!.id}`, () => ({ description: unique('d') })),
+        templates: get('/api/templates?limit=500'),
+        categories: get('/api/templates/categories'),
+        'a template': get(`/api/templates/${template}`),
+        'the console’s list': page(console_),
+        'the console’s page': page(`${console_}/${one!.id}`),
+        'the console’s templates': page('/console/studies/templates'),
+      }),
+    ).to.deep.equal([]);
+    const { items } = await parsed(`/api/batteries?study_id=${study.id}&limit=1`);
+    expect(items[0]!.modules).to.deep.equal((await parsed(`/api/batteries/${items[0]!.id}`)).modules);
+    const { items: versions } = await parsed(`/api/batteries/${one!.id}/versions`);
+    expect(versions.map(({ modules: all }) => (all as unknown as unknown[]).length)).to.deep.equal([90, 90]);
+  });
+
+  it('forms of a participant', async () => {
+    const { id } = await newParticipant(admin, study.id);
+    const of = `/api/studies/${study.id}/participants/${id}`;
+    const items = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`ITEM_${i}`, 'ä"'.repeat(4_000)]));
+    const made: Loose[] = [];
+    for (let i = 0; i < 4; i += 1)
+      made.push(
+        await admin.expect<Loose>(201, 'POST', `${of}/forms`, {
+          form_oid: `F${i}`,
+          status: 'complete',
+          items: items(60),
+        }),
+      );
+    expect(
+      await dear({
+        list: get(`${of}/forms`),
+        'one of it': get(`${of}/forms/${made[0]!.id}`),
+        'a change': change('PATCH', `${of}/forms/${made[0]!.id}`, () => ({ items: { A: unique('a') } })),
+        'the participant': get(of),
+        timeline: get(`${of}/timeline`),
+        'the console’s page': page(`/console/participants/${id}`),
+      }),
+    ).to.deep.equal([]);
+  });
+
+  it('texts of notifications', async () => {
+    const text = 'Dear {{participant_code}}, '.repeat(200);
+    const kinds = ['visit_reminder', 'visit_missed', 'magic_link'];
+    const languages = Object.fromEntries(
+      Array.from({ length: 100 }, (_, i) => [
+        `${String.fromCharCode(97 + (i % 26))}${String.fromCharCode(97 + Math.floor(i / 26))}`,
+        Object.fromEntries(kinds.map((kind) => [kind, { subject: 'A visit', body: text }])),
+      ]),
+    );
+    const { id } = await newStudy(admin);
+    const made = await admin.patch(`/api/studies/${id}`, { config: { notifications: { languages } } });
+    if (process.env.SHOW_COSTS) console.log(made.status, made.text.slice(0, 300));
+    expect(
+      await dear({
+        study: get(`/api/studies/${id}`),
+        'a change': change('PATCH', `/api/studies/${id}`, () => ({ config: { a: unique('a') } })),
+        'the console’s settings': page(`/console/studies/${id}/settings`),
+      }),
+    ).to.deep.equal([]);
+  });
+});
