@@ -1,4 +1,5 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { connect } from 'node:net';
 import { promisify } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { plainEnvironment } from '../environments.js';
@@ -89,6 +90,7 @@ async function servesWithRetention(server: TemporalServer, cancelled: AbortSigna
   for (let attempt = 0; attempt < 100; attempt += 1) {
     cancelled.throwIfAborted();
     try {
+      await connection(server);
       await run(server.cli, args, { timeout: 5000, signal: cancelled });
       return;
     } catch (failure) {
@@ -98,3 +100,14 @@ async function servesWithRetention(server: TemporalServer, cancelled: AbortSigna
   }
   throw fault;
 }
+
+/** Resolves when the port accepts a connection. Each run of the command costs much more processor time than this. */
+const connection = ({ host, port }: Pick<TemporalServer, 'host' | 'port'>): Promise<void> =>
+  new Promise((accepted, refused) => {
+    const socket = connect({ host: connectableHost(host).replaceAll(/[[\]]/g, ''), port });
+    socket.once('connect', () => {
+      socket.destroy();
+      accepted();
+    });
+    socket.once('error', refused);
+  });
