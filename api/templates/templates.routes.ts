@@ -1,3 +1,4 @@
+import { setImmediate as others } from 'node:timers/promises';
 import { inStudy, signedIn, staff, outsideStudy } from '../http/access.js';
 import { created, noContent, route, withContentTag, response } from '../http/route.js';
 import { Paged, Type, listOf, oneOf, pageOf, paging, text } from '../http/common.schemas.js';
@@ -55,7 +56,12 @@ export const templateRoutes = [
     summary: 'Get a study template',
     description: 'A template with its whole design: windows, batteries, events, texts. 404 where it is not there.',
     responses: { 200: response(Template, { etag: true }) },
-    handle: async ({ tx, params }) => withContentTag(await template(tx, params.template_id)),
+    handle: async ({ tx, params }) => {
+      const found = await template(tx, params.template_id);
+      // It may be megabytes long: its tag is of the whole.
+      await others();
+      return withContentTag(found);
+    },
   }),
   route({
     ...read,
