@@ -1,6 +1,7 @@
 /**
- * `npm run test:guards [-- words]`: takes out one guard after another (test/guards), each in a copy of the checkout, and
- * runs the test that shows it. A test that passes without its guard shows nothing: it is named, and the command fails.
+ * `npm run test:guards [-- words]`: takes out one guard after another (test/guards), each in a copy of the checkout,
+ * and runs the test that shows it. A test that passes without its guard shows nothing: it is named, and the command
+ * fails.
  *   words       only guards whose sentence, file or test contains one of them
  *   --lanes N   copies side by side
  *   --part 2/4  only the second quarter

@@ -13,7 +13,7 @@ import { readXlsx } from './files/xlsx.js';
 import type { Dependencies } from '../dependencies.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import type { JsonStream } from '../http/json-stream.js';
+import type { JsonStream } from '../http/json/json-stream.js';
 import { ImportPlanner } from './participant-import-plan.js';
 import { ImportWriter } from './participant-import-write.js';
 import type { RequestScope } from '../http/state.js';

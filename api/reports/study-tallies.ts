@@ -27,10 +27,10 @@ interface Counts {
 }
 
 /**
- * Keeps how many visits a large study has of each window, status and adherence, and brings the counts up to date when they
- * are asked for. They are kept by portions of participants. The audit records since tell whose visits may have changed;
- * their portions alone are counted again, in the reader's snapshot. A decision writes nothing for this. All visits are
- * counted when a date changes in one of the study's zones, or after a record that is not of one participant.
+ * Keeps how many visits a large study has of each window, status and adherence, and brings the counts up to date when
+ * they are asked for. They are kept by portions of participants. The audit records since tell whose visits may have
+ * changed; their portions alone are counted again, in the reader's snapshot. A decision writes nothing for this. All
+ * visits are counted when a date changes in one of the study's zones, or after a record that is not of one participant.
  */
 export class StudyTallies {
   private readonly studies = new Map<string, Counts[]>();

@@ -16,7 +16,7 @@ import {
 } from '../http/common.schemas.js';
 import type { Static } from '../http/common.schemas.js';
 import { withEarlierOverrides } from './earlier-overrides.service.js';
-import { longList } from '../http/long-list.js';
+import { longList } from '../http/json/long-list.js';
 import { listPolicyVersions, policyVersion, writtenPolicy } from '../../db/studies/policies.queries.js';
 import { acceptPolicy, currentPolicy, savePolicy } from './policy.service.js';
 import { dryRunPolicy, dryRunOutcomes } from './policy-dry-run.service.js';

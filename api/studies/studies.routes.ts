@@ -1,7 +1,7 @@
 import { listStudies, studyById, writtenConfig } from '../../db/studies/studies.queries.js';
 import { inStudy, roles, outsideStudy } from '../http/access.js';
 import { created, noContent, route } from '../http/route.js';
-import { longList } from '../http/long-list.js';
+import { longList } from '../http/json/long-list.js';
 import { Type, listOf, paging, sorting, text } from '../http/common.schemas.js';
 import { ChangedStudy, NewStudy, Study, StudyChange, StudyStatus } from './studies.schemas.js';
 import { changeStudy, createStudy, removeStudy } from './studies.service.js';

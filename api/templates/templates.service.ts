@@ -5,6 +5,7 @@ import {
   insertTemplate,
   savedTemplate,
   savedTemplateSummaries,
+  settingsBytes,
   studyDesign,
 } from '../../db/templates/templates.queries.js';
 import type { SavedTemplate, SavedTemplateSummary } from '../../db/templates/templates.queries.js';
@@ -106,7 +107,10 @@ export function categoriesOf(list: readonly { category: string }[]) {
 }
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** Saves a study's present design under a new name. @throws 404, 409 TEMPLATE_ID_TAKEN */
+/** A template is read, previewed and applied whole: its batteries have as much as one of them may have in a body. */
+const MAX_SETTINGS_BYTES = 5 * 1024 * 1024;
+
+/** Saves a study's present design under a new name. @throws 404, 409 TEMPLATE_ID_TAKEN, 413 for long batteries */
 export async function saveTemplate(
   { tx, audit, actor, context }: RequestScope,
   studyId: string,
@@ -114,6 +118,10 @@ export async function saveTemplate(
 ): Promise<StudyTemplate & { created_at: string }> {
   const study = await existingStudy(tx, studyId);
   if (builtInTemplates().some(({ id }) => id === input.template_id)) throw problem('TEMPLATE_ID_TAKEN');
+  if ((await settingsBytes(tx, studyId)) > MAX_SETTINGS_BYTES)
+    throw problem('TOO_LARGE', {
+      detail: `The settings of the study's batteries have more than ${MAX_SETTINGS_BYTES} bytes, a template's maximum.`,
+    });
   const { description, timezone, consent_mode } = study;
   const { template_id: _made, [CAPTURE_DEFAULTS]: _mappings, ...config } = study.config;
   const notifications = config.notifications as { languages?: object } | undefined;

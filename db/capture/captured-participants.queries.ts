@@ -96,7 +96,7 @@ export async function otherSpellings(tx: Tx, studyId: string, records: readonly 
 
 const sameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
-/** Gives participants the capture system's spelling of their record; their anchors are locked first, as decisions do. */
+/** Gives participants the capture system's spelling of their record. Their anchors are locked first. */
 export async function adoptSpelling(tx: Tx, studyId: string, spelled: readonly OtherSpelling[]): Promise<void> {
   await lockAnchorsOfRecords(
     tx,

@@ -70,9 +70,7 @@ export async function changedPortions(
   return changed.includes(null) ? undefined : (changed as number[]);
 }
 
-/**
- * Whether a study has at least as many participants, and the date in each of its zones: visits are missed or open by it.
- */
+/** Whether a study has at least as many participants, and the date in each of its zones, by which a status goes. */
 export async function sizeAndDates(
   tx: Tx,
   study: string,

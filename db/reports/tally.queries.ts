@@ -80,14 +80,14 @@ export async function tallied(
   const window = by.includes('window') ? 'visit_window_id, event_definition_id, ' : '',
     site = by.includes('site') ? 'site_id, ' : '',
     part = portion ? 'portion, ' : '';
+  const portionColumn = portion ? `${portion('v.participant_id')} as portion, ` : '';
+  const groups = [...(window ? ['1', '2'] : []), ...(site ? ['site_id'] : []), ...(portion ? ['portion'] : []), 'fate'];
   const fates = (from: string) => `
-    select ${window}${site}${portion ? `${portion('v.participant_id')} as portion, ` : ''}${fate(ended ? `'completed'` : ADHERENCE)}
-      as
-      fate,
-      count(*) as n from ${from}
+    select ${window}${site}${portionColumn}${fate(ended ? `'completed'` : ADHERENCE)} as fate, count(*) as n
+    from ${from}
     where v.study_id = :study ${between('v.target_date', asked)}
       ${ended ? `and (v.status in ('completed', 'missed') or v.window_close <= ${utc(0)})` : ''}
-    group by ${[...(window ? ['1', '2'] : []), ...(site ? ['site_id'] : []), ...(portion ? ['portion'] : []), 'fate'].join(', ')}`;
+    group by ${groups.join(', ')}`;
   const ofPeople = () =>
     fates(
       `scheduled_visits v join (select p.id, p.site_id from participants p left join sites s on s.id = p.site_id

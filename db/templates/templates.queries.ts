@@ -92,6 +92,19 @@ export interface StudyDesign {
   capture: CaptureDesign | null;
 }
 
+/** Bytes of the settings that a study's design has: its batteries may be megabytes long. */
+export async function settingsBytes(tx: Tx, studyId: string): Promise<number> {
+  const rows = await query<{ bytes: number }>(
+    tx,
+    `select coalesce(sum(octet_length(m.settings::text)), 0)::integer as bytes
+     from batteries b join battery_modules m
+       on m.battery_id = b.id and m.version = coalesce(b.published_version, b.version)
+     where b.study_id = $1 and b.status <> 'retired'`,
+    [studyId],
+  );
+  return rows[0]!.bytes;
+}
+
 /**
  * A study's design, in one snapshot: the capture system's mappings, or pending ones; batteries that are not retired, in
  * the version that clients get now.

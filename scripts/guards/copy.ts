@@ -98,7 +98,7 @@ export class Copy {
     return { seen, output: output.trimEnd().split('\n').slice(-OUTPUT_LINES).join('\n') };
   }
 
-  /** The states of the tests with this title. A failed hook is named `"before all" hook for "…"`: it shows nothing. */
+  /** The states of the tests with this title. A failed hook, `"before all" hook for "…"`, shows nothing. */
   private statesOf(results: string, title: string): string[] {
     // No file: what was to be tested could not be built or started.
     return (existsSync(results) ? readFileSync(results, 'utf8') : '')

@@ -30,6 +30,7 @@ export const folders: Record<string, string> = {
   api: 'the HTTP process: start, server, routes',
   'api/http': 'the frame of a request; knows no feature',
   'api/http/body': 'reading bodies: JSON, bytes, uploads, and their limits',
+  'api/http/json': 'answers that are serialized in pieces',
   'api/http/conventions': 'ETags, cursors, merge patch, negotiation, deprecation',
   'api/http/documents': 'the pages of the contract: /docs and /redoc',
   'api/http/middleware': 'what a request passes, a file each',

@@ -59,8 +59,8 @@ export const dataGuards: readonly Guard[] = [
   shown(
     'the timeline',
     'db/timeline/timeline.queries.ts',
-    `${'$'}{shownSession('a')}, jsonb_build_object`,
-    'a.id, jsonb_build_object',
+    "'session', a.status, ${shownSession('a')},",
+    "'session', a.status, a.id,",
   ),
   shown('the participant’s report', 'db/reports/participant.queries.ts', "${shownSession('a')} as id", 'a.id as id'),
   {

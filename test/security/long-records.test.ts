@@ -137,7 +137,11 @@ describe('Records of megabytes keep nobody from being answered, alone and in lis
     await admin.expect(200, 'PATCH', `/api/batteries/${one!.id}`, { status: 'published' });
     await admin.expect(200, 'PATCH', `/api/batteries/${one!.id}`, { name: 'another' });
     const template = unique('long').toLowerCase();
-    await admin.expect(201, 'POST', `/api/studies/${study.id}/template`, { template_id: template, name: 'long' });
+    // All of them are too much for one template; one of them is not.
+    await admin.expect(413, 'POST', `/api/studies/${study.id}/template`, { template_id: template, name: 'too long' });
+    const { id: other } = await newStudy(admin);
+    await admin.expect(201, 'POST', '/api/batteries', { study_id: other, code: word, name: word, modules });
+    await admin.expect(201, 'POST', `/api/studies/${other}/template`, { template_id: template, name: 'long' });
     const console_ = `/console/studies/${study.id}/batteries`;
     expect(
       await dear({
@@ -149,6 +153,7 @@ describe('Records of megabytes keep nobody from being answered, alone and in lis
         templates: get('/api/templates?limit=500'),
         categories: get('/api/templates/categories'),
         'a template': get(`/api/templates/${template}`),
+        'its preview': get(`/api/templates/${template}/preview`),
         'the console’s list': page(console_),
         'the console’s page': page(`${console_}/${one!.id}`),
       }),
@@ -169,7 +174,7 @@ describe('Records of megabytes keep nobody from being answered, alone and in lis
     expect(
       await dear({
         list: get(`${of}/forms`),
-        'the participant': get(of),
+        'the participant': get(`/api/participants/${id}`),
         timeline: get(`${of}/timeline`),
         'the console’s page': page(`/console/participants/${id}`),
       }),

@@ -1,7 +1,7 @@
 import { TASKS, taskNames } from '../../../workflows/domain/assessment/tasks.js';
 import { compileStatement, listBatteries, writtenModules } from '../../../db/assessment/batteries.queries.js';
 import { inStudy, signedIn, staff, staffOrParticipant } from '../../http/access.js';
-import { longList } from '../../http/long-list.js';
+import { longList } from '../../http/json/long-list.js';
 import { created, noContent, route, response } from '../../http/route.js';
 import {
   Battery,

@@ -27,8 +27,8 @@ const refuse = (why: string, cause?: unknown) =>
   problem('CUSTOM_SCHEMA_INVALID', { detail: `config.custom_task_schema of the study ${why}.`, cause });
 
 /**
- * The faults of each module's settings by a study's own schema. A schema may refer to itself without end, or compare each item with
- * each other one: it runs in a thread, for seconds at most.
+ * The faults of each module's settings by a study's own schema. A schema may refer to itself without end, or compare
+ * each item with each other one: it runs in a thread, for seconds at most.
  * @throws 400 CUSTOM_SCHEMA_INVALID
  */
 export async function customSchemaFaults(schema: object, settings: readonly unknown[]): Promise<SettingsFault[][]> {

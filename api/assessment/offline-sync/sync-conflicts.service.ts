@@ -18,8 +18,8 @@ import { NOT_OF_START, visitOf } from '../../../workflows/domain/assessment/sync
 import { countedEnd, timeFlags } from '../../../workflows/domain/assessment/times.js';
 import { dateAt } from '../../../workflows/domain/util/dates.js';
 import { problem } from '../../http/errors.js';
-import { JsonPieces, jsonStream } from '../../http/json-stream.js';
-import type { JsonStream } from '../../http/json-stream.js';
+import { JsonPieces, jsonStream } from '../../http/json/json-stream.js';
+import type { JsonStream } from '../../http/json/json-stream.js';
 import { auditActor } from '../../http/audit-actor.js';
 import { lockForShare } from '../../participants/participants.service.js';
 import type { RequestScope } from '../../http/state.js';

@@ -12,7 +12,7 @@ import {
 import type { KeyName } from '../../../db/operations/idempotency.queries.js';
 import { problem } from '../errors.js';
 import { Reply } from '../reply.js';
-import { JsonStream } from '../json-stream.js';
+import { JsonStream } from '../json/json-stream.js';
 import type { Database } from '../../../db/client/database.js';
 import type { Tx } from '../../../db/client/database.js';
 

@@ -10,7 +10,7 @@ import {
   gzipSync,
 } from 'node:zlib';
 import type { Context, Next } from 'koa';
-import { JsonReadable } from '../json-stream.js';
+import { JsonReadable } from '../json/json-stream.js';
 
 const brotli = promisify(brotliCompress);
 const gz = promisify(gzip);

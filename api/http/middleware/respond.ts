@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { setImmediate as others } from 'node:timers/promises';
 import type { Dependencies } from '../../dependencies.js';
 import { etagOf, matchesEtag } from '../conventions/etag.js';
-import { JsonStream, JsonReadable, jsonInSlices } from '../json-stream.js';
+import { JsonStream, JsonReadable, jsonInSlices } from '../json/json-stream.js';
 import { isLong } from '../../../workflows/domain/util/length.js';
 import { inTurns } from '../../util/in-turns.js';
 import type { Reply } from '../route.js';

@@ -1,7 +1,7 @@
 import type { ImportCounts } from '../../../db/imports/imports.queries.js';
 import type { ImportPlan, PlannedRow } from '../participant-import-plan.js';
-import { JsonArrayWriter, jsonStream } from '../../http/json-stream.js';
-import type { JsonStream } from '../../http/json-stream.js';
+import { JsonArrayWriter, jsonStream } from '../../http/json/json-stream.js';
+import type { JsonStream } from '../../http/json/json-stream.js';
 
 const brief = ({ row, fields }: PlannedRow) => ({
   row,

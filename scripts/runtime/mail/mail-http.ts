@@ -17,7 +17,8 @@ const LARGEST_MESSAGE = 1024 * 1024;
 
 /**
  * The catcher over HTTP: `/` is a page; `/email`, `/email/{id}`, `/email/{id}/html|source` and `DELETE /email/{id}|all`
- * as in maildev, with its filter `/email?to.address=`; `POST /sms` and `POST /push` accept a gateway's requests, `GET` lists them, `DELETE` clears them.
+ * as in maildev, with its filter `/email?to.address=`; `POST /sms` and `POST /push` accept a gateway's
+ * requests, `GET` lists them, `DELETE` clears them.
  */
 export function mailHttp(store: MailStore): Server {
   return createServer((request, response) => {

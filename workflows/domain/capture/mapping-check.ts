@@ -102,14 +102,14 @@ function unreadForms(
   const places = designated?.filter((place) => place.form === form).map(({ event }) => event);
   const asked = enrollmentEvents(named ?? null).filter((event) => events.includes(event));
   if (longitudinal && asked.length > 0 && places !== undefined) {
-    const without = asked.filter((event) => !places.includes(event));
-    if (without.length > 0)
+    const without = asked.filter((event) => !places.includes(event)).join('", "');
+    if (without !== '')
       return [
         {
           code: 'INSTRUMENT_NOT_DESIGNATED',
           message:
-            `The field "${field}" is on the instrument "${form}", which is not designated for the event ` +
-            `"${without.join('", "')}": no value is read there.`,
+            `The field "${field}" is on the instrument "${form}" that is not designated for the event ` +
+            `"${without}": no value is read there.`,
         },
       ];
   }
@@ -120,7 +120,7 @@ function unreadForms(
         {
           code: 'REPEATING_INSTRUMENT',
           message:
-            `The field "${field}" is on the instrument "${form}", which repeats: no value is read from its ` +
+            `The field "${field}" is on the instrument "${form}" that repeats: no value is read from its ` +
             `instances.`,
         },
       ]

@@ -47,6 +47,10 @@ export const germanOfCapture: [string, string][] = [
     'The capture system did not answer with a list ({}).',
     'Das Datenerfassungssystem antwortete nicht mit einer Liste ({}).',
   ],
+  [
+    'The capture system did not answer in UTF-8, nor in the character set that its answer names.',
+    'Das Datenerfassungssystem antwortete weder in UTF-8 noch im Zeichensatz, den seine Antwort nennt.',
+  ],
   ['The capture system did not describe its project.', 'Das Datenerfassungssystem hat sein Projekt nicht beschrieben.'],
   [
     'The capture system did not say its project_id.',

@@ -223,6 +223,18 @@ const german: [string, string][] = [
     'The field "{}" already takes {}: of two results one is lost.',
     'Das Feld „{}“ nimmt schon {}: Von zwei Ergebnissen geht eines verloren.',
   ],
+  [
+    'The field "{}" is on the instrument "{}" that is not designated for the event "{}": no value is read there.',
+    'Das Feld „{}“ steht im Formular „{}“, das nicht zum Ereignis „{}“ gehört: Dort wird kein Wert gelesen.',
+  ],
+  [
+    'The field "{}" is on the instrument "{}" that repeats: no value is read from its instances.',
+    'Das Feld „{}“ steht im Formular „{}“, das sich wiederholt: Aus den Wiederholungen wird kein Wert gelesen.',
+  ],
+  [
+    'The field "{}" is the status of its form: a push sets it itself.',
+    'Das Feld „{}“ ist der Status seines Formulars: Eine Übertragung setzt ihn selbst.',
+  ],
   ['The field "{}" takes no result: {}.', 'Das Feld „{}“ nimmt kein Ergebnis: {*}.'],
   ['a field of type {} takes no values', 'ein Feld der Art {} nimmt keine Werte'],
   ['a checkbox is written to as {}', 'ein Ankreuzfeld wird als {} beschrieben'],

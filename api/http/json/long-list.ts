@@ -1,4 +1,4 @@
-import { problem } from './errors.js';
+import { problem } from '../errors.js';
 import { JsonArrayWriter, JsonPieces, JsonStream, jsonStream } from './json-stream.js';
 
 /** What an answer may be long: it is in memory until it is sent. */

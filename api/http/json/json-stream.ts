@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import { isLong } from '../../workflows/domain/util/length.js';
-import type { YieldingWork } from '../util/in-turns.js';
+import { isLong } from '../../../workflows/domain/util/length.js';
+import type { YieldingWork } from '../../util/in-turns.js';
 
 /** A list of an answer that is serialized while it is built, so that its items need not be kept. */
 export class JsonArrayWriter {
