@@ -173,7 +173,7 @@ describe('Role × endpoint × study × site, for every operation of the contract
       a_id: version!.id,
       b_id: version!.id,
       history_id: entry!.id,
-      session_id: String(session.session_id ?? session.id),
+      session_id: String(session.sessionId),
       battery_id: String(battery.id),
       module_id: String((battery.modules as Loose[])[0]!.id),
       override_request_id: asked.body.override_request_id,
@@ -192,6 +192,7 @@ describe('Role × endpoint × study × site, for every operation of the contract
       template_id: 'x',
       id: NOBODY,
     };
+    expect(Object.entries(values).filter(([, value]) => value === 'undefined')).to.deep.equal([]);
     const strange = await newStudy(admin);
     for (const role of roles) {
       own.set(role, role === 'admin' ? admin : await user(admin, role, { study_ids: [id] }));
