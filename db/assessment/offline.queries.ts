@@ -17,6 +17,7 @@ export interface SyncParticipantRow {
   zone: string;
   preferred_language: string | null;
   withdrawn_ms: number | null;
+  entered_ms: number;
 }
 
 /**
@@ -36,7 +37,8 @@ export async function syncParticipants(
      found as (select p.id from n join participants p on p.id = n.as_id and p.study_id = n.study_id
        union select p.id from n join participants p on p.study_id = n.study_id and p.participant_code = n.ref)
      select p.id, p.study_id, p.participant_code, p.site_id, coalesce(t.timezone, s.timezone) as zone, p.preferred_language,
-       (extract(epoch from p.withdrawn_at) * 1000)::double precision as withdrawn_ms
+       (extract(epoch from p.withdrawn_at) * 1000)::double precision as withdrawn_ms,
+       (extract(epoch from p.created_at) * 1000)::double precision as entered_ms
      from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
      where p.id in (select id from found) order by p.id ${lock ? 'for no key update of p' : ''}`,
     [named.map((n) => n.study_id), named.map((n) => n.ref), named.map((n) => n.as_id)],
@@ -162,6 +164,7 @@ export interface ResponseSessionRow {
   battery_id: number | null;
   battery_version: number | null;
   started_by_id: string | null;
+  started_ms: number;
   /** Another session with the same local id was refused: items with that id may belong to either. */
   contested: boolean;
 }
@@ -177,6 +180,7 @@ export async function sessionsOfResponses(
   return prepared(
     tx,
     `select s.id, s.study_id, s.local_id, s.participant_id, s.battery_id, s.battery_version, s.started_by_id, s.device_id, s.started_device_id,
+       (extract(epoch from s.started_at) * 1000)::double precision as started_ms,
        case when s.source = 'online' and s.status = 'completed' and s.content_hash is null then (extract(epoch from s.completed_at) * 1000)::float8 end as ended_ms,
        s.local_id is not null and exists (select from sync_conflicts c where c.participant_id = s.participant_id and c.session_id = s.id and c.conflict_type = 'duplicate_session'
          and (c.local_content->>'startedAt')::timestamptz <> s.started_at) as contested

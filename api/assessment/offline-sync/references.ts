@@ -9,6 +9,7 @@ export interface SessionFacts {
   participant_id: string;
   battery_id: number | null;
   battery_version: number | null;
+  started_ms: number;
   /** When it was ended online; null or absent: it is active, or its device sends the end. */
   ended_ms?: number | null;
 }

@@ -26,7 +26,7 @@ export interface KeptResponse {
  */
 export async function writeKept(
   tx: Tx,
-  session: SessionFacts,
+  session: Omit<SessionFacts, 'started_ms'> & { started_at: string },
   responses: readonly KeptResponse[],
   detectedAt: string,
 ): Promise<void> {
@@ -51,6 +51,7 @@ export async function writeKept(
       { session_id: session.id, study_id: session.study_id, local_id },
       modules,
       Date.parse(detectedAt),
+      Date.parse(session.started_at),
     );
   });
   await insertTasks(

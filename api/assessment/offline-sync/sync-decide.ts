@@ -106,6 +106,7 @@ async function decideSessions(
         participant_id: session.participant_id,
         battery_id: write?.battery_id ?? null,
         battery_version: write?.battery_version ?? null,
+        started_ms: session.started_ms,
       },
     };
   });
