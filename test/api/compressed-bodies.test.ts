@@ -38,6 +38,7 @@ describe('A compressed body', () => {
   for (const [encoding, pack] of [
     ['gzip', gzipSync],
     ['GZIP', gzipSync],
+    ['x-gzip', gzipSync],
     ['deflate', deflateSync],
   ] as const) {
     it(`by ${encoding} is taken: results arrive whole`, async () => {

@@ -52,7 +52,9 @@ const ENCODINGS = ['', 'identity', 'gzip', 'deflate'];
 
 /** The compression of a body, in lower case. @throws 415 for an unsupported one */
 export function encodingOf(ctx: Context): string {
-  const encoding = ctx.get('content-encoding').trim().toLowerCase();
+  const named = ctx.get('content-encoding').trim().toLowerCase();
+  // Another name of the same (RFC 9110, 8.4.1.3).
+  const encoding = named === 'x-gzip' ? 'gzip' : named;
   if (!ENCODINGS.includes(encoding))
     throw problem('UNSUPPORTED_MEDIA_TYPE', {
       detail: 'Content-Encoding must be gzip, deflate or identity.',
