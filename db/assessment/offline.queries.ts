@@ -18,6 +18,8 @@ export interface SyncParticipantRow {
   preferred_language: string | null;
   withdrawn_ms: number | null;
   entered_ms: number;
+  /** Its identity was erased: nothing more is recorded of it. */
+  erased: boolean;
 }
 
 /**
@@ -38,7 +40,7 @@ export async function syncParticipants(
        union select p.id from n join participants p on p.study_id = n.study_id and p.participant_code = n.ref)
      select p.id, p.study_id, p.participant_code, p.site_id, coalesce(t.timezone, s.timezone) as zone, p.preferred_language,
        (extract(epoch from p.withdrawn_at) * 1000)::double precision as withdrawn_ms,
-       (extract(epoch from p.created_at) * 1000)::double precision as entered_ms
+       (extract(epoch from p.created_at) * 1000)::double precision as entered_ms, p.erased_at is not null as erased
      from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
      where p.id in (select id from found) order by p.id ${lock ? 'for no key update of p' : ''}`,
     [named.map((n) => n.study_id), named.map((n) => n.ref), named.map((n) => n.as_id)],
@@ -165,6 +167,8 @@ export interface ResponseSessionRow {
   battery_version: number | null;
   started_by_id: string | null;
   started_ms: number;
+  /** Its participant's identity was erased. */
+  erased: boolean;
   /** Another session with the same local id was refused: items with that id may belong to either. */
   contested: boolean;
 }
@@ -180,7 +184,7 @@ export async function sessionsOfResponses(
   return prepared(
     tx,
     `select s.id, s.study_id, s.local_id, s.participant_id, s.battery_id, s.battery_version, s.started_by_id, s.device_id, s.started_device_id,
-       (extract(epoch from s.started_at) * 1000)::double precision as started_ms,
+       (extract(epoch from s.started_at) * 1000)::double precision as started_ms, p.erased_at is not null as erased,
        case when s.source = 'online' and s.status = 'completed' and s.content_hash is null then (extract(epoch from s.completed_at) * 1000)::float8 end as ended_ms,
        s.local_id is not null and exists (select from sync_conflicts c where c.participant_id = s.participant_id and c.session_id = s.id and c.conflict_type = 'duplicate_session'
          and (c.local_content->>'startedAt')::timestamptz <> s.started_at) as contested

@@ -44,6 +44,7 @@ export interface SyncParticipant {
   withdrawn_ms: number | null;
   /** When the participant was entered. */
   entered_ms: number;
+  erased: boolean;
 }
 export interface SyncVisit {
   id: string;
