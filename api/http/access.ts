@@ -211,6 +211,8 @@ export interface ParticipantCaller {
   preferred_language: string | null;
   /** `withdrawn`: only if the route accepts it. */
   status: 'enrolled' | 'withdrawn';
+  /** The login of its token, which has expired: only of a withdrawn one. */
+  expiredLogin?: string;
   /** The scope of this request's transactions: its study. Queries also name the participant. */
   scope: string;
   /** The caller, if it is not the participant itself. */
@@ -248,14 +250,21 @@ export const participantWithdrawn = (): Problem =>
 
 /**
  * Admits the participant or refuses. It sees only itself: any other named object does not exist for it.
- * @param late admits a withdrawn participant
+ * @param terms late: admits a withdrawn participant; expiredLogin: the login of a token that has expired, which is good
+ *   for a withdrawn participant alone
  * @throws 401 unknown, 403 PARTICIPANT_WITHDRAWN, 404 another study, site or participant
  */
-export function authorizeParticipant(row: PortalCallerRow | undefined, named: Named, late = false): ParticipantCaller {
+export function authorizeParticipant(
+  row: PortalCallerRow | undefined,
+  named: Named,
+  { late = false, expiredLogin }: { late?: boolean | undefined; expiredLogin?: string | undefined } = {},
+): ParticipantCaller {
   if (!row)
     throw problem('INVALID_TOKEN', { detail: 'The participant of this portal token does not take part (any more).' });
   if (row.login_ended) throw loginEnded();
   if (row.status !== 'enrolled' && !late) throw participantWithdrawn();
+  if (row.status === 'enrolled' && expiredLogin !== undefined)
+    throw problem('INVALID_TOKEN', { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } });
   if (other(named.studyId, row.study_id)) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   if (other(named.siteId, row.site_id)) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
   if (other(named.participantId, row.id)) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
@@ -268,6 +277,7 @@ export function authorizeParticipant(row: PortalCallerRow | undefined, named: Na
     preferred_language,
     status,
     scope: study_id,
+    ...(expiredLogin !== undefined && { expiredLogin }),
   };
 }
 

@@ -89,7 +89,10 @@ export function portalTransactions(
 ): TransactionFactory {
   if (principal.kind === 'participant')
     return ofPortal(database, { kind: 'participant', id: principal.id, login: principal.login }, (row) =>
-      authorizeParticipant(row as PortalCallerRow | undefined, named, access.evenWithdrawn),
+      authorizeParticipant(row as PortalCallerRow | undefined, named, {
+        late: access.evenWithdrawn,
+        expiredLogin: principal.expired ? principal.login : undefined,
+      }),
     );
   const authorize = access.token === 'anyPortalUser' ? authorizeCaregiverAlone : authorizeCaregiver;
   return ofPortal(

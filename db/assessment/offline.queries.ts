@@ -17,6 +17,9 @@ export interface SyncParticipantRow {
   zone: string;
   preferred_language: string | null;
   withdrawn_ms: number | null;
+  entered_ms: number;
+  /** Its identity was erased: nothing more is recorded of it. */
+  erased: boolean;
 }
 
 /**
@@ -37,7 +40,8 @@ export async function syncParticipants(
        union select p.id from n join participants p on p.study_id = n.study_id and p.participant_code = n.ref)
      select p.id, p.study_id, p.participant_code, p.site_id, coalesce(t.timezone, s.timezone) as zone,
        p.preferred_language,
-       (extract(epoch from p.withdrawn_at) * 1000)::double precision as withdrawn_ms
+       (extract(epoch from p.withdrawn_at) * 1000)::double precision as withdrawn_ms,
+       (extract(epoch from p.created_at) * 1000)::double precision as entered_ms, p.erased_at is not null as erased
      from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
      where p.id in (select id from found) order by p.id ${lock ? 'for no key update of p' : ''}`,
     [named.map((n) => n.study_id), named.map((n) => n.ref), named.map((n) => n.as_id)],
@@ -170,6 +174,9 @@ export interface ResponseSessionRow {
   battery_id: number | null;
   battery_version: number | null;
   started_by_id: string | null;
+  started_ms: number;
+  /** Its participant's identity was erased. */
+  erased: boolean;
   /** Another session with the same local id was refused: items with that id may belong to either. */
   contested: boolean;
 }
@@ -185,7 +192,8 @@ export async function sessionsOfResponses(
   return prepared(
     tx,
     `select s.id, s.study_id, s.local_id, s.participant_id, s.battery_id, s.battery_version, s.started_by_id,
-      s.device_id, s.started_device_id,
+      s.device_id, s.started_device_id, p.erased_at is not null as erased,
+       (extract(epoch from s.started_at) * 1000)::double precision as started_ms,
        case when s.source = 'online' and s.status = 'completed' and s.content_hash is null
          then (extract(epoch from s.completed_at) * 1000)::float8 end as ended_ms,
        s.local_id is not null and exists (select from sync_conflicts c where c.participant_id = s.participant_id

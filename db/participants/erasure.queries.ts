@@ -40,6 +40,16 @@ export async function eraseIdentity(
     [input.id, input.by, input.reason, input.code, [...input.items]],
   );
   const { erased } = rows[0]!;
+  // What was refused of a device is kept as it was sent; people name their devices.
+  await execute(
+    tx,
+    `update sync_conflicts set local_content = local_content || '{"deviceId": null}',
+       server_content = case when server_content ? 'deviceId' then server_content || '{"deviceId": null}'
+         else server_content end
+     where participant_id = $1
+       and (local_content->>'deviceId' is not null or server_content->>'deviceId' is not null)`,
+    [input.id],
+  );
   const phones = await tx('push_tokens').where({ participant_id: input.id }).delete();
   const [care] = await query<{ ended: number }>(tx, 'select end_care($1) as ended', [input.id]);
   await forgetDetails(tx, input.id);

@@ -55,6 +55,13 @@ export async function insertPortalToken(
   return family_id;
 }
 
+/** Whether a participant's login is there and was ended by nobody; a withdrawal only keeps it from being refreshed. */
+export const isStandingLogin = async (tx: Tx, participantId: string, login: string): Promise<boolean> =>
+  (await tx('portal_refresh_tokens')
+    .where({ family_id: login, participant_id: participantId })
+    .whereNull('ended_at')
+    .first('id')) !== undefined;
+
 /** The token of a hash, locked: of two concurrent refreshes, the second sees it rotated. */
 export async function portalTokenForUpdate(tx: Tx, hash: Buffer): Promise<PortalTokenRow | undefined> {
   return tx('portal_refresh_tokens as t')

@@ -76,6 +76,65 @@ describe('Clocks of devices', () => {
     }
   });
 
+  it('reaction times that no clock can have measured are kept and flagged, and count in no summary', async () => {
+    const largest = 1.7976931348623157e308;
+    const odd = [
+      ...trials('stroop', 3),
+      ...[86_400_001, 1_795_694_265_231, largest, largest].map(
+        (rt, i) => trials('stroop', 1, { trial_index: 3 + i, rt })[0]!,
+      ),
+    ];
+    const id = await site.session();
+    const answer = await site.submit(id, { task_summaries: {}, raw_trials: odd });
+    expect(answer.status, answer.text).to.equal(200);
+    const { results } = await site.bulk({
+      sessions: [site.item('s')],
+      responses: [response({ summary: {}, trials: odd })],
+    });
+    expect(results.map(({ status }) => status)).to.deep.equal(['created', 'created']);
+    for (const session of [id, results[0]!.server_id!]) {
+      const [task] = (await site.see(session)).tasks as Loose[];
+      expect(
+        (task!.quality_flags as { code: string; count: number }[]).find(({ code }) => code === 'IMPLAUSIBLE'),
+      ).to.include({
+        task: 'stroop',
+        count: 4,
+      });
+      expect(task!.computed_summary).to.include({ total_trials: 7, mean_rt: 301, median_rt: 301, sd_rt: 1 });
+      expect((await site.trials(session)).map(({ rt }) => rt)).to.deep.equal(odd.map(({ rt }) => rt));
+    }
+  });
+
+  it('instants of centuries to come and gone are stored to the millisecond', async () => {
+    const shown = [
+      '9999-12-31T23:59:59.999Z',
+      '2300-01-01T00:00:00.001Z',
+      '1700-06-05T04:03:02.007Z',
+      '1001-01-01T00:00:00.123Z',
+    ];
+    const recordedThen = shown.map((timestamp, trial_index) => trials('stroop', 1, { timestamp, trial_index })[0]!);
+    const id = await site.session();
+    const answer = await site.submit(id, { task_summaries: {}, raw_trials: recordedThen });
+    expect(answer.status, answer.text).to.equal(200);
+    expect((await site.trials(id)).map(({ timestamp }) => timestamp)).to.deep.equal(shown);
+  });
+
+  it('a clock of another decade is flagged as one that is ahead is', async () => {
+    const then = '1970-01-02T00:00:00Z';
+    const { results } = await site.bulk({
+      sessions: [site.item('s'), site.item('t', { startedAt: then, completedAt: then })],
+      responses: [
+        response({ trials: trials('stroop', 2, { timestamp: then }) }),
+        response({ id: 'u', sessionId: 't', trials: trials('stroop', 2, { timestamp: then }) }),
+      ],
+    });
+    expect(results.map(({ status }) => status)).to.deep.equal(['created', 'created', 'created', 'created']);
+    const [now, old] = [await site.see(results[0]!.server_id!), await site.see(results[1]!.server_id!)];
+    expect([codes(now.quality_flags), codes(old.quality_flags)]).to.deep.equal([[], ['CLOCK_BEHIND']]);
+    const ofTask = ({ tasks }: Loose) => codes((tasks as Loose[])[0]!.quality_flags);
+    expect([ofTask(now), ofTask(old)]).to.deep.equal([['CLOCK_BEHIND'], []]);
+  });
+
   it('a clock that shows another decade while it sends loses nothing', async () => {
     for (const [n, shown] of ['1970-01-01T00:00:00Z', '9999-12-31T23:59:59Z'].entries()) {
       const { results } = await bulk(site.item(`s${n}`), { 'X-Device-Time': shown });

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { expect } from 'chai';
+import { Site } from '../assessment/stage.js';
 import { byHand } from '../notifications/stage.js';
 import { admin, newParticipant, newStudy, user } from '../support/http.js';
 import type { Http } from '../support/http.js';
@@ -59,6 +60,28 @@ describe('A participant as FHIR R4', function () {
       else if (start.length === end!.length) expect(start <= end!, `${start} ${end}`).to.equal(true);
       else expect(start < end!.slice(0, start.length), `${start} ${end}`).to.equal(true);
     }
+  });
+
+  it('nor has one a session during which the device’s clock was set back', async () => {
+    const site = await Site.open({}, http);
+    const times = { startedAt: '2026-03-02T10:00:00Z', completedAt: '2026-03-01T10:30:00Z' };
+    await site.bulk({
+      sessions: [site.item('back', times), site.item('on', { ...times, completedAt: '2026-03-02T10:30:00Z' })],
+      responses: ['back', 'on'].map((sessionId) => ({
+        id: sessionId,
+        sessionId,
+        task: 'stroop',
+        summary: { accuracy: 1 },
+      })),
+    });
+    const { text } = await http.get(`/api/exports/studies/${site.study.id}/participants/${site.participant.id}/fhir`);
+    const observations = kinds(JSON.parse(text) as Bundle, 'Observation');
+    expect(
+      observations.map(({ effectiveDateTime, effectivePeriod }) => effectiveDateTime ?? effectivePeriod),
+    ).to.have.deep.members([
+      '2026-03-02T10:00:00.000Z',
+      { start: '2026-03-02T10:00:00.000Z', end: '2026-03-02T10:30:00.000Z' },
+    ]);
   });
 
   it('is a bundle that HL7’s schema takes, as a whole and each resource, and the schema does refuse', async () => {

@@ -154,7 +154,19 @@ describe('Importing participants from CSV', () => {
     });
 
   it('what programs of other languages write in place of a value that a formula does not have is an error of its row', async () => {
-    const errors = ['#N/A', '#WERT!', '#BEZUG!', '#NV', '#¡VALOR!', '#¿NOMBRE?', '#NOM?', '#N/D', '#ЗНАЧ!', 'Err:502'];
+    const errors = [
+      '#N/A',
+      '#WERT!',
+      '#BEZUG!',
+      '#NV',
+      '#¡VALOR!',
+      '#¿NOMBRE?',
+      '#NOM?',
+      '#N/D',
+      '#ЗНАЧ!',
+      'Err:502',
+      '########',
+    ];
     const rows = errors.map((value, i) => `F-${i},${value}`);
     const result = await imported(http, study.id, ['participant_code,external_id', ...rows, 'F-OK,#7'].join('\n'));
     expect(result.errors.map(({ row, field, code }) => [row, field, code])).to.deep.equal(

@@ -1,6 +1,8 @@
 import { nowMs } from '../../../db/client/clock.js';
 import { withdrawalOf } from '../../../db/portal/portal.queries.js';
+import { isStandingLogin } from '../../../db/portal/portal-logins.queries.js';
 import { participantWithdrawn } from '../../http/access.js';
+import { problem } from '../../http/errors.js';
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
 import { rejection } from './sync-items.js';
 import type { SyncItem, ItemResult } from './sync-items.js';
@@ -11,17 +13,20 @@ const DELIVERY_DAYS = 30;
 
 /**
  * The items of a withdrawn participant that were recorded before the withdrawal; the others are answered in `results`.
- * @throws 403 PARTICIPANT_WITHDRAWN 30 days after the withdrawal
+ * @throws 401 an expired token whose login was ended otherwise than by the withdrawal; 403 PARTICIPANT_WITHDRAWN 30
+ *   days after the withdrawal
  */
 export async function acceptsLateDelivery(
   tx: Tx,
-  { participantId, withdrawn: late }: SessionCaller,
+  { participantId, withdrawn: late, expiredLogin }: SessionCaller,
   items: readonly SyncItem[],
   results: ItemResult[],
 ): Promise<readonly SyncItem[]> {
   if (!late || participantId === null) return items;
   const end = await withdrawalOf(tx, participantId);
   if (end === null || nowMs() > end + DELIVERY_DAYS * 86_400_000) throw participantWithdrawn();
+  if (expiredLogin !== undefined && !(await isStandingLogin(tx, participantId, expiredLogin)))
+    throw problem('INVALID_TOKEN');
   return items.filter((item) => {
     if (timesIn(item).every((instant) => instant <= end)) return true;
     results[item.index] = rejection(

@@ -9,6 +9,9 @@ export interface SessionFacts {
   participant_id: string;
   battery_id: number | null;
   battery_version: number | null;
+  started_ms: number;
+  /** Its participant's identity was erased: nothing more is recorded of it. */
+  erased?: boolean;
   /** When it was ended online; null or absent: it is active, or its device sends the end. */
   ended_ms?: number | null;
 }

@@ -31,7 +31,7 @@ export interface KeptResponse {
  */
 export async function writeKept(
   tx: Tx,
-  session: SessionFacts,
+  session: Omit<SessionFacts, 'started_ms'> & { started_at: string },
   responses: readonly KeptResponse[],
   detectedAt: string,
 ): Promise<void> {
@@ -53,7 +53,7 @@ export async function writeKept(
     const local_id = ids.has(response.id) ? null : response.id;
     ids.add(response.id);
     const of = { session_id: session.id, study_id: session.study_id, local_id };
-    rows.push(taskRows(content, of, modules, Date.parse(detectedAt)));
+    rows.push(taskRows(content, of, modules, Date.parse(detectedAt), Date.parse(session.started_at)));
     if (isLong(content.trials)) await others();
   }
   await insertTasks(

@@ -154,9 +154,12 @@ interface LocalSession {
 const contentOfLocal = ({ responses: _, ...local }: LocalSession): Omit<LocalSession, 'responses'> => local;
 const endOf = (times: Parameters<typeof timesOf>[0], { detected_at }: ConflictHead): string =>
   new Date(countedEnd(timesOf(times), Date.parse(detected_at))).toISOString();
-const fieldsOf = (local: LocalSession, { detected_at }: ConflictHead) => ({
+const fieldsOf = (local: LocalSession, { detected_at }: ConflictHead, { created_at }: ParticipantRecord) => ({
   quality_flags: JSON.stringify(
-    timeFlags(timesOf({ started_at: local.startedAt, completed_at: local.completedAt }), Date.parse(detected_at)),
+    timeFlags(timesOf({ started_at: local.startedAt, completed_at: local.completedAt }), {
+      now: Date.parse(detected_at),
+      entered: Date.parse(created_at),
+    }),
   ),
   status: local.status,
   started_at: local.startedAt,
@@ -187,7 +190,7 @@ async function replaceWhole(
   if (local.visitId !== null && !(await isVisitOf(tx, local.visitId, session.participant_id)))
     throw refused('The device’s session names a visit that the participant does not have.', 'UNKNOWN_VISIT');
   await replaceSession(tx, session.id, {
-    ...fieldsOf(local, conflict),
+    ...fieldsOf(local, conflict, participant),
     ...(await batteryOf(tx, local, session)),
     visit_id: visitId,
     // The same duration from its start: an active session must not expire because the server's side began earlier.
@@ -202,10 +205,12 @@ async function replaceWhole(
   // If the device sent results, the server's belong to another session: they all go into the conflict.
   const responses = local.responses ?? [];
   if (responses.length > 0) await putAside(tx, conflict.id, session.id);
-  await writeKept(tx, { ...session, ...(await batteryOf(tx, local, session)) }, responses, conflict.detected_at);
+  const replaced = { ...session, ...(await batteryOf(tx, local, session)), started_at: local.startedAt };
+  await writeKept(tx, replaced, responses, conflict.detected_at);
   const done = completes(local, participant);
   if (!done || visitId !== session.visit_id) await takeBack(change, session);
-  if (done && visitId !== null) await tellVisit(change, session, visitId, endOf(fieldsOf(local, conflict), conflict));
+  if (done && visitId !== null)
+    await tellVisit(change, session, visitId, endOf(fieldsOf(local, conflict, participant), conflict));
   if (responses.length > 0) await requestPushes(tx, [session.id]);
   return null;
 }
@@ -240,7 +245,7 @@ async function besideSession(
   const found = await visitBeside(tx, local);
   const visitId = found === session.visit_id ? null : found;
   const fields = {
-    ...fieldsOf(local, conflict),
+    ...fieldsOf(local, conflict, participant),
     ...(await batteryOf(tx, local, session)),
     participant_id: local.participantId,
     visit_id: visitId,

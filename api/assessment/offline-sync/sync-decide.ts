@@ -30,6 +30,12 @@ import type { Claim } from './decided-items.js';
 import type { Tx } from '../../../db/client/database.js';
 import { UUID } from '../../../db/client/uuid.js';
 
+const ERASED = {
+  status: 'rejected',
+  code: 'PARTICIPANT_ERASED',
+  message: 'the participant’s identity was erased: the record stays closed',
+} as const;
+
 /** A set of items: the outcomes of its sessions, and its responses in their order. */
 export interface ItemDecisionInput {
   sessions: DecidedItem[];
@@ -88,6 +94,7 @@ async function decideSessions(
   const state = await readState(tx, [...offline.values()], people, lock);
   const decided = items.map((item): DecidedItem => {
     const session = offline.get(item);
+    if (session && state.participants.get(session.participant_id)?.erased) return { item, decision: ERASED };
     if (!session)
       return {
         item,
@@ -106,6 +113,7 @@ async function decideSessions(
         participant_id: session.participant_id,
         battery_id: write?.battery_id ?? null,
         battery_version: write?.battery_version ?? null,
+        started_ms: session.started_ms,
       },
     };
   });
@@ -250,6 +258,7 @@ async function responsesOf(
       if (fault) return { item, decision: { status: 'rejected', code: fault.code, message: fault.message } };
       return { item, decision: keptWithSession(), session: session.refused.session!, refused: session.refused };
     }
+    if (session.erased) return { item, decision: ERASED };
     const known = modules.get(batteryOf(session))!;
     const { moduleId } = item.given;
     const content = moduleId === null ? item.given.content : ofModule(item.given.content, moduleId, known);

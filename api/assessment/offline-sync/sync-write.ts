@@ -194,6 +194,7 @@ function responseRows(decided: readonly DecidedItem[], now: number): ReturnType<
             { session_id: session.id, study_id: session.study_id, local_id: item.given.id },
             modules ?? null,
             now,
+            session.started_ms,
           ),
         ]
       : [],

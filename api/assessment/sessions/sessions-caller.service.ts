@@ -15,10 +15,17 @@ export interface SessionCaller {
   participantId: string | null;
   /** The participant has withdrawn: earlier recordings are accepted for a while. */
   withdrawn: boolean;
+  /** The login of its token, which has expired: only of a withdrawn participant. */
+  expiredLogin?: string | undefined;
 }
 export const callerOf = (actor: Actor | ParticipantCaller): SessionCaller =>
   actor.role === 'participant'
-    ? { userId: null, participantId: actor.id, withdrawn: actor.status === 'withdrawn' }
+    ? {
+        userId: null,
+        participantId: actor.id,
+        withdrawn: actor.status === 'withdrawn',
+        expiredLogin: actor.expiredLogin,
+      }
     : { userId: actor.id, participantId: null, withdrawn: false };
 
 /** A participant's study is implied: it need not be named beside a code. */

@@ -124,7 +124,13 @@ const Metrics = Type.Unsafe<Record<string, number | null>>({
 export const RawTrial = input('RawTrial', {
   task: TaskKey,
   trial_index: Type.Integer({ minimum: 0, maximum: 2_147_483_647 }),
-  rt: nullable(Type.Number({ minimum: 0, maximum: 86_400_000, description: 'milliseconds; null: no reaction' })),
+  rt: nullable(
+    Type.Number({
+      minimum: 0,
+      description:
+        'milliseconds; null: no reaction. Over a day it is kept, flagged IMPLAUSIBLE, and in no computed summary',
+    }),
+  ),
   correct: nullable(Type.Boolean()),
   timestamp: Instant,
   practice: Type.Optional(

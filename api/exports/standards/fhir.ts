@@ -160,7 +160,8 @@ function observationOf(
       ],
       code: { coding: [{ system: system('task'), code: codeOf(task) }], text: task },
       subject: reference(patientId),
-      ...(completed_at === null
+      // Where the device's clock was set back meanwhile, the end is no time after the start.
+      ...(completed_at === null || Date.parse(completed_at) < Date.parse(started_at)
         ? { effectiveDateTime: started_at }
         : { effectivePeriod: { start: started_at, end: completed_at } }),
       component: metrics.map(([metric, value]) => ({

@@ -63,18 +63,24 @@ const ENCODINGS = new Map([
   ['deflate', 'deflate'],
 ]);
 
-/**
- * Reads a body's bytes. @throws 413 as soon as it exceeds `limit`, 415 for an unsupported compression, 400 for invalid
- * compressed data
- */
-export async function readBytes(ctx: Context, limit: number): Promise<Buffer> {
-  // A compressed body is decompressed while it is read: `limit` applies to the result.
+/** The compression of a body, in lower case. @throws 415 for an unsupported one */
+export function encodingOf(ctx: Context): string {
   const encoding = ENCODINGS.get(ctx.get('content-encoding').trim().toLowerCase());
   if (encoding === undefined)
     throw problem('UNSUPPORTED_MEDIA_TYPE', {
       detail: 'Content-Encoding must be gzip, deflate or identity.',
       headers: { 'Accept-Encoding': 'gzip, deflate' },
     });
+  return encoding;
+}
+
+/**
+ * Reads a body's bytes. @throws 413 as soon as it exceeds `limit`, 415 for an unsupported compression, 400 for invalid
+ * compressed data
+ */
+export async function readBytes(ctx: Context, limit: number): Promise<Buffer> {
+  // A compressed body is decompressed while it is read: `limit` applies to the result.
+  const encoding = encodingOf(ctx);
   // The reader knows encodings only in lower case.
   if (encoding !== '') ctx.req.headers['content-encoding'] = encoding;
   if (!hasBody(ctx.req)) return Buffer.alloc(0);

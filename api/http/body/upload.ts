@@ -1,8 +1,10 @@
-import type { IncomingMessage } from 'node:http';
-import { Writable } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Readable } from 'node:stream';
+import { createInflate, createGunzip } from 'node:zlib';
 import type { Context } from 'koa';
 import { koaBody } from 'koa-body';
-import { mediaType, readBytes, tooLarge, tooLargeOnArrival } from './bytes.js';
+import { encodingOf, mediaType, readBytes, tooLarge, tooLargeOnArrival } from './bytes.js';
 import { problem } from '../errors.js';
 
 /** An uploaded file, and the other parts of its form. `bytes` is empty if `present` is false. */
@@ -21,7 +23,7 @@ const NAMES_A_FILE = /;\s*filename\*?\s*=/i;
 /**
  * Reads an upload: the part `file` of a multipart form, or a body of one of `others`. It is kept in memory: it is
  * limited by `limit`, and a crash leaves no participant data in a folder.
- * @throws 413 as soon as it is too large, 415 another content type, 400 an invalid form
+ * @throws 413 as soon as it is too large, 415 another content type or compression, 400 an invalid form
  */
 export async function readUpload(ctx: Context, limit: number, others: readonly string[] = []): Promise<Upload> {
   const type = mediaType(ctx.req);
@@ -70,7 +72,13 @@ async function readForm(ctx: Context, limit: number): Promise<Upload> {
       throw problem('BAD_REQUEST', { detail: 'The form cannot be read, or it broke off.', cause: fault });
     },
   });
-  await withinBytes(ctx.req, limit, () => read(ctx, async () => undefined));
+  const { source, arrived } = inflated(ctx);
+  await Promise.all([
+    withinBytes(source, limit, () =>
+      read(Object.create(ctx, { req: { value: source } }) as Context, async () => undefined),
+    ),
+    arrived,
+  ]);
   const { body, files } = ctx.request as unknown as { body?: Record<string, unknown>; files?: Record<string, unknown> };
   const file = [files?.[PART]].flat()[0];
   const parts = Object.fromEntries(
@@ -82,11 +90,31 @@ async function readForm(ctx: Context, limit: number): Promise<Upload> {
   return { bytes, parts, present: file !== undefined };
 }
 
+/** Ends together with its request. */
+interface Source {
+  source: Readable;
+  /** Rejected when the request breaks off or cannot be decompressed. */
+  arrived: Promise<void>;
+}
+
+/** The request as its parser reads it: decompressed while it arrives, under its own headers. */
+function inflated(ctx: Context): Source {
+  const encoding = encodingOf(ctx);
+  if (encoding === '' || encoding === 'identity') return { source: ctx.req, arrived: Promise.resolve() };
+  const source = Object.assign(new PassThrough(), { headers: ctx.req.headers });
+  const arrived = pipeline(ctx.req, encoding === 'gzip' ? createGunzip() : createInflate(), source).catch(
+    (fault: unknown) => {
+      throw problem('BAD_REQUEST', { detail: 'The form cannot be read, or it broke off.', cause: fault });
+    },
+  );
+  return { source, arrived };
+}
+
 /**
  * Counts a form's bytes while its parser reads them: the parser limits files and fields, not what is around them.
  * @throws 413 as soon as more arrive than a file of `limit` bytes has
  */
-function withinBytes(request: IncomingMessage, limit: number, reading: () => Promise<unknown>): Promise<unknown> {
+function withinBytes(request: Readable, limit: number, reading: () => Promise<unknown>): Promise<unknown> {
   return new Promise((resolve, reject) => {
     let left = limit + FRAME_BYTES;
     // A listener of its own would start the stream before the parser listens.

@@ -3,7 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Context } from 'koa';
 import type { Settings } from '../../../settings.js';
 import { Problem, problem } from '../errors.js';
-import { bearerToken, claimedAudience, signToken, verifyToken } from './tokens.js';
+import { nowMs } from '../../../db/client/clock.js';
+import { bearerToken, challenge, claimedAudience, signToken, verifyToken } from './tokens.js';
 import type { TokenClaims } from './tokens.js';
 
 /** The cookie of a portal session, for pages; other clients send the token as bearer. */
@@ -66,9 +67,12 @@ export function loginIn(headers: IncomingHttpHeaders, settings: Settings): strin
   }
 }
 
-/** The holder of a portal token, and its login; a caregiver’s has the epoch of its issue. */
+/**
+ * The holder of a portal token, and its login; a caregiver’s has the epoch of its issue. `expired`: the token is good
+ * for a withdrawn participant alone, and for no more than its route allows.
+ */
 export type PortalPrincipal = (
-  { kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; epoch: number }
+  { kind: 'participant'; id: string; expired?: boolean } | { kind: 'caregiver'; id: string; epoch: number }
 ) & {
   login?: string | undefined;
 };
@@ -106,11 +110,25 @@ export function isPortalToken(ctx: Context): boolean {
 }
 
 /**
+ * A withdrawal ends the device's login, so its last token can't be renewed. For this long after its expiry it is still
+ * read where a withdrawn participant may deliver what was recorded before.
+ */
+const LATE_SECONDS = 60 * 86_400;
+
+/**
  * The holder of the request's portal token: the bearer, else the cookie.
+ * @param late reads a participant's expired bearer too
  * @throws 401 UNAUTHENTICATED or INVALID_TOKEN; 403 CSRF_REFUSED for a change by cookie that may come from another site
  */
-export function portalPrincipal(ctx: Context, settings: Settings): PortalPrincipal {
-  if (!comesByCookie(ctx)) return holderOf(verifyToken(settings, 'portal', bearerToken(ctx.get('authorization'))));
+export function portalPrincipal(ctx: Context, settings: Settings, late = false): PortalPrincipal {
+  if (!comesByCookie(ctx)) {
+    const bearer = verifyToken(settings, 'portal', bearerToken(ctx.get('authorization')), late ? LATE_SECONDS : 0);
+    const holder = holderOf(bearer);
+    if (bearer.exp * 1000 > nowMs()) return holder;
+    if (holder.kind !== 'participant' || !holder.login)
+      throw problem('INVALID_TOKEN', { headers: challenge('invalid_token') });
+    return { ...holder, expired: true };
+  }
   const claims = verifyToken(settings, 'portal', unsealed(settings, ctx.cookies.get(PORTAL_COOKIE)!));
   const changes = ctx.method !== 'GET' && ctx.method !== 'HEAD';
   if (changes && ctx.get(CSRF_HEADER) !== '1' && ctx.get('sec-fetch-site') !== 'same-origin')

@@ -18,13 +18,13 @@ export type Principal =
 /** The holder of a request's token, without any query. @throws 401, 403 CSRF_REFUSED */
 export function principalOf(
   ctx: Context,
-  { token: kind, byTicket, byConsole }: Access,
+  { token: kind, byTicket, byConsole, evenWithdrawn }: Access,
   settings: Settings,
   studyId?: string,
 ): Principal {
   if (byConsole) return consolePrincipal(ctx, settings, byConsole);
   if (kind === 'portal' || kind === 'anyPortalUser' || (kind === 'either' && isPortalToken(ctx)))
-    return portalPrincipal(ctx, settings);
+    return portalPrincipal(ctx, settings, evenWithdrawn);
   const authorization = ctx.get('authorization');
   const ticket = byTicket && authorization === '' ? ticketOf(ctx) : undefined;
   if (ticket !== undefined) return ticketHolder(settings, ticket, studyId);

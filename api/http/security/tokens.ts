@@ -74,19 +74,20 @@ const verified = new Map<string, TokenClaims>();
 /**
  * Verifies a token and returns its claims. A valid signature stays valid: it is checked once, the expiry every time
  * (the holder's rights are read from the database at each request).
+ * @param graceSeconds how long an expired token is still read; its caller must see to what it may do then
  * @throws 401 INVALID_TOKEN: another algorithm, issuer or audience, expired, forged, or not a token at all
  */
-export function verifyToken(settings: Settings, audience: Audience, token: string): TokenClaims {
+export function verifyToken(settings: Settings, audience: Audience, token: string, graceSeconds = 0): TokenClaims {
   const key = `${audience} ${jwtSecret(settings)} ${token}`;
   const known = verified.get(key);
-  if (known && known.exp * 1000 > nowMs()) return known;
-  const fresh = verify(settings, audience, token);
+  if (known && (known.exp + graceSeconds) * 1000 > nowMs()) return known;
+  const fresh = verify(settings, audience, token, graceSeconds);
   if (verified.size >= REMEMBERED) verified.clear();
   verified.set(key, fresh);
   return fresh;
 }
 
-function verify(settings: Settings, audience: Audience, token: string): TokenClaims {
+function verify(settings: Settings, audience: Audience, token: string, graceSeconds: number): TokenClaims {
   let claims: jwt.JwtPayload | string;
   try {
     claims = jwt.verify(token, jwtKey(settings), {
@@ -94,6 +95,7 @@ function verify(settings: Settings, audience: Audience, token: string): TokenCla
       issuer: ISSUER,
       audience,
       clockTimestamp: Math.floor(nowMs() / 1000),
+      clockTolerance: graceSeconds,
     });
   } catch (fault) {
     // For a header that says JWT with a payload that is not JSON, the library throws a SyntaxError.
@@ -130,7 +132,7 @@ export function bearerToken(authorization: string | undefined): string {
   return token;
 }
 
-const challenge = (error?: string) => ({ 'WWW-Authenticate': error ? `Bearer error="${error}"` : 'Bearer' });
+export const challenge = (error?: string) => ({ 'WWW-Authenticate': error ? `Bearer error="${error}"` : 'Bearer' });
 
 const claims = new Map<string, string | undefined>();
 

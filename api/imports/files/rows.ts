@@ -142,7 +142,10 @@ const FORMULA_ERROR =
  */
 const LOCAL_FORMULA_ERROR =
   /^(?:#[¡¿]?\p{Lu}[\p{Lu}\p{N}/ _.]*[!?]|#(?:NV|N\/[BD]|I\/T|YOK|HIÁNYZIK|Н\/Д|NENÍ_K_DISPOZICI)|(?:Err|Fehler|Erreur|Errore):5\d\d)$/u;
-const isFormulaError = (value: string): boolean => FORMULA_ERROR.test(value) || LOCAL_FORMULA_ERROR.test(value);
+/** A date or number as programs write it to CSV from a column too narrow to show it. */
+const TOO_NARROW = /^#{3,}$/;
+const isFormulaError = (value: string): boolean =>
+  FORMULA_ERROR.test(value) || LOCAL_FORMULA_ERROR.test(value) || TOO_NARROW.test(value);
 const formulaErrors = (fields: RowFields): RowFault[] =>
   Object.entries(fields)
     .filter(([, value]) => value !== DIGITS_LOST && (value === NOT_CALCULATED || isFormulaError(value)))
@@ -152,7 +155,9 @@ const formulaErrors = (fields: RowFields): RowFault[] =>
       message:
         value === NOT_CALCULATED
           ? `${field} is a formula without a stored value: open the file in a spreadsheet program and save it there`
-          : `${field} is ${value}: the formula of the cell has no value`,
+          : TOO_NARROW.test(value)
+            ? `${field} is ${value}: the column was too narrow when the file was saved`
+            : `${field} is ${value}: the formula of the cell has no value`,
     }));
 
 /** How a spreadsheet program writes a long number to CSV that it took a text for: `1.23457E+15`. */

@@ -22,6 +22,11 @@ export const booleans = (values: readonly (boolean | null)[]): Buffer =>
 export const instants = (values: readonly number[]): Buffer =>
   written(TIMESTAMPTZ, 8, values, (view, offset, value) => {
     const micros = (value - EPOCH_MS) * 1000;
+    // Centuries away, a number no longer holds every microsecond.
+    if (!Number.isSafeInteger(micros)) {
+      view.setBigInt64(offset, BigInt(value - EPOCH_MS) * 1000n);
+      return;
+    }
     const high = Math.floor(micros / 2 ** 32);
     view.setInt32(offset, high);
     view.setUint32(offset + 4, micros - high * 2 ** 32);

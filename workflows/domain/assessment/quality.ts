@@ -6,12 +6,16 @@ import type { Remark, Summary, Trial } from './types.js';
 /** The fastest possible reaction to a visual stimulus. */
 const FASTEST_MS = 100;
 const SLOWEST_MS = 60_000;
+/** The longest possible reaction time: a day. */
+const LONGEST_MS = 86_400_000;
+/** Whether somebody can have taken so long. Another time is stored, and in no summary. */
+export const isPlausibleTime = (rt: number): boolean => rt <= LONGEST_MS;
 /** Fewer trials are not enough to detect a pattern. */
 const PATTERN_TRIALS = 10;
 const JUMP_MS = 3_600_000;
 /** A device may have recorded offline; trials cannot be older than this before its session. */
 const BEHIND_MS = 2 * 86_400_000;
-/** The reference times of trials: the server's clock, and when it started their session; null: a device started it. */
+/** The reference times of trials: the server's clock, and when it started their session; null: unknown. */
 export interface TrialTimes {
   now: number;
   since: number | null;
@@ -34,6 +38,7 @@ export function qualityFlags(
   const answers = new Alike<string>();
   let fast = 0,
     slow = 0,
+    impossible = 0,
     judged = 0,
     right = 0,
     back = 0,
@@ -43,7 +48,8 @@ export function qualityFlags(
   trials.forEach(({ rt, correct, data }, i) => {
     if (rt !== null) {
       times.see(rt);
-      if (rt < FASTEST_MS) fast++;
+      if (!isPlausibleTime(rt)) impossible++;
+      else if (rt < FASTEST_MS) fast++;
       else if (rt > SLOWEST_MS) slow++;
     }
     if (correct !== null) judged++;
@@ -59,6 +65,7 @@ export function qualityFlags(
   });
   flag('RT_TOO_FAST', fast, `reaction times under ${FASTEST_MS} ms`);
   flag('RT_TOO_SLOW', slow, `reaction times over ${SLOWEST_MS / 1000} s`);
+  flag('IMPLAUSIBLE', impossible, 'reaction times over a day, left out of the computed summary');
   if (times.pattern) flag('RT_CONSTANT', times.seen, 'every reaction time is the same');
   if (answers.pattern && answersDiffer(task)) flag('ONE_ANSWER', answers.seen, 'every answer is the same');
   if (judged >= PATTERN_TRIALS && right === 0) flag('ALL_WRONG', judged, 'no answer is right');

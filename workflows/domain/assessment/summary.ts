@@ -1,3 +1,4 @@
+import { isPlausibleTime } from './quality.js';
 import type { Summary, Trial } from './types.js';
 
 /** Rounds to six decimals; larger numbers have none. */
@@ -12,7 +13,7 @@ export function summarise(trials: readonly Trial[]): Summary {
   let measured = 0;
   const times = new Float64Array(trials.length);
   for (const { rt, correct } of trials) {
-    if (rt !== null) {
+    if (rt !== null && isPlausibleTime(rt)) {
       times[measured++] = rt;
       sum += rt;
     }

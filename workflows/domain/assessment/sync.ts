@@ -42,6 +42,9 @@ export interface SyncParticipant {
   zone: string;
   preferred_language: string | null;
   withdrawn_ms: number | null;
+  /** When the participant was entered. */
+  entered_ms: number;
+  erased: boolean;
 }
 export interface SyncVisit {
   id: string;
@@ -207,7 +210,7 @@ export function decideSession(input: OfflineSession, state: SyncState, now: numb
       started_device_id,
       completes,
       visit_completed_ms: countedEnd(session, now),
-      quality_flags: timeFlags(session, now),
+      quality_flags: timeFlags(session, { now, entered: participant.entered_ms }),
       warnings,
     },
   };

@@ -2,7 +2,7 @@ import { AHEAD_MS } from './quality.js';
 
 /** A remark on a session's times; it changes nothing: everything sent is kept. */
 export interface SessionRemark {
-  code: 'CLOCK_SET_BACK' | 'CLOCK_AHEAD';
+  code: 'CLOCK_SET_BACK' | 'CLOCK_AHEAD' | 'CLOCK_BEHIND';
   message: string;
 }
 /** A session's start and end, in milliseconds since 1970. */
@@ -13,8 +13,16 @@ export interface SessionTimes {
 /** A time further ahead is more than a slightly wrong clock. */
 export const MAX_AHEAD_MS = 24 * 3_600_000;
 
+/** A participant may be entered after a first session, but hardly a year after it. */
+const BEFORE_ENTRY_MS = 365 * 24 * 3_600_000;
+/** The reference times of a session: the server's clock, and when the participant was entered. */
+export interface SessionClock {
+  now: number;
+  entered: number;
+}
+
 /** Times of a session that a correct device clock cannot show. */
-export function timeFlags({ started_ms, completed_ms }: SessionTimes, now: number): SessionRemark[] {
+export function timeFlags({ started_ms, completed_ms }: SessionTimes, { now, entered }: SessionClock): SessionRemark[] {
   const flags: SessionRemark[] = [];
   if (completed_ms !== null && completed_ms < started_ms)
     flags.push({
@@ -23,6 +31,8 @@ export function timeFlags({ started_ms, completed_ms }: SessionTimes, now: numbe
     });
   if (Math.max(started_ms, completed_ms ?? started_ms) > now + AHEAD_MS)
     flags.push({ code: 'CLOCK_AHEAD', message: 'startedAt or completedAt is ahead of the server’s clock' });
+  if (started_ms < entered - BEFORE_ENTRY_MS)
+    flags.push({ code: 'CLOCK_BEHIND', message: 'startedAt lies more than a year before the participant was entered' });
   return flags;
 }
 

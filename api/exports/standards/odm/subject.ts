@@ -11,7 +11,7 @@ import {
   measuredValue,
   subjectValues,
 } from './forms.js';
-import type { OdmForm, OdmValues } from './forms.js';
+import type { DataType, OdmForm, OdmValues } from './forms.js';
 import { COMMON_EVENT, UNSCHEDULED_EVENT, eventOid, groupOid, locationOid } from './metadata.js';
 import type { Metadata } from './metadata.js';
 import { element } from './xml.js';
@@ -96,6 +96,23 @@ const tasksOf = (sessions: readonly Session[], { tasks }: Metadata): Filled[] =>
     }),
   );
 
+/** A value in its type's notation: a float is a decimal, without an exponent. */
+const valueOf = (value: unknown, type: DataType): string =>
+  typeof value === 'number' && type === 'float'
+    ? decimal(value)
+    : type === 'text' && typeof value === 'object'
+      ? JSON.stringify(value)
+      : String(value);
+
+function decimal(value: number): string {
+  const parts = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/.exec(String(value));
+  if (!parts) return String(value);
+  const [, sign, first, others = '', exponent] = parts;
+  const digits = `${first}${others}`;
+  const whole = Number(exponent) + 1;
+  return whole > 0 ? `${sign}${digits.padEnd(whole, '0')}` : `${sign}0.${'0'.repeat(-whole)}${digits}`;
+}
+
 /** Forms in the given order; repeatable ones are numbered. */
 function formData(filled: readonly Filled[]): string[] {
   const repeats = new Map<string, number>();
@@ -109,7 +126,7 @@ function formData(filled: readonly Filled[]): string[] {
         : [
             element('ItemData', {
               ItemOID: oid,
-              Value: type === 'text' && typeof value === 'object' ? JSON.stringify(value) : String(value),
+              Value: valueOf(value, type),
             }),
           ];
     });
