@@ -11,6 +11,7 @@ export const Reauthentication = Type.Object({
   'x-reauthentication': Type.Optional(
     Type.String({
       maxLength: 4000,
+      'x-parameter': 'Reauthentication',
       description: 'the password, or a code of the authenticator (six digits): proves identity again',
     }),
   ),
