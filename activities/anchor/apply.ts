@@ -136,12 +136,13 @@ async function authenticate(
   if (payloads === 'sealed' && command.open === true)
     return { refusal: rejected(403, 'PAYLOAD_NOT_SEALED', 'the payload of the message is not sealed') };
   if (malformed) return { refusal: rejected(422, 'INVALID_MESSAGE', malformed) };
-  const provenance = await provenanceOf(command, known, unsigned, snapshot.facts.now);
-  if ('code' in provenance) return { refusal: rejected(403, provenance.code, provenance.detail) };
+  // Before the authorization: it is bound to the whole message, with its details.
   if (detailsIdOf(command) !== null && known.details === null)
     return {
       refusal: rejected(422, 'INVALID_MESSAGE', 'details_id names nothing that is kept: send the message again'),
     };
+  const provenance = await provenanceOf(command, known, unsigned, snapshot.facts.now);
+  if ('code' in provenance) return { refusal: rejected(403, provenance.code, provenance.detail) };
   audit.inEach({ via: provenance.via, ...(provenance.identity && { identity: provenance.identity }) });
   return { provenance };
 }

@@ -65,10 +65,36 @@ const KINDS: Readonly<Record<string, MessageKind>> = {
 };
 
 /**
- * Sends an update to a participant's workflow and returns the result.
+ * Sends an update to a participant's workflow and returns the result. Its details are stored without waiting for the
+ * disk: if a crash of the database takes them, the message is refused, and sent once more under an id of its own.
  * @throws the refusal as the problem that decisions.md assigns; 503 when Temporal or the worker is unavailable
  */
 export async function updateAnchor(
+  services: Dependencies,
+  target: Addressed & { updateId: string },
+  definition: AnchorUpdate,
+  message: object,
+): Promise<AnchorOutcome> {
+  const first = await send(services, target, definition, message);
+  const outcome = wantsDetails(first)
+    ? await send(services, { ...target, updateId: `${target.updateId}/again` }, definition, message)
+    : first;
+  if (outcome.refused) {
+    const { status, code, detail, preview } = outcome.refused;
+    throw problemOf(status, code, detail, {
+      errors: outcome.errors,
+      warnings: outcome.warnings,
+      ...(preview !== undefined && { extra: { preview } }),
+    });
+  }
+  return outcome;
+}
+
+/** The messages of the API are valid: this code is only left for details that are not there. */
+const wantsDetails = ({ refused }: AnchorOutcome): boolean => refused?.code === 'INVALID_MESSAGE';
+
+/** @throws 404, 409 PARTICIPANT_WITHDRAWN, 503 */
+async function send(
   services: Dependencies,
   target: Addressed & { updateId: string },
   definition: AnchorUpdate,
@@ -80,7 +106,6 @@ export async function updateAnchor(
   if (participant.status === 'withdrawn' && !target.evenWithdrawn)
     throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the anchor stays as it is.' });
   await services.temporal.client();
-  let outcome: AnchorOutcome;
   try {
     const { participant_id, study_id } = participant;
     // The whole message is signed, including the details that stay here.
@@ -94,21 +119,12 @@ export async function updateAnchor(
       ...(participant.kept ? { ...travels, details_id: details.id } : message),
       ...(authorization !== undefined && { authorization }),
     };
-    outcome = await services.anchors.update(definition, participant, sent, target.updateId);
+    return await services.anchors.update(definition, participant, sent, target.updateId);
   } catch (fault) {
     if (fault instanceof AnchorUpdateTimeoutError)
       throw problem('WORKER_UNAVAILABLE', { headers: { 'Retry-After': '2' } });
     throw fault;
   }
-  if (outcome.refused) {
-    const { status, code, detail, preview } = outcome.refused;
-    throw problemOf(status, code, detail, {
-      errors: outcome.errors,
-      warnings: outcome.warnings,
-      ...(preview !== undefined && { extra: { preview } }),
-    });
-  }
-  return outcome;
 }
 
 /** The current anchor. @throws 404 */

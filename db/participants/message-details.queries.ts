@@ -25,7 +25,7 @@ const GONE = `interval '1 minute'`;
  * earlier release may receive it.
  *
  * The commit does not wait for the disk (two of the thirty milliseconds of a decision): the decision's own commit
- * flushes it. If the database crashes before, the message is refused, since its details are gone.
+ * flushes it. If the database crashes before, the message is refused, since its details are gone, and sent once more.
  */
 export async function addressWithDetails(
   database: Database,
