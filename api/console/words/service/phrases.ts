@@ -78,6 +78,10 @@ const german: [string, string][] = [
   // Flags of a session.
   ['reaction times under {} ms', 'Reaktionszeiten unter {} ms'],
   ['reaction times over {} s', 'Reaktionszeiten über {} s'],
+  [
+    'reaction times over a day, left out of the computed summary',
+    'Reaktionszeiten über einem Tag, in der berechneten Zusammenfassung weggelassen',
+  ],
   ['every reaction time is the same', 'alle Reaktionszeiten sind gleich'],
   ['every answer is the same', 'alle Antworten sind gleich'],
   ['no answer is right', 'keine Antwort ist richtig'],
@@ -101,6 +105,10 @@ const german: [string, string][] = [
   [
     'completedAt is before startedAt: the clock was set back meanwhile',
     'das Ende liegt vor dem Beginn: die Uhr wurde inzwischen zurückgestellt',
+  ],
+  [
+    'startedAt lies more than a year before the participant was entered',
+    'Der Beginn liegt mehr als ein Jahr vor der Aufnahme der Person',
   ],
   ['startedAt or completedAt is ahead of the server’s clock', 'Beginn oder Ende liegt vor der Uhr des Servers'],
   // Why a message was, will be or will not be sent.
