@@ -136,13 +136,15 @@ async function authenticate(
   if (payloads === 'sealed' && command.open === true)
     return { refusal: rejected(403, 'PAYLOAD_NOT_SEALED', 'the payload of the message is not sealed') };
   if (malformed) return { refusal: rejected(422, 'INVALID_MESSAGE', malformed) };
-  // Before the authorization: it is bound to the whole message, with its details.
-  if (detailsIdOf(command) !== null && known.details === null)
+  const lacksDetails = detailsIdOf(command) !== null && known.details === null;
+  const provenance = await provenanceOf(command, known, unsigned, snapshot.facts.now);
+  // An authorization is bound to the whole message: without its details, the content is another one.
+  if ('code' in provenance && !(lacksDetails && provenance.mismatch === 'content'))
+    return { refusal: rejected(403, provenance.code, provenance.detail) };
+  if ('code' in provenance || lacksDetails)
     return {
       refusal: rejected(422, 'INVALID_MESSAGE', 'details_id names nothing that is kept: send the message again'),
     };
-  const provenance = await provenanceOf(command, known, unsigned, snapshot.facts.now);
-  if ('code' in provenance) return { refusal: rejected(403, provenance.code, provenance.detail) };
   audit.inEach({ via: provenance.via, ...(provenance.identity && { identity: provenance.identity }) });
   return { provenance };
 }

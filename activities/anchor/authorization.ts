@@ -22,7 +22,10 @@ export interface Provenance {
 export interface AuthorizationRefusal {
   code: string;
   detail: string;
+  /** What the authorization is for another one of. */
+  mismatch?: Mismatch;
 }
+type Mismatch = 'participant' | 'study' | 'kind of message' | 'person' | 'content';
 
 /** Messages that only the workflow itself sends; they claim no person. */
 const OWN = ['resume', 'remind', 'expire', 'day_came'];
@@ -50,7 +53,7 @@ export async function provenanceOf(
   const stated = await readAuthorization(authorization, known.public_key, now);
   if (typeof stated === 'string') return refusal(stated, FAULTS[stated]);
   const mismatch = mismatchOf(stated, command, person);
-  if (mismatch !== null) return refusal('MISMATCH', `the authorization is for another ${mismatch}`);
+  if (mismatch !== null) return { ...refusal('MISMATCH', `the authorization is for another ${mismatch}`), mismatch };
   if (known.is_used) return refusal('USED', 'the authorization was used before');
   return { via: stated.via ?? via, identity: 'verified', authorization_id: stated.jti };
 }
@@ -63,7 +66,7 @@ const FAULTS: Readonly<Record<AuthorizationFault, string>> = {
   EXPIRED: 'the authorization has run out',
 };
 
-function mismatchOf(stated: Authorization, command: AnchorCommand, person: Person): string | null {
+function mismatchOf(stated: Authorization, command: AnchorCommand, person: Person): Mismatch | null {
   if (stated.participant_id !== command.participant_id) return 'participant';
   if (stated.study_id !== command.study_id) return 'study';
   if (stated.kind !== command.kind) return 'kind of message';

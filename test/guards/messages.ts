@@ -174,8 +174,8 @@ export const messageGuards: readonly Guard[] = [
   {
     refuses: 'a message whose reason is kept nowhere, or for another participant',
     file: 'activities/anchor/apply.ts',
-    text: 'if (detailsIdOf(command) !== null && known.details === null)',
-    without: 'if (detailsIdOf(command) !== null && known.is_used)',
+    text: 'const lacksDetails = detailsIdOf(command) !== null && known.details === null;',
+    without: 'const lacksDetails = detailsIdOf(command) !== null && known.is_used;',
     test: TEST,
     title: 'name the row that holds their reason, and it is their own participant’s',
   },
