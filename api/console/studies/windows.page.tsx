@@ -96,7 +96,8 @@ export function DeleteWindowPage({
 }: {
   studyId: string;
   window: VisitWindow;
-  trial: ScheduleDryRun;
+  /** Not there: it is shown when it is asked for. */
+  trial: ScheduleDryRun | undefined;
   fault?: Problem;
 }) {
   const { studies } = useUi().words;
@@ -115,10 +116,17 @@ export function DeleteWindowPage({
         <FormRefusal fault={fault} fields={[]} />
       )}
       <p>{studies.removeWhat}</p>
-      <WouldMove trial={trial} />
+      {trial && <WouldMove trial={trial} />}
       <Form action={`${at}/windows/${window.id}/delete`}>
         <input type="hidden" name="version" value={versionOf(window)} />
-        <button class="danger">{studies.remove}</button>
+        {!trial && (
+          <button name="do" value="try">
+            {studies.tryWindow}
+          </button>
+        )}
+        <button class="danger" name="do" value="save">
+          {studies.remove}
+        </button>
       </Form>
     </>
   );

@@ -9,7 +9,7 @@ import { problem } from '../../http/errors.js';
 import { check } from '../../http/validation/validation.js';
 import { NewVisitWindow, VisitWindowChange } from '../../scheduling/schedules.schemas.js';
 import { changeWindow, createWindow, getWindowOrThrow, removeWindow } from '../../scheduling/windows.service.js';
-import { dryRunSchedules } from '../../studies/policy-dry-run.service.js';
+import { dryRunSchedules, enrolledIn } from '../../studies/policy-dry-run.service.js';
 import type { ScheduleDryRun } from '../../studies/policy-dry-run.service.js';
 import { assertFormVersion } from '../routing/form-version.js';
 import { consoleForm, consolePage } from '../routing/page.js';
@@ -56,6 +56,12 @@ const withoutWindow = (tx: Tx, studyId: string, id: string): Promise<ScheduleDry
     ...sources,
     windows: sources.windows.filter((window) => window.id !== id),
   }));
+
+/** Participants whose plans are tried while a page is made: a tenth of a second. */
+const QUICK_TRIAL = 250;
+/** Undefined: the study has so many participants that the page does not wait for it. */
+const withoutWindowIfQuick = async (tx: Tx, studyId: string, id: string): Promise<ScheduleDryRun | undefined> =>
+  (await enrolledIn(tx, studyId)) > QUICK_TRIAL ? undefined : withoutWindow(tx, studyId, id);
 
 /** @throws 404 also for a window of another study */
 async function windowOf(tx: Tx, params: { study_id: string; window_id: string }): Promise<VisitWindow> {
@@ -154,18 +160,25 @@ export const windowPages = [
     view: async ({ tx, params, ui }) => {
       const studyId = params.study_id.toLowerCase();
       const window = await windowOf(tx, params);
-      const trial = await withoutWindow(tx, studyId, window.id);
+      const trial = await withoutWindowIfQuick(tx, studyId, window.id);
       return { title: ui.words.studies.deleteWindow, content: h(DeleteWindowPage, { studyId, window, trial }) };
     },
   }),
   consoleForm({
     path: `${one}/delete`,
-    summary: 'Delete a visit window',
+    summary: 'Show what deleting a visit window would move, or delete it',
     access: staff.configure,
     transaction: 'change',
-    submit: async ({ tx, audit, actor, context, params, form }) => {
+    tries: (form) => form.get('do') === 'try',
+    submit: async ({ tx, audit, actor, context, params, form, ui }) => {
       const changeId = randomUUID();
-      const { id } = await windowOf(tx, params);
+      const window = await windowOf(tx, params);
+      const { id } = window;
+      if (form.get('do') === 'try') {
+        const studyId = params.study_id.toLowerCase();
+        const trial = await withoutWindow(tx, studyId, id);
+        return { title: ui.words.studies.deleteWindow, content: h(DeleteWindowPage, { studyId, window, trial }) };
+      }
       await removeWindow({ tx, audit, actor, context }, id, assertFormVersion(form), changeId);
       return toChange(params.study_id.toLowerCase(), changeId);
     },
@@ -173,7 +186,8 @@ export const windowPages = [
       const studyId = params.study_id.toLowerCase();
       const content = await read(async (tx) => {
         const window = await windowOf(tx, params);
-        return h(DeleteWindowPage, { studyId, window, fault, trial: await withoutWindow(tx, studyId, window.id) });
+        const trial = await withoutWindowIfQuick(tx, studyId, window.id);
+        return h(DeleteWindowPage, { studyId, window, fault, trial });
       });
       return { title: ui.words.studies.deleteWindow, content };
     },
