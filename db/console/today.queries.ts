@@ -57,6 +57,7 @@ const DUE = `due as materialized (
   cross join lateral (select coalesce(w.timezone, y.timezone) as zone,
     coalesce($1::date, (now() at time zone coalesce(w.timezone, y.timezone))::date) as today) z
   where p.status = 'enrolled'
+    and v.window_close >= coalesce($1::date, (now() at time zone 'UTC')::date) - ${LATELY_DAYS + 1}
     and ((v.status = 'open' and v.window_close >= coalesce($1::date,
       (now() at time zone 'UTC')::date) - ${LATELY_DAYS + 1})
       or (v.status = 'missed' and v.window_close >= coalesce($1::date,
