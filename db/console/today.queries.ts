@@ -44,6 +44,9 @@ const ORDER: Record<DayGroup, string> = {
   closed: 'd.window_close desc, d.participant_code, d.name, d.id',
 };
 
+/** As a query of its own it is evaluated once, not for each visit. */
+const UTC_DAY = `(select coalesce($1::date, (now() at time zone 'UTC')::date))`;
+
 /*
  * Open visits of enrolled participants whose window has begun, on a day or today; each in the time zone of its site or
  * study. That is never more than a day off UTC: the bounds let the indexes find them, the local date decides.
@@ -57,12 +60,10 @@ const DUE = `due as materialized (
   cross join lateral (select coalesce(w.timezone, y.timezone) as zone,
     coalesce($1::date, (now() at time zone coalesce(w.timezone, y.timezone))::date) as today) z
   where p.status = 'enrolled'
-    and v.window_close >= coalesce($1::date, (now() at time zone 'UTC')::date) - ${LATELY_DAYS + 1}
-    and ((v.status = 'open' and v.window_close >= coalesce($1::date,
-      (now() at time zone 'UTC')::date) - ${LATELY_DAYS + 1})
-      or (v.status = 'missed' and v.window_close >= coalesce($1::date,
-        (now() at time zone 'UTC')::date) - ${LATELY_DAYS + 1})
-      or (v.status = 'scheduled' and v.window_open <= coalesce($1::date, (now() at time zone 'UTC')::date) + 1))
+    and v.window_close >= ${UTC_DAY} - ${LATELY_DAYS + 1}
+    and ((v.status = 'open' and v.window_close >= ${UTC_DAY} - ${LATELY_DAYS + 1})
+      or (v.status = 'missed' and v.window_close >= ${UTC_DAY} - ${LATELY_DAYS + 1})
+      or (v.status = 'scheduled' and v.window_open <= ${UTC_DAY} + 1))
     and v.window_open <= z.today and v.window_close >= z.today - ${LATELY_DAYS})`;
 
 export interface DayFilter {

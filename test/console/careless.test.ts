@@ -42,7 +42,7 @@ describe('people in a hurry', function () {
       await page.waitForSelector('.tag.approved');
       expect(await decisions(of)).to.equal(1);
       await page.goBack();
-      // The page of before is asked for again, and says how it stands.
+      // The earlier page is requested again, and shows the present state.
       await page.goto(`${browser.base}${path}`);
       expect(await page.$('button[value=approve]'), 'nothing is left to decide').to.equal(null);
       expect(await textOf(page, 'main')).to.include('Approved');
