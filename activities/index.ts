@@ -3,7 +3,7 @@ import { log } from '@temporalio/activity';
 import { readInScope } from '../db/client/transaction.js';
 import { applyAnchorCommand } from './anchor/apply.js';
 import type { UnsignedMessages } from './anchor/authorization.js';
-import type { LabelOptions } from './anchor/labels.js';
+import type { LabelOptions } from './anchor/waiting.js';
 import { reanchorBatch } from './anchor/reanchor.js';
 import { givenUpAfterOverruns } from './operations/overruns.js';
 import type { WorkerPayloads } from '../workflows/util/payload-codec.js';

@@ -3,7 +3,7 @@ import type { Signature } from '../../db/models/records.js';
 import type { LockedOverrideRequest } from '../../db/anchor/override-request-writes.queries.js';
 import { signaturesAskAgain } from '../../db/studies/studies.queries.js';
 import type { UserPermissions } from '../../db/identity/user-permissions.queries.js';
-import type { OverrideDecision, Sender } from '../../workflows/contract.js';
+import type { OverrideDecision } from '../../workflows/contract.js';
 import { approverRoles } from '../../workflows/domain/anchor/approvers.js';
 import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
 import { SENDER_REQUIRED } from './commands/commands.js';
@@ -21,7 +21,7 @@ export interface Authorized {
 
 /**
  * Checks that the policy allows the sender's command. Commands without a person need no permission.
- * @param user the sender's role in the participant's study and site (`senderIdOf`); null: none
+ * @param user the sender's role in the participant's study and site ; null: none
  * @param request the override request that a decision is about, locked
  * @param usuallyAskAgain whether decisions need a new proof of identity if the study does not say
  */
@@ -47,23 +47,6 @@ export async function authorizeSender(
       return authorizeDecision(tx, { row, policy }, command.message, user, request, usuallyAskAgain);
     default:
       return {};
-  }
-}
-
-/** The user whose permission a command needs; null: it needs none. */
-export function senderIdOf(command: AnchorCommand): string | null {
-  // Its authorization is a participant's: a user named beside it is proved by nothing.
-  if ((command.message as Sender).actor_type === 'participant') return null;
-  switch (command.kind) {
-    case 'set':
-    case 'cancel':
-    case 'override':
-    case 'override_back':
-      return command.message.actor_user_id ?? null;
-    case 'decide_override':
-      return command.message.approver_user_id ?? null;
-    default:
-      return null;
   }
 }
 

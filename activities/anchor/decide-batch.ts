@@ -3,7 +3,7 @@ import { readScheduleInputs } from '../../db/scheduling/schedules.queries.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
 import { dateAhead, evaluate, isReopenedAndUnchanged } from '../../workflows/domain/anchor/decide.js';
 import type { ScheduleInputs } from '../../workflows/domain/anchor/regeneration.js';
-import { scheduleFollows } from '../../workflows/domain/anchor/regeneration.js';
+import { scheduleAfter } from '../../workflows/domain/anchor/regeneration.js';
 import type { Decision, Fault } from '../../workflows/domain/util/types.js';
 import type { AnchorDecision } from './commands/outcome.js';
 import { loadSnapshots } from './snapshot.js';
@@ -90,9 +90,12 @@ function anchorDecisionOf(
   inputs: ScheduleInputs,
   ensuring: EnsureScheduleOptions,
 ): AnchorDecision | null {
-  const makesFirst = ensuring === 'always' && snapshot.row.anchor.current_schedule_version_id === null;
+  const { policy, facts, row } = snapshot;
+  const hasCurrent = row.anchor.current_schedule_version_id !== null;
+  const makesFirst = ensuring === 'always' && !hasCurrent;
   if (decision.transitions.length === 0 && !makesFirst) return null;
-  const schedule = scheduleAfter(snapshot, decision, inputs, ensuring !== 'rule_7');
+  const ensure = ensuring !== 'rule_7';
+  const schedule = scheduleAfter(policy, facts, decision, inputs, { hasCurrent, ensure });
   return {
     snapshot,
     transitions: decision.transitions,
@@ -102,25 +105,6 @@ function anchorDecisionOf(
     reason: null,
     ...(schedule && { schedule }),
   };
-}
-
-/**
- * The schedule of a decision: from its date, or from today if there is none and a schedule is required. The same date
- * from another source, or a proposal that becomes final, keeps a matching schedule.
- */
-export function scheduleAfter(
-  { policy, facts, row }: AnchorSnapshot,
-  decision: Decision,
-  inputs: ScheduleInputs,
-  ensure: boolean,
-): AnchorDecision['schedule'] {
-  const hasCurrent = row.anchor.current_schedule_version_id !== null;
-  if (!ensure && !scheduleFollows(decision, policy, hasCurrent)) return undefined;
-  const last = decision.transitions.at(-1);
-  const from = (last ? last.value!.date : facts.anchor.date) ?? facts.today;
-  return inputs.current_date === from
-    ? undefined
-    : { inputs, date: from, reason: hasCurrent ? 'anchor_changed' : 'first' };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../../db/audit/audit.js';
 import { manualEntryStatements } from '../../db/anchor/anchors.queries.js';
 import { queryAllAsPlanned } from '../../db/client/query.js';
 import {
@@ -6,26 +7,31 @@ import {
   insertOverrideRequest,
   markReminded,
 } from '../../db/anchor/override-request-writes.queries.js';
+import { UUID } from '../../db/client/uuid.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
+import type { Sender } from '../../workflows/contract.js';
 import { approverRoles } from '../../workflows/domain/anchor/approvers.js';
-import type { ApproverNotice, CommandOutcome, OverrideRequestChange } from './commands/outcome.js';
+import type { AnchorCommand } from './commands/commands.js';
+import type { ApproverNotice, CommandOutcome, CommandResult, OverrideRequestChange } from './commands/outcome.js';
 import type { AnchorSnapshot } from './snapshot.js';
 import { writeDecisions } from './write.js';
 import type { Tx } from '../../db/client/database.js';
 
 /**
  * Writes a command's outcome, in the caller's transaction and in this order: the override request, the manual entry,
- * the decision (anchor, schedule, history, events), the messages to approvers. Handlers write nothing. Audit records
- * are sealed with the commit: those of the command, then those of its decision.
+ * the decision (anchor, schedule, history, events), the messages to approvers. Handlers write nothing; of a refused
+ * command only the refusal is recorded. Audit records are sealed with the commit: those of the command, then those of
+ * its decision.
  */
 export async function writeOutcome(
   { tx, audit }: WriteTransaction,
   snapshot: AnchorSnapshot,
-  { auditEntries = [], manualEntry, overrideRequest, decision, approverNotice }: CommandOutcome,
+  command: AnchorCommand,
+  { result, auditEntries = [], manualEntry, overrideRequest, decision, approverNotice }: CommandOutcome,
 ): Promise<void> {
   const { study_id, participant_id } = snapshot.row;
-  for (const entry of auditEntries) audit.record(entry);
+  for (const entry of result.refused ? [refusalEntry(command, result)] : auditEntries) audit.record(entry);
   if (overrideRequest) await writeRequest(tx, overrideRequest);
   const before = manualEntry ? manualEntryStatements(participant_id, manualEntry.replaces, manualEntry.entry) : [];
   if (decision) await writeDecisions(tx, audit, study_id, [decision], { before });
@@ -58,3 +64,31 @@ async function notifyApprovers(tx: Tx, { row, policy }: AnchorSnapshot, notice: 
     ids.map((subject) => ({ topic: 'notification', studyId: study_id, subject })),
   );
 }
+
+/** The audit record of a refused command. Its fields may be malformed. */
+function refusalEntry(command: AnchorCommand, { refused, errors }: CommandResult): AuditEntry {
+  const decision = command.kind === 'decide_override' ? command.message : undefined;
+  const sender = decision ? decision.approver_user_id : (command.message as Sender).actor_user_id;
+  return {
+    study_id: command.study_id,
+    user_id: asUuid(sender),
+    action: decision ? 'override_decision_refused' : `anchor_${command.kind}_refused`,
+    resource_type: 'participant',
+    resource_id: command.participant_id,
+    request_id: asText(decision ? decision.http_request_id : (command.message as Sender).request_id, 36),
+    metadata: {
+      code: refused!.code,
+      errors: errors.map((e) => e.code),
+      command_id: command.id,
+      ...(decision && {
+        override_request_id: asText(decision.request_id, 100),
+        decision: asText(decision.decision, 20),
+        sent_as_user: asText(sender, 100),
+      }),
+    },
+  };
+}
+
+const asUuid = (value: unknown): string | null => (typeof value === 'string' && UUID.test(value) ? value : null);
+const asText = (value: unknown, maxLength: number): string | null =>
+  typeof value === 'string' ? value.slice(0, maxLength) : null;

@@ -173,9 +173,9 @@ export const messageGuards: readonly Guard[] = [
   },
   {
     refuses: 'a message whose reason is kept nowhere, or for another participant',
-    file: 'activities/anchor/apply.ts',
-    text: 'const lacksDetails = detailsIdOf(command) !== null && known.details === null;',
-    without: 'const lacksDetails = detailsIdOf(command) !== null && known.is_used;',
+    file: 'activities/anchor/commands/command-reads.ts',
+    text: 'lacksDetails: detailsIdOf(sent) !== null && message.details === null,',
+    without: 'lacksDetails: detailsIdOf(sent) !== null && message.is_used,',
     test: TEST,
     title: 'name the row that holds their reason, and it is their own participant’s',
   },
@@ -205,7 +205,7 @@ export const messageGuards: readonly Guard[] = [
   },
   {
     refuses: 'messages in the open where payloads must be sealed',
-    file: 'activities/anchor/apply.ts',
+    file: 'activities/anchor/commands/authenticate.ts',
     text: `if (payloads === 'sealed' && command.open === true)`,
     without: `if (payloads === 'sealed' && command.open === undefined)`,
     test: 'test/security/sealed-messages.test.ts',

@@ -1,17 +1,15 @@
 import type { Evaluate, Sender } from '../../../workflows/contract.js';
 import { evaluate, isReopenedAndUnchanged } from '../../../workflows/domain/anchor/decide.js';
-import { nextVersion, scheduleFollows } from '../../../workflows/domain/anchor/regeneration.js';
+import { nextVersion, scheduleAfter, scheduleFollows } from '../../../workflows/domain/anchor/regeneration.js';
 import type { DecisionCommand } from '../../../workflows/domain/anchor/rederive.js';
 import type { Decision } from '../../../workflows/domain/util/types.js';
-import type { CommandContext } from './command-context.js';
-import { scheduleAfter } from '../decide-batch.js';
 import { noTrace } from './outcome.js';
-import type { CommandOutcome, CommandResult, NeedsSchedule } from './outcome.js';
+import type { CommandContext, CommandOutcome, CommandResult } from './outcome.js';
 
 /** Evaluates all sources, since one of them has changed. */
-export function reevaluate({ snapshot, newIds }: CommandContext, sender: Sender): CommandOutcome | NeedsSchedule {
-  const decision = evaluate(snapshot.policy, snapshot.facts);
-  return evaluationOutcome({ snapshot, newIds }, decision, {
+export function reevaluate(context: CommandContext, sender: Sender): Promise<CommandOutcome> {
+  const { policy, facts } = context.snapshot;
+  return evaluationOutcome(context, evaluate(policy, facts), {
     sender: { ...sender, actor_type: 'workflow' },
     command: { kind: 'evaluate' },
     reason: null,
@@ -22,44 +20,44 @@ export function reevaluate({ snapshot, newIds }: CommandContext, sender: Sender)
  * A withdrawal was reversed: the sources are evaluated, since they may have changed meanwhile, and the schedule
  * continues as a new version, even with the same plan.
  */
-export function reinstate({ snapshot, newIds }: CommandContext, sender: Sender): NeedsSchedule {
+export async function reinstate(
+  { snapshot, newIds, scheduleInputs }: CommandContext,
+  sender: Sender,
+): Promise<CommandOutcome> {
   const { row, policy, facts } = snapshot;
   const evaluatedNow = evaluate(policy, facts);
   const decision = isReopenedAndUnchanged(policy, facts) ? { ...evaluatedNow, transitions: [] } : evaluatedNow;
   const hasCurrent = row.anchor.current_schedule_version_id !== null;
+  const inputs = await scheduleInputs();
+  const date = decision.transitions.at(-1)?.value?.date ?? facts.anchor.date ?? inputs.current_date;
+  const follows = date !== null && (hasCurrent || scheduleFollows(decision, policy, hasCurrent));
   return {
-    withSchedule: (inputs) => {
-      const date = decision.transitions.at(-1)?.value?.date ?? facts.anchor.date ?? inputs.current_date;
-      const follows = date !== null && (hasCurrent || scheduleFollows(decision, policy, hasCurrent));
-      return {
-        result: {
-          result: 'reinstated',
-          errors: decision.errors,
-          warnings: decision.warnings,
-          schedule_version_id: follows ? newIds.scheduleVersion : null,
-        },
-        decision: {
-          snapshot,
-          transitions: decision.transitions,
-          trace: decision.trace,
-          command: { kind: 'evaluate' },
-          sender: { ...sender, actor_type: 'workflow' },
-          reason: null,
-          ...(follows && { schedule: { id: newIds.scheduleVersion, inputs, date, reason: 'reinstated' } }),
-        },
-      };
+    result: {
+      result: 'reinstated',
+      errors: decision.errors,
+      warnings: decision.warnings,
+      schedule_version_id: follows ? newIds.scheduleVersion : null,
+    },
+    decision: {
+      snapshot,
+      transitions: decision.transitions,
+      trace: decision.trace,
+      command: { kind: 'evaluate' },
+      sender: { ...sender, actor_type: 'workflow' },
+      reason: null,
+      ...(follows && { schedule: { id: newIds.scheduleVersion, inputs, date, reason: 'reinstated' } }),
     },
   };
 }
 
 /** On request: changes by a person's evaluation are attributed to that person. */
-export function evaluateAsked({ snapshot, newIds }: CommandContext, message: Evaluate): CommandOutcome | NeedsSchedule {
-  const { row } = snapshot;
-  const decision = evaluate(snapshot.policy, snapshot.facts);
+export function evaluateAsked(context: CommandContext, message: Evaluate): Promise<CommandOutcome> {
+  const { row, policy, facts } = context.snapshot;
+  const decision = evaluate(policy, facts);
   // Without a history entry nothing else records the request and its answer.
   const failed = [...decision.errors, ...decision.warnings].filter(({ code }) => code === 'RULE_ERROR');
   return evaluationOutcome(
-    { snapshot, newIds },
+    context,
     decision,
     {
       sender: message.actor_user_id ? message : { ...message, actor_type: 'workflow' as const },
@@ -85,7 +83,6 @@ export function evaluateAsked({ snapshot, newIds }: CommandContext, message: Eva
   );
 }
 
-type Evaluated = Pick<CommandContext, 'snapshot' | 'newIds'>;
 interface Asked {
   sender: Sender;
   command: DecisionCommand;
@@ -94,12 +91,13 @@ interface Asked {
 }
 
 /** The result of an evaluation: its transitions, and the schedule that follows from them (rule 7). */
-export function evaluationOutcome(
-  { snapshot, newIds }: Evaluated,
+export async function evaluationOutcome(
+  context: CommandContext,
   decision: Decision,
   asked: Asked,
   more: Pick<CommandOutcome, 'auditEntries' | 'manualEntry'> = {},
-): CommandOutcome | NeedsSchedule {
+): Promise<CommandOutcome> {
+  const { snapshot, newIds, scheduleInputs } = context;
   const { row, policy, facts } = snapshot;
   const { sender, command, reason, ensureSchedule = false } = asked;
   const result: CommandResult = {
@@ -111,65 +109,62 @@ export function evaluationOutcome(
     facts,
   };
   const last = decision.transitions.at(-1);
-  if (!last) return followSite({ snapshot, newIds }, { result, ...more }, asked);
+  if (!last) return followSite(context, { result, ...more }, asked);
 
   const current = row.anchor.current_schedule_version_id;
-  const outcome = (schedule?: ReturnType<typeof scheduleAfter>): CommandOutcome => {
-    const made = schedule ? newIds.scheduleVersion : null;
-    return {
-      ...more,
-      result: {
-        ...result,
-        schedule_version_id: made,
-        ...(last.status_after === 'finalized' && {
-          final: {
-            version: facts.anchor.version + decision.transitions.length,
-            enrollment_date_value: last.value!.date,
-            current_schedule_version_id: made ?? current,
-          },
-        }),
-      },
-      decision: {
-        snapshot,
-        transitions: decision.transitions,
-        trace: decision.trace,
-        command,
-        sender,
-        reason,
-        ...(schedule && { schedule: { id: newIds.scheduleVersion, ...schedule } }),
-      },
-    };
+  const hasCurrent = current !== null;
+  const schedule =
+    ensureSchedule || scheduleFollows(decision, policy, hasCurrent)
+      ? scheduleAfter(policy, facts, decision, await scheduleInputs(), { hasCurrent, ensure: ensureSchedule })
+      : undefined;
+  const made = schedule ? newIds.scheduleVersion : null;
+  return {
+    ...more,
+    result: {
+      ...result,
+      schedule_version_id: made,
+      ...(last.status_after === 'finalized' && {
+        final: {
+          version: facts.anchor.version + decision.transitions.length,
+          enrollment_date_value: last.value!.date,
+          current_schedule_version_id: made ?? current,
+        },
+      }),
+    },
+    decision: {
+      snapshot,
+      transitions: decision.transitions,
+      trace: decision.trace,
+      command,
+      sender,
+      reason,
+      ...(schedule && { schedule: { id: newIds.scheduleVersion, ...schedule } }),
+    },
   };
-  return ensureSchedule || scheduleFollows(decision, policy, current !== null)
-    ? { withSchedule: (inputs) => outcome(scheduleAfter(snapshot, decision, inputs, ensureSchedule)) }
-    : outcome();
 }
 
 /** In `edc` mode a participant who moved to another site gets that site's calendar. The date of the schedule stays. */
-function followSite(
-  { snapshot, newIds }: Evaluated,
+async function followSite(
+  { snapshot, newIds, scheduleInputs }: CommandContext,
   outcome: CommandOutcome,
   { sender, command }: Asked,
-): CommandOutcome | NeedsSchedule {
+): Promise<CommandOutcome> {
   const { row, keyOf } = snapshot;
   if (row.study.scheduling_mode !== 'edc' || row.anchor.current_schedule_version_id === null) return outcome;
+  const inputs = await scheduleInputs();
+  const date = inputs.current_date;
+  if (date === null || !nextVersion(date, inputs, keyOf).change.changes) return outcome;
   return {
-    withSchedule: (inputs) => {
-      const date = inputs.current_date;
-      if (date === null || !nextVersion(date, inputs, keyOf).change.changes) return outcome;
-      return {
-        ...outcome,
-        result: { ...outcome.result, schedule_version_id: newIds.scheduleVersion },
-        decision: {
-          snapshot,
-          transitions: [],
-          trace: noTrace,
-          command,
-          sender,
-          reason: null,
-          schedule: { id: newIds.scheduleVersion, inputs, date, reason: 'site_changed' },
-        },
-      };
+    ...outcome,
+    result: { ...outcome.result, schedule_version_id: newIds.scheduleVersion },
+    decision: {
+      snapshot,
+      transitions: [],
+      trace: noTrace,
+      command,
+      sender,
+      reason: null,
+      schedule: { id: newIds.scheduleVersion, inputs, date, reason: 'site_changed' },
     },
   };
 }

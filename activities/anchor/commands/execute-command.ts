@@ -3,13 +3,12 @@ import { lockOverrideRequest, lockPendingRequest } from '../../../db/anchor/over
 import type { LockedOverrideRequest } from '../../../db/anchor/override-request-writes.queries.js';
 import { isReopenedAndUnchanged } from '../../../workflows/domain/anchor/decide.js';
 import { authorizeSender } from '../authority.js';
-import type { CommandContext } from './command-context.js';
 import type { CommandReads } from './command-reads.js';
 import type { AnchorCommand } from './commands.js';
 import { evaluateAsked, reevaluate, reinstate } from './evaluations.js';
 import { cancelProposedDate, setDate } from './manual-dates.js';
 import { rejected } from './outcome.js';
-import type { CommandOutcome, NeedsSchedule } from './outcome.js';
+import type { CommandContext, CommandOutcome } from './outcome.js';
 import { decideOverride, expireOverride, remindApprovers } from './override-decisions.js';
 import { overrideBack, requestOverride } from './overrides.js';
 import type { AnchorSnapshot } from '../snapshot.js';
@@ -19,31 +18,29 @@ import { UUID } from '../../../db/client/uuid.js';
 /**
  * Computes one command without writing: locks its request, checks the sender's permission, then lets the handler of its
  * kind decide.
- * @param reads the data read when its transaction was opened
  * @param signaturesAskAgain whether decisions need a new proof of identity if the study does not say
  */
 export async function executeCommand(
   tx: Tx,
   snapshot: AnchorSnapshot,
-  command: AnchorCommand,
-  reads: Pick<CommandReads, 'sender' | 'scheduleInputs'>,
+  { command, sender, scheduleInputs }: CommandReads,
   signaturesAskAgain: boolean,
 ): Promise<CommandOutcome> {
   const refusal = refusalByState(snapshot, command);
   if (refusal) return refusal;
   const request = await lockedRequest(tx, snapshot, command);
-  const authorized = await authorizeSender(tx, snapshot, command, reads.sender, request, signaturesAskAgain);
+  const authorized = await authorizeSender(tx, snapshot, command, sender, request, signaturesAskAgain);
   if ('rejection' in authorized) return authorized.rejection;
-  const decided = decide(
+  return decide(
     {
       snapshot,
       request,
       signature: authorized.signature,
+      scheduleInputs,
       newIds: { overrideRequest: randomUUID(), scheduleVersion: randomUUID() },
     },
     command,
   );
-  return 'withSchedule' in decided ? decided.withSchedule(await reads.scheduleInputs(tx)) : decided;
 }
 
 const isWithdrawn = ({ row }: AnchorSnapshot): boolean => row.participant.status === 'withdrawn';
@@ -76,7 +73,7 @@ async function lockedRequest(
 }
 
 /** The only place that maps commands to handlers. */
-function decide(context: CommandContext, command: AnchorCommand): CommandOutcome | NeedsSchedule {
+function decide(context: CommandContext, command: AnchorCommand): CommandOutcome | Promise<CommandOutcome> {
   const { snapshot } = context;
   switch (command.kind) {
     case 'withdrawn':

@@ -7,10 +7,8 @@ import type { DecisionCommand } from '../../../workflows/domain/anchor/rederive.
 import { previewBasis, previewOf } from '../../../workflows/domain/anchor/regeneration.js';
 import type { ScheduleInputs } from '../../../workflows/domain/anchor/regeneration.js';
 import type { Fault } from '../../../workflows/domain/util/types.js';
-import type { CommandContext } from './command-context.js';
 import { rejectedByRules } from './outcome.js';
-import type { CommandOutcome, NeedsSchedule } from './outcome.js';
-import type { AnchorSnapshot } from '../snapshot.js';
+import type { CommandContext, CommandOutcome } from './outcome.js';
 import { mayFollowConsent } from '../../../workflows/domain/anchor/waiting.js';
 
 /** An override as it would be executed now. */
@@ -26,29 +24,24 @@ export interface Judged {
  * Checks an override against the current facts; for one that may be granted, its effect on the visits is computed. A
  * preview that differs from it is refused.
  */
-export function judgedOverride(
-  { row, policy, facts, keyOf }: AnchorSnapshot,
+export async function judgedOverride(
+  { snapshot: { row, policy, facts, keyOf }, scheduleInputs }: CommandContext,
   { date, regenerate, requestedBy }: { date: string; regenerate: boolean; requestedBy: string },
   previewHash: string | null | undefined,
-  outcome: (judged: Judged) => CommandOutcome,
-): CommandOutcome | NeedsSchedule {
+): Promise<Judged | { rejection: CommandOutcome }> {
   const judgement = judgeOverride(policy, facts, date, requestedBy);
   const { errors, warnings } = judgement;
-  if (errors.length > 0) return rejectedByRules(errors, warnings);
-  return {
-    withSchedule: (inputs) => {
-      const preview = previewOf(date, inputs, keyOf, {
-        today: facts.today,
-        warnings: warnings.map((w) => `${w.code}: ${w.message}`),
-        regenerate,
-      });
-      const basis = { policy_version: row.policy_version, anchor_version: row.anchor.version, date, regenerate };
-      const impact = { ...preview, preview_hash: hashOf(previewBasis(inputs, basis)) };
-      return previewHash && previewHash !== impact.preview_hash
-        ? stalePreview(impact)
-        : outcome({ date, regenerate, judgement, inputs, impact });
-    },
-  };
+  if (errors.length > 0) return { rejection: rejectedByRules(errors, warnings) };
+  const inputs = await scheduleInputs();
+  const preview = previewOf(date, inputs, keyOf, {
+    today: facts.today,
+    warnings: warnings.map((w) => `${w.code}: ${w.message}`),
+    regenerate,
+  });
+  const basis = { policy_version: row.policy_version, anchor_version: row.anchor.version, date, regenerate };
+  const impact = { ...preview, preview_hash: hashOf(previewBasis(inputs, basis)) };
+  if (previewHash && previewHash !== impact.preview_hash) return { rejection: stalePreview(impact) };
+  return { date, regenerate, judgement, inputs, impact };
 }
 
 const stalePreview = (preview: Judged['impact']): CommandOutcome => ({

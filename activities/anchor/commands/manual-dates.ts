@@ -1,20 +1,16 @@
 import type { CancelProposal, SetEnrollmentDate } from '../../../workflows/contract.js';
 import { isDate } from '../../../workflows/domain/util/dates.js';
 import { cancelTransition, evaluate, reopenedGuards } from '../../../workflows/domain/anchor/decide.js';
-import type { ScheduleInputs } from '../../../workflows/domain/anchor/regeneration.js';
 import { ofDate, sourceFingerprint } from '../../../workflows/domain/anchor/sources.js';
 import type { Facts } from '../../../workflows/domain/util/types.js';
 import { validateCandidate } from '../../../workflows/domain/anchor/validation.js';
-import type { CommandContext } from './command-context.js';
 import { evaluationOutcome } from './evaluations.js';
 import { noTrace, rejected, rejectedByRules } from './outcome.js';
-import type { CommandOutcome, NeedsSchedule } from './outcome.js';
+import type { CommandContext, CommandOutcome } from './outcome.js';
 
 /** A manual date: stored as a source, then all sources are evaluated. */
-export function setDate(
-  { snapshot, newIds }: CommandContext,
-  message: SetEnrollmentDate,
-): CommandOutcome | NeedsSchedule {
+export function setDate(context: CommandContext, message: SetEnrollmentDate): CommandOutcome | Promise<CommandOutcome> {
+  const { snapshot } = context;
   const { policy, row } = snapshot;
   if (typeof message.enrollment_date !== 'string' || !isDate(message.enrollment_date))
     return rejected(422, 'INVALID_DATE', 'enrollment_date must be a date, YYYY-MM-DD');
@@ -50,7 +46,7 @@ export function setDate(
   if (guarded) return rejectedByRules(decision.errors);
   const reason = message.reason ?? null;
   return evaluationOutcome(
-    { snapshot: { ...snapshot, facts }, newIds },
+    { ...context, snapshot: { ...snapshot, facts } },
     decision,
     { sender: message, command: { kind: 'set', enrollment_date: manual.enrollment_date }, reason },
     {
@@ -74,16 +70,17 @@ export function setDate(
 }
 
 /** Cancels a proposal, together with the manual date that it may have come from. */
-export function cancelProposedDate(
-  { snapshot }: CommandContext,
+export async function cancelProposedDate(
+  { snapshot, scheduleInputs }: CommandContext,
   message: CancelProposal,
-): CommandOutcome | NeedsSchedule {
+): Promise<CommandOutcome> {
   const { policy, row, facts } = snapshot;
   if (facts.anchor.status !== 'provisional')
     return rejected(409, 'NOT_PROVISIONAL', `only a proposal is cancelled; the anchor is ${facts.anchor.status}`);
   const guarded = reopenedGuards(policy, facts);
   if (guarded.length > 0) return rejectedByRules(guarded);
-  const cancelled = (inputs?: ScheduleInputs): CommandOutcome => ({
+  const inputs = row.anchor.current_schedule_version_id === null ? undefined : await scheduleInputs();
+  return {
     result: { result: 'cancelled', errors: [], warnings: [] },
     manualEntry: { replaces: facts.manual !== null, entry: null },
     decision: {
@@ -96,6 +93,5 @@ export function cancelProposedDate(
       cancelledFacts: sourceFingerprint(policy, { ...facts, manual: null }),
       ...(inputs && { schedule: { inputs, date: null, reason: 'cancelled' } }),
     },
-  });
-  return row.anchor.current_schedule_version_id === null ? cancelled() : { withSchedule: cancelled };
+  };
 }

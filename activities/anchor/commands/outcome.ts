@@ -1,5 +1,10 @@
 import type { AuditEntry } from '../../../db/audit/audit.js';
-import type { NewOverrideRequest, RequestEnd } from '../../../db/anchor/override-request-writes.queries.js';
+import type {
+  LockedOverrideRequest,
+  NewOverrideRequest,
+  RequestEnd,
+} from '../../../db/anchor/override-request-writes.queries.js';
+import type { Signature } from '../../../db/models/records.js';
 import type { AnchorOutcome, Sender } from '../../../workflows/contract.js';
 import { overrideRefusalCode } from '../../../workflows/domain/anchor/decide.js';
 import type { ScheduleInputs } from '../../../workflows/domain/anchor/regeneration.js';
@@ -7,6 +12,18 @@ import type { DecisionCommand } from '../../../workflows/domain/anchor/rederive.
 import type { Facts, Fault, Trace, Transition } from '../../../workflows/domain/util/types.js';
 import type { ScheduleOrder } from '../schedule.js';
 import type { AnchorSnapshot } from '../snapshot.js';
+
+/** The input of a command's decision. Deciding writes nothing, and takes new ids from here. */
+export interface CommandContext {
+  snapshot: AnchorSnapshot;
+  /** The override request that the command is about, locked. */
+  request: LockedOverrideRequest | undefined;
+  /** The approver's signature for that request. */
+  signature: Signature | undefined;
+  /** Reads the inputs of the next schedule version: a decision that makes none needs none. */
+  scheduleInputs: () => Promise<ScheduleInputs>;
+  newIds: { overrideRequest: string; scheduleVersion: string };
+}
 
 /** The result for a command's sender, before the following state is known. */
 export type CommandResult = Omit<AnchorOutcome, 'waiting'> & {
@@ -45,11 +62,6 @@ export interface ApproverNotice {
   requestId: string;
   requestedBy: string;
   occasion: 'asked' | 'reminded';
-}
-
-/** An outcome that also depends on the schedule: it is computed when the inputs of the next version have been read. */
-export interface NeedsSchedule {
-  withSchedule: (inputs: ScheduleInputs) => CommandOutcome;
 }
 
 /** One participant's decision, to be written. */

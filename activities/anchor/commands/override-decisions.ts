@@ -1,17 +1,16 @@
 import type { LockedOverrideRequest } from '../../../db/anchor/override-request-writes.queries.js';
 import type { OverrideDecision, Sender } from '../../../workflows/contract.js';
 import { noTransition } from '../../../workflows/domain/anchor/decide.js';
-import type { CommandContext } from './command-context.js';
 import { grant, judgedOverride } from './judged-override.js';
 import { noTrace, rejected } from './outcome.js';
-import type { CommandOutcome, NeedsSchedule } from './outcome.js';
+import type { CommandContext, CommandOutcome } from './outcome.js';
 import type { AnchorSnapshot } from '../snapshot.js';
 
 /**
  * Decides an override request, on every route. A decision that fails a check changes nothing and is an audit record of
  * the study with the user and the request (decisions, section 5).
  */
-export function decideOverride(context: CommandContext, message: OverrideDecision): CommandOutcome | NeedsSchedule {
+export async function decideOverride(context: CommandContext, message: OverrideDecision): Promise<CommandOutcome> {
   const { snapshot, signature } = context;
   const { row, facts } = snapshot;
   // Nobody is authorized to decide without a request.
@@ -33,34 +32,33 @@ export function decideOverride(context: CommandContext, message: OverrideDecisio
       : deny(snapshot, request, { decidedBy, reason, sender, signature });
   if (row.participant.status === 'withdrawn')
     return rejected(409, 'PARTICIPANT_WITHDRAWN', 'the participant has withdrawn: the anchor stays as it is');
-  return judgedOverride(
-    snapshot,
+  const judged = await judgedOverride(
+    context,
     {
       date: request.new_enrollment_date,
       regenerate: request.regenerate_schedule,
       requestedBy: request.requested_by_id,
     },
     message.preview_hash,
-    (override) => {
-      const outcome = grant(context, override, sender, {
-        reason: request.reason,
-        who: { requested_by: request.requested_by_id, approved_by: decidedBy },
-        command: {
-          kind: 'decide_override',
-          decision: 'approve',
-          override_request_id: request.id,
-          new_enrollment_date: override.date,
-          regenerate_schedule: override.regenerate,
-          requested_by: request.requested_by_id,
-        },
-      });
-      return {
-        ...outcome,
-        result: { ...outcome.result, override_request_id: request.id },
-        overrideRequest: { kind: 'end', id: request.id, end: { status: 'approved', decidedBy, reason, signature } },
-      };
-    },
   );
+  if ('rejection' in judged) return judged.rejection;
+  const outcome = grant(context, judged, sender, {
+    reason: request.reason,
+    who: { requested_by: request.requested_by_id, approved_by: decidedBy },
+    command: {
+      kind: 'decide_override',
+      decision: 'approve',
+      override_request_id: request.id,
+      new_enrollment_date: judged.date,
+      regenerate_schedule: judged.regenerate,
+      requested_by: request.requested_by_id,
+    },
+  });
+  return {
+    ...outcome,
+    result: { ...outcome.result, override_request_id: request.id },
+    overrideRequest: { kind: 'end', id: request.id, end: { status: 'approved', decidedBy, reason, signature } },
+  };
 }
 
 function deny(

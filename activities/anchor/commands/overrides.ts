@@ -1,14 +1,13 @@
 import type { OverrideBack, RequestOverride } from '../../../workflows/contract.js';
 import { isDate } from '../../../workflows/domain/util/dates.js';
 import { factsAfter, judgeOverrideBack, noTransition, standingFacts } from '../../../workflows/domain/anchor/decide.js';
-import type { CommandContext } from './command-context.js';
 import { grant, judgedOverride, warningsOf } from './judged-override.js';
 import type { Judged } from './judged-override.js';
 import { rejected, rejectedByRules } from './outcome.js';
-import type { CommandOutcome, NeedsSchedule } from './outcome.js';
+import type { CommandContext, CommandOutcome } from './outcome.js';
 
 /** A requested override: applied at once, or stored for an approver (interface, "Errors" 7; decisions, section 5). */
-export function requestOverride(context: CommandContext, message: RequestOverride): CommandOutcome | NeedsSchedule {
+export async function requestOverride(context: CommandContext, message: RequestOverride): Promise<CommandOutcome> {
   const { row, policy, facts } = context.snapshot;
   const { permissions } = policy;
   if (typeof message.new_enrollment_date !== 'string' || !isDate(message.new_enrollment_date))
@@ -32,19 +31,19 @@ export function requestOverride(context: CommandContext, message: RequestOverrid
     regenerate_schedule: message.regenerate_schedule ?? true,
     requested_by: requestedBy,
   };
-  return judgedOverride(
-    context.snapshot,
+  const judged = await judgedOverride(
+    context,
     { date: asked.new_enrollment_date, regenerate: asked.regenerate_schedule, requestedBy },
     message.preview_hash,
-    (override) =>
-      permissions.override_requires_approval
-        ? askApprovers(context, override, message, reason, asked)
-        : grant(context, override, message, {
-            reason,
-            who: { requested_by: requestedBy, approved_by: null },
-            command: { kind: 'override', ...asked },
-          }),
   );
+  if ('rejection' in judged) return judged.rejection;
+  return permissions.override_requires_approval
+    ? askApprovers(context, judged, message, reason, asked)
+    : grant(context, judged, message, {
+        reason,
+        who: { requested_by: requestedBy, approved_by: null },
+        command: { kind: 'override', ...asked },
+      });
 }
 
 /** Stores the override as a request, and notifies the approvers. */
@@ -96,10 +95,10 @@ function askApprovers(
 }
 
 /** Reverts an override, or reopens an anchor never overridden: back to the date of the sources, provisional. */
-export function overrideBack(
-  { snapshot, newIds }: CommandContext,
+export async function overrideBack(
+  { snapshot, newIds, scheduleInputs }: CommandContext,
   message: OverrideBack,
-): CommandOutcome | NeedsSchedule {
+): Promise<CommandOutcome> {
   const { policy, row, facts } = snapshot;
   const { reason } = message;
   if (!reason?.trim()) return rejected(400, 'REASON_REQUIRED', 'a reason is required');
@@ -109,24 +108,18 @@ export function overrideBack(
   const { errors, transition, trace } = judgeOverrideBack(policy, facts);
   if (!transition) return rejected(400, errors[0]!.code, errors[0]!.message, { errors });
   if (errors.length > 0) return rejectedByRules(errors);
+  const inputs = await scheduleInputs();
   return {
-    withSchedule: (inputs) => ({
-      result: { result: 'reverted', errors: [], warnings: [], schedule_version_id: newIds.scheduleVersion },
-      decision: {
-        snapshot,
-        transitions: [transition],
-        trace,
-        command: { kind: 'override_back' },
-        sender: message,
-        reason,
-        reopenedFacts: standingFacts(policy, factsAfter(facts, transition)),
-        schedule: {
-          id: newIds.scheduleVersion,
-          inputs,
-          date: transition.value!.date,
-          reason: 'override_back',
-        },
-      },
-    }),
+    result: { result: 'reverted', errors: [], warnings: [], schedule_version_id: newIds.scheduleVersion },
+    decision: {
+      snapshot,
+      transitions: [transition],
+      trace,
+      command: { kind: 'override_back' },
+      sender: message,
+      reason,
+      reopenedFacts: standingFacts(policy, factsAfter(facts, transition)),
+      schedule: { id: newIds.scheduleVersion, inputs, date: transition.value!.date, reason: 'override_back' },
+    },
   };
 }

@@ -13,7 +13,7 @@ import type {
   WindowDefinition,
 } from '../scheduling/schedule.js';
 import type { Policy } from './policy-schema.js';
-import type { Decision } from '../util/types.js';
+import type { Decision, Facts } from '../util/types.js';
 
 export interface ScheduleInputs {
   windows: readonly WindowDefinition[];
@@ -95,6 +95,25 @@ export const scheduleFollows = (
   const last = decision.transitions.at(-1);
   return last !== undefined && (last.status_after === 'finalized' || policy.schedule_on_provisional || hasCurrent);
 };
+
+/**
+ * The schedule of a decision: from its date, or from today if there is none and a schedule is required (`ensure`). The
+ * same date from another source, or a proposal that becomes final, keeps a matching schedule.
+ */
+export function scheduleAfter(
+  policy: Policy,
+  facts: Pick<Facts, 'anchor' | 'today'>,
+  decision: Pick<Decision, 'transitions'>,
+  inputs: ScheduleInputs,
+  { hasCurrent, ensure }: { hasCurrent: boolean; ensure: boolean },
+): { inputs: ScheduleInputs; date: string; reason: 'anchor_changed' | 'first' } | undefined {
+  if (!ensure && !scheduleFollows(decision, policy, hasCurrent)) return undefined;
+  const last = decision.transitions.at(-1);
+  const from = (last ? last.value!.date : facts.anchor.date) ?? facts.today;
+  return inputs.current_date === from
+    ? undefined
+    : { inputs, date: from, reason: hasCurrent ? 'anchor_changed' : 'first' };
+}
 
 /** The next schedule version from `date`: created, superseded and carried visits. */
 export function nextVersion(date: string, inputs: ScheduleInputs, keyOf: KeyOf): NextVersion {
