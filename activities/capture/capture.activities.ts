@@ -2,10 +2,10 @@ import type { DatacaptureTriggerStart } from '../../workflows/contract.js';
 import type { CaptureAnswer, CaptureQuestion } from '../../workflows/domain/capture/query.js';
 import { withRetryLimits } from './retry-limits.js';
 import type { CaptureDeps } from './deps.js';
-import { failTrigger } from './complete-trigger.js';
-import type { TriggerFault, TriggerReport } from './complete-trigger.js';
-import { processTrigger } from './process-trigger.js';
 import { queryCapture } from './query.js';
+import { failTrigger } from './triggers/complete-trigger.js';
+import type { TriggerFault, TriggerReport } from './triggers/complete-trigger.js';
+import { processTrigger } from './triggers/process-trigger.js';
 
 export type { AnchorEvaluation, CaptureDeps } from './deps.js';
 

@@ -11,7 +11,6 @@ import { followEvents, renamed, renamedKeys } from '../../workflows/domain/captu
 import type { EventRename, ListedEvent } from '../../workflows/domain/capture/known-events.js';
 import type { CaptureEvent } from '../../workflows/domain/capture/query.js';
 import type { CaptureRow } from './client/client.js';
-import { openConnection } from './client/connection.js';
 import type { CaptureConnection } from './client/connection.js';
 import type { CaptureDeps } from './deps.js';
 import { CaptureFailure } from './client/failure.js';
@@ -21,24 +20,24 @@ import { CaptureFailure } from './client/failure.js';
  * `enrollment_event` and visits of every status. Pushes refused under the old name are retried. No visit or schedule
  * version is created.
  * @param questionId names the user who requested the list; none: the service itself
- * @returns whether any event has a new name
+ * @returns the configuration with the new names; null: no event has one
  */
 export function noteEvents(
   deps: Pick<CaptureDeps, 'database'>,
   studyId: string,
   listed: readonly ListedEvent[],
   questionId?: string,
-): Promise<boolean> {
+): Promise<DatacaptureConfigRow | null> {
   return withStudyScope(deps.database, studyId, async ({ tx, audit }) => {
     const config = await findConfig(tx, studyId, 'for no key update');
-    if (!config) return false;
+    if (!config) return null;
     const { known, renames } = followEvents(config.known_events, listed);
-    if (isDeepStrictEqual(known, config.known_events)) return false;
+    if (isDeepStrictEqual(known, config.known_events)) return null;
     const change: ConfigChange = { known_events: known };
     const named = renames.filter(({ from, to }) => from !== to);
     if (named.length > 0) Object.assign(change, renamedIn(config, named));
     await updateConfig(tx, studyId, change);
-    if (renames.length === 0) return false;
+    if (renames.length === 0) return null;
     const asker = await takeAsker(tx, { studyId, kind: 'events', id: questionId });
     await lockSchedules(tx, studyId);
     const visits = await renameEvents(tx, studyId, renames);
@@ -64,7 +63,7 @@ export function noteEvents(
       resource_id: config.id,
       metadata: { renamed: renames.map(({ from, to }) => ({ from, to })), visits, pushes: pushes.length },
     });
-    return true;
+    return (await findConfig(tx, studyId)) ?? null;
   });
 }
 
@@ -113,6 +112,5 @@ export async function withPresentNames(
     deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'the events cannot be read');
     return config;
   }
-  if (!(await noteEvents(deps, config.study_id, listed))) return config;
-  return (await openConnection(deps, config.study_id)).config;
+  return (await noteEvents(deps, config.study_id, listed)) ?? config;
 }

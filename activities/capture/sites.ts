@@ -3,7 +3,7 @@ import type { SiteRow } from '../../db/capture/captured-participants.queries.js'
 import type { WriteTransaction } from '../../db/client/transaction.js';
 import { matchesGroup } from '../../workflows/domain/capture/participant.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
-import { sortBy } from './client/sort-by.js';
+import { sortBy } from '../util/sort-by.js';
 import type { TriggerNotice } from './notice.js';
 
 const MAX_CODE_LENGTH = 64;

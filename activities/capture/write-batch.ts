@@ -10,7 +10,7 @@ import type { RecordOutcome } from '../../db/capture/datacapture-syncs.queries.j
 import { putOutbox } from '../../db/outbox/outbox.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
 import { enrollmentArm } from '../../workflows/domain/capture/arms.js';
-import { requiresOverride } from '../../workflows/domain/capture/changed-dates.js';
+import { dateRefused, requiresOverride } from '../../workflows/domain/capture/changed-dates.js';
 import { enrollmentOf } from '../../workflows/domain/capture/enrollment.js';
 import { latestDay } from '../../workflows/domain/util/dates.js';
 import { readingOf } from '../../workflows/domain/capture/reading.js';
@@ -18,11 +18,10 @@ import type { Reading } from '../../workflows/domain/capture/reading.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
 import { decideBatch } from '../anchor/decide-batch.js';
 import type { EvaluationSummary, EnsureScheduleOptions } from '../anchor/decide-batch.js';
-import { dateRefused } from './complete-trigger.js';
 import { rulesOf } from './client/export.js';
 import type { ExportPlan } from './client/export.js';
 import { TriggerRefused } from './client/failure.js';
-import { readingHashOf } from './client/hashes.js';
+import { readingHashOf } from './record-hashes.js';
 import { adoptSpellings, writeParticipants } from './write-participants.js';
 import type { WrittenParticipant } from './write-participants.js';
 
@@ -187,11 +186,7 @@ function outcomeOf(
   decided: EvaluationSummary,
 ): RecordOutcome {
   const held = requiresOverride(dates, decided);
-  const refusedDate = dateRefused(
-    decided.result === 'withdrawn'
-      ? { result: 'refused', errors: [] }
-      : { result: decided.result, errors: decided.errors },
-  );
+  const refusedDate = dateRefused(decided);
   return {
     record,
     participant_id,

@@ -12,9 +12,9 @@ import type { ChangedDates } from '../../workflows/domain/capture/changed-dates.
 import { isParticipantCode } from '../../workflows/domain/capture/participant.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
 import { recordBusy, TriggerRefused } from './client/failure.js';
+import { sortBy } from '../util/sort-by.js';
 import type { TriggerNotice } from './notice.js';
 import { Sites } from './sites.js';
-import { sortBy } from './client/sort-by.js';
 
 /** The length of `participants.external_id`. */
 const MAX_RECORD_LENGTH = 200;

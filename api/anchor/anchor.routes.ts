@@ -28,20 +28,10 @@ import {
 } from './anchor.schemas.js';
 import { Type } from '../http/common.schemas.js';
 import type { TSchema } from '../http/common.schemas.js';
-import {
-  currentAnchor,
-  anchorOf,
-  getAnchorOrThrow,
-  previewOverride,
-  updateAnchor,
-  commandSender,
-} from './anchors.service.js';
-import { anchorAsOf } from './as-of.service.js';
+import { commandSender, participantSender, updateAnchor } from './anchor-updates.service.js';
+import { anchorAsOf, currentAnchor, getAnchorOrThrow, previewOverride, requireOwnDate } from './anchors.service.js';
 import { currentVersion } from '../scheduling/schedule-versions.service.js';
-import { participantSender } from './portal-sender.js';
-import { requireOwnDate } from './portal-sender.js';
-import { AsOf } from '../participants/as-of.schemas.js';
-import { asOf } from '../participants/as-of.schemas.js';
+import { AsOf, asOf } from '../participants/as-of.schemas.js';
 import type { RequestContext } from '../http/request-context.js';
 
 const path = '/api/studies/{study_id}/participants/{participant_id}/anchor-date';
@@ -102,9 +92,7 @@ export const anchorRoutes = [
     handle: async ({ tx, prefetched: [rows], params, query, actor }) => {
       if (!tx) return getAnchorOrThrow(rows![0] as AnchorResponse | undefined);
       if (actor.role === 'participant') await requireOwnDate(tx, params.study_id);
-      return query.as_of === undefined
-        ? anchorOf(tx, params.participant_id)
-        : anchorAsOf(tx, params.participant_id, query.as_of);
+      return anchorAsOf(tx, params.participant_id, query.as_of);
     },
   }),
   route({

@@ -6,7 +6,7 @@ import type { RequestContext } from '../http/request-context.js';
 import type { ReauthenticationProof } from '../identity/reauthentication.service.js';
 import { revokeDecisionSignature, signDecision } from '../participants/signatures.service.js';
 import type { Dependencies } from '../dependencies.js';
-import { commandSender, updateAnchor } from './anchors.service.js';
+import { commandSender, updateAnchor } from './anchor-updates.service.js';
 
 export interface DecisionOnOverride {
   studyId: string;

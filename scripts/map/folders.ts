@@ -93,6 +93,7 @@ export const folders: Record<string, string> = {
   activities: 'the worker process: what workflows have done, each one transaction',
   'activities/capture/client': 'requests to the capture system',
   'activities/capture/push': 'one attempt to push results',
+  'activities/capture/triggers': 'one data-entry trigger: opened, its record read and written, completed',
   'activities/notifications/mail-thread': 'the thread that sends most mails when very many are due',
   'activities/notifications/reminders': 'the sweep that sends due reminders',
   'activities/notifications/summary': 'the daily summary to staff',

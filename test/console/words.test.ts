@@ -91,7 +91,7 @@ const SENTENCES: [string, RegExp][] = [
   ['activities/capture/client/failure.ts', /message: ['"](.+?\.)['"]/g],
   ['activities/capture/client/http.ts', /['"`]((?:The (?:capture system|host name)|api_url) .+?\.)['"`]/g],
   ['activities/capture/client/project.ts', /'(The capture system .+?\.)'/g],
-  ['activities/capture/process-trigger.ts', /'[A-Z_]+', '(.+?\.)'/g],
+  ['activities/capture/triggers/open-trigger.ts', /'[A-Z_]+', '(.+?\.)'/g],
   ['activities/capture/push/attempt.ts', /'timeout', '(.+?\.)'/g],
   ['activities/capture/push/push-record.ts', /^\s+['`]((?:[A-Z_]+: )?The (?:capture system|record) .+?\.)['`][,.]/gm],
   ['activities/capture/write-batch.ts', /message: '(.+?\.)'/g],

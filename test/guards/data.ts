@@ -187,7 +187,7 @@ export const dataGuards: readonly Guard[] = [
   },
   {
     refuses: 'reasons, addresses and browsers in Temporal’s store',
-    file: 'api/anchor/anchors.service.ts',
+    file: 'api/anchor/anchor-updates.service.ts',
     text: '...(participant.kept ? { ...travels, details_id: details.id } : message),',
     without: '...message,',
     test: STORE,

@@ -44,6 +44,35 @@ export async function readDictionary(
   return { rows: await client.metadata(), instruments: instruments ?? [] };
 }
 
+/** The capture system's default name of the record id field. */
+export const USUAL_KEY = 'record_id';
+
+/**
+ * The first field of the dictionary; the default if the capture system refuses the call. @throws CaptureFailure when it
+ * does not answer at all
+ */
+export async function primaryKeyOf(client: CaptureClient): Promise<string> {
+  try {
+    const name = (await readDictionary(client, { forms: [] })).rows[0]?.['field_name'];
+    return typeof name === 'string' && name.trim() !== '' ? name.trim() : USUAL_KEY;
+  } catch (failure) {
+    if (failure instanceof CaptureFailure && failure.errorType === 'rejected') return USUAL_KEY;
+    throw failure;
+  }
+}
+
+/** The required fields of the dictionary, in its order, each with its form and type. */
+export async function dictionaryRows(
+  client: CaptureClient,
+  need: Need,
+): Promise<{ field_name: string; form_name: string; field_type: string }[]> {
+  return (await readDictionary(client, need)).rows.map((row) => ({
+    field_name: nameOf(row, 'field_name'),
+    form_name: nameOf(row, 'form_name'),
+    field_type: nameOf(row, 'field_type'),
+  }));
+}
+
 /** A capture system that does not list its forms is usable nevertheless. */
 async function formsOf(client: CaptureClient, call: () => Promise<void>): Promise<CaptureRow[] | undefined> {
   await call();

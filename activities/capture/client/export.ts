@@ -4,7 +4,7 @@ import type { EnrollmentRules } from '../../../workflows/domain/capture/enrollme
 import { participantFields, policyItems } from '../../../workflows/domain/capture/participant.js';
 import type { ExportRow } from '../../../workflows/domain/capture/record.js';
 import type { CaptureClient } from './client.js';
-import { dictionaryRows } from './connection.js';
+import { dictionaryRows } from './dictionary.js';
 import { CaptureFailure } from './failure.js';
 
 /** The fields of an export: only those that the service uses, since a project may have thousands. */

@@ -13,7 +13,8 @@ import {
   WebhookEventQuery,
   WebhookEvents,
 } from './webhooks.schemas.js';
-import { receiveTrigger, retryTrigger, webhookEventView } from './webhooks.service.js';
+import { receiveTrigger } from './receive-trigger.service.js';
+import { retryTrigger, webhookEventView } from './webhook-events.service.js';
 
 const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det') =>
   route({

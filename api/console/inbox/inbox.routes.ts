@@ -2,7 +2,7 @@ import { h } from 'preact';
 import { INBOX_KINDS } from '../../../db/console/inbox.queries.js';
 import { listStudies } from '../../../db/studies/studies.queries.js';
 import { pushAgain } from '../../capture/pushes.service.js';
-import { retryTrigger } from '../../capture/triggers/webhooks.service.js';
+import { retryTrigger } from '../../capture/triggers/webhook-events.service.js';
 import { inStudy, outsideStudy, signedIn } from '../../http/access.js';
 import { Type, text } from '../../http/common.schemas.js';
 import { noContent } from '../../http/route.js';

@@ -12,8 +12,9 @@ import {
   setEnrollmentDate,
 } from '../../../workflows/contract.js';
 import { isDate, startOfDay } from '../../../workflows/domain/util/dates.js';
-import { commandSender, previewOverride, updateAnchor } from '../../anchor/anchors.service.js';
-import type { AnchorUpdate } from '../../anchor/anchors.service.js';
+import { commandSender, updateAnchor } from '../../anchor/anchor-updates.service.js';
+import type { AnchorUpdate } from '../../anchor/anchor-updates.service.js';
+import { previewOverride } from '../../anchor/anchors.service.js';
 import { inStudy, staff, withNote } from '../../http/access.js';
 import type { Actor } from '../../http/access.js';
 import { Type, oneOf, text } from '../../http/common.schemas.js';

@@ -42,3 +42,9 @@ export function requiresOverride(dates: ChangedDates, { result, final }: Existin
   const read = readDateItem(dates.mapped, final.zone, 'reject');
   return read !== null && read.date !== final.date;
 }
+
+/** Why the anchor did not take a record's date, although the record is processed; null: it took it, or there is none. */
+export const dateRefused = (answer: { result: string; errors: readonly { code: string }[] }): string | null =>
+  answer.result === 'validation_failed'
+    ? `The enrollment date was not taken: ${answer.errors.map((fault) => fault.code).join(', ')}.`
+    : null;

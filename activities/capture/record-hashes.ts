@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { canonicalJson } from '../../../db/audit/canonical-json.js';
-import { MANUAL_RETRY } from '../../../workflows/domain/capture/duplicates.js';
-import type { Reading } from '../../../workflows/domain/capture/reading.js';
-import type { ExportRow } from '../../../workflows/domain/capture/record.js';
+import { canonicalJson } from '../../db/audit/canonical-json.js';
+import { MANUAL_RETRY } from '../../workflows/domain/capture/duplicates.js';
+import type { Reading } from '../../workflows/domain/capture/reading.js';
+import type { ExportRow } from '../../workflows/domain/capture/record.js';
 
 const sha256 = (value: unknown) => hash('sha256', canonicalJson(value), 'hex');
 

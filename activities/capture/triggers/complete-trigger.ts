@@ -1,13 +1,14 @@
-import { participantStarted, notifyCoordinators } from '../../db/capture/captured-participants.queries.js';
-import { noteConnection } from '../../db/capture/datacapture-configs.queries.js';
-import { endWebhookEvent, findWebhookEvent } from '../../db/capture/webhook-events.queries.js';
-import type { WebhookEventRow } from '../../db/capture/webhook-events.queries.js';
-import { putOutbox } from '../../db/outbox/outbox.js';
-import { withStudyScope } from '../../db/client/transaction.js';
-import type { AnchorOutcome, DatacaptureTriggerStart } from '../../workflows/contract.js';
-import type { CaptureDeps } from './deps.js';
-import type { TriggerNotice } from './notice.js';
-import type { Tx } from '../../db/client/database.js';
+import { participantStarted, notifyCoordinators } from '../../../db/capture/captured-participants.queries.js';
+import { noteConnection } from '../../../db/capture/datacapture-configs.queries.js';
+import { endWebhookEvent, findWebhookEvent } from '../../../db/capture/webhook-events.queries.js';
+import type { WebhookEventRow } from '../../../db/capture/webhook-events.queries.js';
+import { putOutbox } from '../../../db/outbox/outbox.js';
+import { withStudyScope } from '../../../db/client/transaction.js';
+import type { AnchorOutcome, DatacaptureTriggerStart } from '../../../workflows/contract.js';
+import { dateRefused } from '../../../workflows/domain/capture/changed-dates.js';
+import type { CaptureDeps } from '../deps.js';
+import type { TriggerNotice } from '../notice.js';
+import type { Tx } from '../../../db/client/database.js';
 
 export interface TriggerReport {
   status: string;
@@ -20,6 +21,12 @@ export interface CompletedTrigger {
   notices: TriggerNotice[];
   /** It changed a date that anchors depend on: the schedule also follows a proposal. */
   dated: boolean;
+}
+
+/** Ends a trigger unrelated to enrollment without effect. */
+export async function ignoreTrigger(tx: Tx, event: WebhookEventRow): Promise<TriggerReport> {
+  await endWebhookEvent(tx, event.id, { status: 'processed', outcome: 'ignored' });
+  return { status: 'processed', outcome: 'ignored' };
 }
 
 /**
@@ -68,13 +75,6 @@ export async function completeTrigger(
   });
   if (outcome === 'override_required') await notifyCoordinators(tx, study_id, written.participant_id, { id, key: id });
   return { status: 'processed', outcome };
-}
-
-/** The record is processed although the policy refuses its date: the reason is reported. */
-export function dateRefused(answer: Pick<AnchorOutcome, 'result' | 'errors'>): string | null {
-  return answer.result === 'validation_failed'
-    ? `The enrollment date was not taken: ${answer.errors.map((fault) => fault.code).join(', ')}.`
-    : null;
 }
 
 export interface TriggerFault {

@@ -1,0 +1,44 @@
+import { missingDataCodes } from '../../../workflows/domain/capture/missing-codes.js';
+import type { CaptureDeps } from '../deps.js';
+import type { CaptureConnection } from './connection.js';
+import { CaptureFailure } from './failure.js';
+
+const CACHE_TTL_MS = 10 * 60_000;
+/** The facts of a project that matter for reading and writing records. */
+export interface ProjectFacts {
+  missing: ReadonlySet<string>;
+  /** It has no events. */
+  classic: boolean;
+}
+const projects = new Map<string, { facts: ProjectFacts; until: number }>();
+
+/** How long an unreadable project is not queried again. */
+const SOON_MS = 30_000;
+
+/**
+ * The project's missing-data codes and whether it has events, cached for ten minutes. If the project cannot be read (by
+ * the token, or not at all), the last known facts apply, or a project with events and without codes: records are read
+ * nevertheless. @throws CaptureFailure when it asks to be called later
+ */
+export async function projectFacts(deps: CaptureDeps, { config, client }: CaptureConnection): Promise<ProjectFacts> {
+  // Another URL or token may belong to another project.
+  const key = `${config.api_url}\0${config.api_token_encrypted}`;
+  const known = projects.get(key);
+  if (known && known.until > performance.now()) return known.facts;
+  let facts: ProjectFacts = known?.facts ?? { missing: new Set(), classic: false };
+  let fresh = CACHE_TTL_MS;
+  try {
+    const project = await client.project();
+    facts = {
+      missing: missingDataCodes(project['missing_data_codes']),
+      classic: ['0', 'false'].includes(String(project['is_longitudinal'])),
+    };
+  } catch (failure) {
+    if (!(failure instanceof CaptureFailure) || failure.limitedMs !== undefined) throw failure;
+    if (failure.errorType !== 'rejected') fresh = SOON_MS;
+    deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'the project cannot be read');
+  }
+  if (projects.size >= 1_000) projects.clear();
+  projects.set(key, { facts, until: performance.now() + fresh });
+  return facts;
+}

@@ -1,0 +1,69 @@
+import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
+import type { WebhookEventRow } from '../../../db/capture/webhook-events.queries.js';
+import {
+  enrollmentEvents,
+  enrollmentOf,
+  ownFields,
+  tellsByStatus,
+} from '../../../workflows/domain/capture/enrollment.js';
+import type { Enrollment } from '../../../workflows/domain/capture/enrollment.js';
+import { recordOf, rowsOfRecord } from '../../../workflows/domain/capture/record.js';
+import type { ExportRow } from '../../../workflows/domain/capture/record.js';
+import { clientOf } from '../client/connection.js';
+import { dictionaryRows, primaryKeyOf } from '../client/dictionary.js';
+import { TriggerRefused } from '../client/failure.js';
+import { projectFacts } from '../client/project-facts.js';
+import type { CaptureDeps } from '../deps.js';
+
+/** A record as the capture system has it. */
+export interface ReadRecord {
+  /** The record's name in the capture system: a trigger may write it in other case. */
+  record: string;
+  rows: ExportRow[];
+  /** null: the record is not enrolled. */
+  enrollment: Enrollment | null;
+  /** The only requested events. */
+  asked: string | null;
+  missing: ReadonlySet<string>;
+}
+
+/** Reads a trigger's record from the capture system. @throws TriggerRefused RECORD_NOT_FOUND */
+export async function readRecord(
+  deps: CaptureDeps,
+  event: WebhookEventRow,
+  config: DatacaptureConfigRow,
+): Promise<ReadRecord> {
+  const client = await clientOf(deps, config);
+  const { missing } = await projectFacts(deps, { config, client });
+  const events = enrollmentEvents(config.enrollment_event);
+  // All events that may enroll are needed to find the one that does: a record in two arms is read as by a sync.
+  const asked = event.event_name ? events : [];
+  const answer = await client.exportRecords({ records: [event.record], ...(asked.length > 0 && { events: asked }) });
+  let primaryKey: string | undefined;
+  let rows = rowsOfRecord(answer, event.record);
+  // The members of a JSON object have no reliable order: only the dictionary tells which of them is the record id.
+  if (rows.length === 0 && answer.length > 0) {
+    primaryKey = await primaryKeyOf(client);
+    rows = rowsOfRecord(answer, event.record, primaryKey);
+  }
+  if (rows.length === 0) {
+    throw new TriggerRefused(
+      'RECORD_NOT_FOUND',
+      'The capture system has no such ' +
+        `record${asked.length === 0 ? '' : asked.length === 1 ? ' in this event' : ' in these events'}: it was ` +
+        'deleted or renamed.',
+    );
+  }
+  const rules = { instrument: event.instrument, events };
+  const own = tellsByStatus(rows, rules)
+    ? []
+    : ownFields(await dictionaryRows(client, { forms: [event.instrument] }), event.instrument);
+  const record = recordOf(rows[0]!, primaryKey);
+  return {
+    record,
+    rows,
+    enrollment: enrollmentOf(rows, { ...rules, own }),
+    asked: asked.length === 0 ? null : asked.join(','),
+    missing,
+  };
+}

@@ -1,0 +1,130 @@
+import { policyStatement, recordHasParticipant } from '../../../db/capture/captured-participants.queries.js';
+import type { PolicyOf } from '../../../db/capture/captured-participants.queries.js';
+import { noteConnection } from '../../../db/capture/datacapture-configs.queries.js';
+import { storeReading } from '../../../db/capture/datacapture-records.queries.js';
+import { retryForbidden } from '../../../db/capture/push-requests.queries.js';
+import { earlierTrigger, endWebhookEvent, noteProgress } from '../../../db/capture/webhook-events.queries.js';
+import type { WebhookEventRow } from '../../../db/capture/webhook-events.queries.js';
+import { nowMs } from '../../../db/client/clock.js';
+import type { Tx } from '../../../db/client/database.js';
+import type { Statement } from '../../../db/client/one-trip.js';
+import type { WriteTransaction } from '../../../db/client/transaction.js';
+import { enrollmentArm } from '../../../workflows/domain/capture/arms.js';
+import { requiresOverride } from '../../../workflows/domain/capture/changed-dates.js';
+import { duplicateOf, isUnchanged } from '../../../workflows/domain/capture/duplicates.js';
+import { readingOf } from '../../../workflows/domain/capture/reading.js';
+import { latestDay } from '../../../workflows/domain/util/dates.js';
+import { decideBatch, wouldChange } from '../../anchor/decide-batch.js';
+import { recordBusy, TriggerRefused } from '../client/failure.js';
+import { contentHashOf, readingHashOf } from '../record-hashes.js';
+import { adoptSpellings, writeParticipants } from '../write-participants.js';
+import type { WrittenParticipant } from '../write-participants.js';
+import { completeTrigger, ignoreTrigger } from './complete-trigger.js';
+import type { CompletedTrigger, TriggerReport } from './complete-trigger.js';
+import type { OpenTrigger } from './open-trigger.js';
+import type { ReadRecord } from './read-record.js';
+
+/** The statements behind a write: the policy, an earlier trigger with the same bytes, the record's participant. */
+export const writeStatements = (event: WebhookEventRow, dedupeHours: number): Statement[] => [
+  policyStatement(event.study_id),
+  earlierTrigger(event, dedupeHours),
+  recordHasParticipant(event.study_id, event.record),
+];
+
+/**
+ * Writes a trigger's record: a participant that is new, or that nothing has to be decided for, ends the trigger here.
+ * @param rows the results of `writeStatements`
+ * @returns what is left to be evaluated, or the result of the trigger
+ */
+export async function writeRecord(
+  work: WriteTransaction,
+  material: OpenTrigger & ReadRecord,
+  rows: unknown[][],
+): Promise<CompletedTrigger | TriggerReport> {
+  const { tx } = work;
+  const { event, config, claim, record, enrollment, asked, missing } = material;
+  if (config.sync_status === 'error' && (await noteConnection(tx, event.study_id, null)))
+    await retryForbidden(tx, event.study_id, false);
+  if (!enrollment) return ignoreTrigger(tx, event);
+  const [[policy], [earlier], participants] = rows as [PolicyOf[], { id: string }[], unknown[]];
+  const rules = {
+    instrument: event.instrument,
+    mapping: config.participant_field_mapping,
+    policy: policy?.policy ?? null,
+    missing,
+    latestDay: latestDay(nowMs()),
+    arm: enrollmentArm(config.known_events, enrollment.event),
+  };
+  const reading = readingOf(record, enrollment.values, rules, event.data_access_group);
+  const hashes = {
+    content_hash: contentHashOf(material.rows, config.participant_field_mapping, asked),
+    reading_hash: readingHashOf(reading, config.participant_field_mapping),
+  };
+  if (!(await storeReading(tx, event.study_id, event.record, event.id, claim, hashes))) throw recordBusy(200);
+
+  const duplicate = duplicateOf({
+    earlierEventId: earlier?.id ?? null,
+    unchanged: isUnchanged(claim, hashes),
+    participantExists: participants.length > 0,
+  });
+  // An interrupted attempt finds its own reading: that is no duplicate.
+  if (duplicate && !event.participant_id) {
+    await endWebhookEvent(tx, event.id, { status: 'duplicate', duplicate_of_id: duplicate });
+    return { status: 'duplicate', outcome: null };
+  }
+
+  const origin = {
+    study_id: event.study_id,
+    form_oid: event.instrument,
+    date_field: config.participant_field_mapping['enrollment_date'],
+    create_missing_sites: config.create_missing_sites,
+    from: { webhook_event_id: event.id },
+  };
+  if (participants.length === 0) await adoptSpellings(work, origin, [record]);
+  const result = (await writeParticipants(work, origin, [reading])).get(record)!;
+  if (result instanceof TriggerRefused) throw result;
+  return decideHere(work, event, result);
+}
+
+/**
+ * The decision within this transaction: for a participant that it creates, whose workflow does not run yet, and if
+ * there is nothing to decide. Otherwise the participant's workflow decides, which alone changes an existing anchor.
+ */
+async function decideHere(
+  work: WriteTransaction,
+  event: WebhookEventRow,
+  result: WrittenParticipant,
+): Promise<CompletedTrigger | TriggerReport> {
+  const { participant_id, notices, dates } = result;
+  if (result.outcome === 'created') {
+    const decided = (await decideBatch(work, event.study_id, new Map([[participant_id, 'always']]))).get(
+      participant_id,
+    )!;
+    return completeTrigger(work.tx, event, { participant_id, notices, outcome: 'created', dated: dates.any }, decided);
+  }
+  const { needed, decided } = await wouldChange(work, participant_id);
+  // An earlier attempt wrote the reading, and was interrupted before the participant's workflow answered.
+  const handedOver = event.participant_id !== null && result.outcome === 'unchanged';
+  const written = {
+    participant_id,
+    notices,
+    outcome: outcomeOf(event, result, requiresOverride(dates, decided)),
+    dated: dates.any || handedOver,
+  };
+  return needed ? handOver(work.tx, event, written) : completeTrigger(work.tx, event, written, decided);
+}
+
+/** A retry finds everything unchanged: the event reports the effect of the first attempt. */
+function outcomeOf(event: WebhookEventRow, { outcome }: WrittenParticipant, held: boolean): string {
+  if (held || event.outcome === 'override_required') return 'override_required';
+  return event.outcome === 'created' || (outcome === 'unchanged' && event.outcome) ? event.outcome : outcome;
+}
+
+async function handOver(tx: Tx, event: WebhookEventRow, written: CompletedTrigger): Promise<CompletedTrigger> {
+  await noteProgress(tx, event.id, {
+    participant_id: written.participant_id,
+    outcome: written.outcome,
+    warnings: written.notices,
+  });
+  return written;
+}

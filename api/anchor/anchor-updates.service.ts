@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import { addressWithDetails } from '../../db/participants/message-details.queries.js';
+import type { MessageDetails } from '../../db/participants/message-details.queries.js';
+import { AnchorUpdateTimeoutError } from '../../workflows/client.js';
+import type { AnchorClient, ParticipantAddress } from '../../workflows/client.js';
+import type { AnchorOutcome, Sender } from '../../workflows/contract.js';
+import type { MessageKind } from '../../workflows/domain/anchor/message-content.js';
+import type { Dependencies } from '../dependencies.js';
+import type { Actor, ParticipantCaller } from '../http/access.js';
+import { problem, problemOf } from '../http/errors.js';
+import type { RequestContext } from '../http/request-context.js';
+
+/** The acting user, as a message to the participant's workflow carries it. */
+export const commandSender = (actor: Actor, context: RequestContext): Sender => ({
+  actor_user_id: actor.id,
+  actor_type: 'user',
+  request_id: context.requestId,
+  ip_address: context.ip,
+  user_agent: context.userAgent?.slice(0, 500) ?? null,
+});
+
+/**
+ * A participant, or its caregiver, as sender of a message to its workflow; the workflow checks the policy's
+ * `participant_can_set`.
+ */
+export const participantSender = (
+  { caregiver }: Pick<ParticipantCaller, 'caregiver'>,
+  context: RequestContext,
+): Sender => ({
+  ...(caregiver && { caregiver_id: caregiver.id }),
+  actor_user_id: null,
+  actor_type: 'participant',
+  request_id: context.requestId,
+  ip_address: context.ip,
+  user_agent: context.userAgent?.slice(0, 500) ?? null,
+});
+
+/**
+ * Reads the participant as the caller sees it, and stores the details of the message.
+ * @throws 404
+ */
+async function participantOf(
+  services: Dependencies,
+  { studyId, participantId, evenWithdrawn = false }: Addressed,
+  details: MessageDetails & { id: string },
+): Promise<ParticipantAddress & { status: string; kept: boolean }> {
+  const row = await addressWithDetails(services.database, studyId, participantId, { ...details, evenWithdrawn });
+  if (!row) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
+  const { id, study_id, site_id, status, kept } = row;
+  return { participant_id: id, study_id, site_id, status, kept };
+}
+
+interface Addressed {
+  studyId: string;
+  participantId: string;
+  evenWithdrawn?: boolean;
+}
+
+export type AnchorUpdate = Parameters<AnchorClient['update']>[0];
+
+/** The message kind of each update, as its authorization names it. */
+const KINDS: Readonly<Record<string, MessageKind>> = {
+  setEnrollmentDate: 'set',
+  requestOverride: 'override',
+  cancelProposal: 'cancel',
+  overrideBack: 'override_back',
+  decideOverride: 'decide_override',
+  evaluate: 'evaluate',
+};
+
+/**
+ * Sends an update to a participant's workflow and returns the result. Its details are stored without waiting for the
+ * disk: if a crash of the database takes them, the message is refused, and sent once more under an id of its own.
+ * @throws the refusal as the problem that decisions.md assigns; 503 when Temporal or the worker is unavailable
+ */
+export async function updateAnchor(
+  services: Dependencies,
+  target: Addressed & { updateId: string },
+  definition: AnchorUpdate,
+  message: object,
+): Promise<AnchorOutcome> {
+  const first = await send(services, target, definition, message);
+  const outcome = wantsDetails(first)
+    ? await send(services, { ...target, updateId: `${target.updateId}/again` }, definition, message)
+    : first;
+  if (outcome.refused) {
+    const { status, code, detail, preview } = outcome.refused;
+    throw problemOf(status, code, detail, {
+      errors: outcome.errors,
+      warnings: outcome.warnings,
+      ...(preview !== undefined && { extra: { preview } }),
+    });
+  }
+  return outcome;
+}
+
+/** The messages of the API are valid: this code is only left for details that are not there. */
+const wantsDetails = ({ refused }: AnchorOutcome): boolean => refused?.code === 'INVALID_MESSAGE';
+
+/** @throws 404, 409 PARTICIPANT_WITHDRAWN, 503 */
+async function send(
+  services: Dependencies,
+  target: Addressed & { updateId: string },
+  definition: AnchorUpdate,
+  message: object,
+): Promise<AnchorOutcome> {
+  const { reason = null, ip_address = null, user_agent = null, ...travels } = message as Partial<MessageDetails>;
+  const details = { id: randomUUID(), reason, ip_address: ip_address?.slice(0, 45) ?? null, user_agent };
+  const participant = await participantOf(services, target, details);
+  if (participant.status === 'withdrawn' && !target.evenWithdrawn)
+    throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the anchor stays as it is.' });
+  await services.temporal.client();
+  try {
+    const { participant_id, study_id } = participant;
+    // The whole message is signed, including the details that stay here.
+    const { authorization } = await services.signing.signed(
+      { participant_id, study_id },
+      KINDS[definition.name]!,
+      message,
+      'rest',
+    );
+    const sent = {
+      ...(participant.kept ? { ...travels, details_id: details.id } : message),
+      ...(authorization !== undefined && { authorization }),
+    };
+    return await services.anchors.update(definition, participant, sent, target.updateId);
+  } catch (fault) {
+    if (fault instanceof AnchorUpdateTimeoutError)
+      throw problem('WORKER_UNAVAILABLE', { headers: { 'Retry-After': '2' } });
+    throw fault;
+  }
+}

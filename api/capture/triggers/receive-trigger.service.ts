@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { TriggerInbox } from '../../../db/capture/trigger-inbox.js';
+import type { NewTrigger, TriggerTaker } from '../../../db/capture/webhook-events.queries.js';
+import { carriedTrace } from '../../../db/client/trace-context.js';
+import type { Dependencies } from '../../dependencies.js';
+import { problem } from '../../http/errors.js';
+import { assertAllowed } from '../../http/middleware/rate-limit.js';
+import { assertAllowedAddress } from './allowed-addresses.js';
+import { parseTrigger } from './trigger-body.js';
+import { takersNow, takersOf } from './trigger-takers.js';
+
+export interface IncomingTrigger {
+  raw: Buffer;
+  headers: IncomingHttpHeaders;
+  urlSignature: string | undefined;
+  ip: string;
+}
+
+/**
+ * Accepts a data-entry trigger: the event is committed before this returns, and processed later (decisions, section 6).
+ * A trigger of an unknown project, or one whose webhook or integration is off, is accepted and ignored.
+ * @returns the record. @throws 400 fields, 401 signature, 403 address, 429, 503 secret unreadable
+ */
+export async function receiveTrigger(services: Dependencies, request: IncomingTrigger): Promise<string> {
+  assertAllowedAddress(request.ip, services.settings.WEBHOOK_ALLOWED_IPS);
+  const trigger = await parseTrigger(request.raw, request.headers['content-type'] ?? '');
+  const signed = { ...request, projectId: trigger.project_id };
+  const checked = await takersOf(services, signed);
+  if (checked.length === 0) return trigger.record;
+  assertAllowed(await services.rateLimits.webhook.take(`project:${trigger.project_id}`));
+  const refused = await commit(services, trigger, checked);
+  if (refused.length === 0) return trigger.record;
+  // The cache is stale: a configuration has changed, or another study takes the project's triggers as well.
+  const done = checked.filter((taker) => !refused.includes(taker)).map(({ study_id }) => study_id);
+  const left = (await takersNow(services, signed)).filter(({ study_id }) => !done.includes(study_id));
+  if ((await commit(services, trigger, left)).length > 0) {
+    throw problem('UNAVAILABLE', { detail: 'The configuration is being changed: send the trigger again.' });
+  }
+  return trigger.record;
+}
+
+/**
+ * Commits an event for each study, in the trace of this call though it shares a statement with others. @returns the
+ * studies that refused it
+ */
+async function commit(
+  services: Dependencies,
+  trigger: NewTrigger,
+  checked: readonly TriggerTaker[],
+): Promise<TriggerTaker[]> {
+  const inbox = inboxOf(services);
+  const trace = carriedTrace();
+  const taken = await Promise.all(checked.map((taker) => inbox.accept({ id: randomUUID(), trigger, taker, trace })));
+  return checked.filter((_, index) => !taken[index]);
+}
+
+/** The process's one inbox. */
+const inboxes = new WeakMap<Dependencies, TriggerInbox>();
+
+function inboxOf(services: Dependencies): TriggerInbox {
+  let inbox = inboxes.get(services);
+  if (!inbox) inboxes.set(services, (inbox = new TriggerInbox(services.database)));
+  return inbox;
+}
