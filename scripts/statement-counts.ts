@@ -32,6 +32,7 @@ const FRONT: Record<string, readonly string[]> = {
 const LEFT_OUT = [
   ...Object.keys(FRONT),
   'db/client/connection/connection.ts',
+  'db/client/bound-knex.ts',
   'db/client/opening.ts',
   'db/migrate.ts',
   'db/schema-dump.ts',

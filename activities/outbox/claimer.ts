@@ -2,6 +2,7 @@ import {
   claimNotifications,
   claimWorkflowMessages,
   dropSuperseded,
+  kindOf,
   postponeMessages,
 } from '../../db/outbox/claims.queries.js';
 import type { OutboxRow } from '../../db/outbox/claims.queries.js';
@@ -36,8 +37,6 @@ const LOW_PRIORITY_BATCH = 5,
  * merged.
  */
 const COALESCE_MS = 250;
-
-export const kindOf = ({ payload }: OutboxRow): string => String(payload.kind ?? 'policy');
 
 /** The source of a relay lane's messages. */
 export interface OutboxClaimer {

@@ -5,7 +5,7 @@ import { inCarriedTrace } from '../../db/client/trace-context.js';
 import { workflowMetadata } from '../../workflows/client.js';
 import type { AnchorClient } from '../../workflows/client.js';
 import * as contract from '../../workflows/contract.js';
-import { kindOf } from './claimer.js';
+import { kindOf } from '../../db/outbox/claims.queries.js';
 import { deleteRuns } from './delete-runs.js';
 import type { MessageHandler } from './queue.js';
 

@@ -12,6 +12,9 @@ export interface OutboxRow {
   attempts: number;
 }
 
+/** What changed of a study. */
+export const kindOf = ({ payload }: Pick<OutboxRow, 'payload'>): string => String(payload.kind ?? 'policy');
+
 /**
  * The lease of a claimed message; its relay renews it during delivery. Messages of a crashed relay, or of an answer
  * that a failing database did not deliver, are due again after that.
