@@ -43,7 +43,7 @@ export function requiresOverride(dates: ChangedDates, { result, final }: Existin
   return read !== null && read.date !== final.date;
 }
 
-/** Why the anchor did not take a record's date, although the record is processed; null: it took it, or there is none. */
+/** Why the anchor did not take the date of a record, which is processed nevertheless; null: nothing was refused. */
 export const dateRefused = (answer: { result: string; errors: readonly { code: string }[] }): string | null =>
   answer.result === 'validation_failed'
     ? `The enrollment date was not taken: ${answer.errors.map((fault) => fault.code).join(', ')}.`
