@@ -24,8 +24,6 @@ export interface Opening {
   first?: readonly Statement[];
   /** `already`: the opening itself sets the use of cached plans. */
   plans?: 'already' | undefined;
-  /** Called when the work is done. */
-  beforeCommit?: () => Closing;
 }
 
 /** Sent with the commit. */
@@ -43,7 +41,7 @@ export interface Begun<Row> {
   /** Of each of the first statements. */
   first: unknown[][];
   /** If a closing statement fails, the commit after it rolls back, and the error is thrown. */
-  commit: () => Promise<void>;
+  commit: (closing?: Closing) => Promise<void>;
   rollback: () => Promise<void>;
 }
 
@@ -54,31 +52,26 @@ export interface Begun<Row> {
  */
 export async function begin<Row>(database: Database, options: Opening): Promise<Begun<Row>> {
   const connection = await acquire(database);
+  let end: (() => void) | undefined;
   const undo = async () => {
     try {
       await rollback(connection);
     } finally {
+      end?.();
       await release(database, connection);
     }
   };
   try {
     const { opened, found } = await sendOpening(connection, options);
-    const { tx, end } = transactionOn(database, connection);
-    const undoOpened = () => undo().finally(end);
+    const transaction = transactionOn(database, connection);
+    end = transaction.end;
     return {
-      tx,
+      tx: transaction.tx,
       rows: opened as Row[],
       first: found,
-      rollback: undoOpened,
-      commit: async () => {
-        let closing: Closing;
-        try {
-          closing = options.beforeCommit?.() ?? { statements: [] };
-        } catch (fault) {
-          await undoOpened();
-          throw fault;
-        }
-        end();
+      rollback: undo,
+      commit: async (closing = { statements: [] }) => {
+        transaction.end();
         try {
           await sendCommit(connection, closing);
         } finally {
@@ -94,7 +87,7 @@ export async function begin<Row>(database: Database, options: Opening): Promise<
 }
 
 /** Runs `work` in a transaction that has begun, and ends it. */
-export async function runIn<T extends Pick<Begun<unknown>, 'commit' | 'rollback'>, R>(
+export async function runIn<T extends { commit: () => Promise<void>; rollback: () => Promise<void> }, R>(
   begun: T,
   work: (begun: T) => Promise<R>,
 ): Promise<R> {

@@ -91,16 +91,23 @@ export async function withStudyScope<T>(
  */
 export async function beginAudited<Row>(
   database: Database,
-  options: Omit<Opening, 'beforeCommit'>,
+  options: Opening,
   last: readonly Statement[] = [],
 ): Promise<Begun<Row> & WriteTransaction> {
   const audit = new AuditTrail();
-  const begun = await begin<Row>(database, { ...options, beforeCommit: () => closingOf(audit, last) });
+  const begun = await begin<Row>(database, options);
   return {
     ...begun,
     audit,
     commit: async () => {
-      await begun.commit();
+      let closing: Closing;
+      try {
+        closing = closingOf(audit, last);
+      } catch (fault) {
+        await begun.rollback();
+        throw fault;
+      }
+      await begun.commit(closing);
       nudgeFor(database, begun.tx as MarkedTransaction);
     },
   };

@@ -74,8 +74,8 @@ export function encodingOf(ctx: Context): string {
 }
 
 /**
- * Reads a body's bytes. @throws 408 if they have not arrived after `seconds`, 413 as soon as it exceeds `limit`, 415 for
- * an unsupported compression, 400 for invalid compressed data
+ * Reads a body's bytes. @throws 408 if they have not arrived after `seconds`, 413 as soon as it exceeds `limit`, 415
+ * for an unsupported compression, 400 for invalid compressed data
  */
 export async function readBytes(ctx: Context, limit: number, seconds: number): Promise<Buffer> {
   // A compressed body is decompressed while it is read: `limit` applies to the result.

@@ -64,8 +64,8 @@ export const requestKeyOf = ({ name, bodyHash }: IdempotencyKey): string =>
 
 /**
  * Claims a key. `with the change`: in its own transaction, so that claim, change and answer commit together: a
- * concurrent twin's insert waits until this one ends, and a crashed process leaves nothing behind. Else the claim commits at
- * once: a concurrent twin waits for the answer, and the claim of a crashed process is taken over after 30 s.
+ * concurrent twin's insert waits until this one ends, and a crashed process leaves nothing behind. Else the claim
+ * commits at once: a concurrent twin waits for the answer, and the claim of a crashed process is taken over after 30 s.
  * @returns the stored answer when the request was answered before
  */
 export async function claim(
