@@ -97,7 +97,8 @@ function featureTable(there: readonly string[]): string[] {
     '|---|---|---|---|',
     ...Object.entries(features).map(([feature, { what, begin }]) => {
       const found = layers.filter((layer) => there.includes(`${layer}/${feature}`));
-      return `| ${feature} | ${what} | ${found.map((layer) => linkTo(`${layer}/${feature}`, layer)).join(', ')} | ${linkTo(begin)} |`;
+      const links = found.map((layer) => linkTo(`${layer}/${feature}`, layer)).join(', ');
+      return `| ${feature} | ${what} | ${links} | ${linkTo(begin)} |`;
     }),
   ];
 }
