@@ -15,7 +15,7 @@ const WAITING: Record<keyof Backlog, string> = {
   audit_unsigned_records: 'Audit records that no checkpoint covers yet',
   triggers_waiting: 'Triggers of capture systems that are not worked off yet',
   triggers_oldest_seconds: 'Age of the oldest of them',
-  pushes_waiting: 'Results whose push failed and is repeated by itself',
+  pushes_waiting: 'Results whose push failed and is retried automatically',
   pushes_failed: 'Results that are pushed again only when somebody asks',
   capture_breakers_open: 'Capture systems that are taken for away (breaker open or half open)',
   event_deliveries_waiting: 'Events that wait for their subscriber',

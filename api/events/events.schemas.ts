@@ -81,7 +81,7 @@ export const eventCatalogue: Record<EventType, { when: string; data: TSchema }> 
     }),
   },
   ENROLLMENT_DATE_OVERRIDE_REQUESTED: {
-    when: 'An override was asked for where it needs an approval.',
+    when: 'An override that needs an approval was requested.',
     data: Type.Object({ ...common, reason: nullable(Type.String()), requested_value: nullable(IsoDate) }),
   },
   ENROLLMENT_DATE_OVERRIDE_GRANTED: {
