@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { problem } from './errors.js';
 import type { Access, Named } from './access.js';
 import type { RouteContext } from './state.js';
-import { singleValue } from './validation/validation.js';
+import { singleValue } from './validation/query.js';
 import { UUID } from '../../db/client/uuid.js';
 
 /** The objects that a request names. The participant is only one of a portal token. @throws 400, 422 */

@@ -11,7 +11,7 @@ import type { Route, TransactionKind } from '../route.js';
 import { expiredInstead, lockNamedSession, sessionIdOf } from '../security/session-credential.js';
 import type { OpenTransaction, RouteContext, RouteMiddleware } from '../state.js';
 import { untilStreamed } from '../stream-in-transaction.js';
-import { checkedQuery } from './validate.js';
+import { checkedQuery } from '../validation/query.js';
 
 /** What the handler gets of a transaction, and how it ends. Nothing is open for a route without one. */
 interface Opened {
