@@ -1,12 +1,16 @@
 import type { TSchema } from 'typebox';
 import { invalidFields, problem } from '../errors.js';
-import { knowsItsQuery } from '../route.js';
+import { RequestBody } from '../route.js';
 import type { Route } from '../route.js';
 import { suggestion } from './suggestion.js';
-import { MAX_FAULTS, check, propertiesOf } from './validation.js';
+import { MAX_FAULTS, check } from './validation.js';
 
 /** Context parameters, allowed on every route. */
 const CONTEXT_KEYS = ['study_id', 'participant_id'];
+
+/** Whether unknown query keys are refused. Callers of callbacks add some; pages read their query themselves. */
+export const knowsItsQuery = (route: Pick<Route, 'path' | 'body'>): boolean =>
+  route.path.startsWith('/api/') && !(route.body instanceof RequestBody && route.body.kind === 'bytes');
 
 /** The declared keys of a query, checked (422). */
 export function checkedQuery(route: Route, search: URLSearchParams): Record<string, unknown> {
@@ -22,7 +26,7 @@ export function checkedQuery(route: Route, search: URLSearchParams): Record<stri
  * @throws 422 with `errors[].code` UNKNOWN_PARAMETER for each
  */
 function refuseUnknownKeys(schema: TSchema | undefined, search: URLSearchParams, further: readonly string[]): void {
-  const known = [...propertiesOf(schema), ...further];
+  const known = [...Object.keys(propertiesOf(schema)), ...further];
   const unknown = [...new Set(search.keys())].filter((name) => !known.includes(name));
   if (unknown.length === 0) return;
   const errors = unknown.slice(0, MAX_FAULTS).map((name) => {
@@ -44,10 +48,8 @@ export function singleValue(search: URLSearchParams, name: string): string | und
 
 /** The declared keys of a query; a repeated key is refused (decisions, section 2). */
 function declaredQuery(schema: TSchema | undefined, search: URLSearchParams): Record<string, unknown> {
-  const properties =
-    (schema as { properties?: Record<string, { type?: unknown; 'x-any-case'?: true }> } | undefined)?.properties ?? {};
   const query: Record<string, unknown> = {};
-  for (const [name, property] of Object.entries(properties)) {
+  for (const [name, property] of Object.entries(propertiesOf(schema))) {
     const values = search.getAll(name);
     if (values.length === 0) continue;
     if (values.some((v) => v.includes('\0'))) throw refused(name, 'PATTERN', 'has a character that cannot be stored');
@@ -59,6 +61,10 @@ function declaredQuery(schema: TSchema | undefined, search: URLSearchParams): Re
   }
   return query;
 }
+
+type Properties = Record<string, { type?: unknown; 'x-any-case'?: true }>;
+const propertiesOf = (schema: TSchema | undefined): Properties =>
+  (schema as { properties?: Properties } | undefined)?.properties ?? {};
 
 /** Converts query text to its schema's type; other text stays text, which the schema refuses. */
 function typed(value: string, type: unknown): string | number | boolean {

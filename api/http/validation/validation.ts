@@ -286,8 +286,7 @@ function patternWording(pattern: unknown, { data, parentSchema }: ErrorObject): 
     : { code: 'PATTERN', sentence: 'has characters that are not allowed here' };
 }
 
-/** The names of a schema's fields. */
-export const propertiesOf = (schema: unknown): string[] =>
+const propertiesOf = (schema: unknown): string[] =>
   Object.keys((schema as { properties?: object } | undefined)?.properties ?? {});
 
 /** The body with exactly one of two fields. @throws 422 naming both */
