@@ -17,7 +17,7 @@ const WAITING: Record<keyof Backlog, string> = {
   triggers_oldest_seconds: 'Age of the oldest of them',
   pushes_waiting: 'Results whose push failed and is retried automatically',
   pushes_failed: 'Results that are pushed again only when somebody asks',
-  capture_breakers_open: 'Capture systems that are taken for away (breaker open or half open)',
+  capture_breakers_open: 'Capture systems considered unavailable (breaker open or half open)',
   event_deliveries_waiting: 'Events that wait for their subscriber',
   override_requests_pending: 'Override requests that wait for an approver',
   log_archive_failing: 'Whether PostgreSQL cannot bring its log to where restores read it',

@@ -174,7 +174,7 @@ export const syncRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      '`server` leaves the server’s side (a session that was taken beside it is set aside), `local` puts the ' +
+      '`server` leaves the server’s side (a session that was stored along with it is set aside), `local` puts the ' +
       'device’s in its place (the visit follows: one that it no longer completes is to do again), `both` keeps ' +
       'the device’s beside it, with the responses that came with it. What gives way stays in the conflict. ' +
       'Once: 409 CONFLICT_RESOLVED after.',
