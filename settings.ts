@@ -164,7 +164,7 @@ const cidrs = (group: string, doc: string): Definition<string[] | undefined> => 
       .map((s) => s.trim())
       .filter(Boolean);
     const wrong = entries?.filter((entry) => !isCidr(entry)) ?? [];
-    if (wrong.length > 0) throw new Error(`holds what is neither an address nor a CIDR: ${wrong.join(', ')}`);
+    if (wrong.length > 0) throw new Error(`has values that are neither an address nor a CIDR: ${wrong.join(', ')}`);
     return entries;
   },
 });
@@ -220,7 +220,7 @@ const origins = (group: string, doc: string): Definition<string[] | undefined> =
   parse: (raw) => {
     const named = list(group, doc).parse(raw);
     const wrong = named?.filter((origin) => !/^https?:\/\/[^/?#@\s*]+$/.test(origin)) ?? [];
-    if (wrong.length > 0) throw new Error(`holds what is no origin: ${wrong.join(', ')}`);
+    if (wrong.length > 0) throw new Error(`has values that are no origin: ${wrong.join(', ')}`);
     return named;
   },
 });
@@ -235,7 +235,7 @@ const roleList = (group: string, doc: string): Definition<string[] | undefined> 
     const named = list(group, doc).parse(raw);
     if (named?.length === 1 && named[0] === 'none') return [];
     const wrong = named?.filter((role) => !ROLES.includes(role)) ?? [];
-    if (wrong.length > 0) throw new Error(`names what is no role: ${wrong.join(', ')}`);
+    if (wrong.length > 0) throw new Error(`has values that are no role: ${wrong.join(', ')}`);
     return named;
   },
 });
@@ -255,7 +255,7 @@ const actionList = (group: string, doc: string, fallback: string): Definition<st
 });
 
 export const settingDefinitions = {
-  NODE_ENV: text('General', 'development or production; production demands real secrets', 'development'),
+  NODE_ENV: text('General', 'development or production; production requires real secrets', 'development'),
   HOST: text('General', 'address that the API listens on', '127.0.0.1'),
   DATA_DIR: text('General', 'database, Temporal file, logs, keys, run.json', '.data'),
   LOG_LEVEL: text('General', 'trace, debug, info, warn, error', 'info'),
@@ -311,7 +311,7 @@ export const settingDefinitions = {
     'whom push services of browsers may write to, mailto: or https:; default: the address of MAIL_FROM',
   ),
 
-  ADMIN_EMAIL: text('First admin', 'account made at the first start', 'admin@example.org'),
+  ADMIN_EMAIL: text('First admin', 'account created at the first start', 'admin@example.org'),
   ADMIN_PASSWORD: secret(
     'First admin',
     'development: generated once, printed and kept in DATA_DIR; production: required, at least 12 characters',
@@ -332,7 +332,7 @@ export const settingDefinitions = {
   ),
   TEMPORAL_PAYLOAD_KEY: key(
     'Secrets',
-    '32 bytes, hex or base64: seals what Temporal stores of workflows; development: made at the first start ' +
+    '32 bytes, hex or base64: seals what Temporal stores of workflows; development: created at the first start ' +
       'and kept in DATA_DIR; production: required',
   ),
   TEMPORAL_PAYLOAD_FORMER_KEYS: keyList(
@@ -364,13 +364,13 @@ export const settingDefinitions = {
     { min: SHORTEST.SECONDS, max: 120 },
   ),
   DATACAPTURE_BREAKER_FAILURES: count('Durations', 'failures in a row that open the circuit breaker', 5),
-  DATACAPTURE_BREAKER_COOLDOWN_SECONDS: duration('SECONDS', 'how long an open breaker refuses', 60),
+  DATACAPTURE_BREAKER_COOLDOWN_SECONDS: duration('SECONDS', 'how long an open breaker refuses calls', 60),
   PUSH_RETRY_INITIAL_SECONDS: duration('SECONDS', 'first wait before a push is repeated', 5),
   PUSH_RETRY_MAX_DAYS: duration('DAYS', 'how long a push is repeated', 7),
   EVENT_RETRY_INITIAL_SECONDS: duration('SECONDS', 'first wait before an event delivery is repeated', 5),
   EVENT_RETRY_MAX_DAYS: duration('DAYS', 'how long an event delivery is repeated', 3),
   EVENT_TIMEOUT_SECONDS: duration('SECONDS', 'how long a subscriber may take to answer', 10),
-  EVENT_SECRET_OVERLAP_HOURS: duration('HOURS', 'how long a replaced signing secret signs beside the new one', 24),
+  EVENT_SECRET_OVERLAP_HOURS: duration('HOURS', 'how long a replaced signing secret signs along with the new one', 24),
   FAILING_WORKFLOWS_INTERVAL_SECONDS: duration(
     'SECONDS',
     'how often workers look for workflows whose task fails again and again',
@@ -386,8 +386,8 @@ export const settingDefinitions = {
   EXPORT_RETENTION_HOURS: duration('HOURS', 'how long a file that was exported in the background is kept', 72),
   REQUEST_TIMEOUT_SECONDS: duration(
     'SECONDS',
-    'how long a request waits for the worker, for what another one has locked, or for a database that says ' +
-      'nothing, before 503',
+    'how long a request waits for the worker, for what another one has locked, or for a database that does ' +
+      'not answer, before 503',
     10,
   ),
   STATEMENT_TIMEOUT_SECONDS: duration(
@@ -454,7 +454,7 @@ export const settingDefinitions = {
     'Switches',
     ['open', 'sealed'],
     'whether messages to participants’ workflows whose payload is not sealed with TEMPORAL_PAYLOAD_KEY are ' +
-      'taken (open, the default) or refused (sealed)',
+      'accepted (open, the default) or refused (sealed)',
   ),
   METRICS_TOKEN: bearerToken(
     'Switches',

@@ -6,12 +6,8 @@ import { requestLogger } from './http/middleware/request-logger.js';
 import type { Route } from './http/route.js';
 import { mountedRoutes, notFound } from './http/router.js';
 
-/** The Koa application over `routes`. `isDraining`: from then on answers close their connections. */
-export function createApp(
-  dependencies: Dependencies,
-  routes: readonly Route[],
-  isDraining: () => boolean = () => false,
-): Koa {
+/** The Koa application over `routes`. */
+export function createApp(dependencies: Dependencies, routes: readonly Route[]): Koa {
   const { settings, tracing, log } = dependencies;
   const app = new Koa();
   if (settings.TRUST_PROXY) {
@@ -20,7 +16,7 @@ export function createApp(
     app.maxIpsCount = 1;
   }
   if (tracing) app.use(tracing.middleware);
-  app.use(requestLogger(dependencies, isDraining));
+  app.use(requestLogger(dependencies));
   if (settings.CORS_ORIGINS?.length) app.use(cors(settings.CORS_ORIGINS, routes));
   app.use(compress);
   app.use(mountedRoutes(routes, dependencies));

@@ -82,7 +82,7 @@ async function openServices(settings: Settings, draining: AbortSignal): Promise<
   const printer = new Printer({ path: settings.CHROMIUM_PATH, cacheDir: join(process.cwd(), '.cache'), log });
   const tallies = new StudyTallies(settings.VISIT_COUNTS_CHECK_SECONDS * 1000, (study) => {
     metrics.tallyDifferences += 1;
-    log.error({ study_id: study }, 'kept counts of visits differed from the visits; they were counted anew');
+    log.error({ study_id: study }, 'kept counts of visits differed from the visits; they were counted again');
   });
   const printing = { database, drawing: new Drawing(), reports: new ReportCache(), tallies, printer };
   return {

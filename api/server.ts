@@ -12,7 +12,7 @@ import type { Route } from './http/route.js';
 export interface Listening {
   server: Server;
   url: string;
-  /** Refuses new requests, finishes running ones (8 s at most), then closes. */
+  /** Called once `draining` is aborted: refuses new requests, finishes running ones (8 s at most), then closes. */
   drain: () => Promise<void>;
 }
 
@@ -29,8 +29,7 @@ const GRACE_MS = 5_000;
  */
 export async function listen(services: Dependencies, routes: readonly Route[]): Promise<Listening> {
   const { HOST, PORT, REQUEST_ARRIVAL_SECONDS } = services.settings;
-  let draining = false;
-  const handler = createApp(services, routes, () => draining).callback();
+  const handler = createApp(services, routes).callback();
   const arrivalMs = REQUEST_ARRIVAL_SECONDS * 1000;
   const answering = new WeakMap<Duplex, ServerResponse>();
   // A client that sends headers or body a byte at a time can't hold a socket forever.
@@ -79,7 +78,6 @@ export async function listen(services: Dependencies, routes: readonly Route[]): 
     url: `http://${shown}:${port}`,
     drain: () =>
       new Promise((resolve) => {
-        draining = true;
         // Requests in transit on open connections are still accepted: closing now would reset them.
         const force = setTimeout(() => {
           server.closeAllConnections();

@@ -7,7 +7,7 @@ const url = databaseUrlOf(settings);
 if (!url) {
   console.error(
     'No database: set DATABASE_URL, or DATA_DIR to the folder of a running service ' +
-      `(${settings.DATA_DIR}/run.json is not there). "npm start" migrates by itself.`,
+      `(${settings.DATA_DIR}/run.json is not there). "npm start" migrates automatically.`,
   );
   process.exit(1);
 }

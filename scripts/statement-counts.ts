@@ -26,7 +26,7 @@ const FRONT: Record<string, readonly string[]> = {
   'db/client/one-trip.ts': ['queryInSingleRoundTrip', 'queriesInSingleRoundTrip', 'writeInSingleRoundTrip'],
   'db/client/sets/bulk-insert.ts': ['insertRows', 'insertMany'],
   'db/client/transaction.ts': ['readOneInScope', 'writeInScope'],
-  'db/client/request.ts': ['listAsCaller', 'queryAsCaller'],
+  'db/client/request.ts': ['lookUp', 'listAsCaller', 'queryAsCaller'],
 };
 /** The implementation of the front, and code that runs before there is a schema. */
 const LEFT_OUT = [

@@ -85,7 +85,7 @@ export const anchorRoutes = [
     transaction: 'once',
     responses: { 200: Anchor, 400: undefined },
     description:
-      `${asOf} With \`as_of\` the anchor is as its history told it then. The participant’s own portal token ` +
+      `${asOf} With \`as_of\` the anchor is as of then, by its history. The participant’s own portal token ` +
       'reads it where the policy’s `participant_can_set` is true.',
     query: AsOf,
     prefetch: ({ params, query }) => (query.as_of === undefined ? [anchorStatement(params.participant_id)] : undefined),
@@ -132,8 +132,7 @@ export const anchorRoutes = [
     summary: 'Evaluate the anchor date now',
     access: inStudy('researcher', 'coordinator', 'investigator'),
     description:
-      'Reads every source again and decides by the policy. What it changes is recorded as done by who asks, ' +
-      'with the reason.',
+      'Reads every source again and decides by the policy. Changes are recorded as the caller’s, ' + 'with the reason.',
     body: Evaluate,
     responses: { 200: Evaluation, 409: undefined },
     handle: async (input) => {
@@ -180,7 +179,7 @@ export const anchorRoutes = [
     access: canOverride,
     body: Override,
     description:
-      'Puts another date in the place of a finalized one, and plans the visits by it unless ' +
+      'Replaces a finalized date by another one, and plans the visits by it unless ' +
       '`regenerate_schedule` is false. 200 where it is applied at once, 202 where the policy wants an ' +
       'approval. A date that breaks a rule is 400 with `errors[].code`. With `preview_hash` it is 409 ' +
       'PREVIEW_STALE when what the preview showed has changed.',

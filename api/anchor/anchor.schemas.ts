@@ -32,10 +32,7 @@ export const Anchor = record('AnchorDate', {
   enrollment_date: nullable(IsoDate),
   enrollment_datetime: nullable(Instant),
   precision: oneOf('date', 'datetime', 'partial_year', 'partial_month'),
-  partial_value: extension(
-    nullable(Type.String()),
-    'what was said where the precision is partial: `2024-02` or `2024`',
-  ),
+  partial_value: extension(nullable(Type.String()), 'the original text of a partial date: `2024-02` or `2024`'),
   timezone: nullable(Type.String()),
   status: AnchorStatus,
   source_type: nullable(Type.String()),

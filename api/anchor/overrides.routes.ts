@@ -37,7 +37,7 @@ const decide = (decision: 'approve' | 'deny') =>
       (decision === 'approve'
         ? 'The requested date is applied at once, and visits are planned by it. '
         : 'The date stays as it is. A denial needs a reason. ') +
-      `Who asked cannot decide (403 SELF_APPROVAL); what is no longer pending is 409. A refused decision is an ` +
+      `The requester cannot decide (403 SELF_APPROVAL); what is no longer pending is 409. A refused decision is an ` +
       `audit record. ${asksAgain}`,
     headers: Reauthentication,
     body: input(decision === 'approve' ? 'OverrideApprove' : 'OverrideDeny', {
@@ -81,7 +81,7 @@ export const overrideRoutes = [
     operationId: 'listOverrideRequests',
     tag: 'Anchor date',
     summary: 'List override requests of a participant, newest first',
-    description: 'What was asked for, by whom, the effect on each visit, and how it was decided.',
+    description: 'The request, who made it, the effect on each visit, and the decision.',
     access: inStudy(),
     transaction: 'read',
     query: Paged,

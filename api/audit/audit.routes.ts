@@ -68,7 +68,7 @@ export const auditRoutes = [
     description:
       'For what is done outside the service and belongs into its chain, such as the sign-off of a cut-over. ' +
       '`action` is one of those that the deployment names (COMPLIANCE_ACTIONS), another is 400 UNKNOWN_ACTION. ' +
-      'With a study it goes into that study’s chain, else into the service’s own. Write nothing of a person ' +
+      'With a study it goes into that study’s chain, else into the service’s own. Write nothing personal ' +
       'into it: a record is never changed or removed.',
     body: NewAuditRecord,
     responses: { 201: AuditRecord, 400: undefined },

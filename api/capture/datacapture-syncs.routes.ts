@@ -19,7 +19,7 @@ const start = (path: '/api/datacapture/sync/{study_id}' | '/api/redcap/sync/{stu
     description:
       'Each record is treated as its trigger would be. One at a time for a study: where one is running its id ' +
       'is the answer. ' +
-      'How far it is: `GET /api/datacapture/syncs/{sync_id}`; its end stands in `GET ' +
+      'How far it is: `GET /api/datacapture/syncs/{sync_id}`; its end is in `GET ' +
       '/api/datacapture/status/{study_id}`.',
     access: inStudy('researcher', 'data_manager'),
     transaction: 'change',
@@ -40,7 +40,7 @@ export const datacaptureSyncRoutes = [
     description:
       'Issues, in pages: records that could not be taken (PARTICIPANT_CODE_TAKEN, …), another date for a final ' +
       'anchor (OVERRIDE_REQUIRED), sites that the ' +
-      'study does not have (UNKNOWN_SITE), participants whose record is gone (RECORD_VANISHED; with ' +
+      'study does not have (UNKNOWN_SITE), participants whose record is missing (RECORD_VANISHED; with ' +
       'RECORD_RENAMED where a new record holds the same).',
     access: inStudy(),
     transaction: 'read',

@@ -21,7 +21,7 @@ const Progress = record('CaptureSyncProgress', {
   skipped: count('records whose enrollment form was never filled in'),
   override_required: count('another date for a final anchor: nothing was moved'),
   failed: count('records that could not be taken, each named in the issues'),
-  vanished: count('participants whose record the capture system has no more'),
+  vanished: count('participants whose record the capture system lacks'),
 });
 
 /** One reading of a study's records: on request (sync), or on schedule (poll). */

@@ -112,7 +112,7 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
       tag,
       summary: `Get the event mapping${former}`,
       description:
-        'Which event of the capture system stands for which battery and days, and the instrument of ' +
+        'Which event of the capture system means which battery and days, and the instrument of ' +
         'enrollment. 404 CONFIG_NOT_FOUND where the study has no configuration.',
       access: reader,
       transaction: 'read',

@@ -178,7 +178,7 @@ export const SyncEvents = record('CaptureEventsSynced', {
   unchanged: Type.Integer(),
   skipped: Type.Array(Type.Object({ datacapture_event: Type.String(), reason: Type.String() })),
   renamed: Type.Array(Type.Object({ event_id: Type.String(), from: Type.String(), to: Type.String() }), {
-    description: 'events that have another name than when this was last asked for',
+    description: 'events that were renamed since the last request',
   }),
   missing: Type.Array(Type.Object({ datacapture_event: Type.String(), reason: Type.String() }), {
     description: 'events that windows, mapping or open visits name and the capture system does not have',

@@ -27,7 +27,7 @@ const ErrorType = nullable(PushErrorType);
 
 const PushWarning = record('PushWarning', { code: Type.String(), field: Type.String(), message: Type.String() });
 const warnings = Type.Array(PushWarning, {
-  description: 'what was sent all the same: OUT_OF_RANGE (a value outside of the range that the field suggests)',
+  description: 'sent despite a warning: OUT_OF_RANGE (a value outside of the range that the field suggests)',
 });
 
 /** A session's push: `waiting` failed and is retried at `next_attempt_at`, `failed` is retried only on request. */
@@ -77,7 +77,7 @@ export const PushFailures = listOf(
     participant_code: Type.String(),
     visit_id: nullable(Uuid),
     datacapture_event: nullable(Type.String()),
-    final: Type.Boolean({ description: 'it is not tried again by itself: POST /api/sessions/{id}/push does' }),
+    final: Type.Boolean({ description: 'no automatic retry: POST /api/sessions/{id}/push does' }),
     failed_at: Instant,
   }),
 );

@@ -58,7 +58,7 @@ export const eventSubscriptionRoutes = [
     transaction: 'change',
     idempotencyKey: false,
     description: `Each event is POSTed as \`GET /api/studies/{study_id}/events\` lists it, signed as [Standard Webhooks](https://www.standardwebhooks.com) (\`webhook-id\` is the event’s id, \`webhook-timestamp\`, \`webhook-signature\`) with the \`secret\` that is shown here once.
-Any 2xx answer within EVENT_TIMEOUT_SECONDS is taken for arrived. Anything else, a redirect too, is repeated with growing waits for EVENT_RETRY_MAX_DAYS, then it is \`failed\`; 410 disables the subscription. An event may arrive more than once, with the same id.
+Any 2xx answer within EVENT_TIMEOUT_SECONDS counts as delivered. Anything else, a redirect too, is repeated with growing waits for EVENT_RETRY_MAX_DAYS, then it is \`failed\`; 410 disables the subscription. An event may arrive more than once, with the same id.
 A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbids it.`,
     body: NewEventSubscription,
     responses: { 201: EventSubscriptionWithSecret },
@@ -71,7 +71,7 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
     operationId: 'getEventSubscription',
     tag: 'Events',
     summary: 'Get an event subscription',
-    description: 'A subscription by its id, without its secret. 404 where it is not there.',
+    description: 'A subscription by its id, without its secret. 404 if it does not exist.',
     access: read,
     transaction: 'read',
     responses: { 200: EventSubscription },
@@ -106,7 +106,7 @@ A \`url\` on a private address is 400 PRIVATE_URL where ALLOW_PRIVATE_URLS forbi
     operationId: 'deleteEventSubscription',
     tag: 'Events',
     summary: 'Delete an event subscription with its deliveries',
-    description: 'Nothing more is sent to its URL, and what was sent is no longer listed. 404 where it is not there.',
+    description: 'Nothing more is sent to its URL, and what was sent is no longer listed. 404 if it does not exist.',
     access: staff.configure,
     transaction: 'change',
     responses: { 204: undefined },

@@ -29,7 +29,7 @@ export const eventRoutes = [
     idempotencyKey: false,
     description:
       'For EventSource, which can send no header: `new ' +
-      'EventSource(`/api/studies/{study_id}/events?ticket=…`)`. It is good for this study’s stream alone, ' +
+      'EventSource(`/api/studies/{study_id}/events?ticket=…`)`. It is valid for this study’s stream alone, ' +
       'within a minute; a stream that is open goes on. The caller’s rights are read again at each look.',
     responses: { 201: Ticket },
     handle: ({ actor, credential, params, services }) =>
@@ -43,7 +43,7 @@ export const eventRoutes = [
     summary: 'List events of a study, oldest first',
     access: orByTicket(may),
     transaction: 'read',
-    description: `What is emitted, and what stands in \`data\`: see \`webhooks\` of this document. Who is assigned to sites sees the events of their participants.
+    description: `What is emitted, and what is in \`data\`: see \`webhooks\` of this document. Staff with assigned sites see the events of their participants.
 
 With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on and then as they come: \`id\` and \`event\` are the event’s id and type, \`data\` the event. \`Last-Event-ID\` (or \`last_event_id\` in the query) goes on after that event, at any API process; instead of a bearer token \`ticket\` opens it; \`skip\`, \`limit\` and \`sort\` mean nothing there. A user follows 5 streams at a time; one more is 429. The stream ends, with an event \`end\` that says why, when the caller may no longer see the study, or the login was ended.`,
     query: Type.Object({

@@ -81,7 +81,7 @@ export const eventCatalogue: Record<EventType, { when: string; data: TSchema }> 
     }),
   },
   ENROLLMENT_DATE_OVERRIDE_REQUESTED: {
-    when: 'An override was asked for where it needs an approval.',
+    when: 'An override that needs an approval was requested.',
     data: Type.Object({ ...common, reason: nullable(Type.String()), requested_value: nullable(IsoDate) }),
   },
   ENROLLMENT_DATE_OVERRIDE_GRANTED: {
@@ -106,10 +106,10 @@ export const eventCatalogue: Record<EventType, { when: string; data: TSchema }> 
     data: Type.Object({ status: oneOf('withdrawn'), withdrawn_at: Instant, reason: Type.String(), actor: Actor }),
   },
   PARTICIPANT_REINSTATED: {
-    when: 'A withdrawal was taken back.',
+    when: 'A withdrawal was reversed.',
     data: Type.Object({
       status: oneOf('enrolled'),
-      withdrawn_at: { ...Instant, description: 'of the withdrawal that was taken back' },
+      withdrawn_at: { ...Instant, description: 'of the withdrawal that was reversed' },
       withdrawal_reason: nullable(Type.String()),
       reason: Type.String(),
       actor: Actor,

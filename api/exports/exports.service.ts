@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { PassThrough } from 'node:stream';
 import type { Static } from 'typebox';
 import { nowIso } from '../../db/client/clock.js';
 import { datasetOf } from '../../db/exports/datasets.js';
@@ -10,9 +9,8 @@ import { contentTypes, writeExport } from '../../db/exports/write.js';
 import type { ExportFormat } from '../../db/exports/write.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { insertExport } from '../../db/exports/exports.queries.js';
-import { writeAsCaller, readAsCaller } from '../../db/client/request.js';
+import { writeAsCaller } from '../../db/client/request.js';
 import type { Caller } from '../../db/client/request.js';
-import { withFileLimits } from '../../db/client/transaction.js';
 import { authorizeUser, exporterAccess } from '../http/access.js';
 import type { Actor } from '../http/access.js';
 import { invalid, problem } from '../http/errors.js';
@@ -25,9 +23,8 @@ import type { NewExport } from './exports.schemas.js';
 import type { Dependencies } from '../dependencies.js';
 import { requireExportQuota } from '../identity/quotas.js';
 import { getStudyOrThrow } from '../studies/studies.service.js';
-import { streamedBody } from './streamed.js';
+import { streamAsCaller } from './streamed.js';
 import { ensurePseudonymKey } from '../../db/exports/pseudonyms.queries.js';
-import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
 export interface ExportOptions {
@@ -104,33 +101,13 @@ export async function exportData(
   );
   if (background) return accepted({ export_id: id, status_url: publicUrl(settings, `/api/exports/${id}`) });
   const about = { study_code: study.study_code, exported_at: nowIso() };
-  const sink = new PassThrough();
-  const body = streamedBody(asked.services, sink, () =>
-    asReader(asked, caller, (tx) => writeExport(tx, request, format, about, sink)),
-  );
+  // The columns are queried before the rows.
+  const body = streamAsCaller(asked.services, caller, (tx, sink) => writeExport(tx, request, format, about, sink));
   return reply(200, body, {
     'Content-Type': contentTypes[format],
     'Content-Disposition': attachment(exportFileName(study.study_code, request), format, about.exported_at, id),
   });
 }
-
-/**
- * A read-only transaction with the caller's current rights, in one snapshot: the columns are queried before the rows.
- */
-const asReader = <T>(
-  { services: { database } }: ExportOptions,
-  caller: Caller,
-  work: (tx: Tx) => Promise<T>,
-): Promise<T> =>
-  readAsCaller(
-    database,
-    caller,
-    (row) => authorizeUser(exporterAccess, row, caller.studyId),
-    async (tx) => {
-      await withFileLimits(tx);
-      return work(tx);
-    },
-  );
 
 function requestOf(
   { mode: _mode, study_id, dataset, ...rest }: Static<typeof NewExport>,

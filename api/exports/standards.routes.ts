@@ -17,7 +17,7 @@ export const standardRoutes = [
     description:
       'XML of one moment, streamed: the plan (events, forms, items, code lists), the sites, and the data of ' +
       'every participant. Visits are events of their window, tasks and forms are forms; what belongs to no ' +
-      'visit stands in the event `SE.COMMON`. ' +
+      'visit is in the event `SE.COMMON`. ' +
       'Participants appear by their codes, without name, address or birthday; superseded visits and raw trials ' +
       'are left out.',
     handle: ({ services, actor, context, studyId, headers, params }) =>

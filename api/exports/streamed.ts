@@ -1,4 +1,10 @@
-import type { PassThrough, Readable } from 'node:stream';
+import { PassThrough } from 'node:stream';
+import type { Readable } from 'node:stream';
+import type { Tx } from '../../db/client/database.js';
+import { readAsCaller } from '../../db/client/request.js';
+import type { Caller, CallerRow } from '../../db/client/request.js';
+import { withFileLimits } from '../../db/client/transaction.js';
+import { authorizeUser, exporterAccess } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { serializeError } from '../http/middleware/request-logger.js';
 import type { Dependencies } from '../dependencies.js';
@@ -10,17 +16,23 @@ const STALL_MS = 60_000;
 let running = 0;
 
 /**
- * A body that `produce` writes into `sink`. An error after the start closes the connection, so that nobody takes half a
- * file for a whole one; a reader that disconnects ends the producer.
+ * A body that `write` writes in a read-only transaction with the caller's current rights, in one snapshot. An error
+ * after the start closes the connection, so that nobody takes half a file for a whole one; a reader that disconnects
+ * ends the writer.
  * @throws 503 when the maximum number of bodies is being streamed
  */
-export function streamedBody({ log }: Dependencies, sink: PassThrough, produce: () => Promise<unknown>): Readable {
+export function streamAsCaller(
+  { log, database }: Dependencies,
+  caller: Caller,
+  write: (tx: Tx, sink: PassThrough) => Promise<unknown>,
+): Readable {
   if (running >= MAX_STREAMS)
     throw problem('UNAVAILABLE', {
       detail: 'Too many exports are being written: try again, or have it written in the background.',
       headers: { 'Retry-After': '5' },
     });
   running += 1;
+  const sink = new PassThrough();
   let passed = 0,
     seen = -1;
   sink.on('data', (chunk: Buffer) => {
@@ -31,7 +43,11 @@ export function streamedBody({ log }: Dependencies, sink: PassThrough, produce: 
     if (passed === seen) sink.destroy(new Error('the reader takes nothing any more'));
     seen = passed;
   }, STALL_MS);
-  void produce()
+  const admit = (row: CallerRow | undefined) => authorizeUser(exporterAccess, row, caller.studyId);
+  void readAsCaller(database, caller, admit, async (tx) => {
+    await withFileLimits(tx);
+    await write(tx, sink);
+  })
     .catch((fault: unknown) => {
       if (!sink.destroyed) log.error({ err: serializeError(fault) }, 'an export broke off');
       sink.destroy(fault instanceof Error ? fault : undefined);

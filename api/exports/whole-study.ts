@@ -1,9 +1,8 @@
-import { PassThrough } from 'node:stream';
+import type { PassThrough } from 'node:stream';
 import { nowIso } from '../../db/client/clock.js';
 import type { Tx } from '../../db/client/database.js';
-import { readAsCaller, writeAsCaller } from '../../db/client/request.js';
+import { writeAsCaller } from '../../db/client/request.js';
 import type { Caller, CallerRow } from '../../db/client/request.js';
-import { withFileLimits } from '../../db/client/transaction.js';
 import { authorizeUser, exporterAccess } from '../http/access.js';
 import { auditActor } from '../http/audit-actor.js';
 import { attachment, safeName } from '../http/conventions/file-names.js';
@@ -11,7 +10,7 @@ import { reply } from '../http/route.js';
 import type { Reply } from '../http/route.js';
 import { getStudyOrThrow } from '../studies/studies.service.js';
 import type { ExportOptions } from './exports.service.js';
-import { streamedBody } from './streamed.js';
+import { streamAsCaller } from './streamed.js';
 
 /** One format of a study's document. */
 export interface StudyFormat {
@@ -44,13 +43,7 @@ export async function streamStudy(
     });
     return getStudyOrThrow(tx, studyId);
   });
-  const sink = new PassThrough();
-  const body = streamedBody(services, sink, () =>
-    readAsCaller(services.database, caller, enter, async (tx) => {
-      await withFileLimits(tx);
-      return write(tx, nowIso(), sink);
-    }),
-  );
+  const body = streamAsCaller(services, caller, (tx, sink) => write(tx, nowIso(), sink));
   return reply(200, body, {
     'Content-Type': `${mediaType}; charset=utf-8`,
     'Content-Disposition': attachment([safeName(study.study_code), kind], extension, nowIso()),

@@ -175,7 +175,7 @@ export const earlierOverrides = {
     Type.Integer({
       description:
         'participants whose visits all move with this change, since an override with `regenerate_schedule: ' +
-        'false` had left them on the former date; not there where there are none',
+        'false` had left them on the former date; absent if none',
     }),
   ),
 };

@@ -1,16 +1,29 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Context } from 'koa';
 import { problem } from './errors.js';
-import type { Access } from './access.js';
-import { singleValue } from './validation/validation.js';
+import type { Access, Named } from './access.js';
+import type { RouteContext } from './state.js';
+import { singleValue } from './validation/query.js';
 import { UUID } from '../../db/client/uuid.js';
+
+/** The objects that a request names. The participant is only one of a portal token. @throws 400, 422 */
+export function namedIn(ctx: RouteContext, access: Access): Named {
+  const { params, search } = ctx.state;
+  return {
+    studyId: studyContext(ctx, access, params, search),
+    siteId: siteContext(ctx),
+    // For staff it is only validated.
+    participantId:
+      access.token === 'portal' || access.token === 'either' ? participantContext(ctx, params, search) : undefined,
+  };
+}
 
 /**
  * The study that a request names: by path (`study_id`), else X-Study-ID, else the query's study_id (interface, "Study
  * and site context"; the first one counts: decisions, section 2). The caller's access is checked with the caller.
  * @throws 422 if it is no uuid
  */
-export function studyContext(
+function studyContext(
   ctx: Context,
   access: Access,
   params: Record<string, string>,
@@ -27,11 +40,7 @@ export function studyContext(
  * the query's participant_id. The caller's access is checked with the caller.
  * @throws 400 CONTEXT_CONFLICT when two of them differ, 422 if it is no uuid
  */
-export function participantContext(
-  ctx: Context,
-  params: Record<string, string>,
-  search: URLSearchParams,
-): string | undefined {
+function participantContext(ctx: Context, params: Record<string, string>, search: URLSearchParams): string | undefined {
   const given = [
     params.participant_id,
     uuid(ctx.headers['x-participant-id'] as string | undefined, 'header.x-participant-id'),
@@ -49,7 +58,7 @@ export function participantContext(
 /**
  * The site of X-Site-ID, which narrows the study (interface, "Study and site context"). @throws 422 if it is no uuid
  */
-export function siteContext(ctx: Context): string | undefined {
+function siteContext(ctx: Context): string | undefined {
   const site = ctx.get('x-site-id');
   if (ctx.headers['x-site-id'] === undefined) return undefined;
   if (!UUID.test(site))

@@ -11,10 +11,10 @@ import type { Route } from './route.js';
 import type { RouteMiddleware } from './state.js';
 
 /**
- * The steps of a request to a route, in this order, so that nobody learns more than they may: token (401), rate (429),
- * names in the path (404), body read (413, 415, 400), all in `admit`; role (403), access to study, site and participant
- * (404) in `authorize`; Idempotency-Key (409); schema (422) and handler in `handle`. A route has the middlewares that
- * it needs.
+ * The middlewares of a request to a route, in this order, so that nobody learns more than they may: token (401), rate
+ * (429), names in the path (404), body read (413, 415, 400), all in `admit`; role (403), access to study, site and
+ * participant (404) in `authorize`; Idempotency-Key (409); schema (422) and handler in `handle`. A route has the
+ * middlewares that it needs. app.ts has those of every request.
  */
 export function pipeline(route: Route, dependencies: Dependencies): RouteMiddleware[] {
   const { access, transaction } = route;

@@ -265,7 +265,3 @@ export const responseOptions = (input: TSchema | ResponseSpec | undefined): Resp
 /** Whether an Idempotency-Key is supported: the caller is known, and the answer contains no secret. */
 export const takesKey = ({ method, access, transaction, idempotencyKey }: Route): boolean =>
   method === 'POST' && idempotencyKey !== false && (access.token !== false || transaction === 'session');
-
-/** Whether unknown query keys are refused. Callers of callbacks add some; pages read their query themselves. */
-export const knowsItsQuery = (route: Pick<Route, 'path' | 'body'>): boolean =>
-  route.path.startsWith('/api/') && !(route.body instanceof RequestBody && route.body.kind === 'bytes');

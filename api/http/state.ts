@@ -4,7 +4,6 @@ import type { SessionRow } from '../../db/assessment/sessions.queries.js';
 import type { Principal } from './security/principal.js';
 import type { Actor, AnyCaller } from './access.js';
 import type { Upload } from './body/upload.js';
-import type { IdempotencyKey } from './conventions/idempotency-keys.js';
 import type { Reply } from './reply.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from './request-context.js';
@@ -47,7 +46,8 @@ export interface RouteState extends RequestState {
   studyId?: string | undefined;
   actor?: AnyCaller;
   opened: OpenTransaction;
-  key?: IdempotencyKey;
+  /** The id of the command under an Idempotency-Key. */
+  requestKey?: string;
   query?: Record<string, unknown>;
   body?: unknown;
   /** The handler was called. */

@@ -52,7 +52,7 @@ export const accountRoutes = [
     access: anyone,
     idempotencyKey: false,
     description:
-      'Answered alike whether there is such an account or not. The link is in the mail alone, good once, for ' +
+      'Answered alike whether there is such an account or not. The link is in the mail alone, valid once, for ' +
       'PASSWORD_RESET_MINUTES.',
     body: input('PasswordForgotten', { email: Email }),
     responses: { 202: Queued, 503: undefined },
@@ -71,7 +71,7 @@ export const accountRoutes = [
     idempotencyKey: false,
     description:
       'Of a forgotten password or an invitation. Ends all logins and every other such link; a second factor ' +
-      'stays. Tokens of /api/v1 go on unless `revoke_api_tokens` ends them; where there are or were some they ' +
+      'stays. Tokens of /api/v1 stay valid unless `revoke_api_tokens` ends them; where there are or were some they ' +
       'are listed (200), else the answer is 204. A link that was used, has expired or is not known is 401 ' +
       'INVALID_LINK.',
     body: input('PasswordReset', { token: text(200, 1), new_password: Password, revoke_api_tokens: RevokeTokens }),
@@ -106,7 +106,7 @@ export const accountRoutes = [
     access: outsideStudy(signedIn),
     transaction: 'change',
     description:
-      'The login can’t be refreshed any more, and its access tokens end at once. 404 where the caller has no ' +
+      'The login can no longer be refreshed, and its access tokens end at once. 404 where the caller has no ' +
       'such login.',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params }) => {
@@ -139,7 +139,7 @@ export const accountRoutes = [
     access: outsideStudy(roles('admin')),
     transaction: 'change',
     description:
-      'The link is in the mail alone, good once, for INVITATION_DAYS. Each of `site_ids` must be of one of ' +
+      'The link is in the mail alone, valid once, for INVITATION_DAYS. Each of `site_ids` must be of one of ' +
       '`study_ids` (400 SITE_OF_OTHER_STUDY).',
     body: Invite,
     responses: { 201: User },
@@ -188,8 +188,7 @@ export const accountRoutes = [
     summary: 'End all logins of a user',
     access: outsideStudy(roles('admin')),
     transaction: 'change',
-    description:
-      'None of them can be refreshed any more, and their access tokens end at once. The user may log in again.',
+    description: 'None of them can be refreshed, and their access tokens end at once. The user may log in again.',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params }) => {
       await endLoginsOf({ tx, audit, actor, context }, params.id);

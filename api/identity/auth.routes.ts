@@ -23,7 +23,7 @@ export const authRoutes = [
     summary: 'Log in with email and password',
     description:
       'Five failures in a row lock the account for 15 minutes, for the address that they come from; a device ' +
-      'that logged in before is counted by itself. The owner is told by mail, of a login from a new device ' +
+      'that logged in before is counted separately. The owner is notified by mail, of a login from a new device ' +
       'too. A locked account, an unknown email and a wrong password are answered alike.\n\nWhere a second ' +
       'factor is set up the answer is `mfa_required`, where the role must have one and has none ' +
       '`mfa_setup_required` (MFA_REQUIRED_ROLES).',
@@ -41,7 +41,7 @@ export const authRoutes = [
     tag: 'Authentication',
     summary: 'Refresh the tokens',
     description:
-      'Answers a new access token and the next refresh token: each is good once. A second use ends every token ' +
+      'Answers a new access token and the next refresh token: each is valid once. A second use ends every token ' +
       'that came from the same login, access tokens at once. A token that was used, has expired or ended is ' +
       '401 INVALID_REFRESH_TOKEN.',
     access: anyone,
@@ -57,7 +57,7 @@ export const authRoutes = [
     tag: 'Authentication',
     summary: 'Log out',
     description:
-      'Ends the login of the refresh token: it can’t be refreshed any more, and its access tokens end at once. ' +
+      'Ends the login of the refresh token: it can no longer be refreshed, and its access tokens end at once. ' +
       'A token that is not known is answered alike.',
     access: anyone,
     idempotencyKey: false,
@@ -92,8 +92,8 @@ export const authRoutes = [
     idempotencyKey: false,
     description:
       'Needs the current password: a wrong one is 400 with WRONG_PASSWORD, a common new one 400 ' +
-      'PASSWORD_TOO_COMMON. Tokens of /api/v1 go on unless `revoke_api_tokens` ends them. Where the user has ' +
-      'or had some they are listed (200), else the answer is 204. The user is told by mail.',
+      'PASSWORD_TOO_COMMON. Tokens of /api/v1 stay valid unless `revoke_api_tokens` ends them. Where the user has ' +
+      'or had some they are listed (200), else the answer is 204. The user is notified by mail.',
     body: ChangePassword,
     responses: { 200: PasswordChanged, 204: undefined },
     handle: async ({ tx, audit, actor, body, context }) =>

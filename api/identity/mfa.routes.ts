@@ -71,8 +71,8 @@ export const mfaRoutes = [
     summary: 'Complete a login with a second factor',
     access: anyone,
     description:
-      'A code is good once, and within 30 seconds before and after its own; a recovery code once. Wrong ones ' +
-      'count as failed logins. Anything wrong is 401; the `mfa_token` of before goes on to count after a wrong ' +
+      'A code is valid once, and within 30 seconds before and after its own; a recovery code once. Wrong ones ' +
+      'count as failed logins. Anything wrong is 401; the previous `mfa_token` stays valid after a wrong ' +
       'code.',
     body: MfaLogin,
     responses: { 200: LoggedIn, 401: undefined },

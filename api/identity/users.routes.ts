@@ -33,10 +33,10 @@ export const userRoutes = [
     tag: 'Users',
     summary: 'Change a user’s role, status, studies or sites',
     description:
-      'Counts at once, also for access tokens already given. Deactivating ends all logins of the user and its ' +
+      'Takes effect at once, also for issued access tokens. Deactivating ends all logins of the user and its ' +
       'tokens of /api/v1, for good. ' +
       'Each of `site_ids` must be of one of `study_ids`, as both are after the change (400 ' +
-      'SITE_OF_OTHER_STUDY); sites of a study that is taken away go with it.',
+      'SITE_OF_OTHER_STUDY); sites of a removed study are removed with it.',
     access: outsideStudy(roles('admin')),
     transaction: 'change',
     body: UserChange,

@@ -84,13 +84,12 @@ export const Tokens = record('Tokens', {
   token_type: oneOf('bearer'),
   expires_in: Type.Integer({ description: 'seconds' }),
 });
-const outcome = <const W extends string>(word: W) =>
-  extension(oneOf(word), 'what the login came to; says which fields there are');
+const outcome = <const W extends string>(word: W) => extension(oneOf(word), 'the login’s result; decides its fields');
 export const LoggedIn = record('LoggedIn', { outcome: outcome('logged_in'), user: UserBrief, tokens: Tokens });
-const mfa_token = Type.String({ description: 'good for this one step, for some minutes' });
+const mfa_token = Type.String({ description: 'valid for this step, for some minutes' });
 const MfaRequired = record('MfaRequired', {
   outcome: outcome('mfa_required'),
-  mfa_required: Type.Literal(true, { description: 'a code is asked for: POST /api/auth/mfa/login with `mfa_token`' }),
+  mfa_required: Type.Literal(true, { description: 'a code is required: POST /api/auth/mfa/login with `mfa_token`' }),
   mfa_token,
 });
 const MfaSetupRequired = record('MfaSetupRequired', {

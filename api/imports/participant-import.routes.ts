@@ -17,7 +17,7 @@ const imports = '/api/studies/{study_id}/participant-imports';
 const tag = 'Participants';
 const description =
   'Multipart form with the part `file`. Columns: participant_code, external_id, site_code, preferred_language; ' +
-  'email, phone, timezone, date_of_birth and arm may stand beside them, others are left out. ' +
+  'email, phone, timezone, date_of_birth and arm are optional, others are ignored. ' +
   'Valid rows are imported although others fail; each error names its row (the header is row 1), field and ' +
   'code. The header without participant_code, or with a column twice: 400 HEADER_INVALID. ' +
   'The same file again finds everything there and says so (warning FILE_IMPORTED_BEFORE). ';

@@ -25,7 +25,7 @@ export const ImportQuery = Type.Object({
       type: 'string',
       enum: ['result', 'failed_rows'],
       default: 'result',
-      description: '`failed_rows`: the rows that failed as a CSV file, with the reasons, to be mended and sent again',
+      description: '`failed_rows`: the rows that failed as a CSV file, with reasons, to correct and resend',
     }),
   ),
 });
@@ -63,7 +63,7 @@ export const ImportResult = record('ParticipantImportResult', {
   updated_participants: Type.Array(record('UpdatedParticipant', { ...Brief, fields: Type.Array(Type.String()) })),
   created_sites: Type.Array(Type.String()),
   warnings: Type.Array(Remark),
-  file: about(TextMap, 'what was found out about it: encoding, separator, sheet'),
+  file: about(TextMap, 'detected: encoding, separator, sheet'),
 });
 export const TemplateQuery = Type.Object({ format: Type.Optional(oneOf('csv', 'xlsx')) });
 export const ImportStatus = record('ParticipantImport', {

@@ -123,8 +123,7 @@ export const notificationRoutes = [
     summary: 'Cancel a pending notification',
     access: staff.participants,
     transaction: 'change',
-    description:
-      'For good: a visit that moves later does not bring it back. Settled ones are 409 NOTIFICATION_SETTLED.',
+    description: 'Permanent: a visit that moves later does not restore it. Settled ones are 409 NOTIFICATION_SETTLED.',
     responses: { 200: Notification, 409: undefined },
     handle: ({ tx, audit, actor, context, params }) =>
       cancelPending({ tx, audit, actor, context }, params.notification_id),

@@ -39,8 +39,8 @@ const basic = (path: '/api/health' | '/api/metrics/health') =>
     tag: 'Health',
     summary: 'Liveness',
     description:
-      'Answers as long as the process runs; it asks nothing else. Whether the service can work says ' +
-      '`/api/health/detailed`.',
+      'Answers as long as the process runs; it checks nothing else. `/api/health/detailed` says whether the ' +
+      'service can work.',
     access: anyone,
     rateLimit: 'none',
     responses: { 200: Basic },

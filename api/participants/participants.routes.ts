@@ -83,7 +83,7 @@ export const participantRoutes = [
     operationId: 'getParticipant',
     tag: 'Participants',
     summary: 'Get a participant',
-    description: 'A participant by its id. 404 where it is not there or out of reach.',
+    description: 'A participant by its id. 404 if it does not exist or out of reach.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Participant },
@@ -132,7 +132,7 @@ export const participantRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'Keeps the enrollment date and freezes the schedule: nothing is planned or reminded of any more. ' +
+      'Keeps the enrollment date and freezes the schedule: nothing is planned or reminded of. ' +
       '`withdrawn_at` (default: now) may not be ahead (400). A second withdrawal is 409 PARTICIPANT_WITHDRAWN.',
     body: Withdrawal,
     responses: { 200: Participant },
@@ -148,8 +148,8 @@ export const participantRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'For a withdrawal by mistake. The enrollment date is evaluated again, the schedule goes on as a new ' +
-      'version, and reminders of what lies ahead are planned. A participant who has not withdrawn is 409 ' +
+      'For a withdrawal by mistake. The enrollment date is evaluated again, the schedule continues as a new ' +
+      'version, and reminders of future visits are planned. A participant who has not withdrawn is 409 ' +
       'NOT_WITHDRAWN, one whose identity was erased 409 PARTICIPANT_ERASED.',
     body: Reinstatement,
     responses: { 200: Participant },

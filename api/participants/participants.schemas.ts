@@ -36,7 +36,7 @@ export const Participant = record('Participant', {
   arm: nullable(Type.String()),
   withdrawn_at: nullable(Instant),
   withdrawal_reason: nullable(Type.String()),
-  reinstated_at: nullable({ ...Instant, description: 'when the last withdrawal was taken back' }),
+  reinstated_at: nullable({ ...Instant, description: 'when the last withdrawal was reversed' }),
   created_at: Instant,
   updated_at: Instant,
 });

@@ -24,7 +24,7 @@ const tag = 'Caregivers';
 const may = staff.participants;
 const one = '/api/studies/{study_id}/caregivers/{caregiver_id}';
 const shared =
-  'Who is assigned to sites reaches those who care for a participant there, or for nobody yet; one who cares ' +
+  'Staff with assigned sites reach those who care for a participant there, or for nobody yet; one who cares ' +
   'for others too is 403 SITE_NOT_ASSIGNED.';
 
 export const caregiverRoutes = [
@@ -73,7 +73,7 @@ export const caregiverRoutes = [
     operationId: 'getCaregiver',
     tag,
     summary: 'Get a caregiver',
-    description: 'A caregiver with the participants that it cares for. 404 where it is not there.',
+    description: 'A caregiver with the participants that it cares for. 404 if it does not exist.',
     access: may,
     transaction: 'read',
     responses: { 200: Caregiver },
@@ -103,7 +103,7 @@ export const caregiverRoutes = [
     summary: 'Delete a caregiver',
     access: may,
     transaction: 'change',
-    description: `What it did stays in the audit log under its id. ${shared}`,
+    description: `Its actions stay in the audit log under its id. ${shared}`,
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {
       await removeCaregiver({ tx, audit, actor, context }, params.study_id, params.caregiver_id, assertIfMatch);
@@ -135,7 +135,7 @@ export const caregiverRoutes = [
     access: may,
     transaction: 'change',
     description:
-      'Takes effect at once: a portal token of the caregiver shows nothing of the participant any more, and ' +
+      'Takes effect at once: a portal token of the caregiver no longer shows the participant, and ' +
       'its devices get no messages about it.',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {

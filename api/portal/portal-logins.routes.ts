@@ -82,8 +82,8 @@ export const portalLoginRoutes = [
     access: anyone,
     idempotencyKey: false,
     description:
-      'Each refresh token is good once, for PORTAL_REFRESH_DAYS. A second use ends the login that it came ' +
-      'from, portal tokens included. It is no good any more after a withdrawal, a changed address of the ' +
+      'Each refresh token is valid once, for PORTAL_REFRESH_DAYS. A second use ends the login that it came ' +
+      'from, portal tokens included. It is invalid after a withdrawal, a changed address of the ' +
       'person, a logout, or where staff ended the login. Without a body the cookie `portal_refresh` counts, ' +
       'with `X-Portal-CSRF: 1`, and new cookies are set.',
     body: RefreshPortal,
@@ -103,7 +103,7 @@ export const portalLoginRoutes = [
     idempotencyKey: false,
     description:
       'Ends the login of the request’s portal token or cookies, and that of the refresh token in the body. The ' +
-      'cookies are taken back. What is not known has ended already.',
+      'cookies are revoked. An unknown login has ended already.',
     body: LeavePortal,
     responses: { 204: undefined, 403: undefined },
     handle: async ({ services, body, headers, context }) => {

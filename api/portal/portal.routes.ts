@@ -34,9 +34,9 @@ export const portalRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'The link opens once, within MAGIC_LINK_MINUTES, and stands in the message alone. Without an address for ' +
+      'The link opens once, within MAGIC_LINK_MINUTES, and is in the message alone. Without an address for ' +
       'the channel 400 NO_ADDRESS; withdrawn 409 PARTICIPANT_WITHDRAWN; a caregiver that is not active 409 ' +
-      'CAREGIVER_INACTIVE, with nobody who takes part 409 CARES_FOR_NOBODY. More than LINKS_PER_HOUR to one ' +
+      'CAREGIVER_INACTIVE, without enrolled participants 409 CARES_FOR_NOBODY. More than LINKS_PER_HOUR to one ' +
       'recipient are 429 QUOTA_EXCEEDED.',
     body: MagicLink,
     responses: { 202: LinkQueued, 400: undefined, 409: undefined },
@@ -74,9 +74,9 @@ export const portalRoutes = [
     access: anyone,
     idempotencyKey: false,
     description:
-      'The link bears the token as `?token=`. A link that was used, has expired or is not known is 401 ' +
+      'The link has the token as `?token=`. A link that was used, has expired or is not known is 401 ' +
       'INVALID_LINK. The cookie `portal_session` is HttpOnly and SameSite=Strict; with `remember` so is ' +
-      '`portal_refresh`, which bears the refresh token. Of a caregiver’s link the answer has `caregiver` and ' +
+      '`portal_refresh`, with the refresh token. Of a caregiver’s link the answer has `caregiver` and ' +
       '`participants`; its token asks for the one that X-Participant-ID (or `participant_id`) names, or for ' +
       'the only one.',
     body: OpenLink,
@@ -158,7 +158,7 @@ export const portalRoutes = [
     description:
       'Of completed sessions, what each task gave, where `config.portal_results` of the study is `summary`; ' +
       'else 403 RESULTS_NOT_SHARED. Titles are those that the battery’s modules had then (`title`, and `title` ' +
-      'of a property in `result_schema`, of their settings), in the language of who reads.',
+      'of a property in `result_schema`, of their settings), in the reader’s language.',
     query: Type.Object({ ...paging }),
     responses: { 200: listOf(PortalResult), 403: undefined },
     handle: ({ tx, actor, query }) => ownResults(tx, actor, { skip: query.skip ?? 0, limit: query.limit ?? 50 }),

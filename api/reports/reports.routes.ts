@@ -91,7 +91,7 @@ export const reportRoutes = [
     responses: { 200: EnrollmentReport, 400: undefined },
     description:
       'The month is that of `enrollment_date`; `total` is of all participants, those without a date ' +
-      '(`without_date`) stand in no month.',
+      '(`without_date`) are in no month.',
     handle: (request) => kept(request, 'enrollment', study.enrollment),
   }),
   route({
@@ -101,7 +101,7 @@ export const reportRoutes = [
     summary: 'Report visit completion by window',
     responses: { 200: CompletionReport, 400: undefined },
     description:
-      `\`rate\` is completed of due; \`missed\` is due and not completed. ${judged} Visits of no window stand ` +
+      `\`rate\` is completed of due; \`missed\` is due and not completed. ${judged} Visits of no window are ` +
       'last, with `code` null.',
     handle: (request) =>
       kept(request, 'completion', async (tx, question, tally) => ({
@@ -126,7 +126,7 @@ export const reportRoutes = [
     query: SitesReportQuery,
     responses: { 200: SitesReport, 400: undefined },
     description:
-      'Sessions and visits count for their participant’s site; participants without one stand last, with ' +
+      'Sessions and visits count for their participant’s site; participants without one are last, with ' +
       '`site_code` null.',
     handle: async (request) => {
       const { skip, limit, ...filter } = request.query;

@@ -128,7 +128,7 @@ export const calendarFeedRoutes = [
     tag: 'Portal',
     summary: 'Revoke a calendar feed of a participant',
     description:
-      'The address stops working at once; calendars that subscribed to it show no visits any more. 404 where ' +
+      'The address stops working at once; subscribed calendars no longer show visits. 404 where ' +
       'there is no such feed.',
     access: staff.participants,
     transaction: 'change',

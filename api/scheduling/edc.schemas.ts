@@ -75,7 +75,7 @@ const Holiday = Type.Unsafe<Static<typeof NamedHoliday> | string>({
 const weekend = {
   maxItems: 6,
   uniqueItems: true,
-  description: 'ISO: 1 is Monday, 7 is Sunday; at least one day is left to work on',
+  description: 'ISO: 1 is Monday, 7 is Sunday; at least one day is a working day',
 };
 
 export const HolidayCalendar = record('HolidayCalendar', {
@@ -96,7 +96,7 @@ const calendarFields = {
   is_default: Type.Optional(Type.Boolean()),
   weekend_days: Type.Optional(Type.Array(Weekday, weekend)),
   holidays: Type.Optional(
-    Type.Array(Holiday, { maxItems: 5_000, description: 'each date once, by itself or with a name' }),
+    Type.Array(Holiday, { maxItems: 5_000, description: 'each date once, alone or with a name' }),
   ),
   site_id: Type.Optional(nullable(Uuid)),
 };

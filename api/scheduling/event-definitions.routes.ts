@@ -64,7 +64,7 @@ export const eventDefinitionRoutes = [
     operationId: 'getEventDefinition',
     tag,
     summary: 'Get an event definition',
-    description: 'An event of the study in the scheduling mode `edc`. 404 where it is not there.',
+    description: 'An event of the study in the scheduling mode `edc`. 404 if it does not exist.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: EventDefinition },

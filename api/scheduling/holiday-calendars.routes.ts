@@ -55,7 +55,7 @@ export const holidayCalendarRoutes = [
     operationId: 'getHolidayCalendar',
     tag,
     summary: 'Get a holiday calendar',
-    description: 'A calendar with its weekend days and holidays. 404 where it is not there.',
+    description: 'A calendar with its weekend days and holidays. 404 if it does not exist.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: HolidayCalendar },

@@ -96,7 +96,7 @@ export const scheduleVersionRoutes = [
     tag: 'Schedules',
     summary: 'Compare two schedule versions',
     description:
-      'Each visit of the two versions: moved, unchanged, added or removed. 404 where one of them is not there.',
+      'Each visit of the two versions: moved, unchanged, added or removed. 404 if one of them does not exist.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Diff },

@@ -68,7 +68,7 @@ export const visitRoutes = [
     operationId: 'getVisitWindow',
     tag: 'Schedules',
     summary: 'Get a visit window',
-    description: 'A visit window by its id. 404 where it is not there.',
+    description: 'A visit window by its id. 404 if it does not exist.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: VisitWindow },
@@ -182,7 +182,7 @@ export const visitRoutes = [
     tag: 'Visits',
     summary: 'Get a visit',
     description:
-      'A visit with its window, its status and what it was moved by. 404 where it is not there or out of reach.',
+      'A visit with its window, its status and what it was moved by. 404 if it does not exist or out of reach.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Visit },
@@ -197,7 +197,7 @@ export const visitRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      'A completed, superseded or cancelled visit keeps what it says (409 VISIT_CLOSED); its mark for review may ' +
+      'A completed, superseded or cancelled visit keeps its values (409 VISIT_CLOSED); its mark for review may ' +
       'be taken back, and the `datacapture_event` of a completed one corrected with a `reason`: its results are ' +
       'pushed again. The schedule of a withdrawn participant is frozen: dates, window and status 409 ' +
       'PARTICIPANT_WITHDRAWN. A visit that is moved so stays where it was put, through later schedule versions, ' +

@@ -21,7 +21,7 @@ export const simulationRoutes = [
     transaction: 'change',
     description:
       'Lives through the study with made-up participants, day by day, by the rules that decide anchors and ' +
-      'plan schedules: policy, windows or events, calendars and sites as they stand now. Nothing of the study ' +
+      'plan schedules: policy, windows or events, calendars and sites as they are now. Nothing of the study ' +
       'is changed.',
     body: NewSimulation,
     responses: { 202: SimulationAccepted },
@@ -71,7 +71,7 @@ export const simulationRoutes = [
     access: inStudy(),
     transaction: 'read',
     responses: { 200: response(undefined, { mediaTypes: ['image/svg+xml'] }), 409: undefined },
-    description: '`plot` is a name of `plots` with `.svg` behind it, such as `visits_per_day.svg`.',
+    description: '`plot` is a name of `plots` followed by `.svg`, such as `visits_per_day.svg`.',
     handle: async ({ tx, params }) =>
       reply(200, await simulationPlot(tx, params.study_id, params.simulation_id, params.plot), {
         'Content-Type': 'image/svg+xml; charset=utf-8',

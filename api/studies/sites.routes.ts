@@ -51,7 +51,7 @@ export const siteRoutes = [
     operationId: 'getSite',
     tag: 'Sites',
     summary: 'Get a site',
-    description: 'A site by its id. 404 where it is not there or out of reach.',
+    description: 'A site by its id. 404 if it does not exist or out of reach.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Site },

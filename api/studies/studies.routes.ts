@@ -58,7 +58,7 @@ export const studyRoutes = [
     operationId: 'getStudy',
     tag: 'Studies',
     summary: 'Get a study',
-    description: 'A study with its configuration. 404 where it is not there or out of reach.',
+    description: 'A study with its configuration. 404 if it does not exist or out of reach.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Study },
@@ -72,7 +72,7 @@ export const studyRoutes = [
     summary: 'Change a study; `config` is merged',
     description:
       'Only the fields that are given change; `config` is merged (RFC 7396). What schedules depend on is ' +
-      'planned again in the background. A study_code that is taken is 409 STUDY_CODE_TAKEN.',
+      'planned again in the background. A study_code in use is 409 STUDY_CODE_TAKEN.',
     access: inStudy('researcher'),
     transaction: 'change',
     body: StudyChange,
@@ -89,7 +89,7 @@ export const studyRoutes = [
     access: roles('admin'),
     transaction: 'change',
     description:
-      'For one that was made by mistake: its design goes with it, its audit log stays. A study that has ' +
+      'For one that was made by mistake: its design is deleted with it, its audit log stays. A study that has ' +
       'participants is 409 STUDY_NOT_EMPTY.',
     responses: { 204: undefined },
     handle: async ({ tx, audit, actor, context, params, assertIfMatch }) => {

@@ -24,7 +24,7 @@ const IntegrationMode = named('IntegrationMode', oneOf('standalone', 'datacaptur
 /** Earlier names of the capture system. */
 const GivenIntegrationMode = {
   ...oneOf('standalone', 'datacapture', 'redcap'),
-  description: '`redcap` is taken for `datacapture`',
+  description: '`redcap` is read as `datacapture`',
 };
 const ConsentMode = named('ConsentMode', oneOf('none', 'external', 'econsent'));
 const config = about(

@@ -54,7 +54,7 @@ export const templateRoutes = [
     path: one,
     operationId: 'getTemplate',
     summary: 'Get a study template',
-    description: 'A template with its whole design: windows, batteries, events, texts. 404 where it is not there.',
+    description: 'A template with its whole design: windows, batteries, events, texts. 404 if it does not exist.',
     responses: { 200: response(Template, { etag: true }) },
     handle: async ({ tx, params }) => {
       const found = await template(tx, params.template_id);
@@ -85,7 +85,7 @@ export const templateRoutes = [
     description:
       'All in one transaction: study, policy, notification texts, published batteries, visit windows and ' +
       'events; a taken `study_code` is 409 STUDY_CODE_TAKEN and nothing is made. ' +
-      'The mappings for a capture system stand in `config.capture_defaults` until a configuration is created, ' +
+      'The mappings for a capture system are in `config.capture_defaults` until a configuration is created, ' +
       'which takes them over. A researcher is assigned to the study.',
     handle: async ({ tx, audit, actor, context, params, query }) =>
       created(await applyTemplate({ tx, audit, actor, context }, await template(tx, params.template_id), query)),
@@ -101,7 +101,7 @@ export const templateRoutes = [
     body: SaveTemplate,
     responses: { 201: TemplateSaved },
     description:
-      'Policy, texts, batteries that are not retired, windows, events and mappings as they stand; no ' +
+      'Policy, texts, batteries that are not retired, windows, events and mappings as they are; no ' +
       'participants, sites or secrets. It is seen by those who see the study.',
     handle: async ({ tx, audit, actor, context, params, body }) =>
       created(await saveTemplate({ tx, audit, actor, context }, params.study_id, body)),
@@ -112,7 +112,7 @@ export const templateRoutes = [
     operationId: 'deleteTemplate',
     tag,
     summary: 'Delete a saved template',
-    description: 'Deletes a template that was saved from a study; built-in ones stay. 404 where it is not there.',
+    description: 'Deletes a template that was saved from a study; built-in ones stay. 404 if it does not exist.',
     access: outsideStudy(staff.configure),
     transaction: 'change',
     responses: { 204: undefined },

@@ -28,7 +28,7 @@ const Item = record('TimelineItem', {
   data: Json,
   links: Type.Object({
     api: Type.String(),
-    temporal: nullable(Type.String({ description: 'in the Temporal Web UI, where a workflow stands behind it' })),
+    temporal: nullable(Type.String({ description: 'in the Temporal Web UI, if a workflow did it' })),
   }),
 });
 const OwnItem = named(
@@ -73,8 +73,8 @@ export const timelineRoutes = [
     transaction: 'read',
     description:
       'Anchor dates, schedule versions, visits, sessions, consents, eligibility, randomization, forms, ' +
-      'reminders, triggers, pushes and approvals in one list; what bears the same instant stands in the order of ' +
-      'cause and effect. `data.planned` marks what is to come: a visit stands at its target date until it is ' +
+      'reminders, triggers, pushes and approvals in one list; entries of the same instant are in the order of ' +
+      'cause and effect. `data.planned` marks future entries: a visit is at its target date until it is ' +
       `over. \`format=svg\` (or \`Accept: ${SVG}\`) gives all of it as a picture, \`format=html\` (\`${HTML}\`) ` +
       'as a page.',
     query: Type.Object({

@@ -50,7 +50,7 @@ const list = (
     tag,
     summary,
     description:
-      'Of the study, without name, address or birthday. `cursor` goes on where a page ended. A cursor of ' +
+      'Of the study, without name, address or birthday. `cursor` continues a page. A cursor of ' +
       'another list is 400 INVALID_CURSOR.',
     access: scoped(scope),
     transaction: 'read',
@@ -60,7 +60,7 @@ const list = (
   });
 
 const Authoring = Type.Object({
-  dry_run: Type.Optional(Type.Boolean({ default: false, description: 'say what would change, change nothing' })),
+  dry_run: Type.Optional(Type.Boolean({ default: false, description: 'only report what would change' })),
 });
 const whole =
   'The body is the whole of it: what is left out is the default. The same body again changes nothing. `changes` ' +
@@ -93,7 +93,7 @@ export const v1Routes = [
       'left out). Nobody gives more than they have: a study out of reach is 404, a scope that the role does ' +
       'not allow 403; what the user loses later the token loses at that moment. A login older than ' +
       'REAUTHENTICATION_MINUTES (5) proves identity again, by X-Reauthentication or by `password` or `code` ' +
-      '(401 REAUTHENTICATION_REQUIRED). The user is told by mail.',
+      '(401 REAUTHENTICATION_REQUIRED). The user is notified by mail.',
     headers: Reauthentication,
     body: NewToken,
     responses: { 201: MintedToken, 401: undefined, 403: undefined, 404: undefined },

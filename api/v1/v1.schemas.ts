@@ -192,7 +192,7 @@ export const WantedBattery = input('BatteryPut', {
   name: nameText(300),
   description: Type.Optional(nullable(text(10_000))),
   modules: Type.Optional(Type.Array(body(moduleFields), { maxItems: 100 })),
-  publish: Type.Optional(Type.Boolean({ description: 'publish what then stands there' })),
+  publish: Type.Optional(Type.Boolean({ description: 'publish the result' })),
 });
 const Days = Type.Integer({ minimum: 0, maximum: 3_650 });
 export const WantedWindow = input('VisitWindowPut', {

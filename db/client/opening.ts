@@ -15,14 +15,12 @@ const BEGIN = {
 
 export interface Opening {
   mode: keyof typeof BEGIN;
-  /** Sets what the transaction may see; `work` gets its rows. */
+  /** Sets what the transaction may see. */
   opening: Statement;
-  /** Run in the round trip that opens the transaction, after `opening`. `work` gets the rows of each. */
+  /** Run in the round trip that opens the transaction, after `opening`. */
   first?: readonly Statement[];
   /** `already`: the opening itself sets the use of cached plans. */
   plans?: 'already' | undefined;
-  /** Called when the work is done. */
-  beforeCommit?: () => Closing;
 }
 
 /** Sent with the commit. */
@@ -32,58 +30,93 @@ export interface Closing {
   after?: string;
 }
 
+/** A transaction that has begun. One of `commit` and `rollback` ends it, and releases its connection. */
+export interface Begun<Row> {
+  tx: Tx;
+  /** Of the opening. */
+  rows: Row[];
+  /** Of each of the first statements. */
+  first: unknown[][];
+  /** If a closing statement fails, the commit after it rolls back, and the error is thrown. */
+  commit: (closing?: Closing) => Promise<void>;
+  rollback: () => Promise<void>;
+}
+
 /**
- * Runs `work` in a transaction on a pooled connection. Begin, opening and first statements are one round trip, and so
- * are closing and commit: each round trip is about a tenth of the processor time of a small request, and the lock of an
+ * Begins a transaction on a pooled connection. Begin, opening and first statements are one round trip, and so are
+ * closing and commit: each round trip is about a tenth of the processor time of a small request, and the lock of an
  * audit chain, taken by the last statement, does not wait for this process to send the commit.
  */
-export async function beginWith<Row, T>(
-  database: Database,
-  options: Opening,
-  work: (tx: Tx, rows: Row[], first: unknown[][]) => Promise<T>,
-): Promise<T> {
+export async function begin<Row>(database: Database, options: Opening): Promise<Begun<Row>> {
   const connection = await acquire(database);
-  try {
-    const { opened, found } = await begin(connection, options);
-    const { tx, end } = transactionOn(database, connection);
-    let value: T, closing: Closing;
+  let end: (() => void) | undefined;
+  const undo = async () => {
     try {
-      value = await work(tx, opened as Row[], found);
-      closing = options.beforeCommit?.() ?? { statements: [] };
-    } catch (fault) {
       await rollback(connection);
-      throw fault;
     } finally {
-      end();
+      end?.();
+      await release(database, connection);
     }
-    // If a closing statement fails, the commit after it rolls back, and the error is thrown.
-    await sendAll(connection, [
-      ...closing.statements.map((statement) => (typeof statement === 'string' ? statement : configOf(statement))),
-      'commit',
-      ...(closing.after === undefined ? [] : [closing.after]),
-    ]);
-    return value;
-  } finally {
-    await release(database, connection);
+  };
+  try {
+    const { opened, found } = await sendOpening(connection, options);
+    const transaction = transactionOn(database, connection);
+    end = transaction.end;
+    return {
+      tx: transaction.tx,
+      rows: opened as Row[],
+      first: found,
+      rollback: undo,
+      commit: async (closing = { statements: [] }) => {
+        transaction.end();
+        try {
+          await sendCommit(connection, closing);
+        } finally {
+          await release(database, connection);
+        }
+      },
+    };
+  } catch (fault) {
+    // The transaction may have begun: its connection must not return to the pool within it.
+    await undo();
+    throw fault;
   }
 }
 
-async function begin(
+/** Runs `work` in a transaction that has begun, and ends it. */
+export async function runIn<T extends { commit: () => Promise<void>; rollback: () => Promise<void> }, R>(
+  begun: T,
+  work: (begun: T) => Promise<R>,
+): Promise<R> {
+  let value: R;
+  try {
+    value = await work(begun);
+  } catch (fault) {
+    await begun.rollback();
+    throw fault;
+  }
+  await begun.commit();
+  return value;
+}
+
+async function sendOpening(
   connection: Connection,
   { mode, opening, first = [], plans }: Opening,
 ): Promise<{ opened: unknown[]; found: unknown[][] }> {
-  try {
-    const start = [BEGIN[mode], configOf(opening)];
-    if (plans === 'already' || first.length === 0) {
-      const [, opened, ...answers] = await sendAll(connection, [...start, ...first.map(configOf)]);
-      return { opened: opened!.rows, found: answers.map(({ rows }) => rows as unknown[]) };
-    }
-    const { configs, rowsOf } = withSettings(first, 'back');
-    const [, opened, ...answers] = await sendAll(connection, [...start, ...configs]);
-    return { opened: opened!.rows, found: rowsOf(answers) };
-  } catch (fault) {
-    // The transaction may have begun: its connection must not return to the pool within it.
-    await rollback(connection);
-    throw fault;
+  const start = [BEGIN[mode], configOf(opening)];
+  if (plans === 'already' || first.length === 0) {
+    const [, opened, ...answers] = await sendAll(connection, [...start, ...first.map(configOf)]);
+    return { opened: opened!.rows, found: answers.map(({ rows }) => rows as unknown[]) };
   }
+  const { configs, rowsOf } = withSettings(first, 'back');
+  const [, opened, ...answers] = await sendAll(connection, [...start, ...configs]);
+  return { opened: opened!.rows, found: rowsOf(answers) };
+}
+
+async function sendCommit(connection: Connection, { statements, after }: Closing): Promise<void> {
+  await sendAll(connection, [
+    ...statements.map((statement) => (typeof statement === 'string' ? statement : configOf(statement))),
+    'commit',
+    ...(after === undefined ? [] : [after]),
+  ]);
 }

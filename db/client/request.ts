@@ -1,12 +1,9 @@
-import { AuditTrail } from '../audit/audit.js';
-import { beginWith } from './opening.js';
+import { begin, runIn } from './opening.js';
 import { queryInSingleRoundTrip, queriesInSingleRoundTrip } from './one-trip.js';
 import type { Statement } from './one-trip.js';
-import { nudgeFor } from '../outbox/outbox.js';
 import { prepared } from './query.js';
-import { closingOf } from './transaction.js';
+import { beginAudited } from './transaction.js';
 import type { WriteTransaction } from './transaction.js';
-import type { MarkedTransaction } from './marked-transaction.js';
 import type { Database } from './database.js';
 import type { Tx } from './database.js';
 
@@ -45,69 +42,47 @@ export interface CallerRow {
 
 const CALLER = 'select * from request_caller($1, $2, $3, $4, $5)';
 const TOKEN_CALLER = 'select * from request_token($1, $2, $3, $4, $5)';
-/** The opening of each transaction: narrows it to the caller, and returns a `CallerRow`, or nothing. */
-function opening({ userId, login, studyId, siteId, participantId, token }: Caller): Statement {
+/** The opening of a caller's transaction: narrows it to the caller, and returns a `CallerRow`, or nothing. */
+export function callerLookup({ userId, login, studyId, siteId, participantId, token }: Caller): Statement {
   const named = [studyId ?? null, siteId ?? null, participantId ?? null];
   return token
     ? { sql: TOKEN_CALLER, values: [token.id, token.hash, ...named] }
     : { sql: CALLER, values: [userId, ...named, login ?? null] };
 }
 
-/** Loads the caller without a transaction: for routes that open none. Undefined: no such user. */
-export async function loadCaller(database: Database, caller: Caller): Promise<CallerRow | undefined> {
-  const { sql, values } = opening(caller);
-  return (await prepared<CallerRow>(database, sql, values))[0];
+/** Looks a caller up without a transaction: for routes that open none. Undefined: no such caller. */
+export async function lookUp<Row>(database: Database, { sql, values }: Statement): Promise<Row | undefined> {
+  return (await prepared<Row>(database, sql, values))[0];
 }
+export const loadCaller = (database: Database, caller: Caller): Promise<CallerRow | undefined> =>
+  lookUp(database, callerLookup(caller));
 
 /**
  * A read-only transaction narrowed to the caller, with one snapshot. `admit` sees the caller first and throws to
  * refuse.
- * @param options `first`: run in the round trip that opens it, `work` gets the rows of each
  */
 export async function readAsCaller<A, T>(
   database: Database,
   caller: Caller,
   admit: (row: CallerRow | undefined) => A,
-  work: (tx: Tx, admitted: A, first: unknown[][]) => Promise<T>,
-  options: { first?: readonly Statement[] } = {},
+  work: (tx: Tx, admitted: A) => Promise<T>,
 ): Promise<T> {
-  return beginWith(
-    database,
-    { mode: 'read', opening: opening(caller), ...(options.first && { first: options.first }) },
-    async (tx, [row]: CallerRow[], rows) => work(tx, admit(row), rows),
-  );
+  const begun = await begin<CallerRow>(database, { mode: 'read', opening: callerLookup(caller) });
+  return runIn(begun, async ({ tx, rows }) => work(tx, admit(rows[0])));
 }
 
 /**
  * A transaction narrowed to the caller whose audit records are sealed as its last statement: a change without its
  * record cannot commit (decisions, section 7). Its outbox messages are relayed after the commit.
- * @param options `first`: run in the round trip that opens it; a refused caller gets nothing of it. `meanwhile`: called
- * with the answer while the database commits, which may still fail; `trial`: only previews a change, in one snapshot
  */
 export async function writeAsCaller<A, T>(
   database: Database,
   caller: Caller,
   admit: (row: CallerRow | undefined) => A,
-  work: (work: WriteTransaction, admitted: A, first: unknown[][]) => Promise<T>,
-  {
-    trial = false,
-    ...options
-  }: { trial?: boolean; first?: readonly Statement[]; meanwhile?: (answer: T) => void } = {},
+  work: (work: WriteTransaction, admitted: A) => Promise<T>,
 ): Promise<T> {
-  let marked: MarkedTransaction | undefined;
-  const audit = new AuditTrail();
-  const answer = await beginWith(
-    database,
-    { mode: trial ? 'trial' : 'write', opening: opening(caller), beforeCommit: () => closingOf(audit), ...options },
-    async (tx, [row]: CallerRow[], rows) => {
-      const admitted = admit(row);
-      const result = await work({ tx, audit }, admitted, rows);
-      marked = tx as MarkedTransaction;
-      return result;
-    },
-  );
-  if (marked) nudgeFor(database, marked);
-  return answer;
+  const begun = await beginAudited<CallerRow>(database, { mode: 'write', opening: callerLookup(caller) });
+  return runIn(begun, async ({ tx, audit, rows }) => work({ tx, audit }, admit(rows[0])));
 }
 
 /**
@@ -122,35 +97,34 @@ export interface PageRows {
 type PageRow = Record<string, unknown> & { total?: number };
 
 /**
- * Runs a list under the caller's rights in one round trip. `admit` decides afterwards, before anything is answered:
- * isolation has already limited the rows. Having the database write the answer as JSON was tried: it takes twice the
- * processor time that it saves here.
+ * Runs a list under the caller's rights in one round trip. The caller of this function admits `row` before anything is
+ * answered: isolation has already limited the rows. Having the database write the answer as JSON was tried: it takes
+ * twice the processor time that it saves here.
+ * @param lookup `callerLookup`
  */
 export async function listAsCaller(
   database: Database,
-  caller: Caller,
-  admit: (row: CallerRow | undefined) => void,
+  lookup: Statement,
   statement: PageStatement,
-): Promise<PageRows> {
-  const { opened, rows } = await queryInSingleRoundTrip<PageRow>(database, opening(caller), statement);
-  admit(opened[0] as CallerRow | undefined);
-  return pageOf(rows);
+): Promise<{ row: unknown; page: PageRows }> {
+  const { opened, rows } = await queryInSingleRoundTrip<PageRow>(database, lookup, statement);
+  return { row: opened[0], page: pageOf(rows) };
 }
 
-/** Reads in one round trip: as in `listAsCaller`, the caller is admitted before anything is answered. */
-export async function queryAsCaller<A>(
+/** Reads in one round trip: as in `listAsCaller`, `row` is admitted before anything is answered. */
+export async function queryAsCaller(
   database: Database,
-  caller: Caller,
-  admit: (row: CallerRow | undefined) => A,
+  lookup: Statement,
   statements: readonly Statement[],
-): Promise<{ admitted: A; first: unknown[][] }> {
-  const { opened, found } = await queriesInSingleRoundTrip(database, opening(caller), statements);
-  return { admitted: admit(opened[0] as CallerRow | undefined), first: found };
+): Promise<{ row: unknown; first: unknown[][] }> {
+  const { opened, found } = await queriesInSingleRoundTrip(database, lookup, statements);
+  return { row: opened[0], first: found };
 }
 
 function pageOf(rows: PageRow[]): PageRows {
-  const total = rows[0]!.total!;
-  if (rows[0]!.id === null) return { items: [], total };
+  const [first] = rows;
+  const total = first?.total ?? 0;
+  if (!first || first.id === null) return { items: [], total };
   // A property that is deleted turns the row into a hash table: four times the memory, and slow to write as JSON.
   return { items: rows.map(({ total: _total, ...row }) => row), total };
 }

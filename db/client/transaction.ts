@@ -1,8 +1,8 @@
 import { AuditTrail } from '../audit/audit.js';
 import { queryInSingleRoundTrip, writeInSingleRoundTrip } from './one-trip.js';
 import type { Statement } from './one-trip.js';
-import { beginWith } from './opening.js';
-import type { Closing } from './opening.js';
+import { begin, runIn } from './opening.js';
+import type { Begun, Closing, Opening } from './opening.js';
 import { nudgeFor } from '../outbox/outbox.js';
 import type { MarkedTransaction } from './marked-transaction.js';
 import type { Database } from './database.js';
@@ -35,7 +35,7 @@ const BY_INDEX = `, set_config('enable_seqscan', 'off', true)`;
 
 const SCOPES = { one: SCOPE + GENERIC_PLAN, queue: SCOPE + BY_INDEX };
 /** The first statement of a transaction: sets its scope and its planning. */
-const openingOf = (scope: Scope, settings?: keyof typeof SCOPES): Statement => ({
+export const openingOf = (scope: Scope, settings?: keyof typeof SCOPES): Statement => ({
   sql: settings ? SCOPES[settings] : SCOPE,
   values: [scopeText(scope)],
 });
@@ -73,26 +73,44 @@ export async function withStudyScope<T>(
   settings?: 'one' | 'queue',
   first: readonly Statement[] = [],
 ): Promise<T> {
-  let marked: MarkedTransaction | undefined;
-  const audit = new AuditTrail();
   const last: Statement[] = [];
-  const result = await beginWith(
+  const begun = await beginAudited(
     database,
-    {
-      mode: 'write',
-      opening: openingOf(scope, settings),
-      beforeCommit: () => closingOf(audit, last),
-      first,
-      plans: settings === 'one' ? 'already' : undefined,
-    },
-    async (tx, _rows, rows) => {
-      const answer = await work({ tx, audit, atCommit: (statement) => last.push(statement) }, rows);
-      marked = tx as MarkedTransaction;
-      return answer;
-    },
+    { mode: 'write', opening: openingOf(scope, settings), first, plans: settings === 'one' ? 'already' : undefined },
+    last,
   );
-  if (marked) nudgeFor(database, marked);
-  return result;
+  return runIn(begun, ({ tx, audit, first: rows }) =>
+    work({ tx, audit, atCommit: (statement) => last.push(statement) }, rows),
+  );
+}
+
+/**
+ * Begins a transaction whose audit records are sealed as its last statement. Its outbox messages are relayed after the
+ * commit.
+ * @param last sent with the commit, before the audit records
+ */
+export async function beginAudited<Row>(
+  database: Database,
+  options: Opening,
+  last: readonly Statement[] = [],
+): Promise<Begun<Row> & WriteTransaction> {
+  const audit = new AuditTrail();
+  const begun = await begin<Row>(database, options);
+  return {
+    ...begun,
+    audit,
+    commit: async () => {
+      let closing: Closing;
+      try {
+        closing = closingOf(audit, last);
+      } catch (fault) {
+        await begun.rollback();
+        throw fault;
+      }
+      await begun.commit(closing);
+      nudgeFor(database, begun.tx as MarkedTransaction);
+    },
+  };
 }
 
 /**
@@ -108,7 +126,7 @@ const COMMIT_WITHOUT_DISK = 'set local synchronous_commit = off';
 const WAIT_FOR_DISK = `select pg_logical_emit_message(true, 'committed', '')`;
 
 /** Sent with the commit: deferred statements, then the audit records. */
-export function closingOf(audit: AuditTrail, last: readonly Statement[] = []): Closing {
+function closingOf(audit: AuditTrail, last: readonly Statement[]): Closing {
   const sealing = audit.seal();
   return sealing === undefined
     ? { statements: last }
@@ -117,7 +135,7 @@ export function closingOf(audit: AuditTrail, last: readonly Statement[] = []): C
 
 /** Read-only `withStudyScope`: no audit, and the database refuses a write. Its statements share one snapshot. */
 export async function readInScope<T>(database: Database, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return beginWith(database, { mode: 'read', opening: openingOf(scope) }, work);
+  return runIn(await begin(database, { mode: 'read', opening: openingOf(scope) }), ({ tx }) => work(tx));
 }
 
 /** One statement under `scope` as a transaction of one round trip. */

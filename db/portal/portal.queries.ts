@@ -6,15 +6,11 @@ import { Caregiver, PortalLink } from '../models/portal.js';
 import { Participant } from '../models/records.js';
 import type { ScheduledVisit } from '../models/records.js';
 import { PRESENT_STATUS, WHERE_VISIT_IS } from '../scheduling/effective-status.js';
-import { beginWith } from '../client/opening.js';
-import { execute, prepared } from '../client/query.js';
+import { execute } from '../client/query.js';
 import type { Statement } from '../client/query.js';
-import { withStudyScope } from '../client/transaction.js';
-import type { WriteTransaction } from '../client/transaction.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import type { PortalCallerRow } from '../participants/portal-caller.js';
-import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
 /** A participant's own data, as the portal shows it. */
@@ -46,49 +42,14 @@ export type PortalAsker = (
 const callerFrom = (call: string) => `select c.*, portal_login_ended($1) as login_ended from ${call} c`;
 const PARTICIPANT = callerFrom('request_participant($2)');
 const CAREGIVER = callerFrom('request_caregiver($2, $3)');
-/** Whether the login was ended is queried after the caller's look-up has narrowed the transaction. */
-const callerOf = (asker: PortalAsker): Statement =>
+/**
+ * The opening of a transaction of the portal: narrows it to the caller's study, and returns its row, or nothing.
+ * Whether the login was ended is queried after the caller's look-up has narrowed the transaction.
+ */
+export const portalLookup = (asker: PortalAsker): Statement =>
   asker.kind === 'participant'
     ? { sql: PARTICIPANT, values: [asker.login ?? null, asker.id] }
     : { sql: CAREGIVER, values: [asker.login ?? null, asker.id, asker.participantId ?? null] };
-
-/** Loads the caller without a transaction: for routes that open none. Undefined: none (any more). */
-export async function loadPortalCaller<Row>(database: Database, asker: PortalAsker): Promise<Row | undefined> {
-  const { sql, values } = callerOf(asker);
-  return (await prepared<Row>(database, sql, values))[0];
-}
-
-type Admit<Row, A> = (row: Row | undefined) => A;
-
-/** A read-only transaction narrowed to the caller's study. `admit` sees the caller first and throws to refuse. */
-export async function readAsPortal<Row, A, T>(
-  database: Database,
-  asker: PortalAsker,
-  admit: Admit<Row, A>,
-  work: (tx: Tx, admitted: A) => Promise<T>,
-): Promise<T> {
-  return beginWith(database, { mode: 'read', opening: callerOf(asker) }, async (tx, [row]: Row[]) =>
-    work(tx, admit(row)),
-  );
-}
-
-/**
- * A transaction narrowed to the caller's study, with audit and outbox as in `withStudyScope`. It sees nothing before
- * its first statement has loaded the caller; each record names the caregiver.
- */
-export async function changeAsPortal<Row, A, T>(
-  database: Database,
-  asker: PortalAsker,
-  admit: Admit<Row, A>,
-  work: (work: WriteTransaction, admitted: A) => Promise<T>,
-): Promise<T> {
-  return withStudyScope(database, [], async (opened) => {
-    const { sql, values } = callerOf(asker);
-    const [row] = await prepared<Row>(opened.tx, sql, values);
-    if (asker.kind === 'caregiver') opened.audit.inEach(asCaregiver(asker.id));
-    return work(opened, admit(row));
-  });
-}
 
 /** Narrows a transaction that sees nothing to a study. */
 export async function enterStudy(tx: Tx, studyId: string): Promise<void> {

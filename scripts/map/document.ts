@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import ts from 'typescript';
 import { features, folders, layers, leftOut } from './folders.js';
@@ -51,7 +51,7 @@ function importsOf(root: string, folder: string): { values: Set<string>; types: 
   return { values, types };
 }
 
-/** The feature of a layer's folder; its subfolders have descriptions of their own. */
+/** The feature of a layer's folder. */
 function featureOf(folder: string): string | undefined {
   const at = folder.lastIndexOf('/');
   const name = folder.slice(at + 1);
@@ -60,43 +60,61 @@ function featureOf(folder: string): string | undefined {
     : undefined;
 }
 
-/** Folders without a description, and descriptions of missing folders. */
+/** Whether a folder needs a description: a top one, or one of a layer. What is deeper is explained by its parent. */
+const needsDescription = (folder: string): boolean =>
+  TOP.includes(folder) || (layers as readonly string[]).includes(posix.dirname(folder));
+
+/** Folders without a description, and descriptions of missing folders and files. */
 export function mapFaults(root: string): string[] {
   const there = foldersOf(root);
   return [
     ...there
-      .filter((folder) => !(folder in folders) && featureOf(folder) === undefined)
-      // A folder that only contains described ones needs no description.
-      .filter((folder) => filesIn(root, folder) > 0)
+      .filter((folder) => needsDescription(folder) && !(folder in folders) && featureOf(folder) === undefined)
+      // Git keeps no empty folder.
+      .filter((folder) => there.some((one) => (one === folder || one.startsWith(`${folder}/`)) && hasFiles(root, one)))
       .map((folder) => `${folder} is not described in scripts/map/folders.ts`),
     ...Object.keys(folders)
-      .filter((folder) => !there.includes(folder))
-      .map((folder) => `${folder} is described in scripts/map/folders.ts and is not there`),
+      .filter((folder) => !there.includes(folder) || !needsDescription(folder))
+      .map((folder) => `${folder} is described in scripts/map/folders.ts and is not there, or is part of another one`),
     ...Object.keys(features)
       .filter((feature) => !there.some((folder) => featureOf(folder) === feature))
       .map((feature) => `${feature} is a feature in scripts/map/folders.ts without a folder`),
+    ...Object.entries({ ...features, ...folders })
+      .filter(([, { begin }]) => !existsSync(join(root, begin)))
+      .map(([name, { begin }]) => `${name} begins in scripts/map/folders.ts at ${begin}, which is not there`),
   ];
 }
 
-const filesIn = (root: string, folder: string): number =>
-  readdirSync(join(root, folder), { withFileTypes: true }).filter((entry) => entry.isFile()).length;
+const hasFiles = (root: string, folder: string): boolean =>
+  readdirSync(join(root, folder), { withFileTypes: true }).some((entry) => entry.isFile());
 
-/** Features by layer; a cell has the number of files. */
-function featureTable(root: string, there: readonly string[]): string[] {
-  const filesBelow = (folder: string): number =>
-    there
-      .filter((one) => one === folder || one.startsWith(`${folder}/`))
-      .reduce((sum, one) => sum + filesIn(root, one), 0);
+const linkTo = (path: string, text = path): string => `[${text}](../${path})`;
+
+/** One line for each feature: what it is, its layers, its first file. */
+function featureTable(there: readonly string[]): string[] {
   return [
-    `| feature | what | ${layers.map((layer) => `\`${layer}\``).join(' | ')} |`,
-    `|---|---|${layers.map(() => '---').join('|')}|`,
-    ...Object.entries(features).map(([feature, what]) => {
-      const cells = layers.map((layer) => {
-        const folder = `${layer}/${feature}`;
-        return there.includes(folder) ? `[${filesBelow(folder)}](../${folder})` : '';
-      });
-      return `| ${feature} | ${what} | ${cells.join(' | ')} |`;
+    '| feature | what | layers | begin with |',
+    '|---|---|---|---|',
+    ...Object.entries(features).map(([feature, { what, begin }]) => {
+      const found = layers.filter((layer) => there.includes(`${layer}/${feature}`));
+      const links = found.map((layer) => linkTo(`${layer}/${feature}`, layer)).join(', ');
+      return `| ${feature} | ${what} | ${links} | ${linkTo(begin)} |`;
     }),
+  ];
+}
+
+/** One line for each folder of a layer that is no feature. */
+function folderTable(root: string, there: readonly string[]): string[] {
+  return [
+    '| folder | what | begin with |',
+    '|---|---|---|',
+    ...there
+      .filter((folder) => needsDescription(folder) && featureOf(folder) === undefined)
+      .filter((folder) => folder in folders || hasFiles(root, folder))
+      .map((folder) => {
+        const { what, begin } = folders[folder] ?? { what: UNKNOWN, begin: folder };
+        return `| ${linkTo(folder)} | ${what} | ${linkTo(begin)} |`;
+      }),
   ];
 }
 
@@ -104,17 +122,6 @@ function featureTable(root: string, there: readonly string[]): string[] {
 export function mapText(root: string): string {
   const there = foldersOf(root);
   const rows = there.map((folder) => ({ folder, ...importsOf(root, folder) }));
-  const sections = TOP.flatMap((top) => [
-    `## ${top}/`,
-    '',
-    '| folder | what for |',
-    '|---|---|',
-    ...there
-      .filter((folder) => (folder === top || folder.startsWith(`${top}/`)) && featureOf(folder) === undefined)
-      .filter((folder) => folder in folders || filesIn(root, folder) > 0)
-      .map((folder) => `| \`${folder}\` | ${folders[folder] ?? UNKNOWN} |`),
-    '',
-  ]);
   const edges = new Map<string, boolean>();
   for (const { folder, values, types } of rows) {
     const from = areaOf(`${folder}/`);
@@ -144,12 +151,13 @@ export function mapText(root: string): string {
     '',
     '## Features',
     '',
-    'A feature has the same name in every layer. A number is how many files it has there.',
+    'A feature has the same name in every layer; a suffix says what a file is',
+    '([ARCHITECTURE.md](../ARCHITECTURE.md#where-things-live)).',
     '',
-    ...featureTable(root, there),
+    ...featureTable(there),
     '',
-    ...sections,
-  ]
-    .join('\n')
-    .trimEnd()}\n`;
+    '## Everything else',
+    '',
+    ...folderTable(root, there),
+  ].join('\n')}\n`;
 }

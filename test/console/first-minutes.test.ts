@@ -31,7 +31,7 @@ describe('the first minutes with an empty installation', function () {
     await fill(page, { study_code: unique('MEM') });
     await submit(page, 'button.primary');
     const study = await textOf(page, 'main');
-    for (const part of ['The study is there.', 'First steps', 'Visits are counted from'])
+    for (const part of ['The study is created.', 'First steps', 'Visits are counted from'])
       expect(study).to.include(part);
     expect(await axe(page)).to.deep.equal([]);
     await submit(page, '.first-steps a[href$="/enroll"]');

@@ -188,7 +188,7 @@ describe('the console’s pages of members and sites', function () {
     expect(await page.$('[name=timezone][aria-invalid]')).not.to.equal(null);
     await fill(page, { timezone: 'Europe/Paris' });
     await submit(page, 'main button.primary');
-    expect(await textOf(page, 'main')).to.include('The study is there.');
+    expect(await textOf(page, 'main')).to.include('The study is created.');
     const id = new URL(page.url()).pathname.split('/').at(-1)!;
     expect(await by.expect(200, 'GET', `/api/studies/${id}`)).to.include({
       study_code: code,

@@ -52,7 +52,7 @@ describe('the console’s list of participants', function () {
     await page.goto(`${browser.base}/console/studies/${empty.id}/enroll`);
     await fill(page, { participant_code: code });
     await submit(page, 'main button.primary');
-    expect(await textOf(page, '.field .error')).to.equal('This code is taken in the study.');
+    expect(await textOf(page, '.field .error')).to.equal('This code is already used in the study.');
     const { items } = await stage.admin.expect<{ items: { participant_code: string; site_code: string }[] }>(
       200,
       'GET',

@@ -45,7 +45,7 @@ describe('the console’s pages of studies', function () {
     await fill(page, { study_code: code });
     await submit(page, 'button.primary');
     const said = await textOf(page, 'main');
-    for (const part of ['The study is there.', 'First steps', 'A study of memory', 'Visits are counted from'])
+    for (const part of ['The study is created.', 'First steps', 'A study of memory', 'Visits are counted from'])
       expect(said).to.include(part);
     const studyId = new URL(page.url()).pathname.split('/').at(-1)!;
     expect(await page.$(`a[href="/console/studies/${studyId}/enroll"]`)).not.to.equal(null);

@@ -136,7 +136,7 @@ describe('the console’s visits of today', function () {
     const path = `/console/visits/${visits.closed.id}`;
     const ahead = await visitor.post(path, `${path}/complete`, { done_on: day(3) });
     expect(ahead.status).to.equal(400);
-    expect(ahead.text).to.include('The day lies ahead.');
+    expect(ahead.text).to.include('The day is in the future.');
     expect((await visitor.post(path, `${path}/cancel`, { reason: ' ' })).text).to.include('Give a reason.');
     expect((await visitor.post(path, `${path}/complete`, { done_on: day(-3) })).status).to.equal(303);
     expect(await seen(site, visits.closed)).to.include({
@@ -223,7 +223,9 @@ describe('the console’s visits of today', function () {
     await hours({ channels: ['email'], quiet_hours: { from: clock(-60), to: clock(120) } });
     const quiet = await visitor.get(at);
     expect(quiet.text).to.include('The participant has quiet hours.').and.to.include('The last one was sent (Email)');
-    expect((await visitor.post(at, `${at}/message`, { send: 'reminder' })).text).to.include('It is quiet time');
+    expect((await visitor.post(at, `${at}/message`, { send: 'reminder' })).text).to.include(
+      'The participant has quiet hours',
+    );
   });
 
   it('are a CSV file, in which nothing is run as a formula, and a page for paper', async () => {

@@ -161,7 +161,7 @@ describe('Shapes of the contract', () => {
   });
 
   it('every operation says in words what it does and who may call it', () => {
-    const silent = operations.filter(({ description = '' }) => !/\n\nWho may: .+\./.test(description));
+    const silent = operations.filter(({ description = '' }) => !/\n\nAccess: .+\./.test(description));
     expect(silent.map(({ operationId }) => operationId)).to.deep.equal([]);
   });
 

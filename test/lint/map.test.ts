@@ -1,13 +1,26 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { mapFaults, mapText } from '../../scripts/map/document.js';
+import { features } from '../../scripts/map/folders.js';
 import { root } from '../support/environment.js';
 
 describe('docs/MAP.md', () => {
-  it('describes every folder', () => {
+  it('describes every feature and every folder of a layer, and names files that are there', () => {
     expect(mapFaults(root)).to.deep.equal([]);
+  });
+
+  it('is one page, with a line for each feature', () => {
+    const lines = mapText(root).split('\n');
+    expect(lines.length).to.be.at.most(90);
+    for (const feature of Object.keys(features))
+      expect(lines.filter((line) => line.startsWith(`| ${feature} |`))).to.have.length(1);
+  });
+
+  it('links to what is there', () => {
+    const links = [...mapText(root).matchAll(/\]\(\.\.\/([^)#]+)/g)].map(([, path]) => path!);
+    expect(links.filter((path) => !existsSync(join(root, path)))).to.deep.equal([]);
   });
 
   it('is of the code as it is (npm run map)', () => {
@@ -28,9 +41,12 @@ describe('docs/MAP.md', () => {
       expect(text)
         .to.contain('  api["api"] --> db["db"]')
         .and.contain('  api["api"] -. types .-> workflows_domain["workflows/domain"]')
-        .and.contain('| `api` |');
-      expect(text).to.match(/^\| `api\/unheard-of` \| \*\*not described yet/m);
-      expect(mapFaults(folder)).to.include('api/unheard-of is not described in scripts/map/folders.ts');
+        .and.contain('| [api](../api) |');
+      expect(text).to.match(/^\| \[api\/unheard-of\]\(\.\.\/api\/unheard-of\) \| \*\*not described yet/m);
+      expect(mapFaults(folder)).to.include.members([
+        'api/unheard-of is not described in scripts/map/folders.ts',
+        'api begins in scripts/map/folders.ts at api/main.ts, which is not there',
+      ]);
     } finally {
       rmSync(folder, { recursive: true });
     }

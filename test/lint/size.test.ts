@@ -56,7 +56,6 @@ const WIDER: Record<string, string> = {
   'db/client/connection/driver-faults.ts': 'a regular expression',
   'scripts/console/work-in-progress.ts': 'JSON inside a statement',
   'scripts/contract/allowed.ts': 'a regular expression',
-  'scripts/map/folders.ts': 'a regular expression',
   'scripts/runtime/mail/mail-page.tsx': 'a rule of CSS',
   'scripts/statement-counts.ts': 'a regular expression',
   'settings.ts': 'a regular expression',

@@ -177,11 +177,11 @@ describe('Explaining a reminder', function explaining() {
     const who = await desk.person(await desk.study({}));
     const visit = await desk.visit(who, FAR);
     for (const [sql, why] of [
-      [`delivery_status = null`, 'It was taken by the email provider on attempt 1.'],
-      [`delivery_status = 'delivered'`, 'It was taken by the email provider on attempt 1, and has arrived.'],
+      [`delivery_status = null`, 'It was accepted by the email provider on attempt 1.'],
+      [`delivery_status = 'delivered'`, 'It was accepted by the email provider on attempt 1, and has arrived.'],
       [
         `delivery_status = 'undelivered', last_error = 'the mail came back (5.2.2)'`,
-        'It was taken by the email provider on attempt 1, and did not arrive: the mail came back (5.2.2).',
+        'It was accepted by the email provider on attempt 1, and did not arrive: the mail came back (5.2.2).',
       ],
     ]) {
       await stored(visit, `status = 'sent', sent_at = now(), attempts = 1, ${sql!}`);

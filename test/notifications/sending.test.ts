@@ -108,7 +108,7 @@ describe('Reminders are sent', function sending() {
       ]);
     }
     const [told] = await desk.explain((await desk.of(anna!))[0]!.visit_id!);
-    expect(told).to.include({ outcome: 'sent', why: 'It was taken by the email provider on attempt 1.' });
+    expect(told).to.include({ outcome: 'sent', why: 'It was accepted by the email provider on attempt 1.' });
   });
 
   it('by text message and to devices; the same device is registered once', async () => {

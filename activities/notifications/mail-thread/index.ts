@@ -56,7 +56,7 @@ export class BulkMailer implements Provider {
       // Only code or name: a library's error may quote its input.
       this.deps.log.warn(
         { fault: codeOf(fault) },
-        'the thread that sends mails has ended: its mails are tried again, the worker sends by itself meanwhile',
+        'the thread that sends mails has ended: its mails are retried; until it restarts, the worker sends them',
       );
     }));
   }

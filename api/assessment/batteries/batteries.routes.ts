@@ -109,7 +109,7 @@ export const batteryRoutes = [
     operationId: 'getBattery',
     tag: 'Batteries',
     summary: 'Get a battery',
-    description: 'A battery with its modules in order. 404 where it is not there or out of reach.',
+    description: 'A battery with its modules in order. 404 if it does not exist or out of reach.',
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Battery },

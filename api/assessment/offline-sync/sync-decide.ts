@@ -277,7 +277,7 @@ async function responsesOf(
         decision: {
           status: 'rejected',
           code: 'SESSION_ENDED',
-          message: 'the session was ended on line: only what began before its end is taken',
+          message: 'the session was ended on line: only what began before its end is accepted',
         },
       };
     const { task, hash: content_hash } = content;

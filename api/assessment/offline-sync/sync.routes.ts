@@ -21,7 +21,7 @@ import { MAX_SYNC_ITEMS, checkConflicts, countResults, sync } from './sync.servi
 import { conflictAnswer, resolve } from './sync-conflicts.service.js';
 
 const items =
-  'An item is checked by itself, so that what does not fit its schema refuses no other: `created`, ' +
+  'Items are checked one by one, so that an invalid one refuses no other: `created`, ' +
   '`duplicate`, `conflict` (kept: see the study’s sync-conflicts) or `rejected` with code and message, always ' +
   'with 200. The same again changes nothing. A local id belongs to the participant and, where `deviceId` is ' +
   'given, to that device: two devices’ sessions of one id are two. A session that goes on may change zone, ' +
@@ -40,7 +40,8 @@ export const syncRoutes = [
     operationId: 'getSyncStatus',
     tag: 'Offline sync',
     summary: 'Check that the service is reachable',
-    description: 'For a device that was off line: the service answers, its clock, and how many items it takes at once.',
+    description:
+      'For a device that was off line: the service answers, its clock, and how many items it accepts at once.',
     access: anyone,
     responses: { 200: SyncStatus },
     handle: () => ({ status: 'ok', server_time: nowIso(), max_items: MAX_SYNC_ITEMS }),
@@ -114,7 +115,7 @@ export const syncRoutes = [
     tag: 'Offline sync',
     summary: 'Check a sync for conflicts',
     description:
-      'Changes nothing. At most 1,000 items (413). Items that a sync would reject stand in `rejected`, with ' +
+      'Changes nothing. At most 1,000 items (413). Items that a sync would reject are in `rejected`, with ' +
       'code and message; a session that cannot be read while its id is known is a `duplicate_session` besides.',
     access: evenWithdrawn(sessionCallers),
     transaction: 'read',
@@ -173,7 +174,7 @@ export const syncRoutes = [
     access: staff.participants,
     transaction: 'change',
     description:
-      '`server` leaves the server’s side (a session that was taken beside it is set aside), `local` puts the ' +
+      '`server` leaves the server’s side (a session that was stored along with it is set aside), `local` puts the ' +
       'device’s in its place (the visit follows: one that it no longer completes is to do again), `both` keeps ' +
       'the device’s beside it, with the responses that came with it. What gives way stays in the conflict. ' +
       'Once: 409 CONFLICT_RESOLVED after.',

@@ -44,7 +44,7 @@ export const ResponseItem = input('OfflineResponse', {
   deviceId: Type.Optional(
     nullable({
       ...LocalId,
-      description: 'the device of the session: tells sessions of several devices apart that have the same local id',
+      description: 'the device of the session: distinguishes sessions of several devices with the same local id',
     }),
   ),
   task: TaskName,

@@ -205,7 +205,7 @@ function requireFew({ sessions, responses }: Pick<Sent, 'sessions' | 'responses'
   const count = sessions.length + responses.length;
   if (count > MAX_SYNC_ITEMS)
     throw problem('TOO_LARGE', {
-      detail: `${count} items were sent: at most ${MAX_SYNC_ITEMS} are taken in one call.`,
+      detail: `${count} items were sent: at most ${MAX_SYNC_ITEMS} are accepted in one call.`,
     });
 }
 

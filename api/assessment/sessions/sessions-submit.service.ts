@@ -46,7 +46,7 @@ export async function submit(
   const trials = input.raw_trials ?? [];
   if (trials.length > MAX_TRIALS)
     throw problem('TOO_LARGE', {
-      detail: `raw_trials has ${trials.length} items: at most ${MAX_TRIALS} are taken in one submission.`,
+      detail: `raw_trials has ${trials.length} items: at most ${MAX_TRIALS} are accepted in one submission.`,
     });
   refuseEmpty(input, trials);
   const { tasks: sent, checksum } = await inTurns(readContent(input.task_summaries, trials));
@@ -57,7 +57,7 @@ export async function submit(
   if (fresh.length === 0) return { ...answer, status: 'duplicate', warnings: [], quality_flags: [] };
   if (!takesStill(session, context, fresh))
     throw problem('SESSION_ENDED', {
-      detail: `The session is ${session.status}: only what began before its end is taken.`,
+      detail: `The session is ${session.status}: only what began before its end is accepted.`,
     });
   const now = nowMs();
   refuseFaults(input, fresh, modules);

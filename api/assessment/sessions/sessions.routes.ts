@@ -42,7 +42,7 @@ const credential =
 
 const named =
   'While a session is active its id is a credential: who may not start sessions sees `id` null, and knows the ' +
-  'session by its `public_id`, which is taken in its place here.';
+  'session by its `public_id`, which is accepted here as well.';
 
 const sessionHeader = Type.Object({ 'x-session-id': Type.Optional(Type.String({ description: 'the session id' })) });
 
@@ -59,7 +59,7 @@ export const sessionRoutes = [
     responses: { 201: Started },
     description:
       '`participant_id` and `site_id` may be id or code; a code needs the study. Without `visit_id` the ' +
-      'participant’s one open visit is taken, if there is exactly one. A completed visit 409 VISIT_COMPLETED; ' +
+      'participant’s one open visit is used, if there is exactly one. A completed visit 409 VISIT_COMPLETED; ' +
       'another site than the caller is assigned to 403 SITE_NOT_ASSIGNED; outside its window staff get the ' +
       'warning OUTSIDE_WINDOW, a participant 409 VISIT_NOT_OPEN. Repeat a start whose answer was lost under its ' +
       'Idempotency-Key: a start without one is a new session.',
@@ -121,11 +121,11 @@ export const sessionRoutes = [
     access: anyone,
     transaction: 'session',
     description:
-      `${credential} A submission is taken whole or not at all, at most 50,000 trials. Tasks may come in several ` +
+      `${credential} A submission is stored whole or not at all, at most 50,000 trials. Tasks may come in several ` +
       `submissions; the same again is \`duplicate\`, other data for a task 409 TASK_CONFLICT, anything new after ` +
       `the end 409 SESSION_ENDED, unless it began before the end: its request did, or all of its trials were ` +
       `recorded before. The same rule holds for \`/api/sync/responses\` and \`/api/sync/bulk\`. A task that the ` +
-      `battery has in several modules is told apart by \`module_id\`; without it there is a warning ` +
+      `battery has in several modules is distinguished by \`module_id\`; without it there is a warning ` +
       `TASK_IN_SEVERAL_MODULES. Implausible values and trials out of order are kept and reported.`,
     headers: sessionHeader,
     body: largeJson(Submission),

@@ -142,7 +142,7 @@ export const RawTrial = input('RawTrial', {
     Type.Unsafe<Record<string, unknown>>({
       type: 'object',
       maxProperties: 50,
-      description: 'what else the client says of the trial; `response` is looked at by the quality checks',
+      description: 'further data of the client about the trial; `response` is looked at by the quality checks',
     }),
   ),
 });
@@ -164,7 +164,7 @@ export const Submission = input('Submission', {
     ...Uuid,
     description:
       'the module of the session’s battery whose results these are, all of its one task. Where the battery has ' +
-      'several modules of a task it tells them apart: their results are kept under the module’s name or, where ' +
+      'several modules of a task it distinguishes them: their results are kept under the module’s name or, where ' +
       'names are the same, as `task#1`, `task#2`',
   }),
   task_summaries: TaskSummaries,

@@ -58,7 +58,7 @@ export const webhookRoutes = [
     summary: 'List unmatched triggers by project',
     description:
       'A project id that no configuration has, or whose webhook or integration is off: how many triggers came, ' +
-      'the first and the last; nothing of what they said. Once a configuration is saved with the project id, ' +
+      'the first and the last; not their content. Once a configuration is saved with the project id, ' +
       'its count is forgotten.',
     access: outsideStudy(roles('admin')),
     transaction: 'read',

@@ -31,7 +31,7 @@ export const WebhookEvent = record('WebhookEvent', {
   duplicate_of_id: nullable(Uuid),
   participant_id: nullable(Uuid),
   warnings: Type.Array(Remark, {
-    description: 'what is worth telling of a trigger that was processed all the same, e.g. UNKNOWN_SITE',
+    description: 'a note on a processed trigger, e.g. UNKNOWN_SITE',
   }),
   attempt: Type.Integer({ description: 'how often it was retried by hand' }),
   received_at: Instant,

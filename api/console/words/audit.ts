@@ -32,7 +32,7 @@ export const en = {
   verify: 'Verify the records',
   verifyWhat:
     'Each record’s hash is computed again and held against the one before it and against the signed checkpoints. ' +
-    'It goes on in the background: you can leave the page.',
+    'It continues in the background: you can leave the page.',
   verifyScope: 'What to verify',
   verifyAll: 'All chains',
   start: 'Start',
@@ -56,13 +56,13 @@ export const en = {
     `${rows} ${rows === 1 ? 'record' : 'records'}, ${checkpoints} ${checkpoints === 1 ? 'checkpoint' : 'checkpoints'}.`,
   broken: 'A record does not hold',
   brokenWhat: (id: string) =>
-    `The first is ${id}. Keep the log and the backups as they are, and tell who is responsible.`,
+    `The first is ${id}. Keep the log and the backups as they are, and inform the person responsible.`,
   failed: 'The verification did not come to its end',
   failedWhat: 'Start it again; if it fails again, ask for help.',
   refresh: 'Look again',
   back: 'All verifications',
   checkpointsWhat:
-    'A checkpoint is a signed statement of the length and head of an audit chain. Who has one can prove later ' +
+    'A checkpoint is a signed statement of the length and head of an audit chain. With it one can prove later ' +
     'that nothing before it was changed.',
   sign: 'Sign checkpoints now',
   signed: (n: number) =>
@@ -73,7 +73,7 @@ export const en = {
         : `${n} checkpoints are signed.`,
   checkpointCaption: (n: number) => (n === 1 ? '1 checkpoint' : `${n} checkpoints`),
   noCheckpoints: 'There is no checkpoint yet',
-  noCheckpointsWhat: 'The service signs them by itself; you can also sign now.',
+  noCheckpointsWhat: 'The service signs them automatically; you can also sign now.',
   chain: 'Chain',
   rows: 'Records covered',
   head: 'Head',

@@ -74,7 +74,7 @@ export const en = {
       'Workflow code throws: deploy a release that fixes it. The worker’s log has the error.',
     TimedOut: 'No worker ends its task in time: check that workers run and have memory.',
   } as Record<string, string>,
-  problemElse: 'Read the worker’s log. The run goes on by itself once its task succeeds.',
+  problemElse: 'Read the worker’s log. The run continues automatically once its task succeeds.',
   seen: (time: string) => `last seen ${time}`,
   reasons: {
     circuit_open: 'The capture system did not answer',
@@ -118,7 +118,7 @@ export const en = {
     keeps: {
       server: 'The server’s: the device’s is set aside',
       local: 'The device’s: it takes the place of the server’s',
-      both: 'Both: the device’s is kept beside the server’s',
+      both: 'Both: the device’s is kept along with the server’s',
     },
     reason: 'Reason',
     reasonHint: 'It is kept in the audit record.',

@@ -17,7 +17,7 @@ export const en = {
     in_window: 'Visits that can be done now, the ones that close first at the top.',
     opening: 'Visits whose window opens on this day.',
     closing: 'Visits whose window closes soon.',
-    closed: 'Visits of the last 14 days that nobody did.',
+    closed: 'Visits of the last 14 days that were not done.',
   },
   empty: {
     in_window: 'No visit is in its window',
@@ -118,7 +118,7 @@ export const en = {
     outside: 'The target date must lie between the two days of the window.',
     noAddress: 'The participant has no address for this.',
     quota: 'Too many links were sent to this participant. Wait an hour.',
-    future: 'The day lies ahead.',
+    future: 'The day is in the future.',
     badDay: 'This is not a day.',
   },
 };

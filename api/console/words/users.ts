@@ -30,7 +30,7 @@ export const en = {
   inviteAgain: 'Send another invitation',
   inviteAgainWhat: 'For anyone who lost the link. It also lets the person choose a new password.',
   access: 'Role, studies and sites',
-  accessWhat: 'It counts at once.',
+  accessWhat: 'It takes effect at once.',
   adminSeesAll: 'An admin sees all studies. The studies below count for every other role.',
   sitesWhat: 'Without a site, coordinators and investigators see all sites of the study.',
   sites: (code: string) => `Sites of ${code}`,

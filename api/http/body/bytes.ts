@@ -32,12 +32,11 @@ function reader(limit: number) {
 const readers = new Map<number, ReturnType<typeof reader>>();
 
 /**
- * Reads a body with a timeout. After it, remaining bytes are dropped together with the connection, which the answer
+ * Waits for a body with a timeout. After it, remaining bytes are dropped together with the connection, which the answer
  * closes.
  * @throws 408 when it has not arrived in time
  */
-export function withUploadTimeout<T>(request: IncomingMessage, seconds: number, reading: () => Promise<T>): Promise<T> {
-  if (!hasBody(request)) return reading();
+export function withUploadTimeout<T>(seconds: number, reading: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => {
       reject(problem('REQUEST_TIMEOUT', { headers: { Connection: 'close' } }));
@@ -75,10 +74,10 @@ export function encodingOf(ctx: Context): string {
 }
 
 /**
- * Reads a body's bytes. @throws 413 as soon as it exceeds `limit`, 415 for an unsupported compression, 400 for invalid
- * compressed data
+ * Reads a body's bytes. @throws 408 if they have not arrived after `seconds`, 413 as soon as it exceeds `limit`, 415
+ * for an unsupported compression, 400 for invalid compressed data
  */
-export async function readBytes(ctx: Context, limit: number): Promise<Buffer> {
+export async function readBytes(ctx: Context, limit: number, seconds: number): Promise<Buffer> {
   // A compressed body is decompressed while it is read: `limit` applies to the result.
   const encoding = encodingOf(ctx);
   // The reader knows encodings only in lower case.
@@ -87,7 +86,7 @@ export async function readBytes(ctx: Context, limit: number): Promise<Buffer> {
   if (Number(ctx.get('content-length')) > limit) throw tooLarge(limit);
   let read = readers.get(limit);
   if (!read) readers.set(limit, (read = reader(limit)));
-  await read(ctx, async () => undefined);
+  await withUploadTimeout(seconds, () => read(ctx, async () => undefined));
   const taken: unknown = (ctx.request as { body?: unknown }).body;
   return typeof taken === 'string' ? Buffer.from(taken, 'latin1') : Buffer.alloc(0);
 }

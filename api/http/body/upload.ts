@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { createInflate, createGunzip } from 'node:zlib';
 import type { Context } from 'koa';
 import { koaBody } from 'koa-body';
-import { encodingOf, mediaType, readBytes, tooLarge, tooLargeOnArrival } from './bytes.js';
+import { encodingOf, mediaType, readBytes, tooLarge, tooLargeOnArrival, withUploadTimeout } from './bytes.js';
 import { problem } from '../errors.js';
 
 /** An uploaded file, and the other parts of its form. `bytes` is empty if `present` is false. */
@@ -23,12 +23,18 @@ const NAMES_A_FILE = /;\s*filename\*?\s*=/i;
 /**
  * Reads an upload: the part `file` of a multipart form, or a body of one of `others`. It is kept in memory: it is
  * limited by `limit`, and a crash leaves no participant data in a folder.
- * @throws 413 as soon as it is too large, 415 another content type or compression, 400 an invalid form
+ * @throws 408 if it has not arrived after `seconds`, 413 as soon as it is too large, 415 another content type or
+ * compression, 400 an invalid form
  */
-export async function readUpload(ctx: Context, limit: number, others: readonly string[] = []): Promise<Upload> {
+export async function readUpload(
+  ctx: Context,
+  limit: number,
+  seconds: number,
+  others: readonly string[] = [],
+): Promise<Upload> {
   const type = mediaType(ctx.req);
   if (others.includes(type)) {
-    const bytes = await readBytes(ctx, limit);
+    const bytes = await readBytes(ctx, limit, seconds);
     return { bytes, parts: {}, present: bytes.length > 0 };
   }
   if (type !== 'multipart/form-data')
@@ -36,7 +42,7 @@ export async function readUpload(ctx: Context, limit: number, others: readonly s
       detail: `The body must be ${['multipart/form-data', ...others].join(' or ')}.`,
     });
   if (Number(ctx.get('content-length')) > limit + FRAME_BYTES) throw tooLarge(limit);
-  return readForm(ctx, limit);
+  return withUploadTimeout(seconds, () => readForm(ctx, limit));
 }
 
 async function readForm(ctx: Context, limit: number): Promise<Upload> {

@@ -63,38 +63,40 @@ export const requestKeyOf = ({ name, bodyHash }: IdempotencyKey): string =>
     .digest('hex');
 
 /**
- * Claims inside the change's own transaction: claim, change and answer commit together. A concurrent twin's insert
- * waits until this one ends, and a crashed process leaves nothing behind.
+ * Claims a key. `with the change`: in its own transaction, so that claim, change and answer commit together: a
+ * concurrent twin's insert waits until this one ends, and a crashed process leaves nothing behind. Else the claim
+ * commits at once: a concurrent twin waits for the answer, and the claim of a crashed process is taken over after 30 s.
  * @returns the stored answer when the request was answered before
  */
-export async function claimInTransaction(tx: Tx, request: IdempotencyKey): Promise<Reply | undefined> {
-  if (await claimKey(tx, request.name, request.bodyHash)) return undefined;
-  const stored = await claimOf(tx, request.name);
+export async function claim(
+  db: Database | Tx,
+  request: IdempotencyKey,
+  commits: 'with the change' | { waitSeconds: number },
+): Promise<Reply | undefined> {
+  if (await claimKey(db, request.name, request.bodyHash)) return undefined;
+  if (commits !== 'with the change') return waitForTwin(db, request, commits.waitSeconds);
+  const stored = await claimOf(db, request.name);
   if (!stored) throw problem('IDEMPOTENCY_IN_PROGRESS');
   return replay(stored, request);
 }
 
-/**
- * A committed claim, for routes without a transaction of their own. A concurrent twin waits for its answer; the claim
- * of a crashed process is taken over after 30 s.
- */
-export async function claimCommitted(
-  database: Database,
+async function waitForTwin(
+  db: Database | Tx,
   request: IdempotencyKey,
   waitSeconds: number,
 ): Promise<Reply | undefined> {
   const deadline = performance.now() + waitSeconds * 1000;
-  for (;;) {
-    if (await claimKey(database, request.name, request.bodyHash)) return undefined;
-    const stored = await claimOf(database, request.name);
+  do {
+    const stored = await claimOf(db, request.name);
     if (stored) {
       if (!stored.body_hash.equals(request.bodyHash)) throw problem('IDEMPOTENCY_KEY_REUSED');
       if (stored.finished) return stored.status === null ? undefined : replay(stored, request);
-      if (await takeOverKey(database, request.name, ABANDONED_SECONDS)) return undefined;
+      if (await takeOverKey(db, request.name, ABANDONED_SECONDS)) return undefined;
     }
     if (performance.now() > deadline) throw problem('IDEMPOTENCY_IN_PROGRESS', { headers: { 'Retry-After': '1' } });
     await pause(POLL_MS);
-  }
+  } while (!(await claimKey(db, request.name, request.bodyHash)));
+  return undefined;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Dependencies } from '../../dependencies.js';
 import type { Route } from '../route.js';
 import type { RouteContext, RouteMiddleware, RouteState } from '../state.js';
-import { mediaType, readBytes, withUploadTimeout } from '../body/bytes.js';
+import { mediaType, readBytes } from '../body/bytes.js';
 import { toProblem } from '../to-problem.js';
 import { serializeError } from './request-logger.js';
 import { send } from './respond.js';
@@ -45,5 +45,5 @@ async function formOf(ctx: RouteContext, { settings }: Pick<Dependencies, 'setti
   if (mediaType(ctx.req) !== 'application/x-www-form-urlencoded' || !(length <= MAX_FORM_BYTES)) return Buffer.alloc(0);
   // A body is read once: one that was too long is only discarded from here on.
   if (ctx.req.readableDidRead || ctx.req.destroyed) return Buffer.alloc(0);
-  return withUploadTimeout(ctx.req, settings.REQUEST_ARRIVAL_SECONDS, () => readBytes(ctx, MAX_FORM_BYTES));
+  return readBytes(ctx, MAX_FORM_BYTES, settings.REQUEST_ARRIVAL_SECONDS);
 }

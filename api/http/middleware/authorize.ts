@@ -1,113 +1,102 @@
+import { begin } from '../../../db/client/opening.js';
+import type { Database } from '../../../db/client/database.js';
+import { listAsCaller, lookUp, queryAsCaller } from '../../../db/client/request.js';
 import type { Statement } from '../../../db/client/one-trip.js';
-import { withStudyScope, readInScope, withFileLimits } from '../../../db/client/transaction.js';
+import { beginAudited, openingOf, withFileLimits } from '../../../db/client/transaction.js';
 import type { Dependencies } from '../../dependencies.js';
-import { inSession, sessionIdOf } from '../security/session-credential.js';
-import { participantContext, siteContext, studyContext } from '../context.js';
+import { callerOf } from '../caller.js';
+import type { CallerClaim } from '../caller.js';
 import { Problem } from '../errors.js';
 import type { Route, TransactionKind } from '../route.js';
-import type { RouteContext, RouteMiddleware } from '../state.js';
-import { streamInTransaction } from '../stream-in-transaction.js';
-import { portalTransactions, userTransactions } from '../transactions.js';
-import type { TransactionFactory, Work } from '../transactions.js';
-import { checkedQuery } from './validate.js';
+import { expiredInstead, lockNamedSession, sessionIdOf } from '../security/session-credential.js';
+import type { OpenTransaction, RouteContext, RouteMiddleware } from '../state.js';
+import { untilStreamed } from '../stream-in-transaction.js';
+import { checkedQuery } from '../validation/query.js';
+
+/** What the handler gets of a transaction, and how it ends. Nothing is open for a route without one. */
+interface Opened {
+  row?: unknown;
+  given: OpenTransaction;
+  commit: () => Promise<void>;
+  rollback: () => Promise<void>;
+}
+const nothing = () => Promise.resolve();
 
 /**
- * Loads the caller, admits it (401, 403, 404 without access to the study, site or participant), and keeps the route's
- * transaction open while the rest of the pipeline runs in it.
+ * Loads the caller with the first statement of the route's transaction, admits it (401, 403, 404 without access to the
+ * study, site or participant), and ends the transaction after the rest of the pipeline.
  */
 export function authorize(
   route: Route,
   { database }: Pick<Dependencies, 'database'>,
   transaction: TransactionKind | undefined,
 ): RouteMiddleware {
-  if (transaction === 'session')
-    return (ctx, next) =>
-      inSession(database, sessionIdOf(ctx.headers), ({ tx, audit }, session) => {
-        ctx.state.opened = { tx, audit, session };
-        return next();
-      });
-  if (!route.access.token) return anonymous(database, transaction);
+  if (transaction === 'session') return ofSession(database);
+  if (!route.access.token && transaction === undefined) return (_ctx, next) => next();
   return async (ctx, next) => {
     const { state } = ctx;
     // Without a principal it was admitted as a request from the local machine.
     if (route.access.onThisMachine && !state.principal) return next();
-    const transactions = transactionsOf(ctx, route, database);
-    await run(route, transactions, transaction, ctx, (actor, opened) => {
-      state.actor = actor;
-      state.opened = opened;
-      return next();
-    });
+    const caller = route.access.token ? callerOf(ctx, route.access) : undefined;
+    const { row, given, commit, rollback } = await open(database, caller, transaction, ctx, route);
+    try {
+      if (caller) state.actor = caller.admit(row);
+      if (given.tx) {
+        if (caller?.enter) await caller.enter(state.actor!, given.tx, given.audit);
+        if (transaction === 'snapshot' || (transaction === 'change' && state.upload)) await withFileLimits(given.tx);
+      }
+      state.opened = given;
+      await next();
+    } catch (fault) {
+      await rollback();
+      throw fault;
+    }
+    await commit();
   };
 }
 
-/** Routes without a token see no study's rows; a service that needs them (a trigger, a link) opens its own scope. */
-function anonymous(database: Dependencies['database'], transaction: TransactionKind | undefined): RouteMiddleware {
-  if (transaction === 'change')
-    return (ctx, next) =>
-      withStudyScope(database, [], ({ tx, audit }) => {
-        ctx.state.opened = { tx, audit };
-        return next();
-      });
-  if (transaction === 'read')
-    return (ctx, next) =>
-      readInScope(database, [], (tx) => {
-        ctx.state.opened = { tx };
-        return next();
-      });
-  return (_ctx, next) => next();
-}
+/** Without a token no study's rows are seen; a service that needs them (a trigger, a link) opens its own scope. */
+const ANYONE = { lookup: openingOf([]), isUser: false };
+/** The look-up of a session sees every study; everything after it sees the session's own. */
+const EVERY_STUDY = openingOf('*');
 
-/** By the caller's token and the objects that the request names (400, 422). */
-function transactionsOf(ctx: RouteContext, { access }: Route, database: Dependencies['database']): TransactionFactory {
-  const { params, search, principal } = ctx.state;
-  const studyId = studyContext(ctx, access, params, search);
-  const siteId = siteContext(ctx);
-  // For staff it is only validated.
-  const participantId =
-    access.token === 'portal' || access.token === 'either' ? participantContext(ctx, params, search) : undefined;
-  ctx.state.studyId = studyId;
-  if (principal!.kind === 'participant' || principal!.kind === 'caregiver')
-    return portalTransactions(database, access, principal!, { studyId, siteId, participantId });
-  return userTransactions(database, access, principal!, {
-    studyId: access.studyContext === 'filter' ? undefined : studyId,
-    siteId,
-    participantId: params.participant_id,
-  });
-}
-
-async function run(
-  route: Route,
-  transactions: TransactionFactory,
+async function open(
+  database: Database,
+  caller: CallerClaim | undefined,
   kind: TransactionKind | undefined,
   ctx: RouteContext,
-  work: Work,
-): Promise<void> {
-  if (kind === undefined) return work(await transactions.load(), {});
-  if (kind === 'snapshot') {
-    // None for a portal token: the handler streams without a transaction.
-    const { snapshot } = transactions;
-    if (!snapshot) return work(await transactions.load(), {});
-    return streamInTransaction(async (streamed) =>
-      snapshot(async (actor, opened) => {
-        await withFileLimits(opened.tx!);
-        await work(actor, opened);
-        await streamed(ctx.state.reply!);
-      }),
+  route: Route,
+): Promise<Opened> {
+  const { lookup, isUser } = caller ?? ANYONE;
+  // For a portal token the handler streams without a transaction.
+  if (kind === undefined || (kind === 'snapshot' && !isUser))
+    return { row: await lookUp(database, lookup), given: {}, commit: nothing, rollback: nothing };
+  if (kind === 'snapshot')
+    return untilStreamed(
+      () => readOnly(database, lookup),
+      () => ctx.state.reply!,
     );
+  const first = isUser ? prefetch(ctx, route) : undefined;
+  if (kind === 'change') {
+    const mode = isUser && route.isTrial?.(ctx.state) ? 'trial' : 'write';
+    const options = { mode, opening: lookup, first: first ?? [] } as const;
+    const { rows, tx, audit, first: prefetched, commit, rollback } = await beginAudited(database, options);
+    return { row: rows[0], given: { tx, audit, prefetched }, commit, rollback };
   }
-  const statements = prefetch(ctx, route);
-  if (kind === 'once' && statements && transactions.once) return transactions.once(work, statements);
-  if (kind === 'list' && statements?.[0] && transactions.list) return transactions.list(work, statements[0]);
-  if (kind === 'change')
-    return transactions.change(
-      async (actor, opened) => {
-        if (ctx.state.upload) await withFileLimits(opened.tx!);
-        return work(actor, opened);
-      },
-      statements,
-      route.isTrial?.(ctx.state),
-    );
-  return transactions.read(work, statements);
+  if (kind === 'once' && first) {
+    const { row, first: prefetched } = await queryAsCaller(database, lookup, first);
+    return { row, given: { prefetched }, commit: nothing, rollback: nothing };
+  }
+  if (kind === 'list' && first?.[0]) {
+    const { row, page } = await listAsCaller(database, lookup, first[0]);
+    return { row, given: { prefetched: [[page]] }, commit: nothing, rollback: nothing };
+  }
+  return readOnly(database, lookup, first);
+}
+
+async function readOnly(database: Database, opening: Statement, first: readonly Statement[] = []): Promise<Opened> {
+  const { rows, tx, first: prefetched, commit, rollback } = await begin(database, { mode: 'read', opening, first });
+  return { row: rows[0], given: { tx, prefetched }, commit, rollback };
 }
 
 /** The statements for the round trip that opens the route's transaction. */
@@ -121,4 +110,22 @@ function prefetch({ state }: RouteContext, route: Route): readonly Statement[] |
     throw fault;
   }
   return route.prefetch({ params: state.params, query: state.query, studyId: state.studyId });
+}
+
+/** The session in X-Session-ID is the credential; it is locked until the commit. */
+function ofSession(database: Database): RouteMiddleware {
+  return async (ctx, next) => {
+    const { state } = ctx;
+    const id = sessionIdOf(ctx.headers);
+    const { tx, audit, commit, rollback } = await beginAudited(database, { mode: 'write', opening: EVERY_STUDY });
+    try {
+      const session = await lockNamedSession(tx, id);
+      state.opened = { tx, audit, session };
+      await next();
+    } catch (fault) {
+      await rollback();
+      throw expiredInstead(state.opened.session, fault);
+    }
+    await commit();
+  };
 }

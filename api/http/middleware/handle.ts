@@ -1,7 +1,6 @@
 import type { Dependencies } from '../../dependencies.js';
 import { problem } from '../errors.js';
 import { contentTag, etagOf, matchesEtag } from '../conventions/etag.js';
-import { requestKeyOf } from '../conventions/idempotency-keys.js';
 import { Reply } from '../route.js';
 import type { Route } from '../route.js';
 import type { RouteContext, RouteMiddleware } from '../state.js';
@@ -13,7 +12,7 @@ export function handle(route: Route, services: Dependencies): RouteMiddleware {
   return async (ctx) => {
     const { state } = ctx;
     await check(ctx);
-    const { principal, key } = state;
+    const { principal } = state;
     state.handled = true;
     const result = await route.handle({
       params: state.params,
@@ -27,7 +26,7 @@ export function handle(route: Route, services: Dependencies): RouteMiddleware {
       parts: state.upload?.parts ?? {},
       context: state.context,
       services,
-      requestKey: key ? requestKeyOf(key) : state.context.requestId,
+      requestKey: state.requestKey ?? state.context.requestId,
       assertIfMatch: (record: Record<string, unknown> | undefined) => assertIfMatch(ctx, record),
       prefetched: [],
       // No getter: the engine makes a hidden class for each object with one, and keeps it, with the request, for long.

@@ -1,55 +1,35 @@
 import { jwtSecret } from '../security/tokens.js';
 import type { Dependencies } from '../../dependencies.js';
 import { sessionIdOf } from '../security/session-credential.js';
-import {
-  claimCommitted,
-  claimInTransaction,
-  idempotencyKeyOf,
-  releaseKey,
-  storeResponse,
-} from '../conventions/idempotency-keys.js';
+import { claim, idempotencyKeyOf, releaseKey, requestKeyOf, storeResponse } from '../conventions/idempotency-keys.js';
 import type { IdempotencyKey } from '../conventions/idempotency-keys.js';
-import type { Reply, Route } from '../route.js';
+import type { Route } from '../route.js';
 import type { RouteContext, RouteMiddleware } from '../state.js';
-import type { Database } from '../../../db/client/database.js';
-import type { Tx } from '../../../db/client/database.js';
 
 /**
  * Answers a repeat under the same Idempotency-Key with the stored answer (409 if the request differs). Claim and answer
- * commit with the change if a writing transaction is open.
+ * commit with the change if a writing transaction is open; else each commits on its own.
  */
 export function idempotency(route: Route, { database, settings }: Dependencies): RouteMiddleware {
   const waitSeconds = settings.REQUEST_TIMEOUT_SECONDS + 5;
-  const inTransaction = async (tx: Tx, key: IdempotencyKey, work: () => Promise<Reply>): Promise<Reply> => {
-    const stored = await claimInTransaction(tx, key);
-    if (stored) return stored;
-    const reply = await work();
-    await storeResponse(tx, key, reply);
-    return reply;
-  };
-  const committed = async (db: Database, key: IdempotencyKey, work: () => Promise<Reply>): Promise<Reply> => {
-    const stored = await claimCommitted(db, key, waitSeconds);
-    if (stored) return stored;
-    try {
-      const reply = await work();
-      await storeResponse(db, key, reply);
-      return reply;
-    } catch (fault) {
-      await releaseKey(db, key);
-      throw fault;
-    }
-  };
   return async (ctx, next) => {
     const { state } = ctx;
     if (ctx.headers['idempotency-key'] === undefined) return next();
     const key = keyOf(ctx, route, jwtSecret(settings));
-    state.key = key;
-    const work = async () => {
-      await next();
-      return state.reply!;
-    };
+    state.requestKey = requestKeyOf(key);
     const { tx } = state.opened;
-    state.reply = tx ? await inTransaction(tx, key, work) : await committed(database, key, work);
+    const stored = await claim(tx ?? database, key, tx ? 'with the change' : { waitSeconds });
+    if (stored) {
+      state.reply = stored;
+      return;
+    }
+    try {
+      await next();
+      await storeResponse(tx ?? database, key, state.reply!);
+    } catch (fault) {
+      if (!tx) await releaseKey(database, key);
+      throw fault;
+    }
   };
 }
 

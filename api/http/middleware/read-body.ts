@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import type { Dependencies } from '../../dependencies.js';
-import { hasBody, mediaType, readBytes, withUploadTimeout } from '../body/bytes.js';
+import { hasBody, mediaType, readBytes } from '../body/bytes.js';
 import { readUpload } from '../body/upload.js';
 import { problem } from '../errors.js';
 import { bodySchema, requestBody } from '../route.js';
@@ -11,33 +11,27 @@ import type { RouteStep } from '../state.js';
 export function readBody(route: Route, { settings }: Pick<Dependencies, 'settings'>): RouteStep {
   const { kind, options } = requestBody(route)!;
   const required = ((bodySchema(route) as { required?: string[] } | undefined)?.required ?? []).length > 0;
-  const read =
-    kind === 'bytes'
-      ? (ctx: Context, limit: number) => bytesOf(ctx, limit, options.mediaTypes)
-      : (ctx: Context, limit: number) => jsonOf(ctx, limit, required);
+  const seconds = settings.REQUEST_ARRIVAL_SECONDS;
   return async (ctx) => {
     const { state } = ctx;
     // Set by `begin`.
     const limit = state.bodyLimit!;
     if (kind === 'upload') {
-      state.upload = await withUploadTimeout(ctx.req, settings.REQUEST_ARRIVAL_SECONDS, () =>
-        readUpload(ctx, limit, options.mediaTypes),
-      );
+      state.upload = await readUpload(ctx, limit, seconds, options.mediaTypes);
       state.raw = state.upload.bytes;
-    } else state.raw = await withUploadTimeout(ctx.req, settings.REQUEST_ARRIVAL_SECONDS, () => read(ctx, limit));
+    } else if (kind === 'bytes') {
+      const { mediaTypes } = options;
+      if (mediaTypes && !mediaTypes.includes(mediaType(ctx.req))) throw wrongType(mediaTypes);
+      state.raw = await readBytes(ctx, limit, seconds);
+    } else state.raw = await jsonOf(ctx, limit, seconds, required);
   };
 }
 
-async function bytesOf(ctx: Context, limit: number, mediaTypes: readonly string[] | undefined): Promise<Buffer> {
-  if (mediaTypes && !mediaTypes.includes(mediaType(ctx.req))) throw wrongType(mediaTypes);
-  return readBytes(ctx, limit);
-}
-
-async function jsonOf(ctx: Context, limit: number, required: boolean): Promise<Buffer> {
+async function jsonOf(ctx: Context, limit: number, seconds: number, required: boolean): Promise<Buffer> {
   const type = mediaType(ctx.req);
   const isJson = type === 'application/json' || /^application\/[a-z0-9.+-]+\+json$/.test(type);
   if (hasBody(ctx.req) && type === '') throw wrongType(['application/json']);
-  const bytes = await readBytes(ctx, limit);
+  const bytes = await readBytes(ctx, limit, seconds);
   // If all fields are optional, a missing body means an empty object.
   if (bytes.length === 0 && !required) return Buffer.from('{}');
   if (!isJson) throw wrongType(['application/json']);

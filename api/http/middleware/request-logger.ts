@@ -10,17 +10,19 @@ import type { Dependencies } from '../../dependencies.js';
 /** A client's correlation id; another value is replaced, and the log notes it. */
 const CORRELATION_ID = /^[\x20-\x7e]{1,200}$/;
 
+/** As OWASP recommends: a year, including subdomains. Browsers only apply it over https. */
+const HSTS = 'max-age=31536000; includeSubDomains';
+
 /**
  * Wraps every request: its ids, the headers of every answer, errors converted into answers, and one line in the access
  * log. The line has the route's pattern, never the path, query or body, which may contain personal data.
  */
-/** As OWASP recommends: a year, including subdomains. Browsers only apply it over https. */
-const HSTS = 'max-age=31536000; includeSubDomains';
-
-export function requestLogger(
-  { log, metrics, settings }: Pick<Dependencies, 'log' | 'metrics' | 'settings'>,
-  isDraining: () => boolean,
-) {
+export function requestLogger({
+  log,
+  metrics,
+  settings,
+  draining,
+}: Pick<Dependencies, 'log' | 'metrics' | 'settings' | 'draining'>) {
   const httpsOutside = /^https:/i.test(settings.PUBLIC_URL ?? '');
   return async (ctx: Context, next: Next): Promise<void> => {
     const started = performance.now();
@@ -46,7 +48,7 @@ export function requestLogger(
       'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
       'Cache-Control': 'no-store',
       ...((httpsOutside || ctx.secure) && { 'Strict-Transport-Security': HSTS }),
-      ...(isDraining() && { Connection: 'close' }),
+      ...(draining.aborted && { Connection: 'close' }),
     });
     try {
       await next();

@@ -1,21 +1,11 @@
 import { PLAIN_LIMITS, RAW_DATA_LIMITS, parseLargeJson } from '../body/json.js';
 import { requireFile } from '../body/upload.js';
-import { RequestBody, bodySchema, knowsItsQuery } from '../route.js';
+import { RequestBody, bodySchema } from '../route.js';
 import type { Route } from '../route.js';
 import type { RouteStep } from '../state.js';
 import { checkInSlices } from '../validation/in-slices.js';
-import { check, declaredQuery, refuseUnknownKeys } from '../validation/validation.js';
-
-/** Context parameters, allowed on every route. */
-const CONTEXT_KEYS = ['study_id', 'participant_id'];
-
-/** The declared keys of a query, checked (422). */
-export function checkedQuery(route: Route, search: URLSearchParams): Record<string, unknown> {
-  if (knowsItsQuery(route)) refuseUnknownKeys(route.query, search, CONTEXT_KEYS);
-  const query = declaredQuery(route.query, search);
-  if (route.query) check(route.query, query, 'query');
-  return query;
-}
+import { checkedQuery } from '../validation/query.js';
+import { check } from '../validation/validation.js';
 
 /** Checks query, headers and body against their schemas, and fills in defaults (400, 413, 422). */
 export function validate(route: Route): RouteStep {

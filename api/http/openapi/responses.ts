@@ -1,8 +1,9 @@
 import type { TSchema } from 'typebox';
 import { ErrorBody } from '../common.schemas.js';
 import { registeredErrors } from '../errors.js';
-import { knowsItsQuery, requestBody, responseOptions, responseSchema, takesKey } from '../route.js';
+import { requestBody, responseOptions, responseSchema, takesKey } from '../route.js';
 import type { Route } from '../route.js';
+import { knowsItsQuery } from '../validation/query.js';
 import type { Components, Json } from './components.js';
 import { answersUnchanged, forParticipant, sendsTag, takesTag } from './kinds.js';
 

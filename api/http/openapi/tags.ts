@@ -24,7 +24,7 @@ export const tagDescriptions: Record<string, string> = {
   Visits: 'Single visits and their states.',
   Sessions: 'Assessment sessions, their results and trials.',
   'Offline sync': 'Sessions that were held without a connection, and their conflicts.',
-  Portal: 'What participants, and who cares for them, call themselves.',
+  Portal: 'What participants and caregivers call themselves.',
   Notifications: 'Messages and reminders: planned, sent, explained.',
   Timeline: 'Everything about one participant in one line.',
   'Capture system': 'Configuration of the capture system, triggers, syncs and pushes.',

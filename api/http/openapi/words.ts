@@ -13,13 +13,13 @@ const list = (words: readonly (string | number)[]): string =>
 
 function who({ token, roles, study, note, scope }: Access): string {
   const more = note ? `; ${note}` : '';
-  if (token === false) return `Who may: anyone, without a token${more}.`;
+  if (token === false) return `Access: anyone, without a token${more}.`;
   if (token === 'portal' || token === 'anyPortalUser')
-    return `Who may: participants and caregivers, by a portal token${more}.`;
+    return `Access: participants and caregivers, by a portal token${more}.`;
   const where = study ? ', in their studies' : '';
   const by = scope ? `, by a token with \`${scope}\`` : token === 'setup' ? ', also by the mfa token of a login' : '';
   const also = token === 'either' ? '; the participant itself and its caregivers' : '';
-  return `Who may: ${list(roles)}${where}${by}${also}${more}.`;
+  return `Access: ${list(roles)}${where}${by}${also}${more}.`;
 }
 
 /** The errors that the route declares, besides those of any operation of its kind. */
@@ -27,5 +27,5 @@ function refusals({ responses }: Route): string {
   const own = Object.keys(responses)
     .map(Number)
     .filter((status) => status >= 400 && !responseSchema(responses[status]));
-  return own.length > 0 ? `Errors of its own: ${list(own)}.` : '';
+  return own.length > 0 ? `Further errors: ${list(own)}.` : '';
 }

@@ -1,10 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { enterStudyOf, lockSession, sessionExists } from '../../../db/assessment/sessions.queries.js';
 import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
-import { withStudyScope } from '../../../db/client/transaction.js';
-import type { WriteTransaction } from '../../../db/client/transaction.js';
 import { Problem, problem } from '../errors.js';
-import type { Database } from '../../../db/client/database.js';
+import type { Database, Tx } from '../../../db/client/database.js';
 import { UUID } from '../../../db/client/uuid.js';
 
 /** The session in X-Session-ID. @throws 401 SESSION_UNKNOWN without a valid one */
@@ -28,26 +26,20 @@ export function requireNamed(session: SessionRow, bodyId: string): void {
 }
 
 /**
- * Works on a session whose id is the credential (decisions, section 4, "Submit"). Only the look-up sees every study;
- * everything after it sees the session's own. The session is locked until the commit. An expired session only repeats
- * earlier answers; its expiry is reported before any other error.
- * @throws 401 SESSION_UNKNOWN or SESSION_EXPIRED
+ * The session whose id is the credential (decisions, section 4, "Submit"), locked; the transaction sees its study
+ * alone. @throws 401 SESSION_UNKNOWN
  */
-export async function inSession<T>(
-  database: Database,
-  id: string,
-  work: (work: WriteTransaction, session: SessionRow) => Promise<T>,
-): Promise<T> {
-  return withStudyScope(database, '*', async (opened) => {
-    if (!(await enterStudyOf(opened.tx, id))) throw problem('SESSION_UNKNOWN');
-    const session = await lockSession(opened.tx, id);
-    if (!session) throw problem('SESSION_UNKNOWN');
-    if (session.status !== 'expired') return work(opened, session);
-    try {
-      return await work(opened, session);
-    } catch (fault) {
-      if (!(fault instanceof Problem) || fault.status >= 500) throw fault;
-      throw problem('SESSION_EXPIRED', { detail: `The session expired at ${session.expires_at}.`, cause: fault });
-    }
-  });
+export async function lockNamedSession(tx: Tx, id: string): Promise<SessionRow> {
+  const session = (await enterStudyOf(tx, id)) ? await lockSession(tx, id) : undefined;
+  if (!session) throw problem('SESSION_UNKNOWN');
+  return session;
+}
+
+/**
+ * The error of a request with this session. An expired session only repeats earlier answers: its expiry is reported
+ * before any other error, as 401 SESSION_EXPIRED.
+ */
+export function expiredInstead(session: SessionRow | undefined, fault: unknown): unknown {
+  if (session?.status !== 'expired' || !(fault instanceof Problem) || fault.status >= 500) return fault;
+  return problem('SESSION_EXPIRED', { detail: `The session expired at ${session.expires_at}.`, cause: fault });
 }

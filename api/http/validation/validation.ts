@@ -6,9 +6,9 @@ import { zoneName } from '../../../workflows/domain/util/dates.js';
 import { invalidFields, problem } from '../errors.js';
 import type { FaultEntry } from '../errors.js';
 import { suggestion } from './suggestion.js';
-import { isLarge, sampleOf } from './sample.js';
 
-const MAX_FAULTS = 100;
+/** The most errors that an answer names. */
+export const MAX_FAULTS = 100;
 
 /** A time zone that this runtime supports. */
 export function isTimeZone(value: string): boolean {
@@ -171,6 +171,51 @@ function faultsOfLarge(schema: TSchema, value: unknown, where: Where): FaultEntr
   return inSample.length > 0 ? inSample : first;
 }
 
+/** Values with fewer parts are validated whole. */
+const LARGE = 5_000;
+/** The most unknown fields, and list items, that are kept: as many as an answer names errors. */
+const MAX_SAMPLES = 100;
+
+/** Whether a parsed body has so many parts that listing all of its errors would block other requests. */
+function isLarge(value: unknown): boolean {
+  let left = LARGE;
+  const look = (part: unknown): boolean => {
+    if ((left -= 1) < 0) return true;
+    // A list is not copied for this: it may have a million numbers.
+    if (Array.isArray(part)) return part.some(look);
+    return typeof part === 'object' && part !== null && Object.values(part).some(look);
+  };
+  return look(value);
+}
+
+/**
+ * A small part of a large invalid value, for naming its errors: every known field, the first hundred unknown ones, and
+ * the first hundred items of a list, or one more than allowed.
+ */
+function sampleOf(schema: TSchema | undefined, value: unknown): unknown {
+  const {
+    properties = {},
+    items,
+    maxItems = 0,
+  } = (schema ?? {}) as {
+    properties?: Record<string, TSchema>;
+    items?: TSchema;
+    maxItems?: number;
+  };
+  if (Array.isArray(value)) {
+    const most = Math.max(MAX_SAMPLES, Math.min(maxItems + 1, value.length));
+    return value.slice(0, most).map((item, i) => (i < MAX_SAMPLES ? sampleOf(items, item) : item));
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const sample: Record<string, unknown> = {};
+  let unknown = 0;
+  for (const [name, part] of Object.entries(value)) {
+    if (!(name in properties) && (unknown += 1) > MAX_SAMPLES) continue;
+    sample[name] = sampleOf(properties[name], part);
+  }
+  return sample;
+}
+
 function faults(errors: readonly ErrorObject[], where: Where): FaultEntry[] {
   const seen = new Set<string>();
   const entries: FaultEntry[] = [];
@@ -243,78 +288,6 @@ function patternWording(pattern: unknown, { data, parentSchema }: ErrorObject): 
 
 const propertiesOf = (schema: unknown): string[] =>
   Object.keys((schema as { properties?: object } | undefined)?.properties ?? {});
-
-/**
- * Refuses unknown query keys: a misspelt filter would return everything.
- * @param further names that are allowed besides the schema's
- * @throws 422 with `errors[].code` UNKNOWN_PARAMETER for each
- */
-export function refuseUnknownKeys(
-  schema: TSchema | undefined,
-  search: URLSearchParams,
-  further: readonly string[],
-): void {
-  const known = [...propertiesOf(schema), ...further];
-  const unknown = [...new Set(search.keys())].filter((name) => !known.includes(name));
-  if (unknown.length === 0) return;
-  const errors = unknown.slice(0, MAX_FAULTS).map((name) => {
-    const path = `query.${name}`;
-    const message = `${path} is not a parameter here${suggestion(name, known)}`;
-    return { path, code: 'UNKNOWN_PARAMETER', message };
-  });
-  throw invalidFields(errors);
-}
-
-/**
- * A key's value, for a query read without its schema. @throws 422 if it is given more than once (decisions, section 2)
- */
-export function singleValue(search: URLSearchParams, name: string): string | undefined {
-  const values = search.getAll(name);
-  if (values.length > 1) throw refused(name, 'DUPLICATE', 'is given more than once');
-  return values[0];
-}
-
-/** The declared keys of a query; a repeated key is refused (decisions, section 2). */
-export function declaredQuery(schema: TSchema | undefined, search: URLSearchParams): Record<string, unknown> {
-  const properties =
-    (schema as { properties?: Record<string, { type?: unknown; 'x-any-case'?: true }> } | undefined)?.properties ?? {};
-  const query: Record<string, unknown> = {};
-  for (const [name, property] of Object.entries(properties)) {
-    const values = search.getAll(name);
-    if (values.length === 0) continue;
-    if (values.some((v) => v.includes('\0'))) throw refused(name, 'PATTERN', 'has a character that cannot be stored');
-    if (property.type === 'array') query[name] = values.flatMap((v) => v.split(','));
-    else {
-      const value = singleValue(search, name)!;
-      query[name] = property['x-any-case'] ? value.toLowerCase() : typed(value, property.type);
-    }
-  }
-  return query;
-}
-
-/** Converts query text to its schema's type; other text stays text, which the schema refuses. */
-function typed(value: string, type: unknown): string | number | boolean {
-  if (type === 'boolean') return BOOLEANS.get(value.toLowerCase()) ?? value;
-  return (type === 'integer' || type === 'number') && DECIMAL.test(value) ? asNumber(value) : value;
-}
-
-/** Notations of booleans: True, FALSE, 1 and 0. */
-const BOOLEANS = new Map([
-  ['true', true],
-  ['1', true],
-  ['false', false],
-  ['0', false],
-]);
-/** A JSON number with an optional plus: neither `Infinity` nor `0x10` nor surrounding blanks. */
-const DECIMAL = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-/** A number too large for a double (`1e999`) stays text. */
-const asNumber = (text: string): number | string => (Number.isFinite(Number(text)) ? Number(text) : text);
-
-const refused = (name: string, code: string, sentence: string) =>
-  problem('VALIDATION_FAILED', {
-    detail: `query.${name} ${sentence}`,
-    errors: [{ path: `query.${name}`, code, message: `query.${name} ${sentence}` }],
-  });
 
 /** The body with exactly one of two fields. @throws 422 naming both */
 export function exactlyOne<T extends object>(body: T, one: keyof T & string, other: keyof T & string): T {

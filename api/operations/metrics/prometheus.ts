@@ -61,7 +61,7 @@ async function registryOf(requests: RequestMetrics, { failing, workers }: Noted)
     registry,
     'visit_tally_differences_total',
     'counter',
-    'Kept counts of a study’s visits that differed from the visits, and were counted anew',
+    'Kept counts of a study’s visits that differed from the visits, and were counted again',
     () => [{ value: requests.tallyDifferences, labels: {} }],
   );
   register(

@@ -59,7 +59,7 @@ export function explain(row: ExplainedRow, now: string, maxLatenessHours: number
     return {
       outcome: 'sent',
       ...told,
-      why: `It was taken by the ${row.channel} provider on attempt ${row.attempts}${arrivalOf(row)}.`,
+      why: `It was accepted by the ${row.channel} provider on attempt ${row.attempts}${arrivalOf(row)}.`,
     };
   if (row.status === 'failed')
     return {

@@ -11,7 +11,7 @@ export const en = {
   project: 'Project id',
   projectHint: 'The test of the connection fills it in.',
   poll: 'Minutes between two readings',
-  pollHint: '0: nothing is read by the clock. Fractions are allowed.',
+  pollHint: '0: no scheduled reads. Fractions are allowed.',
   triggers: 'Take data-entry triggers',
   secret: 'Secret of the triggers',
   signing: 'Where a trigger proves itself',

@@ -84,7 +84,7 @@ export const en = {
   reasonHint: 'It is kept in the audit record.',
   setButton: 'Record',
   cancel: 'Cancel the proposal',
-  cancelWhat: 'The provisional date goes. Nothing is proposed again until a source changes.',
+  cancelWhat: 'The provisional date is removed. Nothing is proposed again until a source changes.',
   cancelButton: 'Cancel the proposal',
   override: 'Replace the final date',
   overrideWhat: 'You see what would happen to each visit first. Nothing changes before you confirm.',

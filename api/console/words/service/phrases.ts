@@ -112,13 +112,13 @@ const german: [string, string][] = [
   ],
   ['startedAt or completedAt is ahead of the server’s clock', 'Beginn oder Ende liegt vor der Uhr des Servers'],
   // Why a message was, will be or will not be sent.
-  ['It was taken by the {} provider on attempt {}.', 'Der Anbieter ({*}) nahm sie beim Versuch {} an.'],
+  ['It was accepted by the {} provider on attempt {}.', 'Der Anbieter ({*}) nahm sie beim Versuch {} an.'],
   [
-    'It was taken by the {} provider on attempt {}, and has arrived.',
+    'It was accepted by the {} provider on attempt {}, and has arrived.',
     'Der Anbieter ({*}) nahm sie beim Versuch {} an, und sie kam an.',
   ],
   [
-    'It was taken by the {} provider on attempt {}, and did not arrive: {}.',
+    'It was accepted by the {} provider on attempt {}, and did not arrive: {}.',
     'Der Anbieter ({*}) nahm sie beim Versuch {} an, aber sie kam nicht an: {*}.',
   ],
   ['why was not said', 'warum, wurde nicht gesagt'],

@@ -72,7 +72,7 @@ export const rules: Record<'en' | 'de', Record<string, string>> = {
     NOT_REVOKED: 'It is not revoked.',
     NOT_CONFIRMED: 'It is not confirmed.',
     ERASED: 'The personal data are erased: this stays empty.',
-    TAKEN: 'This is taken already.',
+    TAKEN: 'This is already in use.',
     DUPLICATE_PARTICIPANT_CODE: 'Another participant of the study has this code.',
     DUPLICATE_EXTERNAL_ID: 'Another participant of the study has this external id.',
     FORMULA_ERROR: 'The cell has a formula that gave an error.',

@@ -12,7 +12,7 @@ export const en = {
   said: {
     saved: 'It is saved.',
     published: 'It is published. New sessions get this version.',
-    retired: 'It is retired. Sessions that have begun go on.',
+    retired: 'It is retired. Sessions that have begun continue.',
     added: 'The task is added, with the usual settings.',
     removed: 'The battery is deleted.',
     copied: 'This is the copy, as a draft.',

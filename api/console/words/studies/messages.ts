@@ -27,7 +27,7 @@ export const en = {
     new_subject: 'Subject',
     new_body: 'Text',
   } as Record<string, string>,
-  told: 'What participants are told of the study',
+  told: 'What participants learn about the study',
   nameHint: 'Empty: the name of the study.',
   publicName: 'What participants call the study',
   nameOfLanguage: 'Empty: this language goes.',
@@ -35,7 +35,7 @@ export const en = {
   results: { none: 'Nothing', summary: 'A summary' },
   own: 'Words of messages',
   ownWhat:
-    'Without words of its own the study has the built-in ones. Variables stand in braces, such as {visit_name}. ' +
+    'Without its own texts the study uses the built-in ones. Variables are in braces, such as {visit_name}. ' +
     'Empty both fields to go back to the built-in words.',
   addOwn: 'Add words of your own',
   kinds: { visit_reminder: 'Reminder', visit_missed: 'Missed visit', magic_link: 'Portal link' },

@@ -48,7 +48,7 @@ export const en = {
   },
   formItem: (form: string, item: string) => `the field “${item}” of the form “${form}”`,
   partial: {
-    reject: 'a date without a day is not taken',
+    reject: 'a date without a day is not accepted',
     first_of_month: 'a date without a day counts as the first of the month',
     last_of_month: 'a date without a day counts as the last of the month',
     middle_of_month: 'a date without a day counts as the 15th of the month',
@@ -81,7 +81,7 @@ export const en = {
   customRule: (name: string, id: string, expression: string, says: string) =>
     `Rule “${name}” (${id}): ${expression}. Where it is broken, the date is refused with “${says}”.`,
   customWarning: (name: string, id: string, expression: string, says: string) =>
-    `Rule “${name}” (${id}): ${expression}. Where it is broken, the date is taken with the warning “${says}”.`,
+    `Rule “${name}” (${id}): ${expression}. Where it is broken, the date is accepted with the warning “${says}”.`,
   noCustomRules: 'There are no rules of the study’s own.',
   requires: (what: readonly string[]) =>
     `A date is final when there is ${list(what, 'and')}. Until then it is provisional.`,

@@ -5,7 +5,7 @@ type Texts = Record<string, string>;
 export const en = {
   title: 'Studies',
   empty: 'There is no study yet',
-  emptyWhat: 'Create one from a template. You see what it makes before it is made.',
+  emptyWhat: 'Create one from a template. You see a preview first.',
   emptyOthers: 'A researcher or an admin creates the first one, then assigns you to it.',
   caption: (count: number) => n(count, 'study', 'studies'),
   search: 'Code or name',
@@ -43,7 +43,7 @@ export const en = {
   newCode: 'Code of the new study',
   newCodeHint: 'Short, such as MEM-2026. It cannot be another study’s code.',
   newName: 'Name of the new study',
-  created: 'The study is there.',
+  created: 'The study is created.',
   first: 'First steps',
   firstPolicy: 'Read how the enrollment date is decided',
   firstVisits: 'Add the visits',
@@ -123,7 +123,7 @@ export const en = {
   outcomesCaption: 'Participants by what becomes of their enrollment date',
   toPolicy: 'Back to the policy',
   trialRunning: (seen: string, total: string) => `${seen} of ${total} participants are looked at.`,
-  trialLeave: 'You may leave this page and come back to this address: it goes on. Nothing is changed.',
+  trialLeave: 'You may leave this page and come back to this address: it continues. Nothing is changed.',
   trialGone: 'This dry run ended before it was done. Try the policy again.',
   changeTitle: 'A change on its way',
   changeRunning: (seen: string, total: string) =>
