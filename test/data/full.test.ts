@@ -279,6 +279,22 @@ describe('A whole study, out and in again', () => {
     expect((await http.expect(200, 'GET', `/api/studies?search=${code}`)).total).to.equal(0);
   });
 
+  it('a value that there is no column for, as a newer release may have it, is not lost in silence', async () => {
+    const withMore = (value: unknown) => ({
+      ...document,
+      tables: { ...document.tables, consents: document.tables.consents!.map((row) => ({ ...row, witness: value })) },
+    });
+    const refused = await load(withMore('Ada'), fresh());
+    expect([refused.status, refused.body.code]).to.deep.equal([400, 'FILE_UNREADABLE']);
+    expect(refused.body.detail).to.contain('tables.consents.witness');
+    const own = await load({ ...document, study: { ...document.study, colour: 'blue' } }, fresh());
+    expect([own.status, own.body.detail]).to.deep.equal([
+      400,
+      'The document has values that this release has no column for: study.colour.',
+    ]);
+    expect((await load(withMore(null), fresh())).status).to.equal(201);
+  });
+
   it('a battery that visits name and the document does not hold is left out, with a warning', async () => {
     const [visit, ...others] = document.tables.scheduled_visits!;
     const tables = { ...document.tables, scheduled_visits: [{ ...visit!, battery_id: 1_999_999_999 }, ...others] };
