@@ -95,7 +95,7 @@ function cellOf(value: unknown, type: DatasetColumn['type']): string | number | 
 }
 
 /** Characters that XML cannot hold, or that its readers replace. */
-const NOT_XML = /[\0-\x08\x0b-\x1f\x7f\ufffe\uffff]/g;
+const NOT_XML = /(?![\t\n])\p{Cc}|[\ufffe\uffff]/gu;
 /** What would be read as such an escape. */
 const LIKE_ESCAPE = /_(?=x[\da-f]{4}_)/gi;
 const escaped = (character: string): string =>

@@ -49,7 +49,7 @@ export function cellText(
 }
 
 function numberShown(number: number, format: Format | undefined, date1904: boolean): string {
-  if (format?.time) return timeShown(number);
+  if (format?.time) return Number.isFinite(number) ? timeShown(number) : '';
   if (format?.date) {
     if (!date1904 && number < FIRST_TRUE_DAY) return dayOfEarly1900(Math.floor(number));
     const date = new Date(Math.round((number + (date1904 ? ZERO_1904 : ZERO_1900)) * DAY_MS));
