@@ -17,7 +17,8 @@ const path = '/api/studies/{study_id}/participants/import';
 const imports = '/api/studies/{study_id}/participant-imports';
 const tag = 'Participants';
 const description =
-  'Multipart form with the part `file` alone; options are in the query. Columns: participant_code, external_id, site_code, preferred_language; ' +
+  'Multipart form with the part `file` alone; options are in the query. Columns: participant_code, external_id, ' +
+  'site_code, preferred_language; ' +
   'email, phone, timezone, date_of_birth and arm may stand beside them, others are left out. ' +
   'Valid rows are imported although others fail; each error names its row (the header is row 1), field and ' +
   'code. The header without participant_code, or with a column twice: 400 HEADER_INVALID. ' +

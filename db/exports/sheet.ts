@@ -101,7 +101,7 @@ const LIKE_ESCAPE = /_(?=x[\da-f]{4}_)/gi;
 const escaped = (character: string): string =>
   `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;
 
-/** A text as a cell can hold it: cut with a remark where it is too long, other characters in the notation of workbooks. */
+/** A text as a cell can hold it: cut with a remark where it is too long, other characters in workbooks' notation. */
 export function sheetText(text: string): string {
   const whole =
     text.length <= MAX_CELL ? text : text.slice(0, MAX_CELL - CUT.length).replace(/[\ud800-\udbff]$/, '') + CUT;

@@ -215,8 +215,8 @@ interface Outline {
 }
 /**
  * Scans everything outside of strings: whether nesting exceeds `depth`, which a parser would follow recursively,
- * whether a count exceeds `most`, whether a number may overflow, whether one may have more digits than a double, and how
- * many fields there are.
+ * whether a count exceeds `most`, whether a number may overflow, whether one may have more digits than a double, and
+ * how many fields there are.
  */
 function* outline(source: string, depth: number, most: JsonLimits, slice: number): Generator<undefined, Outline> {
   let level = 0,

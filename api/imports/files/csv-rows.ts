@@ -30,8 +30,8 @@ export interface CsvRead {
 
 /**
  * Reads CSV with comma, semicolon or tab, detected from the header, or the separator that a first line `sep=;` names;
- * quoted cells may contain line breaks. The apostrophes of this service's own files are taken off. Rows are counted as in a spreadsheet: the header is row 1, a quoted line break
- * is within its row, an empty line is a row.
+ * quoted cells may contain line breaks. The apostrophes of this service's own files are taken off. Rows are counted as
+ * in a spreadsheet: the header is row 1, a quoted line break is within its row, an empty line is a row.
  * @param send gets the rows that are not blank, compressed
  * @throws 400 FILE_UNREADABLE if it can't be parsed, 413 for too many lines
  */
